@@ -10,10 +10,11 @@ from torch.nn import functional as F
 
 from viz_model.config import RMSNorm, Variant
 from viz_model.model import feedforward, norms
+from viz_model.model.neighbours import ALONE, Neighbours
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Value
-from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh
+from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,3 +255,134 @@ class Cut(feedforward.FeedForward):
     def declare(ffn: CutConfig, at: Scope, x: Vector) -> Value:
         t, d = at.index("T"), at.index("D")
         return at.value("out", (t, d), relu(x[t, d]), symbol="f", label="feed-forward output", role="ffn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftedConfig(Variant):
+    pass
+
+
+class Shifted(feedforward.TokenMixing):
+    """σ(r·W_r) ⊙ max(0, k·W_k)²·W_v, r and k mixed of x and of the position before: RWKV's channel mixing.
+
+    Peng et al. 2023, its token shift included.
+    """
+
+    def __init__(self, ffn: ShiftedConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.share_r, self.share_k = (nn.Parameter(torch.rand(d_model)) for _ in range(2))
+        self.receptance = nn.Linear(d_model, d_model, bias=False)
+        self.key = nn.Linear(d_model, d_ffn, bias=False)
+        self.value = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
+        before = neighbours.near("x", x, 1)[..., :-1, :]
+        r = tap("mixed_r", self.share_r * x + (1 - self.share_r) * before)
+        k = tap("mixed_k", self.share_k * x + (1 - self.share_k) * before)
+        hidden = tap("hidden", F.relu(self.key(k)).square())
+        return tap("out", self.receptance(r).sigmoid() * self.value(hidden))
+
+    @staticmethod
+    def declare(ffn: ShiftedConfig, at: Scope, x: Vector) -> Value:
+        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        before = where(t >= 1, x[t - 1, d], 0)
+
+        def mixed(letter: str, label: str) -> Value:
+            share = at.weight(f"share_{letter}", rf"\mu^{letter}", "D")[d]
+            return at.value(
+                f"mixed_{letter}", (t, d), share * x[t, d] + (1 - share) * before,
+                symbol=f"m^{letter}", label=label, role="ffn",
+            )  # fmt: skip
+
+        r = mixed("r", "receptance, mixed of two positions")
+        k = mixed("k", "key, mixed of two positions")
+        keys = feedforward.linear(at, "key", "k", k, "F", bias=False)
+        hidden = at.value("hidden", (t, f), relu(keys) ** 2, symbol="h", label="keys, squared", role="ffn")
+        gate = sigmoid(feedforward.linear(at, "receptance", "r", r, "D", bias=False))
+        value = feedforward.linear(at, "value", "v", hidden, "D", bias=False, letter="F")
+        return at.value("out", (t, d), gate * value, symbol="f", label="feed-forward output", role="ffn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvolvedConfig(Variant):
+    width: int = 3
+
+
+class Convolved(feedforward.TokenMixing):
+    """FFN(x) = max(0, c)²·W₂, c a causal depthwise convolution of x·W₁ over positions (cf. So et al. 2021)."""
+
+    def __init__(self, ffn: ConvolvedConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.up = nn.Linear(d_model, d_ffn, bias=False)
+        self.kernel = nn.Parameter(torch.randn(ffn.width, d_ffn) * ffn.width**-0.5)
+        self.down = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
+        width, channels = self.kernel.shape
+        up = neighbours.near("up", tap("up", self.up(x)), width - 1)  # [B, width − 1 + T, F]
+        convolved = tap("convolved", F.conv1d(up.mT, self.kernel.T[:, None], groups=channels).mT)
+        return tap("out", self.down(tap("act", F.relu(convolved).square())))
+
+    @staticmethod
+    def declare(ffn: ConvolvedConfig, at: Scope, x: Vector) -> Value:
+        of = at.with_axis("R", ffn.width)
+        t, f, k, last = at.index("T"), at.index("F"), of.index("R", "k"), ffn.width - 1
+        up = at.value(
+            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=False),
+            symbol="u", label="hidden neurons before the convolution", role="ffn",
+        )  # fmt: skip
+        kernel = of.weight("kernel", "c", "R", "F")
+        convolved = of.value(
+            "convolved", (t, f), Sum(k, kernel[k, f] * where(t + k >= last, up[t + k - last, f], 0)),
+            symbol="v", label="hidden neurons, convolved over positions", role="ffn",
+        )  # fmt: skip
+        act = at.value("act", (t, f), relu(convolved[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")
+        return at.value(
+            "out", (t, at.index("D")), feedforward.linear(at, "down", "2", act, "D", bias=False, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialConfig(Variant):
+    context: int = 16
+    """Positions that there may be."""
+
+
+class Spatial(feedforward.TokenMixing):
+    """FFN(x) = (x·W₁ ⊙ S·(x·W₂))·W₃, S a trained weight for each pair of positions (cf. Liu et al. 2021)."""
+
+    def __init__(self, ffn: SpatialConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.up, self.side = nn.Linear(d_model, d_ffn, bias=False), nn.Linear(d_model, d_ffn, bias=False)
+        self.places = nn.Parameter(torch.randn(ffn.context, ffn.context) * ffn.context**-0.5)
+        self.down = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
+        start, length = neighbours.start, x.shape[-2]
+        side = neighbours.all("side", tap("side", self.side(x)))  # [B, Tk, F]
+        places = self.places[start : start + length, : start + length].tril(start)  # [T, Tk]
+        mixed = tap("mixed", places @ side)
+        return tap("out", self.down(tap("act", tap("up", self.up(x)) * mixed)))
+
+    @staticmethod
+    def declare(ffn: SpatialConfig, at: Scope, x: Vector) -> Value:
+        t, s, f = at.index("T"), at.index("T", "s"), at.index("F")
+        places = at.with_axis("P", ffn.context).weight("places", "S", "P", "P")
+        side = at.value(
+            "side", (t, f), feedforward.linear(at, "side", "2", x, "F", bias=False),
+            symbol="v", label="what positions tell each other", role="ffn",
+        )  # fmt: skip
+        mixed = at.value(
+            "mixed", (t, f), Sum(s, where(s <= t, places[t, s], 0) * side[s, f]),
+            symbol="m", label="what the positions so far tell", role="ffn",
+        )  # fmt: skip
+        up = at.value(
+            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=False),
+            symbol="u", label="hidden neurons before the product", role="ffn",
+        )  # fmt: skip
+        act = at.value("act", (t, f), up[t, f] * mixed[t, f], symbol="h", label="hidden neurons", role="ffn")
+        return at.value(
+            "out", (t, at.index("D")), feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip

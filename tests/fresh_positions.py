@@ -270,3 +270,53 @@ class Leaving(positions.Position):
             "sink", index, tanh(Sum(c, q[h, i, c] * u[h, c])),
             symbol="s", label="logit of no key", role="position", derived=True,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameTokenConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "bonus of the same token"
+
+
+class SameToken(positions.Position):
+    """A bonus, learnt for each head, where query and key are the same token."""
+
+    def __init__(self, position: SameTokenConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.bonus = nn.Parameter(torch.ones(model.n_heads))
+
+    def token_bias(self, ids: Tensor, start: int, length: int) -> Tensor:
+        is_same = ids[..., start : start + length, None] == ids[..., None, :]  # [B, Tq, Tk]
+        return is_same[..., None, :, :] * self.bonus[:, None, None]
+
+    @staticmethod
+    def declare_token_bias(position: SameTokenConfig, at: Scope, ids: Value, index: tuple[Index, ...]) -> Value:
+        h, i, j = index
+        expression = where(ids[i].equals(ids[j]), at.weight("bonus", "b", "H")[h], 0)
+        return at.value("bias", index, expression, symbol="B", label="score bias", role="position", derived=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyTokenConfig(PositionScheme):
+    layer: int = 0
+    """Layers of different numbers have each their own table."""
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "pull of a token"
+
+
+class KeyToken(positions.Position):
+    """A number, learnt for each head and each token of the vocabulary, on all scores of its key."""
+
+    def __init__(self, position: KeyTokenConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.pull = nn.Embedding(model.n_vocab, model.n_heads)
+
+    def token_bias(self, ids: Tensor, start: int, length: int) -> Tensor:
+        pull = self.pull(ids).transpose(-1, -2)[..., None, :]  # [B, H, 1, Tk]
+        return pull.expand(*pull.shape[:-2], length, -1)
+
+    @staticmethod
+    def declare_token_bias(position: KeyTokenConfig, at: Scope, ids: Value, index: tuple[Index, ...]) -> Value:
+        h, _, j = index
+        expression = at.weight("pull.weight", "b", "V", "H")[ids[j], h]
+        return at.value("bias", index, expression, symbol="B", label="score bias", role="position", derived=True)

@@ -3,7 +3,8 @@
 Score biases that read places, queries or keys, and queries and keys that change without turning; norms without mean or
 deviation, number by number, by a measure of the vector or of its parts, or of all numbers together; feed-forwards of
 another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons or
-weights. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+weights, and such as look at other positions; score biases that read ids; rows of tokens made of two factors. They stand
+in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from unittest import mock
 from fresh_feedforwards import (
     Branches,
     BranchesConfig,
+    Convolved,
+    ConvolvedConfig,
     Cut,
     CutConfig,
     Deep,
@@ -30,9 +33,14 @@ from fresh_feedforwards import (
     PartedConfig,
     Refined,
     RefinedConfig,
+    Shifted,
+    ShiftedConfig,
+    Spatial,
+    SpatialConfig,
     Squared,
     SquaredConfig,
 )
+from fresh_inputs import Factorised, FactorisedConfig
 from fresh_norms import (
     Grouped,
     GroupedConfig,
@@ -50,6 +58,8 @@ from fresh_positions import (
     AskedConfig,
     Fading,
     FadingConfig,
+    KeyToken,
+    KeyTokenConfig,
     Leaving,
     LeavingConfig,
     Logarithmic,
@@ -58,6 +68,8 @@ from fresh_positions import (
     NearConfig,
     Pull,
     PullConfig,
+    SameToken,
+    SameTokenConfig,
     Sunk,
     SunkConfig,
     Turned,
@@ -67,7 +79,7 @@ from tiny_models import tiny_config
 
 from viz_model import config
 from viz_model.config import ModelConfig, fields
-from viz_model.model import feedforward, norms, positions
+from viz_model.model import feedforward, inputs, norms, positions
 
 POSITIONS: Mapping[type, type[positions.Position]] = {
     LogarithmicConfig: Logarithmic,
@@ -78,6 +90,8 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     TurnedConfig: Turned,
     SunkConfig: Sunk,
     LeavingConfig: Leaving,
+    SameTokenConfig: SameToken,
+    KeyTokenConfig: KeyToken,
 }
 NORMS: Mapping[type, type[norms.Norm]] = {
     SquashConfig: Squash,
@@ -94,7 +108,11 @@ FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     NarrowConfig: Narrow,
     PartedConfig: Parted,
     CutConfig: Cut,
+    ShiftedConfig: Shifted,
+    ConvolvedConfig: Convolved,
+    SpatialConfig: Spatial,
 }
+INPUTS: Mapping[type, type[inputs.Input]] = {FactorisedConfig: Factorised}
 
 
 @contextlib.contextmanager
@@ -103,15 +121,15 @@ def installed() -> Iterator[None]:
     known = fields.hints(ModelConfig)
     unions = {
         field: functools.reduce(operator.or_, classes, known[field])
-        for field, classes in {"position": POSITIONS, "norm": NORMS, "ffn": FFNS}.items()
+        for field, classes in {"position": POSITIONS, "norm": NORMS, "ffn": FFNS, "inputs": INPUTS}.items()
     }
     by_layer = {"positions": (unions["position"], ...), "ffns": (unions["ffn"], ...)}
     wider = {**known, **unions, **{field: types.GenericAlias(tuple, of) for field, of in by_layer.items()}}
-    classes: dict[type, Any] = {**POSITIONS, **NORMS, **FFNS}
+    classes: dict[type, Any] = {**POSITIONS, **NORMS, **FFNS, **INPUTS}
     config.variants.cache_clear()
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(fields._HINTS, {ModelConfig: wider}))
-        for module in (positions, norms, feedforward):
+        for module in (positions, norms, feedforward, inputs):
             kind = module.kind
             stack.enter_context(
                 mock.patch.object(module, "kind", lambda choice, kind=kind: classes.get(type(choice)) or kind(choice))
@@ -179,6 +197,29 @@ def sinking_configs() -> list[ModelConfig]:
         tiny_config("post", kind="encoder_decoder", position=LeavingConfig(), start_id=0),
         tiny_config(position=own[0], positions=own, n_heads=4, n_kv_heads=2, d_head=6),
         tiny_config(kind="encoder", position=LeavingConfig(), head=config.MaskedHead(), score_cap=5.0),
+    ]
+
+
+def looking_configs() -> list[ModelConfig]:
+    """Feed-forwards that look at other positions or count them, score biases that read ids, rows of two factors."""
+    shifted, convolved, spatial = ShiftedConfig(), ConvolvedConfig(), SpatialConfig(context=32)
+    same, pulls = SameTokenConfig(), (KeyTokenConfig(layer=0), KeyTokenConfig(layer=1))
+    masked: dict[str, Any] = {"kind": "encoder", "head": config.MaskedHead()}
+    pair: dict[str, Any] = {"kind": "encoder_decoder", "start_id": 0}
+    factors: dict[str, Any] = {"inputs": FactorisedConfig(), "tie_embeddings": False, "scale_embedding": False}
+    shared: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
+    return [
+        tiny_config(position=same, ffn=shifted),
+        tiny_config(
+            "post", position=pulls[0], positions=pulls, ffn=convolved, ffns=(config.Gated(), convolved), **shared
+        ),
+        tiny_config("post", position=pulls[0], ffn=shifted, **masked),
+        tiny_config("both", position=same, ffn=convolved, ffns=(convolved, shifted), n_segments=2, **masked),
+        tiny_config(position=same, ffn=convolved, ffns=(shifted, config.Dense()), n_encoder_layers=3, **pair, **shared),
+        tiny_config("post", position=config.Rope(), ffn=shifted, ffns=(spatial, convolved), **pair, **factors),
+        tiny_config(parallel=True, position=config.Alibi(), positions=(same, config.Alibi()), ffn=spatial),
+        tiny_config(position=config.NoPosition(), ffn=shifted, **factors),
+        tiny_config("branch", position=pulls[0], ffn=config.Dense(), ffns=(config.Dense(), spatial), score_cap=5.0),
     ]
 
 

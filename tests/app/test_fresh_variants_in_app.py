@@ -25,7 +25,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
-N_FRESH = 14
+N_FRESH = 23
 
 NAMES: dict[type[Variant], str] = {
     config.LayerNorm: "LayerNorm",
@@ -67,6 +67,7 @@ def wide(config_: ModelConfig) -> vm.LanguageModel:
 def fresh() -> Iterator[Mapping[str, vm.LanguageModel]]:
     with fresh_variants.installed():
         shown = [*fresh_variants.fresh_configs()[::2], *fresh_variants.sinking_configs()]
+        shown += fresh_variants.looking_configs()
         yield {lm.name: lm for lm in map(wide, shown)}
 
 
@@ -91,7 +92,34 @@ def test_a_page_opens_on_fresh_variants(
             assert "False" not in printed.getvalue().split(), block.value
 
 
-@pytest.mark.parametrize("n", range(N_FRESH - 3, N_FRESH))
+FALSE = (
+    r"happens to [^.]* alone\.",
+    r"Everything else in the model treats",
+    r"each token is alone",
+    r"feed-forward layers work on each token by itself",
+    r"feed-forward network works on each token alone",
+    r"bag of tokens",
+)
+ALONE = re.compile("|".join(FALSE))
+"""What holds where a feed-forward reads its own position alone."""
+
+
+@pytest.mark.parametrize(
+    ("page", "extra"), [("block", {}), ("cost", {}), ("walk", {"stop": "alone"}), ("position", {})]
+)
+def test_a_model_whose_feed_forward_looks_around_is_not_said_to_take_each_token_alone(
+    page: str, extra: dict[str, str], fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, fresh)
+    said = {}
+    for n in (0, N_FRESH - 2):  # a dense layer; a token shift without positions
+        name = list(fresh)[n]
+        app = open_page(page, {"model": name, "text": "A cat sat down", "lang": "en", "token": "3", **extra})
+        said[n] = " ".join(part.value for part in (*app.markdown, *app.caption))
+    assert not ALONE.search(said[N_FRESH - 2]) and (page == "position" or ALONE.search(said[0]))
+
+
+@pytest.mark.parametrize("n", range(N_FRESH - 12, N_FRESH - 9))
 def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(
     n: int, fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:

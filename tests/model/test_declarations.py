@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -164,7 +165,8 @@ def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.fixture
 def fresh() -> Iterator[list[ModelConfig]]:
     with fresh_variants.installed():
-        yield [*fresh_variants.fresh_configs(), *fresh_variants.sinking_configs()]
+        own = fresh_variants.fresh_configs(), fresh_variants.sinking_configs(), fresh_variants.looking_configs()
+        yield [*itertools.chain(*own)]
 
 
 def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelConfig]) -> None:

@@ -5,7 +5,8 @@ Labels stand in ``texts/<language>/<group>.toml``, prose in ``texts/<language>/<
 folders have a group of the same name. ``{{name}}`` is filled in from the caller's values; braces of
 LaTeX are left alone. A model that reads pictures has no sentence: what must be said of it in other words stands under
 the same key in the group ``<group>_pictures``; and where those speak of digits that one draws, in
-``<group>_any_picture`` for models that read other pictures. The library speaks English:
+``<group>_any_picture`` for models that read other pictures. So does ``<group>_around`` (``<group>_pictures_around``)
+for models in which a feed-forward reads more than the vector at its own position. The library speaks English:
 ``texts/<language>/errors.toml`` has its messages as keys, ``{name}`` where a value stands.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from viz_model.claims import fill
 from viz_model.config import ModelConfig
+from viz_model.model import sites
 from viz_model.model.sites import Site
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -31,17 +33,18 @@ SNIPPETS = tuple(sorted(TOPICS.glob("*/snippets")))
 class Texts:
     """The texts of one language, in the words for a model that reads ``pictures`` where it is one.
 
-    Those are of ``digits`` that one draws, unless it reads others.
+    Those are of ``digits`` that one draws, unless it reads others. ``around`` is one whose feed-forward looks around.
     """
 
-    def __init__(self, language: str, pictures: bool = False, digits: bool = True) -> None:
+    def __init__(self, language: str, pictures: bool = False, digits: bool = True, around: bool = False) -> None:
         self.language, self.pictures = language, pictures
-        self._kinds = ("pictures",) * pictures + ("any_picture",) * (pictures and not digits)
+        self._kinds = ("around",) * around + ("pictures",) * pictures + ("any_picture",) * (pictures and not digits)
+        self._kinds += ("pictures_around",) * (pictures and around)
 
     @classmethod
     def of(cls, language: str, config: ModelConfig) -> Texts:
         """In the words for a model."""
-        return cls(language, config.reads_pictures, config.reads_digits)
+        return cls(language, config.reads_pictures, config.reads_digits, sites.looks_around(config))
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The label ``group.key`` with its placeholders filled.

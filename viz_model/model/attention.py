@@ -9,6 +9,7 @@ k,v 1  2  3  4              1     2                    1
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,8 @@ from torch.nn import functional as F
 
 from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
-from viz_model.model.positions import Position, reads_content, rotates, sinks
+from viz_model.model.neighbours import Neighbours
+from viz_model.model.positions import Position, reads_content, reads_ids, rotates, sinks
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
@@ -28,11 +30,15 @@ from viz_model.values.operations import Softmax, Sum, within
 
 
 class LayerCache:
-    """Keys and values of the positions one attention layer has already seen: [B, G, T, K] each."""
+    """Keys and values of the positions one attention layer has already seen: [B, G, T, K] each.
+
+    And their ids [B, T], where a score bias reads them.
+    """
 
     def __init__(self) -> None:
         self.k: Tensor | None = None
         self.v: Tensor | None = None
+        self.ids: Tensor | None = None
 
     def __len__(self) -> int:
         return 0 if self.k is None else self.k.shape[-2]
@@ -43,13 +49,28 @@ class LayerCache:
         self.v = v if self.v is None else torch.cat((self.v, v), dim=-2)
         return self.k, self.v
 
+    def extend_ids(self, ids: Tensor) -> Tensor:
+        """Append the ids of the new positions and return all of them."""
+        self.ids = ids if self.ids is None else torch.cat((self.ids, ids), dim=-1)
+        return self.ids
+
 
 class BlockCache:
-    """What a decoder's block keeps between tokens: its own past, and the source it attends to."""
+    """What a decoder's block keeps between tokens: its own past, and the source it attends to.
+
+    ``ffn`` is what a feed-forward that reads other positions has read of them, by name.
+    """
 
     def __init__(self) -> None:
         self.attn = LayerCache()
         self.cross = LayerCache()
+        self.ffn: dict[str, Tensor] = {}
+
+    def copy(self) -> BlockCache:
+        """The same tensors in a cache that can be extended by itself."""
+        found = BlockCache()
+        found.attn, found.cross, found.ffn = copy.copy(self.attn), copy.copy(self.cross), dict(self.ffn)
+        return found
 
 
 @dataclass(frozen=True)
@@ -62,7 +83,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Given:
-    """What the attention layers of a block are given besides the stream.
+    """What the layers of a block are given besides the stream.
 
     Attributes:
         position: turns queries and keys, where its scheme does.
@@ -70,12 +91,23 @@ class Given:
             mask alone, which the fused kernel knows without a matrix.
         source: what cross-attention reads.
         cache: the past of the block, extended by a run.
+        ids: [B, T], what stands at the positions of the stream, for a score bias that reads it.
+        start: the place of the first of them.
+        padding: [B, Tk], True on positions that nobody may look at.
     """
 
     position: Position
     attn_bias: Tensor | None = None
     source: Source | None = None
     cache: BlockCache | None = None
+    ids: Tensor | None = None
+    start: int = 0
+    padding: Tensor | None = None
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The other positions, as a feed-forward reads them."""
+        return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.ffn)
 
 
 def scale(config: ModelConfig) -> float:
@@ -103,7 +135,7 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         cache = given.cache.attn if given.cache is not None else None
-        start = len(cache) if cache is not None else 0
+        start = given.start
         q = self.queries(x, given.position, start, tap)  # [B, H, Tq, K]
         k = self.keys(x, given.position, start, tap)  # [B, G, Tq, K]
         v = self.values(x, tap)
@@ -113,7 +145,10 @@ class Attention(nn.Module):
         if attn_bias is None and (reads_content(given.position) or sinks(given.position)):
             attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
         if attn_bias is not None and reads_content(given.position):
-            own = given.position.content_bias(q, ops.share_heads(k, self.n_heads), start, self.scale)
+            ids = given.ids
+            if cache is not None and ids is not None and reads_ids(given.position):
+                ids = cache.extend_ids(ids)  # [B, Tk]
+            own = positions.of_content(given.position, q, ops.share_heads(k, self.n_heads), ids, start, self.scale)
             attn_bias = attn_bias if own is None else attn_bias + own
         return self.mix(q, k, v, attn_bias, tap, given.position.sink(q, start, self.scale))
 
@@ -216,8 +251,11 @@ def _is_kernel_slow(q: Tensor) -> bool:
 # What is declared
 
 
-def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str) -> Value:
-    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme."""
+def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str, ids: Value) -> Value:
+    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme.
+
+    ``ids`` are what stands at the positions.
+    """
     h, i, j = at.index("H"), at.index("Tq"), at.index("Tk")
     kind, of = positions.kind(layer.position), at.of(scheme)
     q, k, v = _projections(config, at, x, x)
@@ -228,6 +266,8 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
     if bias is None:
         keys = OfQueryHeads(config, k)
         bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
+    if bias is None:
+        bias = kind.declare_token_bias(layer.position, of, ids, (h, i, j))
     sink = kind.declare_sink(layer.position, of, q, (h, i), partial(_scaled, config))
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
     return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink)

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from viz_model.config import Layer, ModelConfig, Position, Side
 from viz_model.model import attention, feedforward, norms
 from viz_model.model.attention import Attention, CrossAttention, Given
+from viz_model.model.feedforward import TokenMixing
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, plus
 from viz_model.values.leaves import Value
@@ -81,8 +82,9 @@ class Block(nn.Module, ABC):
         assert self.cross is not None
         return self.dropout(self.cross(x, given, tap.at("cross")))
 
-    def feed_forward(self, x: Tensor, tap: Tap) -> Tensor:
-        return self.dropout(self.ffn(x, tap.at("ffn")))
+    def feed_forward(self, x: Tensor, given: Given, tap: Tap) -> Tensor:
+        more = (given.neighbours,) if isinstance(self.ffn, TokenMixing) else ()
+        return self.dropout(self.ffn(x, tap.at("ffn"), *more))
 
     def passed(self, x: Tensor, written: Tensor) -> Tensor:
         """What goes on of the stream and of what was written to it."""
@@ -97,7 +99,7 @@ class PreNorm(Block):
         x = tap("resid.mid", x + self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap))
         if self.cross is not None:
             x = tap("resid.cross", x + self.attend_source(self.cross_norm(x, tap.at("cross.norm")), given, tap))
-        return tap("resid.out", x + self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap))
+        return tap("resid.out", x + self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), given, tap))
 
     def attn_input(self, x: Tensor) -> Tensor:
         return self.attn_norm(x)
@@ -118,7 +120,7 @@ class PostNorm(Block):
         x = tap("resid.mid", self.attn_norm(x + self.attend(x, given, tap), tap.at("attn.norm")))
         if self.cross is not None:
             x = tap("resid.cross", self.cross_norm(x + self.attend_source(x, given, tap), tap.at("cross.norm")))
-        return tap("resid.out", self.ffn_norm(x + self.feed_forward(x, tap), tap.at("ffn.norm")))
+        return tap("resid.out", self.ffn_norm(x + self.feed_forward(x, given, tap), tap.at("ffn.norm")))
 
     def attn_input(self, x: Tensor) -> Tensor:
         return x
@@ -145,7 +147,7 @@ class Parallel(PreNorm):
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         x = tap("resid.in", x)
         mid = tap("resid.mid", self.passed(x, self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap)))
-        return tap("resid.out", self.passed(mid, self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap)))
+        return tap("resid.out", self.passed(mid, self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), given, tap)))
 
     @staticmethod
     def declare(part: Parts, x: Value) -> Value:
@@ -159,7 +161,7 @@ class BranchNorm(Block):
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         x = tap("resid.in", x)
         x = tap("resid.mid", self.passed(x, self.attn_norm(self.attend(x, given, tap), tap.at("attn.norm"))))
-        return tap("resid.out", self.passed(x, self.ffn_norm(self.feed_forward(x, tap), tap.at("ffn.norm"))))
+        return tap("resid.out", self.passed(x, self.ffn_norm(self.feed_forward(x, given, tap), tap.at("ffn.norm"))))
 
     def attn_input(self, x: Tensor) -> Tensor:
         return x
@@ -182,7 +184,7 @@ class BothNorms(PreNorm):
         x = tap("resid.in", x)
         written = self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap)
         x = tap("resid.mid", self.passed(x, self.attn_out_norm(written, tap.at("attn.out_norm"))))
-        written = self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap)
+        written = self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), given, tap)
         return tap("resid.out", self.passed(x, self.ffn_out_norm(written, tap.at("ffn.out_norm"))))
 
     @staticmethod
@@ -201,7 +203,7 @@ class PreNormNoResidual(PreNorm):
         x = tap("resid.mid", self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap))
         if self.cross is not None:
             x = tap("resid.cross", self.attend_source(self.cross_norm(x, tap.at("cross.norm")), given, tap))
-        return tap("resid.out", self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap))
+        return tap("resid.out", self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), given, tap))
 
     @staticmethod
     def declare(part: Parts, x: Value) -> Value:
@@ -219,7 +221,7 @@ class PostNormNoResidual(PostNorm):
         x = tap("resid.mid", self.attn_norm(self.attend(x, given, tap), tap.at("attn.norm")))
         if self.cross is not None:
             x = tap("resid.cross", self.cross_norm(self.attend_source(x, given, tap), tap.at("cross.norm")))
-        return tap("resid.out", self.ffn_norm(self.feed_forward(x, tap), tap.at("ffn.norm")))
+        return tap("resid.out", self.ffn_norm(self.feed_forward(x, given, tap), tap.at("ffn.norm")))
 
     @staticmethod
     def declare(part: Parts, x: Value) -> Value:
@@ -256,6 +258,7 @@ class Parts:
     Attributes:
         at: the place of the block.
         scheme: the module of the layer's position scheme.
+        ids: what stands at the positions of the stack.
         source: what cross-attention reads, where there is any.
     """
 
@@ -264,6 +267,7 @@ class Parts:
     layer: Layer
     at: Scope
     scheme: str
+    ids: Value
     source: Vector | None
 
     @property
@@ -280,7 +284,7 @@ class Parts:
 
     def attend(self, x: Vector) -> Value:
         at = self.at.at("attn", "attn")
-        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme)
+        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme, self.ids)
 
     def attend_source(self, x: Vector) -> Value:
         assert self.source is not None

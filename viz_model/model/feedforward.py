@@ -1,4 +1,4 @@
-"""The feed-forward layer: the same small network at every position, no position sees another."""
+"""The feed-forward layer: a small network, by itself at every position unless it is one of :class:`TokenMixing`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from viz_model import config
 from viz_model.config import Activation
+from viz_model.model.neighbours import ALONE, Neighbours
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number
@@ -91,7 +92,7 @@ def _steps(activation: Activation, x: Expression) -> Expression:
 
 
 class FeedForward(nn.Module, ABC):
-    """[B, T, D] -> [B, T, D], position by position.
+    """[B, T, D] -> [B, T, D].
 
     One that has hidden neurons taps and declares them as ``act`` [T, F]; ``up`` is the first matrix or one beside it,
     and ``down`` [D, F] alone writes what they hold. One without declares no ``act``, and nothing is said of neurons.
@@ -107,6 +108,13 @@ class FeedForward(nn.Module, ABC):
     @abstractmethod
     def declare(ffn: Any, at: Scope, x: Vector) -> Value:
         """Declare what the layer makes of ``x`` [T, D]."""
+
+
+class TokenMixing(FeedForward):
+    """One that reads other positions beside its own, or counts them: :class:`Neighbours` has them, with a cache too."""
+
+    @abstractmethod
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor: ...
 
 
 def linear(at: Scope, name: str, symbol: str, x: Vector, into: str, *, bias: bool, letter: str = "D") -> Expression:

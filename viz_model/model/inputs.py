@@ -6,11 +6,13 @@ Either way positions are added, and kinds of token, and the last value is ``embe
 from __future__ import annotations
 
 import math
-from typing import assert_never
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, assert_never
 
 import torch
 from torch import Tensor, nn
 
+from viz_model import config
 from viz_model.config import ModelConfig, Patches, Side, Tokens
 from viz_model.model import norms, positions
 from viz_model.model.tap import NO_TAP, Tap
@@ -30,22 +32,79 @@ def segments(config: ModelConfig) -> nn.Embedding | None:
     return nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
 
 
-class PatchEmbedding(nn.Module):
+class Input(nn.Module, ABC):
+    """What stands at the positions, ids [B, T], and the pixels of a picture where one is read -> rows [B, T, D].
+
+    ``module`` is what it is called in a model, ``ids`` the value that holds what stands at the positions. One that
+    reads tokens is called ``embedding``, and its ``weight`` [V, D] are the rows of tokens before they are scaled.
+    """
+
+    module: ClassVar[str]
+    ids: ClassVar[str]
+
+    @abstractmethod
+    def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor: ...
+
+    def initialise(self) -> None:
+        """Set what is to be learnt to its first values, where a linear layer's or a table's would not do."""
+
+    @staticmethod
+    @abstractmethod
+    def declare(inputs: Any, model: ModelConfig, at: Scope) -> Value:
+        """Declare the rows [T, D], from what the run is given on. Weights are named from the model on."""
+
+
+class TokenEmbedding(Input, nn.Embedding):
+    """A trained row for every token: ids [B, T] -> [B, T, D]."""
+
+    module: ClassVar[str] = "embedding"
+    ids: ClassVar[str] = "tokens.ids"
+
+    def __init__(self, inputs: Tokens, model: ModelConfig) -> None:
+        nn.Embedding.__init__(self, model.n_vocab, model.d_model)
+        self.scale = scale(model)
+
+    def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
+        return tap("embed.token", nn.Embedding.forward(self, tap("tokens.ids", ids)) * self.scale)
+
+    @staticmethod
+    def declare(inputs: Tokens, model: ModelConfig, at: Scope) -> Value:
+        t, d, ids = at.index("T"), at.index("D"), declare_ids(at)
+        row: Expression = at.weight("embedding.weight", "E", "V", "D")[ids[t], d]
+        if model.scale_embedding:
+            row = Setting(r"\sqrt{D}", scale(model), "size", f"{model.d_model}**0.5") * row
+        return at.value("embed.token", (t, d), row, symbol="e", label="token embedding", role="residual")
+
+
+def declare_ids(at: Scope) -> Value:
+    """Declare ``tokens.ids`` [T], which the tokenizer made of a text."""
+    t, read = at.index("T"), "target_ids" if at.stack == "decoder." else "ids"
+    given = Given("id", f"{at.stack}ids", "vocabulary", f"torch.tensor(trace.{read})")
+    return at.value("tokens.ids", (t,), given[t], symbol=r"\mathrm{id}", label="token ids", role="token")
+
+
+class PatchEmbedding(Input):
     """[CLS] and every patch of a picture, projected: [B, T, D] (Dosovitskiy et al. 2021, equation 1).
 
     ``ids`` say what stands where: 0 is [CLS], n is patch n, counted along the rows of the picture.
     """
 
+    module: ClassVar[str] = "patches"
+    ids: ClassVar[str] = "patches.order"
+
     mean: Tensor
     std: Tensor
 
-    def __init__(self, patches: Patches, d_model: int) -> None:
+    def __init__(self, inputs: Patches, model: ModelConfig) -> None:
         super().__init__()
-        self.patches = patches
-        self.projection = nn.Linear(patches.n_values, d_model)
-        self.cls = nn.Parameter(torch.empty(d_model))
-        self.register_buffer("mean", torch.tensor(patches.mean, dtype=torch.float32), persistent=False)
-        self.register_buffer("std", torch.tensor(patches.std, dtype=torch.float32), persistent=False)
+        self.patches = inputs
+        self.projection = nn.Linear(inputs.n_values, model.d_model)
+        self.cls = nn.Parameter(torch.empty(model.d_model))
+        self.register_buffer("mean", torch.tensor(inputs.mean, dtype=torch.float32), persistent=False)
+        self.register_buffer("std", torch.tensor(inputs.std, dtype=torch.float32), persistent=False)
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.cls, std=len(self.cls) ** -0.5)
 
     def values(self, pixels: Tensor) -> Tensor:
         """Levels [B, H, W, C] of 0 to 255 -> what the projection reads, [B, N, U]: channel by channel, row by row."""
@@ -57,7 +116,8 @@ class PatchEmbedding(nn.Module):
         cut = levels.unflatten(2, (columns, side)).unflatten(1, (rows, side))  # [B, rows, P, columns, P, C]
         return cut.permute(0, 1, 3, 5, 2, 4).flatten(3).flatten(1, 2)
 
-    def forward(self, pixels: Tensor, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
+        assert pixels is not None
         values = tap("patches.pixels", self.values(pixels))
         projected = tap("patches.projected", self.projection(values))  # [B, N, D]
         order = tap("patches.order", ids)  # [B, T]
@@ -65,16 +125,15 @@ class PatchEmbedding(nn.Module):
         return tap("embed.patch", rows.gather(1, order[..., None].expand(-1, -1, rows.shape[-1])))
 
     @staticmethod
-    def declare(patches: Patches, at: Scope) -> Value:
-        """Declare the rows [T, D], from the levels of the pixels on."""
-        at = at.with_axis("P", patches.n_patches).with_axis("U", patches.n_values)
-        of, side = at.at("patches", "patches"), patches.patch
+    def declare(inputs: Patches, model: ModelConfig, at: Scope) -> Value:
+        at = at.with_axis("P", inputs.n_patches).with_axis("U", inputs.n_values)
+        of, side = at.at("patches", "patches"), inputs.patch
         t, d, n, u = at.index("T"), at.index("D"), at.index("P", "n"), at.index("U", "u")
         level = Given("pixel", "picture", "pixel", "trace.picture")
         channel = u // side**2
-        row = n // patches.columns * side + u // side % side
-        column = n % patches.columns * side + u % side
-        mean, std = (_of_channel(*each, channel) for each in (("m", patches.mean), ("s", patches.std)))
+        row = n // inputs.columns * side + u // side % side
+        column = n % inputs.columns * side + u % side
+        mean, std = (_of_channel(*each, channel) for each in (("m", inputs.mean), ("s", inputs.std)))
         pixels = of.value(
             "pixels", (n, u), (level[row, column, channel] / 255 - mean) / std,
             symbol="v", label="pixels of each patch, normalised", role="token",
@@ -101,21 +160,29 @@ def _of_channel(symbol: str, numbers: tuple[float, ...], channel: Expression) ->
     return Table(symbol, torch.tensor(numbers), "config", f"torch.tensor({list(numbers)})")[channel]
 
 
-def patch_embedding(config: ModelConfig) -> PatchEmbedding | None:
-    """What a model that reads pictures has in place of a table of tokens."""
-    return PatchEmbedding(config.inputs, config.d_model) if isinstance(config.inputs, Patches) else None
+def kind(inputs: config.Input) -> type[Input]:
+    """The class of an input."""
+    match inputs:
+        case Tokens():
+            return TokenEmbedding
+        case Patches():
+            return PatchEmbedding
+        case _:
+            assert_never(inputs)
+
+
+def build(model: ModelConfig) -> Input:
+    return kind(model.inputs)(model.inputs, model)
 
 
 def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
     """Declare what enters a stack, from what the run is given to the vectors that enter its first block."""
     t, d, to = at.index("T"), at.index("D"), at.at("embed")
-    match config.inputs:
-        case Tokens():
-            parts = _declare_tokens(config, at)
-        case Patches():
-            parts = [PatchEmbedding.declare(config.inputs, at.of(""))]
-        case _:
-            assert_never(config.inputs)
+    parts: list[Vector] = [kind(config.inputs).declare(config.inputs, config, at.of(""))]
+    if config.n_segments:
+        given = Given("segment", "segments", "segment", "torch.tensor(trace.segments)")
+        row = to.weight("segment.weight", "S", "S", "D")[given[t], d]
+        parts.append(to.value("segment", (t, d), row, symbol="s", label="segment embedding", role="residual"))
     added = positions.kind(config.position).declare_added(config.position, to.of(f"{side}.position"))
     if added is not None:
         parts.append(added)
@@ -124,27 +191,3 @@ def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
         total = norms.declare(config.norm, to.at("norm", "embed_norm"), total, (t, d))
     label = "embedding + position" if added is not None else "embedding"
     return to.value("out", (t, d), total[t, d], symbol="x", label=label, role="residual")
-
-
-def _declare_tokens(config: ModelConfig, at: Scope) -> list[Vector]:
-    """Rows of the table, and of kinds of token."""
-    t, d = at.index("T"), at.index("D")
-    read = "target_ids" if at.stack == "decoder." else "ids"
-    given = Given("id", f"{at.stack}ids", "vocabulary", f"torch.tensor(trace.{read})")
-    ids = at.value("tokens.ids", (t,), given[t], symbol=r"\mathrm{id}", label="token ids", role="token")
-    to = at.at("embed")
-    row: Expression = to.of("").weight("embedding.weight", "E", "V", "D")[ids[t], d]
-    if config.scale_embedding:
-        row = Setting(r"\sqrt{D}", scale(config), "size", f"{config.d_model}**0.5") * row
-    parts: list[Vector] = [
-        to.value("token", (t, d), row, symbol="e", label="token embedding", role="residual")
-    ]  # fmt: skip
-    if config.n_segments:
-        kind = Given("segment", "segments", "segment", "torch.tensor(trace.segments)")
-        table = to.weight("segment.weight", "S", "S", "D")
-        parts.append(
-            to.value(
-                "segment", (t, d), table[kind[t], d], symbol="s", label="segment embedding", role="residual"
-            )
-        )  # fmt: skip
-    return parts

@@ -17,18 +17,22 @@ from collections.abc import Mapping
 from viz_model.config import ModelConfig, Side
 from viz_model.model import block, heads, inputs, norms
 from viz_model.values.declaration import Role, Scope, Site
-from viz_model.values.leaves import Value
+from viz_model.values.expression import Expression
+from viz_model.values.leaves import Element, Index, Value
 
 __all__ = [
     "Role",
     "Site",
     "find",
+    "ids",
     "in_order",
     "leaving",
+    "looks_around",
     "n_neurons",
     "recorded",
     "split_name",
     "split_side",
+    "stands_alone",
     "table",
 ]
 
@@ -64,13 +68,15 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
     prefix = f"{side}." if len(config.sides) > 1 else ""
     at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=prefix, module=f"{side}.", stack=prefix)
     x = inputs.declare(config, side, at)
+    read = next(site.value for site in at.sites if site.full == ids(config, side))
     kind, schemes = block.kind(config, side), (config.position, *block.other_positions(config, side))
     for i in range(config.depth(side)):
         layer = config.layer(side, i)
         which = schemes.index(layer.position)
         scheme = f"{side}.other_positions.{which - 1}" if which else f"{side}.position"
         here = at.block(i)
-        part = block.Parts(config, side, layer, here, scheme, source if block.crosses(config, side) else None)
+        crossed = source if block.crosses(config, side) else None
+        part = block.Parts(config, side, layer, here, scheme, read, crossed)
         x = kind.declare(part, part.stream("in", x))
     if config.norm_place(side) != "post":
         x = norms.declare(config.norm, at.at("final.norm", "final_norm"), x, (at.index("T"), at.index("D")))
@@ -109,6 +115,37 @@ def n_neurons(config: ModelConfig, side: Side, layer: int) -> int:
     written = f"{side}.blocks.{layer}.ffn.down.weight"
     is_read = any(weight.name == written for site in table(config).values() for weight in site.weights)
     return 0 if act is None or not is_read else act.index[-1].size or 0
+
+
+@functools.cache
+def stands_alone(config: ModelConfig, side: Side, layer: int) -> bool:
+    """Whether a layer's feed-forward does the same at every position, and reads the vector there and no other."""
+    prefix = f"{side}." if len(config.sides) > 1 else ""
+    own = (site for name, site in in_order(config) if name.startswith(f"{prefix}blocks.{layer}.ffn."))
+    return not any(_looks_around(site.expression, place) for site in own for place in site.index if place.axis == "T")
+
+
+def looks_around(config: ModelConfig) -> bool:
+    """Whether a feed-forward of some layer reads more than the vector at its own position."""
+    return not all(stands_alone(config, side, layer) for side in config.sides for layer in range(config.depth(side)))
+
+
+def _looks_around(part: Expression, place: Index) -> bool:
+    """Whether an expression reads a value at another position than its own, or reckons with the position."""
+    if part == place or getattr(part, "over", None) == place:
+        return True
+    if isinstance(part, Element):
+        axes = (axis for axis in part.value.axes if axis != "1")
+        return any(
+            at != place if axis == "T" else _looks_around(at, place) for axis, at in zip(axes, part.index, strict=True)
+        )
+    return any(_looks_around(inner, place) for inner in part.parts)
+
+
+def ids(config: ModelConfig, side: Side) -> str:
+    """The full name of what stands at the positions of a stack, [T]."""
+    prefix = f"{side}." if len(config.sides) > 1 else ""
+    return prefix + inputs.kind(config.inputs).ids
 
 
 def leaving(config: ModelConfig, side: Side) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, Side, Tokens
 from viz_model.model import block, heads, inputs, masks, norms, ops, positions
 from viz_model.model.attention import Attention, BlockCache, Given, Source
 from viz_model.model.block import Block
@@ -65,6 +65,7 @@ class Stack(nn.Module):
         self,
         rows: Tensor,
         *,
+        ids: Tensor | None = None,
         segments: Tensor | None = None,
         padding: Tensor | None = None,
         visible: Tensor | None = None,
@@ -75,6 +76,7 @@ class Stack(nn.Module):
         """Embedding rows [B, T, D] -> the vectors [B, T, D] that the output reads.
 
         Args:
+            ids: [B, T], what stands at the positions, for a score bias that reads it.
             segments: [B, T] kinds of token; all of kind 0 where none are given.
             padding: [B, T], True on positions that nobody may look at.
             visible: boolean [T, T] in place of the mask of every layer, or [L, T, T], one for each.
@@ -88,7 +90,8 @@ class Stack(nn.Module):
             alike = (self._scheme[i], layer.window, i if visible is not None and visible.dim() == 3 else None)
             if alike not in biases:
                 biases[alike] = self.attn_bias(i, start, x, visible, padding)
-            given = Given(self.position_of(i), biases[alike], source, cache[i] if cache else None)
+            past = cache[i] if cache else None
+            given = Given(self.position_of(i), biases[alike], source, past, ids, start, padding)
             x = self.block(i)(x, given, tap.at(f"blocks.{i}"))
         return x if self.final_norm is None else self.final_norm(x, tap.at("final.norm"))
 
@@ -105,9 +108,18 @@ class Stack(nn.Module):
             x = self.embed_norm(x, tap.at("embed.norm"))
         return self.dropout(tap("embed.out", x))
 
-    def run_block(self, layer: int, x: Tensor, *, visible: Tensor | None, source: Source | None, tap: Tap) -> Tensor:
+    def run_block(
+        self,
+        layer: int,
+        x: Tensor,
+        *,
+        visible: Tensor | None,
+        source: Source | None,
+        tap: Tap,
+        ids: Tensor | None = None,
+    ) -> Tensor:
         """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D]."""
-        given = Given(self.position_of(layer), self.attn_bias(layer, 0, x, visible, None), source)
+        given = Given(self.position_of(layer), self.attn_bias(layer, 0, x, visible, None), source, ids=ids)
         out: Tensor = self.block(layer)(x, given, tap)
         return out
 
@@ -142,12 +154,13 @@ class Transformer(nn.Module):
     serve every visitor at once. ``dropout`` is of training alone: in ``eval()`` nothing is left out.
     """
 
+    embedding: inputs.TokenEmbedding
+
     def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
         self.config = config
-        self.patches = inputs.patch_embedding(config)
-        if self.patches is None:
-            self.embedding = nn.Embedding(config.n_vocab, config.d_model)
+        self.patches: inputs.PatchEmbedding | None = None
+        setattr(self, inputs.kind(config.inputs).module, inputs.build(config))
         self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
         self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
         self.head = heads.build(config)
@@ -185,14 +198,12 @@ class Transformer(nn.Module):
         Raises:
             ValueError: pixels are missing, or of another size, or there is no place for them.
         """
-        if self.patches is not None:
-            if pixels is None:
-                raise ValueError("pixels: this model reads a picture, and none was given")
-            rows: Tensor = self.patches(pixels, ids, tap)
-            return rows
-        if pixels is not None:
+        if self.config.reads_pictures and pixels is None:
+            raise ValueError("pixels: this model reads a picture, and none was given")
+        if pixels is not None and not self.config.reads_pictures:
             raise ValueError("pixels: this model reads tokens, and no picture")
-        return tap("embed.token", self.embedding(tap("tokens.ids", ids)) * self.embedding_scale)
+        rows: Tensor = getattr(self, inputs.kind(self.config.inputs).module)(ids, tap, pixels)
+        return rows
 
     def forward(
         self,
@@ -258,6 +269,7 @@ class Transformer(nn.Module):
         (side,) = self.config.sides
         vectors: Tensor = self.stack(side)(
             self.embed(ids, tap, pixels),
+            ids=ids,
             segments=segments,
             padding=padding,
             visible=seen.get(side),
@@ -271,7 +283,8 @@ class Transformer(nn.Module):
     ) -> Source:
         """The encoder's half of an encoder–decoder: ids [B, Ts] -> what the decoder reads."""
         at = tap.at("encoder")
-        return Source(self.stack("encoder")(self.embed(ids, at), padding=padding, visible=visible, tap=at), padding)
+        stack = self.stack("encoder")
+        return Source(stack(self.embed(ids, at), ids=ids, padding=padding, visible=visible, tap=at), padding)
 
     def decode(
         self,
@@ -289,7 +302,7 @@ class Transformer(nn.Module):
         self, ids: Tensor, source: Source, visible: Tensor | None, at: Tap, cache: Sequence[BlockCache] | None
     ) -> Tensor:
         vectors: Tensor = self.stack("decoder")(
-            self.embed(ids, at), visible=visible, source=source, tap=at, cache=cache
+            self.embed(ids, at), ids=ids, visible=visible, source=source, tap=at, cache=cache
         )
         return vectors
 
@@ -312,9 +325,7 @@ def _initialise(module: nn.Module) -> None:
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         case Attention(scale=1.0):
             module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
-        case Position():
+        case Position() | inputs.Input():
             module.initialise()
-        case inputs.PatchEmbedding():
-            nn.init.normal_(module.cls, std=len(module.cls) ** -0.5)
-        case Transformer(patches=None):
+        case Transformer(config=ModelConfig(inputs=Tokens())):
             module.embedding.weight.data /= module.head.scale

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from viz_model.config import Side
 from viz_model.model import sites
 from viz_model.runs.recompute import Recomputed
 from viz_model.values.point import Point, Where
@@ -33,9 +34,8 @@ class RunReader:
             return trace.picture[index]
         if name == "segments":
             return torch.tensor(trace.segments or [0] * len(trace.ids))[index]
-        if trace.picture is not None:
-            return trace.values["patches.order"][index]
-        return trace.values[f"{name.removesuffix('ids')}tokens.ids"][index]
+        side: Side = "decoder" if name == "decoder.ids" else trace.config.sides[0]
+        return trace.values[sites.ids(trace.config, side)][index]
 
     def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:
         return self._trace.model.get_parameter(weight).detach()[index]
@@ -46,7 +46,10 @@ class RunReader:
         position, full = index[axis], trace.whole
         if not isinstance(position, int) and position.numel() == 1:
             position = int(position)
+        # A case that does not hold may point outside: what is read there is thrown away.
         if isinstance(position, int):
+            position = min(max(position, 0), declared.index[axis].length(self.length) - 1)
+            index = (*index[:axis], position, *index[axis + 1 :])
             head = index[0] if axis and isinstance(index[0], int) and declared.axes[0] == "H" else None
             if site in trace.values and not isinstance(trace.values, Recomputed):
                 return trace.values[site][index]
@@ -54,8 +57,7 @@ class RunReader:
             own = (*index[:axis], *index[axis + 1 :]) if head is None else index[2:]
             return row[own]
         value = trace.values[site] if site in trace.values else full[site]
-        # A case that does not hold may point outside: what is read there is thrown away.
-        inside = (i if isinstance(i, int) else i.clamp(max=n - 1) for i, n in zip(index, value.shape, strict=True))
+        inside = (i if isinstance(i, int) else i.clamp(0, n - 1) for i, n in zip(index, value.shape, strict=True))
         return value[tuple(inside)]
 
     def rounding(self, site: str, index: tuple[Where, ...]) -> Tensor:

@@ -19,6 +19,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites
 from viz_model.model.attention import BlockCache, Given, Source
 from viz_model.model.block import Block
+from viz_model.model.feedforward import TokenMixing
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits import ValueEdit
 from viz_model.runs.recorder import recorder
@@ -138,9 +139,18 @@ class Recomputed(Mapping[str, Tensor]):
             source = Source(self.kept[sites.leaving(self._model.config, "encoder")][None])
         stack = self._model.stack(side)
         stack.run_block(
-            layer, self.kept[entering][None], visible=self._visible.get(side), source=source, tap=tap.at(at)
+            layer,
+            self.kept[entering][None],
+            visible=self._visible.get(side),
+            source=source,
+            tap=tap.at(at),
+            ids=self._ids(side)[None],
         )
         return {name: value[0] for name, value in tap.values.items()}
+
+    def _ids(self, side: Side) -> Tensor:
+        """What stands at the positions of a stack, [T]."""
+        return self.kept[sites.ids(self._model.config, side)]
 
     def reads_block(self, at: str) -> bool:
         """Whether a part is read from the whole block: it is held already, or something in it was changed."""
@@ -150,7 +160,8 @@ class Recomputed(Mapping[str, Tensor]):
         """A value at one position, with an axis of 1 in place of T; None where only the whole block has it.
 
         Under a causal mask a position needs keys and values of those before it, and nothing else of
-        them: a fifth of a block's work and less.
+        them: a fifth of a block's work and less. A feed-forward that reads other positions needs what attention made
+        of them.
         """
         side, own = sites.split_side(name)
         layer, _ = sites.split_name(own)
@@ -158,7 +169,7 @@ class Recomputed(Mapping[str, Tensor]):
         if name in self.kept or layer is None or side == "encoder" or side in self._visible:
             return None
         at, block = f"{name.removesuffix(own)}blocks.{layer}", self._model.stack(side).block(layer)
-        if block.cross is not None or self.reads_block(at):
+        if block.cross is not None or isinstance(block.ffn, TokenMixing) or self.reads_block(at):
             return None
         held, rows = self._rows
         if held != position:
@@ -171,13 +182,14 @@ class Recomputed(Mapping[str, Tensor]):
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
         block, x, cache = stack.block(layer), self.kept[f"{at}.resid.in"][None], BlockCache()
-        scheme = stack.position_of(layer)
+        scheme, ids = stack.position_of(layer), self._ids(stack.side)[None]
         if position:
             past = block.attn_input(x[:, :position])
             cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
-        row = x[:, position : position + 1]
+            cache.attn.extend_ids(ids[:, :position])
+        row, own = x[:, position : position + 1], ids[:, position : position + 1]
         tap = recorder(self._model.config)
-        block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache), tap.at(at))
+        block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, own, position), tap.at(at))
         # Keys and values behind the tap are of this position alone; the cache held the others.
         return {name: value[0] for name, value in tap.values.items()}
 

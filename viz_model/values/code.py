@@ -119,10 +119,11 @@ class Code:
 
     def _around(self, place: Expression, axis: str) -> Expression:
         own = [index for index in place.free if index.axis == axis]
-        if isinstance(place, Index) or len(own) != 1 or len(place.free) > 1 or not is_place(place):
+        if isinstance(place, Index) or len(own) != 1 or not is_place(place):
             return place
-        n = self.length(own[0])
-        reached = place.evaluate(Point({own[0]: torch.arange(n)}, cast(Reader, None))).value  # a place reads nothing
+        n, free = self.length(own[0]), sorted(place.free, key=lambda index: index.name)
+        counted = torch.meshgrid(*(torch.arange(self.length(index)) for index in free), indexing="ij")
+        reached = place.evaluate(Point(dict(zip(free, counted, strict=True)), cast(Reader, None))).value
         return place % n if reached.max() >= n or reached.min() < -n else place
 
     def leaf(self, name: str, index: Sequence[Expression]) -> str:

@@ -100,7 +100,7 @@ def test_what_is_timed_gives_the_model_s_logits(config: ModelConfig) -> None:
     source = kv_cache._encoded(trace)
     cache = trace.model.new_cache()
     kv_cache._step(trace.model, trace.own_ids[:-1], source, cache)
-    copy = kv_cache._copied(cache)
+    copy = [block.copy() for block in cache]
     for held in (copy, cache):  # extending the copy has left the cache alone
         logits = kv_cache._step(trace.model, trace.own_ids[-1:], source, held)
         torch.testing.assert_close(logits, trace["logits"][-1], atol=1e-4, rtol=1e-4)

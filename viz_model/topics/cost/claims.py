@@ -64,7 +64,7 @@ MASK: Verdict[Shuffled] = Verdict(
     "cost.mask",
     Claim(
         "tells",
-        lambda shuffled: shuffled.bare_masked >= SAME,
+        lambda shuffled: shuffled.bare < SAME <= shuffled.bare_masked,
         Text(
             "A causal mask alone already gives some order away: without positions the vectors change "
             "by {{bare_masked}}, for it shows each token *which* tokens came before it, which changes.",

@@ -8,6 +8,7 @@ import viz_model as vm
 from viz_model.app import elements, run_lock, runs
 from viz_model.app.page import Page
 from viz_model.drawing.writing import small
+from viz_model.model import sites
 from viz_model.topics.block.choices import REAL_CODE
 from viz_model.topics.block.claims import CHUNKED, CLAMPED, INSIDE
 from viz_model.topics.block.numbers import real_code, stream
@@ -41,7 +42,7 @@ def _inside(block: OneBlock) -> None:
     elements.see(page, "clamp", **counts, **facts, **block.facts)
     elements.say(page, CLAMPED, clamp, **counts, **facts)
 
-    if block.n_neurons:
+    if block.n_neurons and sites.stands_alone(run.config, run.stack.side, page.view.layer):
         _chunks(block, run)
     _fresh(page, run)
 

@@ -13,7 +13,8 @@ def count_columns(config: ModelConfig, side: Side, length: int, n_source: int, w
     runs = [(length * by, count(config, side, length * by, n_source * by)) for by in FACTORS]
     columns: dict[str, list[object]] = {words["length"]: [n for n, _ in runs]}
     for name in Multiplications._fields:
-        columns[words[name]] = [getattr(run, name) for _, run in runs]
+        if name != "places" or runs[0][1].places:  # which next to no model has
+            columns[words[name]] = [getattr(run, name) for _, run in runs]
     return columns
 
 

@@ -17,6 +17,8 @@ from viz_model.config import LanguageHead, ModelConfig, NormAt, Side
 from viz_model.model import sites
 from viz_model.values import counts
 from viz_model.values.declaration import Site
+from viz_model.values.expression import Expression
+from viz_model.values.operations import Sum
 
 
 class Multiplications(NamedTuple):
@@ -30,11 +32,13 @@ class Multiplications(NamedTuple):
     cross: int
     ffn: int
     head: int
+    places: int = 0
+    """What a feed-forward multiplies for each pair of positions, where it mixes all of them."""
 
     @property
     def pairs(self) -> int:
-        """What grows with the square of the length: scores, with what position adds to them, and mixing."""
-        return self.scores + self.position + self.mixing
+        """What grows with the square of the length: scores, with what position adds to them, mixing, and places."""
+        return self.scores + self.position + self.mixing + self.places
 
     @property
     def total(self) -> int:
@@ -44,7 +48,9 @@ class Multiplications(NamedTuple):
 def group(site: Site) -> str:
     """The field of :class:`Multiplications` that a value's multiplications belong to, by its name and axes."""
     part, _, step = site.name.partition(".")
-    if part in ("cross", "ffn"):
+    if part == "ffn":
+        return "places" if _runs_over_positions(site.expression) else "ffn"
+    if part == "cross":
         return part
     if part == "patches":
         return "projections"
@@ -55,6 +61,11 @@ def group(site: Site) -> str:
     if step == "sink" or {"Tq", "Tk"} <= set(site.axes):
         return "scores" if step == "scores" else "position"
     return "projections"
+
+
+def _runs_over_positions(expression: Expression) -> bool:
+    """Whether it sums over all positions of a run."""
+    return any(isinstance(part, Sum) and part.over.size is None for part in expression.walk())
 
 
 @functools.lru_cache(maxsize=64)

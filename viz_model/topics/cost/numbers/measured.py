@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from viz_model.config import ModelConfig
 from viz_model.model import ops
+from viz_model.model.positions import of_content
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
 from viz_model.topics.cost.numbers.timing import expected, timed
@@ -77,7 +78,8 @@ def measure(trace: Trace, layer: int, budget: float = BUDGET) -> Iterator[Readin
         still = sum(_expected(reading) for reading in found)
         if found and time.perf_counter() - begun + slowed * still > budget:
             return
-        parts = _parts(stack, block, layer, gru, trace.model.embed(_repeated(ids, length)).detach())
+        repeated = _repeated(ids, length)
+        parts = _parts(stack, block, layer, gru, trace.model.embed(repeated).detach(), repeated)
         found, started = [], time.perf_counter()
         for part in PARTS:
             found.append(_read(length, part, parts[part]))
@@ -97,8 +99,10 @@ def _repeated(ids: Sequence[int], length: int) -> Tensor:
 
 
 @torch.inference_mode()
-def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapping[Part, Callable[[], object]]:
-    """What to time, on a text of rows [1, n, D]."""
+def _parts(
+    stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor, ids: Tensor | None = None
+) -> Mapping[Part, Callable[[], object]]:
+    """What to time, on a text of rows [1, n, D]; ``ids`` [1, n] for a score bias that reads them."""
     attn, length = block.attn, x.shape[-2]
     scheme, attn_bias = stack.position_of(layer), stack.attn_bias(layer, 0, x)
     causal = attn_bias is None  # which the fused kernel knows without a matrix
@@ -109,7 +113,7 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
 
     q, k, v = heads()
     k, v = ops.share_heads(k, attn.n_heads), ops.share_heads(v, attn.n_heads)
-    own = scheme.content_bias(q, k, 0, attn.scale)
+    own = of_content(scheme, q, k, ids, 0, attn.scale)
     if own is not None:
         causal, added = False, added + own
     sink, fused = scheme.sink(q, 0, attn.scale), (k, v, added)

@@ -53,13 +53,14 @@ def shuffled(trace: Trace) -> Shuffled | None:
     if length < 2:
         return None
     order = [*range(1, length, 2), *range(0, length, 2)]
-    rows = trace.model.embed(torch.tensor([ids, [ids[i] for i in order]]))  # [2, T, D]
+    both_orders = torch.tensor([ids, [ids[i] for i in order]])  # [2, T]
+    rows = trace.model.embed(both_orders)  # [2, T, D]
     source = None
     if len(trace.config.sides) > 1 and stack.side == "decoder":
         source = trace.model.encode(torch.tensor([trace.ids, trace.ids]))
 
     def change(stack: Stack, mask: Tensor) -> float:
-        first, second = stack(rows, visible=mask, source=source)
+        first, second = stack(rows, ids=both_orders, visible=mask, source=source)
         return float((second - first[order]).abs().max() / first.square().mean().sqrt())
 
     plain, both, past = without_positions(stack, trace.config), masks.everything(length, length), masks.causal

@@ -12,7 +12,7 @@ from viz_model.topics.embedding.numbers import Geometry
 def facts(trace: Trace, geometry: Geometry, token: int) -> dict[str, str]:
     """Numbers of the selected token's row, for prose."""
     id, (n_vocab, width) = trace.own_ids[token], geometry.table.shape
-    total = sum(parameter.numel() for parameter in trace.model.parameters())
+    own, total = (sum(weight.numel() for weight in of.parameters()) for of in (trace.model.embedding, trace.model))
     scale = trace.model.embedding_scale
     return {
         "id": f"{id}",
@@ -25,8 +25,8 @@ def facts(trace: Trace, geometry: Geometry, token: int) -> dict[str, str]:
         "scaled": f"{geometry.norms[id] * scale:.2f}",
         "root": f"\\sqrt{{{width}}}" if trace.model.config.scale_embedding else "1",
         "scale": f"{scale:.4f}",
-        "size": f"{n_vocab * width:,}",
-        "share": f"{n_vocab * width / total:.0%}",
+        "size": f"{own:,}",
+        "share": f"{own / total:.0%}",
         "two": f"{geometry.explained.sum():.0%}",
         "rest": f"{1 - geometry.explained.sum():.0%}",
     }

@@ -19,7 +19,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites
 from viz_model.model.attention import Attention, Given, Source, scale
 from viz_model.model.block import Block
-from viz_model.model.positions import sinks
+from viz_model.model.positions import of_content, sinks
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Stack
 from viz_model.runs.recorder import recorder
@@ -64,7 +64,8 @@ class Spot(NamedTuple):
         source = None
         if self.block.cross is not None:
             source = Source(seen[sites.leaving(self.run.config, "encoder")])
-        return Given(self.stack.position_of(self.layer), bias, source)
+        ids = seen[sites.ids(self.run.config, self.side)]
+        return Given(self.stack.position_of(self.layer), bias, source, ids=ids)
 
     def tap(self) -> Tap:
         """The edits of the run on values of the block, for a part that runs once more."""
@@ -116,7 +117,7 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Cha
         scheme, k = run.stack.position_of(layer), ops.share_heads(k, config.n_heads)
         bias = scheme.bias(length, length)
         if bias is None:
-            bias = scheme.content_bias(q, k, 0, scale(config))
+            bias = of_content(scheme, q, k, seen[sites.ids(config, run.stack.side)], 0, scale(config))
         given = attention_arguments(q, k, bias, visible(run, layer), config)
         # A function knows the keys alone: what a sink takes of each row, it takes of the function's too.
         kept = value.sum(-1, keepdim=True) if sinks(scheme) else 1.0
@@ -200,7 +201,7 @@ def with_addition(run: Trace, function: Function) -> Changes:
         sublayers: dict[str, Function] = {
             "attn": lambda y: block.attend(y, spot.given(y, seen), tap),
             "cross": lambda y: block.attend_source(y, spot.given(y, seen), tap),
-            "ffn": lambda y: block.feed_forward(y, tap),
+            "ffn": lambda y: block.feed_forward(y, spot.given(y, seen), tap),
         }
         return function(x, lambda y: getattr(block, f"{part}_norm")(y, tap.at(f"{part}.norm")), sublayers[part])
 

@@ -199,20 +199,10 @@ def _encoded(trace: Trace) -> Source | None:
 @torch.inference_mode()
 def _step(model: Transformer, ids: Sequence[int], source: Source | None, cache: Sequence[BlockCache]) -> Tensor:
     """Logits [V] after the last of the new ``ids``; what was computed is kept in ``cache``."""
-    vectors: Tensor = model.stack("decoder")(model.embed(torch.tensor([ids])), source=source, cache=cache)
+    new = torch.tensor([ids])
+    vectors: Tensor = model.stack("decoder")(model.embed(new), ids=new, source=source, cache=cache)
     logits: Tensor = model.head(vectors[:, -1:])
     return logits[0, 0]
-
-
-def _copied(cache: Sequence[BlockCache]) -> list[BlockCache]:
-    """The same tensors in a cache that can be extended by itself."""
-    found = []
-    for block in cache:
-        copy = BlockCache()
-        copy.attn.k, copy.attn.v = block.attn.k, block.attn.v
-        copy.cross.k, copy.cross.v = block.cross.k, block.cross.v
-        found.append(copy)
-    return found
 
 
 def _read(
@@ -223,6 +213,8 @@ def _read(
     cache: Sequence[BlockCache],
     until: float,
 ) -> Reading:
-    cached, runs = timed(lambda: _copied(cache), lambda kept: _step(model, ids[-1:], source, kept), until)
+    cached, runs = timed(
+        lambda: [block.copy() for block in cache], lambda kept: _step(model, ids[-1:], source, kept), until
+    )
     fresh, runs_fresh = timed(model.new_cache, lambda kept: _step(model, ids, source, kept), until)
     return Reading(len(ids), drawn, cached, fresh, min(runs, runs_fresh))
