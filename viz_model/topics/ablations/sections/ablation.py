@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -125,7 +125,8 @@ def _try(ablation: Ablation) -> None:
 def _answer(ablation: Ablation, finding: Finding) -> None:
     lab, page = ablation.lab, ablation.lab.page
     if ablation.experiment.is_read:
-        elements.told(page, _tell, "answer")
+        for tell, key in ((_verdict, "verdict"), (_says, "answer")):
+            elements.told(page, partial(_tell, tell), key)
         return
     for said in _verdict(ablation, finding):
         st.markdown(said)
@@ -138,11 +139,11 @@ def _answer(ablation: Ablation, finding: Finding) -> None:
         st.markdown(said)
 
 
-def _tell(page: Page) -> Iterator[str]:
+def _tell(tell: Callable[[Ablation, Finding], Iterator[str]], page: Page) -> Iterator[str]:
     ablation = Ablation.of(page)
     finding = ablation.finding()
     if finding is not None:
-        yield from (*_verdict(ablation, finding), *_says(ablation, finding))
+        yield from tell(ablation, finding)
 
 
 def _verdict(ablation: Ablation, finding: Finding) -> Iterator[str]:

@@ -315,7 +315,7 @@ def _off(page: Page) -> None:
         state.update(edits=(*rest, *off))
 
     st.pills(
-        page.words("off_heads", layer=view.layer),
+        page.words("off_heads"),
         list(range(page.lm.config.n_heads)),
         selection_mode="multi",
         wrap=True,
