@@ -34,17 +34,17 @@ def section(given: Shown) -> None:
     if not elements.control(page, RELATIVE, st.toggle):
         return
     elements.told(page, _tell, "relative_see")
-    scores.matrices(_scores(page), "relative_")
+    scores.matrices(given, "relative_", _with_keys)
 
 
-def _scores(page: Page) -> Scores:
-    """Of the page's model with relative keys put into it."""
-    return Scores.of(replace(page, trace=_run(page.run_key, page.trace.stack.side)))
+def _with_keys(page: Page) -> Page:
+    """The page on its model with relative keys put into it."""
+    return replace(page, trace=_run(page.run_key, page.trace.stack.side))
 
 
 def _tell(page: Page) -> Iterator[str]:
     """Of two queries that stand as far from their keys."""
-    of_head = _scores(page)
+    of_head = Scores.of(_with_keys(page))
     query, key = page.token, of_head.key
     step = -1 if min(query, key) else 1
     if max(query, key) + step >= len(page.trace):
