@@ -125,8 +125,8 @@ def _try(ablation: Ablation) -> None:
 def _answer(ablation: Ablation, finding: Finding) -> None:
     lab, page = ablation.lab, ablation.lab.page
     if ablation.experiment.is_read:
-        for tell, key in ((_verdict, "verdict"), (_says, "answer")):
-            elements.told(page, partial(_tell, tell), key)
+        elements.told(page, partial(_tell, _verdict), "verdict")
+        elements.told(page, partial(_tell, _says), "answer")
         return
     for said in _verdict(ablation, finding):
         st.markdown(said)
