@@ -12,6 +12,7 @@ const WORDS = {
   title: "[data-testid=stHeading] h3 [data-heading-text]",
   text: "[data-testid=stMarkdown] [data-testid=stMarkdownContainer]",
   note: "[data-testid=stMarkdown] [data-testid=stCaptionContainer]",
+  notice: "[data-testid=stAlert] [data-testid=stMarkdownContainer]",
   options: "[data-testid=stButtonGroup] [data-testid=stWidgetLabel] [data-testid=stMarkdownContainer]",
 }
 

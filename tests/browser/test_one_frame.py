@@ -38,6 +38,8 @@ STAGES = {
     "block": {"token", "layer"},
     "next_token": {"token"},
     "attribution": {"token"},
+    "ablations": {"head", "layer"},
+    "mistakes": {"head", "layer"},
 }
 HEADS = ".target[data-mark='{layer}.{head}']"
 
@@ -228,16 +230,23 @@ TOLD = {
     "next_token": {"token"},
     "attribution": {"token", "head", "layer"},
     "cross_attention": {"token", "head", "layer"},
+    "architectures": {"token", "head", "layer"},
+    "batch": {"token", "layer"},
+    "cost": {"layer"},
+    "ablations": {"head", "layer"},
 }
 """Pages all of whose sentences follow at once, and what changes them."""
 DOORS = {
     "embedding": ("nearest", "vector", "own"),
-    "attention": ("large", "together"),
+    "attention": ("large", "together", "care", "what_if"),
     "block": ("lengths", "neurons", "change", "weights"),
     "norm_placement": ("sentence", "ends"),
     "next_token": ("tail",),
     "attribution": ("part", "depth", "head", "neuron"),
     "cross_attention": ("maps", "decoding"),
+    "architectures": ("sentence", "where"),
+    "batch": ("norms",),
+    "cost": ("measured",),
 }
 """Behind which they do too."""
 MODELS = {"cross_attention": "translate-2017", "block": "story-post-ln"}
@@ -252,6 +261,25 @@ def test_what_is_said_follows_in_the_frame_of_the_click(visit: Visit, stage: str
     for name in sorted(TOLD[stage]):
         rested(page)
         answer = page.evaluate(SAY, {name: 2})
+        assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
+
+
+OTHERS: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {
+    "experts": ("block", {"model": "story-moe", "layer": "1", "door_neurons": "1"}, {"token": 2, "layer": 3}),
+    "a changed run": ("overview", {"edits": "no-scale"}, {"token": 2}),
+    "what was tried": ("ablations", {"edits": "no-scale"}, {"head": 2, "layer": 2, "token": 2}),
+    "relative keys": ("position", {"model": "story-modern", "relative": "1"}, {"head": 2, "layer": 2, "token": 2}),
+}
+"""Of what else than a page opens with: the page, what its address says, and what is chosen then."""
+
+
+@pytest.mark.parametrize("of", OTHERS)
+def test_what_is_said_of_another_run_follows_too(visit: Visit, of: str) -> None:
+    stage, query, chosen = OTHERS[of]
+    page = visit(f"/{stage}", options=DESK, **{"text": TEXT, "token": "3", "layer": "0", "head": "3", **query})
+    for name, n in chosen.items():
+        rested(page)
+        answer = page.evaluate(SAY, {name: n})
         assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import streamlit as st
@@ -103,14 +104,18 @@ class Effect(NamedTuple):
 @cached()
 def effect(run: runs.RunKey, position: int) -> Effect:
     """The run that was asked for, against the same without interventions."""
-    after, before = runs.trace(run), runs.trace(run.plain)
-    found = compare_runs.first(before, after)
-    first = None if found is None else found.site
+    after, before, first = runs.trace(run), runs.trace(run.plain), _first(run)
     if not before.config.has_logits:
         return Effect(None, None, 0.0, (0.0, 0.0), first)
     guesses = change.guesses(before, after, position)
     tops = [each.next_tokens(position, 1)[0] for each in (before, after)]
     return Effect(tops[0], tops[1], guesses.divergence, guesses.entropies, first)
+
+
+@cached()
+def _first(run: runs.RunKey) -> str | None:
+    found = compare_runs.first(runs.trace(run.plain), runs.trace(run))
+    return None if found is None else found.site
 
 
 _PARTS = {
@@ -121,8 +126,8 @@ _PARTS = {
 }
 
 
-def banner(run: runs.RunKey, position: int, t: Texts) -> None:
-    """Above an edited run: what it predicts, what it would have predicted, and the ways back to that."""
+def says(run: runs.RunKey, position: int, t: Texts) -> str:
+    """Of an edited run: what it predicts, and what it would have predicted."""
     found = effect(run, position)
     site = t("edits.nowhere") if found.first is None else literal(found.first)
     if found.before is None or found.after is None:
@@ -139,8 +144,13 @@ def banner(run: runs.RunKey, position: int, t: Texts) -> None:
     if missing := [part for part, edit in _PARTS.items() if any(isinstance(e, edit) for e in edits.parse(run.edits))]:
         parts = t("models.comma").join(t(f"edits.part_{part}") for part in missing)
         text += f"\n\n{t('edits.structure', parts=parts)}"
+    return text
+
+
+def banner(run: runs.RunKey, t: Texts, tell: Callable[[], None]) -> None:
+    """Above an edited run: what it ``says``, drawn by ``tell``, and the ways back."""
     with st.container(key="frame_banner", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
-        st.info(text, icon=":material/science:")
+        tell()
         changes = edits.parse(run.edits)
         if len(changes) > 1:
             _undo("frame.undo", t("edits.undo"), changes[:-1])

@@ -357,11 +357,10 @@ def _body(opened: _Opened) -> None:
     """The page's own content."""
     page, t = _now(opened), opened.t
     view, trace = page.view, page.trace
-    if trace.edits:
-        own_token = page.token if trace.side == page.lm.config.sides[-1] else -1
-        interventions.banner(page.run_key, own_token, t)
-    derivation.watch(page.name, view, trace, t)
     ahead.begin()
+    if trace.edits:
+        interventions.banner(page.run_key, t, partial(elements.told, page, _changed, "changed", by=("token",)))
+    derivation.watch(page.name, view, trace, t)
     if not (opened.topic.is_bare or view.present):
         _head(opened, page)
     place = alone.begin(page)
@@ -374,6 +373,12 @@ def _body(opened: _Opened) -> None:
     else:
         _bridge(opened)
     _rest(opened)
+
+
+def _changed(page: Page) -> list[elements.Said]:
+    """What an edited run says at the token, or where the answer is read."""
+    position = page.token if page.trace.side == page.lm.config.sides[-1] else -1
+    return [elements.notice(interventions.says(page.run_key, position, page.t))]
 
 
 def _head(opened: _Opened, page: Page) -> None:

@@ -8,7 +8,7 @@ from viz_model.app.elements.guess import Answer, Guess, Option, largest, of_head
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import door, fold, four_tabs, tabs
-from viz_model.app.elements.told import Said, note, title, told
+from viz_model.app.elements.told import Said, note, notice, title, told
 from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "heat_rows",
     "largest",
     "note",
+    "notice",
     "of_heads",
     "of_tokens",
     "on_offer",

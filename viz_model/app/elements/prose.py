@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from viz_model.app.elements.guess import Guess, draw
+from viz_model.app.elements.told import told
 from viz_model.app.page import Page
 from viz_model.claims import Verdict
 
@@ -38,7 +39,7 @@ def question(
     /,
     *,
     guess: Guess | Callable[[Page], Guess | None] | None = None,
-    in_this_run: str = "",
+    in_this_run: str | Callable[[Page], str] = "",
     **values: object,
 ) -> None:
     """What this run answers, to be guessed first; and something to find out by trying, with its answer folded away.
@@ -46,14 +47,17 @@ def question(
     Args:
         guess: None where this run answers nothing of the kind; then what there is to try stands in its place. One that
             is given as it is belongs to this selection alone; a function makes the one of any.
-        in_this_run: names the section that says what it is in this run, where it can be computed.
+        in_this_run: names the section that says what it is in this run, where it can be computed; where that depends on
+            the layer, head or token, a function makes the words of any.
     """
 
     def to_try() -> None:
         see(page, section, **values)
         with st.expander(page.t("common.answer")):
             see(page, answer, **values)
-            if in_this_run:
+            if callable(in_this_run):
+                told(page, lambda page: [in_this_run(page)], "in_this_run")
+            elif in_this_run:
                 see(page, in_this_run, **values)
 
     here = guess(page) if callable(guess) else guess

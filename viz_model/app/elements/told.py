@@ -16,10 +16,10 @@ Width: TypeAlias = Literal["stretch", "content"]
 
 
 class Said(NamedTuple):
-    """Markdown, and what it is: the title of a section, a text of it, or a note in small letters."""
+    """Markdown, and what it is: the title of a section, a text of it, a note in small letters, or a notice in a box."""
 
     words: str
-    what: Literal["title", "text", "note"] = "text"
+    what: Literal["title", "text", "note", "notice"] = "text"
 
 
 def title(words: str) -> Said:
@@ -30,6 +30,11 @@ def title(words: str) -> Said:
 def note(words: str) -> Said:
     """Words in small letters."""
     return Said(words, "note")
+
+
+def notice(words: str) -> Said:
+    """Words in a box, of a run that was changed."""
+    return Said(words, "notice")
 
 
 def told(
@@ -73,6 +78,8 @@ def _draw(said: Said, width: Width) -> None:
             st.markdown(said.words, width=width)
         case "note":
             st.caption(said.words, width=width)
+        case "notice":
+            st.info(said.words, icon=":material/science:")
         case _:
             assert_never(said.what)
 

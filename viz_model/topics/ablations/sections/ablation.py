@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -83,7 +85,7 @@ def section(ablation: Ablation) -> None:
         experiment.controls(lab)
     left, right = st.columns(2, gap="large")
     with left:
-        elements.see(page, f"question_{experiment.name}", **experiment.ask(lab))
+        elements.told(page, partial(_ask, experiment), "question")
         _guess(ablation)
         is_pressed = trying.buttons(page, page.trace.edits, ablation.tried is not None)
     if is_pressed:
@@ -97,6 +99,12 @@ def section(ablation: Ablation) -> None:
         _answer(ablation, finding)
     with right:
         finding.draw()
+
+
+def _ask(experiment: Experiment, page: Page) -> Iterator[str]:
+    lab = Lab.of(page)
+    if not experiment.lacks(lab):
+        yield page.prose(f"question_{experiment.name}", **experiment.ask(lab))
 
 
 def _guess(ablation: Ablation) -> None:
@@ -116,17 +124,41 @@ def _try(ablation: Ablation) -> None:
 
 def _answer(ablation: Ablation, finding: Finding) -> None:
     lab, page = ablation.lab, ablation.lab.page
-    if finding.outcome is not None:
-        right = finding.outcome.name
-        verdict = "none" if ablation.guess is None else "right" if ablation.guess == right else "wrong"
-        st.markdown(lab.words(f"verdict_{verdict}", right=ablation.guess_name(right)))
+    if ablation.experiment.is_read:
+        elements.told(page, partial(_tell, _verdict), "verdict")
+        elements.told(page, partial(_tell, _says), "answer")
+        return
+    for said in _verdict(ablation, finding):
+        st.markdown(said)
     if finding.waits is not None:
         key, n = finding.waits
         st.button(
             lab.words("measure", n=n), key="ablations.measure", icon=":material/timer:", on_click=lab.allow, args=(key,)
         )
+    for said in _says(ablation, finding):
+        st.markdown(said)
+
+
+def _tell(tell: Callable[[Ablation, Finding], Iterator[str]], page: Page) -> Iterator[str]:
+    ablation = Ablation.of(page)
+    finding = ablation.finding()
+    if finding is not None:
+        yield from tell(ablation, finding)
+
+
+def _verdict(ablation: Ablation, finding: Finding) -> Iterator[str]:
+    """Whether the guess was right."""
+    if finding.outcome is not None:
+        right = finding.outcome.name
+        verdict = "none" if ablation.guess is None else "right" if ablation.guess == right else "wrong"
+        yield ablation.lab.words(f"verdict_{verdict}", right=ablation.guess_name(right))
+
+
+def _says(ablation: Ablation, finding: Finding) -> Iterator[str]:
+    """What was found, and why."""
+    page = ablation.lab.page
     if finding.outcome is None:
-        elements.see(page, finding.text, **finding.facts)
+        yield page.prose(finding.text, **finding.facts)
     else:
-        st.markdown(finding.outcome.says.fill(page.t.language, finding.facts))
-    elements.see(page, f"why_{ablation.experiment.name}", **finding.facts)
+        yield finding.outcome.says.fill(page.t.language, finding.facts)
+    yield page.prose(f"why_{ablation.experiment.name}", **finding.facts)

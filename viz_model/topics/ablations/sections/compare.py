@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements, interventions
+from viz_model.app.elements import Said, note
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
 from viz_model.topics.ablations import claims
@@ -35,12 +39,7 @@ def guesses(lab: Lab) -> GuessesView:
 
 
 def _guesses(lab: Lab) -> None:
-    view = guesses(lab)
-    facts = view.facts()
-    before, after = (literal(view.labels[best]) for best in view.best)
-    token = literal(lab.plain.at(lab.at.side).tokens[lab.at.position].label)
-    words = claims.GUESSES.says(lab.page.t.language, view, before=before, after=after, token=token, **facts)
-    st.markdown(f"**{words}**")
+    elements.told(lab.page, _guesses_title, "guesses_title", by=("token",))
     names = {name: lab.words(f"series_{name}") for name in ("before", "after")}
     elements.figure(
         lab.page,
@@ -49,12 +48,23 @@ def _guesses(lab: Lab) -> None:
         lab.words("guesses_alt"),
         by=("token",),
     )
-    elements.see(lab.page, "compare", **facts)
+    elements.told(
+        lab.page, lambda page: [page.prose("compare", **guesses(Lab.of(page)).facts())], "compare", by=("token",)
+    )
+
+
+def _guesses_title(page: Page) -> Iterator[str]:
+    lab = Lab.of(page)
+    view = guesses(lab)
+    before, after = (literal(view.labels[best]) for best in view.best)
+    token = literal(lab.plain.at(lab.at.side).tokens[lab.at.position].label)
+    said = page.verdict(claims.GUESSES, view, before=before, after=after, token=token, **view.facts())
+    yield f"**{said}**"
 
 
 def _vectors(lab: Lab) -> None:
     after = lab.page.trace
-    st.markdown(f"**{lab.words('vectors_title', amount=lab.amount(lab.cost(after)))}**")
+    elements.told(lab.page, _vectors_title, "vectors_title", by=("token",))
     places = views.places_view(lab.plain, after, lab.token)
     turn = lab.words("turn")
     elements.figure(
@@ -64,6 +74,11 @@ def _vectors(lab: Lab) -> None:
         lab.words("places_alt"),
         by=("token",),
     )
+
+
+def _vectors_title(page: Page) -> Iterator[str]:
+    lab = Lab.of(page)
+    yield f"**{lab.words('vectors_title', amount=lab.amount(lab.cost(page.trace)))}**"
 
 
 def _spread(lab: Lab) -> None:
@@ -78,7 +93,11 @@ def _spread(lab: Lab) -> None:
     def spread_of(lab: Lab) -> maps.Spread:
         return maps.spread_view(values, lab.labels, after, lab.token, axes, lab.depths)
 
-    spread = spread_of(lab)
+    def part(page: Page) -> Iterator[Said]:
+        spread = spread_of(Lab.of(page))
+        if spread.stop - spread.first < spread.n:
+            yield note(page.words("spread_part", first=spread.first, last=spread.stop - 1, n=spread.n))
+
     elements.figure(
         lab.page,
         lambda page: heatmap.draw(spread_of(Lab.of(page)).view, cell=26),
@@ -86,6 +105,5 @@ def _spread(lab: Lab) -> None:
         lab.words("spread_alt"),
         by=("token",),
     )
-    if spread.stop - spread.first < spread.n:
-        st.caption(lab.words("spread_part", first=spread.first, last=spread.stop - 1, n=spread.n))
+    elements.told(lab.page, part, "spread_part", by=("token",))
     elements.see(lab.page, "spread")

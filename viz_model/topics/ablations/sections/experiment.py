@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from viz_model.app.ahead import Dimension
 from viz_model.claims import Claim
 from viz_model.runs.edits import Edit
 from viz_model.runs.edits.structure import StructureEdit
@@ -60,6 +62,8 @@ class Experiment:
         everywhere: its edit is of no one stack.
         least: tokens that it takes.
         guesses: those that make sense in this model; by default all.
+        is_read: whether its answer is read off the two runs that are there, for any layer, head and token, without
+            others.
     """
 
     name: str
@@ -74,6 +78,7 @@ class Experiment:
     everywhere: bool = False
     least: int = 2
     guesses: Callable[[Lab], Sequence[str]] | None = None
+    is_read: bool = False
 
     def lacks(self, lab: Lab) -> str | None:
         return "few_tokens" if len(lab.plain) < self.least else self.missing(lab)
@@ -97,6 +102,7 @@ class Measure:
         axes: the keys of what the places and the measure are called.
         judge: the values of the experiment's verdict, and what the text calls ``after``.
         site: what is measured.
+        by: what is looked at that makes a difference to it.
     """
 
     name: str
@@ -108,23 +114,27 @@ class Measure:
     site: str
     lines: bool = False
     marked: tuple[int, ...] = ()
+    by: tuple[Dimension, ...] = ()
 
     def before(self, lab: Lab) -> None:
-        self._draw(lab, self._view(lab, {"before": self.values(lab, lab.plain)}))
+        self._draw(lab, lambda lab: self._view(lab, {"before": self.values(lab, lab.plain)}))
 
     def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
-        series = {"before": self.values(lab, lab.plain), "after": self.values(lab, after)}
-        values, after_written = self.judge(series["before"], series["after"])
-        view = self._view(lab, series)
+        view = self._both(lab, after)
+        values, after_written = self.judge(view.series["before"], view.series["after"])
         facts = {**self.ask(lab), "after": after_written}
-        return Finding(OUTCOMES[self.name].of(values), facts, lambda: self._draw(lab, view), view.table())
+        draw = partial(self._draw, lab, lambda lab: self._both(lab, after))
+        return Finding(OUTCOMES[self.name].of(values), facts, draw, view.table())
+
+    def _both(self, lab: Lab, after: Trace) -> SeriesView:
+        return self._view(lab, {"before": self.values(lab, lab.plain), "after": self.values(lab, after)})
 
     def _view(self, lab: Lab, series: Mapping[str, np.ndarray]) -> SeriesView:
         return SeriesView(self.places(lab), series, self.site, self.marked)
 
-    def _draw(self, lab: Lab, view: SeriesView) -> None:
+    def _draw(self, lab: Lab, view: Callable[[Lab], SeriesView]) -> None:
         places, measure = map(lab.page.t, self.axes)
-        lab.draw(view, (places, measure), f"measure_{self.name}", lines=self.lines)
+        lab.draw(view, (places, measure), f"measure_{self.name}", lines=self.lines, by=self.by)
 
 
 def left_out(
@@ -151,6 +161,7 @@ def left_out(
         before=measure.before,
         everywhere=True,
         least=least,
+        is_read=True,
     )
 
 

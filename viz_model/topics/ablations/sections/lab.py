@@ -12,10 +12,12 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, run_lock, runs
+from viz_model.app.ahead import Dimension
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.trace import Trace
@@ -178,11 +180,27 @@ class Lab:
 
     # Drawn
 
-    def draw(self, view: series.SeriesView, axes: tuple[str, str], key: str, *, lines: bool = False) -> None:
-        """A measure by place; ``axes`` are what the places and the measure are called."""
-        names = {name: self.words(f"series_{name}") for name in view.series}
-        figure = (series.draw_lines if lines else series.draw_bars)(view, names, axes)
-        elements.figure(self.page, figure, key, self.words("measure_alt", measure=axes[1]))
+    def draw(
+        self,
+        view: series.SeriesView | Callable[[Lab], series.SeriesView],
+        axes: tuple[str, str],
+        key: str,
+        *,
+        lines: bool = False,
+        by: Sequence[Dimension] = (),
+    ) -> None:
+        """A measure by place; ``axes`` are what the places and the measure are called.
+
+        A view that is given as it is belongs to this selection alone; a function makes the one of any, ``by`` what
+        makes a difference to it.
+        """
+
+        def drawn(page: Page) -> Sheet:
+            made = view(Lab.of(page)) if callable(view) else view
+            names = {name: self.words(f"series_{name}") for name in made.series}
+            return (series.draw_lines if lines else series.draw_bars)(made, names, axes)
+
+        elements.figure(self.page, drawn, key, self.words("measure_alt", measure=axes[1]), by=by)
 
 
 @cached()

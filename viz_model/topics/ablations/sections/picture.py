@@ -86,7 +86,12 @@ def section(tried: Tried) -> None:
     st.subheader(page.words(f"title_{name}"), anchor=False)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        elements.see(page, f"question_{name}", **tried.facts())
+        elements.told(
+            page,
+            lambda page: [page.prose(f"question_{name}", **Tried.of(page).facts())],
+            "question",
+            by=("layer", "head"),
+        )
         options: dict[str, Any] = {
             "label": page.words("guess"),
             "wrap": True,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from viz_model.app.texts import literal
@@ -88,8 +91,8 @@ def _cell_view(lab: Lab, after: Trace | None = None) -> SeriesView:
     return SeriesView(lab.labels, series, "attn.pattern", (key,))
 
 
-def _draw_cell(lab: Lab, view: SeriesView) -> None:
-    lab.draw(view, (lab.page.t("common.axis_key"), lab.words("axis_weight")), "measure_flip")
+def _draw_cell(lab: Lab, view: Callable[[Lab], SeriesView]) -> None:
+    lab.draw(view, (lab.page.t("common.axis_key"), lab.words("axis_weight")), "measure_flip", by=("token",))
 
 
 def _answer_cell(lab: Lab, edit: FlipMask, after: Trace) -> Finding:
@@ -102,7 +105,8 @@ def _answer_cell(lab: Lab, edit: FlipMask, after: Trace) -> Finding:
         "gain": f"{100 * gain[gained]:.0f}",
         "cost": lab.amount(here),
     }
-    return Finding(claims.FLIP.of(here.changed), facts, lambda: _draw_cell(lab, view), view.table())
+    draw = partial(_draw_cell, lab, lambda lab: _cell_view(lab, after))
+    return Finding(claims.FLIP.of(here.changed), facts, draw, view.table())
 
 
 ORDER = Experiment(
@@ -122,6 +126,6 @@ CELL = Experiment(
     _make_cell,
     _answer_cell,
     missing=lambda lab: None if _make_cell(lab) else "sees_one",
-    before=lambda lab: _draw_cell(lab, _cell_view(lab)),
+    before=lambda lab: _draw_cell(lab, _cell_view),
     belongs=_hides_one,
 )

@@ -122,6 +122,7 @@ EXPERIMENTS = (
             ("common.axis_query", "ablations.axis_entropy"),
             _judge_scale,
             "attn.pattern",
+            by=("layer", "head"),
         ),
         edits.NoScale,
     ),

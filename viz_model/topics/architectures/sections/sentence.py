@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -10,12 +11,14 @@ import streamlit as st
 from viz_model.app import components, elements, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
 from viz_model.app.subject import Subject
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.writing import percent
+from viz_model.runs.trace import Trace
 from viz_model.topics.architectures import claims, figures
 from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views
@@ -74,28 +77,39 @@ def _follow(page: Page, in_view: bool, position: int) -> None:
 
 
 def _choices(pair: Pair, key: str, one: Beside, which: int) -> None:
-    page, name = pair.page, literal(one.lm.name)
+    page = pair.page
     if one.predicting is None:
-        st.markdown(f"#### {page.words('no_head_title', model=name)}")
+        st.markdown(f"#### {page.words('no_head_title', model=literal(one.lm.name))}")
         elements.see(page, "no_head", d=one.lm.config.d_model)
         return
-    run, position = one.predicting
-    view = views.choices_view(run, position)
-    facts = {"model": name, "token": literal(run.tokens[position].label), "position": position}
-    best = {"top": literal(view.labels[0]), "p": percent(float(view.probs[0]))}
     section_ = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
-    st.markdown(f"#### {page.words(f'{section_}_title', **facts, **best)}")
 
-    def drawn(page: Page) -> Drawn | None:
-        predicting = pair.at(page).both[which].predicting
-        if predicting is None:
-            return None
-        of = replace(page.subject, trace=predicting[0], token=predicting[1])
-        made = figures.of_choices(of, views.choices_view(*predicting), which, one.lm.name)
+    def asked(page: Page) -> tuple[Trace, int, dict[str, object]]:
+        one = pair.at(page).both[which]
+        assert one.predicting is not None  # which hangs on the model alone
+        run, position = one.predicting
+        facts = {"model": literal(one.lm.name), "token": literal(run.tokens[position].label), "position": position}
+        return run, position, facts
+
+    def title(page: Page) -> Iterator[str]:
+        run, position, facts = asked(page)
+        view = views.choices_view(run, position)
+        best = {"top": literal(view.labels[0]), "p": percent(float(view.probs[0]))}
+        yield f"#### {page.words(f'{section_}_title', **facts, **best)}"
+
+    def tell(page: Page) -> Iterator[str]:
+        run, position, facts = asked(page)
+        yield page.prose(section_, **facts, own=percent(views.own_probability(run, position)))
+
+    def drawn(page: Page) -> Drawn:
+        run, position, _ = asked(page)
+        of = replace(page.subject, trace=run, token=position)
+        made = figures.of_choices(of, views.choices_view(run, position), which, one.lm.name)
         return pair.at(page).called(made, f"choices{which}")
 
+    elements.told(page, title, f"{key}_title", by=("token",))
     elements.shown(page, drawn, key, by=("token",))
-    elements.see(page, section_, **facts, own=percent(views.own_probability(run, position)))
+    elements.told(page, tell, key, by=("token",))
 
 
 def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
@@ -111,14 +125,19 @@ def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
         of = Subject(trace, one.layer, one.head, one.token, page.t, page.text_key)
         return pair.at(page).called(figures.of_pattern(of, view_of(one), one.lm.name), f"head{which}")
 
-    facts = {"model": literal(one.lm.name), "layer": one.layer, "head": one.head}
-    token = literal(trace.tokens[one.token].label)
-    seen = views.most_looked_at(trace, one.layer, one.head, one.token)
-    look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
-    st.markdown(f"#### {claims.LOOK.says(page.t.language, seen.weight, **facts, **look)}")
-    own = which == 0 and not page.trace.edits
-    elements.shown(page, drawn, key, own=own, by=("layer", "head"))
-    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1))
+    def title(page: Page) -> Iterator[str]:
+        one = pair.at(page).both[which]
+        seen = views.most_looked_at(trace, one.layer, one.head, one.token)
+        look = {"token": literal(trace.tokens[one.token].label), "key": literal(seen.label), "p": percent(seen.weight)}
+        yield f"#### {page.verdict(claims.LOOK, seen.weight, model=literal(one.lm.name), **look)}"
+
+    def tell(page: Page) -> Iterator[Said]:
+        one = pair.at(page).both[which]
+        yield note(page.words("head_note", layer=one.layer, head=one.head, last=trace.n_layers - 1))
+
+    elements.told(page, title, f"{key}_title")
+    elements.shown(page, drawn, key, own=which == 0 and not page.trace.edits, by=("layer", "head"))
+    elements.told(page, tell, key, by=("layer", "head"))
 
 
 @cached()

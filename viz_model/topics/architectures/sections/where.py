@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import components, elements
+from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.choices import TREE
 from viz_model.topics.architectures.numbers import parameters, views
 from viz_model.topics.architectures.pictures.common import short
 from viz_model.topics.architectures.pictures.tree import tree_scene
-from viz_model.topics.architectures.pictures.where import draw_scale, draw_where
+from viz_model.topics.architectures.pictures.where import WhereView, draw_scale, draw_where
 from viz_model.topics.architectures.sections.beside import Pair
 
 
 def section(pair: Pair) -> None:
-    page, words, own = pair.page, pair.page.words, pair.own
+    page, words = pair.page, pair.page.words
     st.subheader(words("where_title"), anchor=False)
-    blocks, whole = views.one_block(*pair.lms, layer=own.layer), views.whole_models(*pair.lms)
+    whole = views.whole_models(*pair.lms)
     first, second = st.columns(2, gap="large")
-    row = own.lm.config.sides.index(own.side)
     with first:
-        elements.see(page, "where_blocks", **pair.names, **blocks.facts(row, words))
-        elements.figure(page, draw_where(blocks, words), "where_blocks", words("where_blocks_alt"))
+        _blocks(pair)
     with second:
         elements.say(page, claims.LARGEST, float(whole.shares[0].max()), **pair.names, **whole.facts(0, words))
         ends = claims.Vocabulary(*whole.vocabulary())
@@ -30,6 +32,23 @@ def section(pair: Pair) -> None:
         elements.figure(page, draw_where(whole, words), "where_models", words("where_models_alt"))
     st.caption(words("published"))
     _scale(pair)
+
+
+def _blocks(pair: Pair) -> None:
+    """Of one block: layers may be built in more than one way."""
+    page, row = pair.page, pair.own.lm.config.sides.index(pair.own.side)
+
+    def view(page: Page) -> WhereView:
+        return views.one_block(*pair.lms, layer=page.view.layer)
+
+    def tell(page: Page) -> Iterator[str]:
+        yield page.prose("where_blocks", **pair.names, **view(page).facts(row, page.words))
+
+    def draw(page: Page) -> Sheet:
+        return draw_where(view(page), page.words)
+
+    elements.told(page, tell, "where_blocks", by=("layer",))
+    elements.figure(page, draw, "where_blocks", page.words("where_blocks_alt"), by=("layer",))
 
 
 def _scale(pair: Pair) -> None:

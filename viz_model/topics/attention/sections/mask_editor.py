@@ -6,7 +6,7 @@ are off, no mask, and cells turned over by hand. Other masks belong to this page
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -26,8 +26,8 @@ from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.topics.ablations.numbers import views
-from viz_model.topics.ablations.pictures.guesses import draw_guesses
-from viz_model.topics.ablations.pictures.places import draw_places
+from viz_model.topics.ablations.pictures.guesses import GuessesView, draw_guesses
+from viz_model.topics.ablations.pictures.places import PlacesView, draw_places
 from viz_model.topics.ablations.pictures.written import WrittenView, draw_written
 from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
 from viz_model.topics.attention.claims import GUESSES, PRUNED
@@ -44,7 +44,7 @@ def section(query: Query) -> None:
     page = query.page
     words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
-    elements.see(page, "what_if", layer=view.layer)
+    elements.told(page, _tell, "what_if", by=("layer",))
     mask, before, changed = run(page)
     _matrices(page, mask, changed or before)
     if changed is None:
@@ -59,28 +59,44 @@ def section(query: Query) -> None:
     with right:
         if page.lm.config.has_logits:
             _guesses(page, before, changed, names)
-    places = views.places_view(before, changed, page.token)
-    facts = {"token": page.token_name(), **places.facts()}
     with st.container() if page.lm.config.has_logits else right:
-        st.markdown(f"**{words('places_title', **facts)}**")
-        elements.figure(
-            page,
-            lambda page: draw_places(places._replace(token=page.token), words(f"places_{places.measure}")),
-            "places",
-            words("places_alt"),
-            by=("token",),
-        )
-        elements.source(page, places.site)
-        if places.measure == "turn":
-            elements.see(page, "change_source" if page.lm.config.has_logits else "change_vectors", **facts)
+        _places(page, views.places_view(before, changed, page.token))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.prose("what_if", layer=page.view.layer)
+
+
+def _places(page: Page, places: PlacesView) -> None:
+    """How much every position changed."""
+    words = page.words
+
+    def tell(page: Page) -> Iterator[str]:
+        facts = {"token": page.token_name(), **places._replace(token=page.token).facts()}
+        yield page.prose("change_source" if page.lm.config.has_logits else "change_vectors", **facts)
+
+    st.markdown(f"**{words('places_title', **places.facts())}**")
+    elements.figure(
+        page,
+        lambda page: draw_places(places._replace(token=page.token), words(f"places_{places.measure}")),
+        "places",
+        words("places_alt"),
+        by=("token",),
+    )
+    elements.source(page, places.site)
+    if places.measure == "turn":
+        elements.told(page, tell, "places", by=("token",))
 
 
 def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
     """The chosen head under the mask: its scores, the mask itself, both together, and after softmax."""
-    view = page.view
-    name = page.words(f"mask_{mask.name}")
-    st.markdown(f"**{page.words('under_mask', head=view.head, layer=view.layer, mask=name)}**")
-    matrices.draw(page, trace, layer.matrices(trace, view.layer), "under_mask", 2)
+
+    def title(page: Page) -> Iterator[str]:
+        named = {"head": page.view.head, "layer": page.view.layer, "mask": page.words(f"mask_{mask.name}")}
+        yield f"**{page.words('under_mask', **named)}**"
+
+    elements.told(page, title, "under_mask", by=("layer", "head"))
+    matrices.draw(page, trace, layer.matrices(trace, page.view.layer), "under_mask", 2)
 
 
 def _written(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
@@ -119,16 +135,26 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
     def place(page: Page) -> int:
         return len(before) - 1 if has_source else page.token
 
-    position = place(page)
-    found = views.guesses_view(before, after, position)
-    token = texts.literal(before.tokens[position].label)
-    values = {
-        "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
-        "before": texts.literal(found.labels[found.best[0]]),
-        "after": texts.literal(found.labels[found.best[1]]),
-        **found.facts(),
-    }
-    st.markdown(f"**{GUESSES.label(page.t.language, found, **values)}**")
+    def found(page: Page) -> tuple[GuessesView, dict[str, str]]:
+        position = place(page)
+        view, token = views.guesses_view(before, after, position), texts.literal(before.tokens[position].label)
+        values = {
+            "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
+            "before": texts.literal(view.labels[view.best[0]]),
+            "after": texts.literal(view.labels[view.best[1]]),
+            **view.facts(),
+        }
+        return view, values
+
+    def title(page: Page) -> Iterator[str]:
+        view, values = found(page)
+        yield f"**{GUESSES.label(page.t.language, view, **values)}**"
+
+    def tell(page: Page) -> Iterator[str]:
+        view, values = found(page)
+        yield page.verdict(GUESSES, view, **values)
+
+    elements.told(page, title, "guesses_title", by=("token",))
     elements.figure(
         page,
         lambda page: draw_guesses(views.guesses_view(before, after, place(page)), names),
@@ -137,7 +163,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         by=("token",),
     )
     st.caption(f"{page.t.site_label(before.site('probs'))} {texts.literal('probs')}")
-    elements.say(page, GUESSES, found, **values)
+    elements.told(page, tell, "guesses", by=("token",))
 
 
 def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:
@@ -289,7 +315,7 @@ def _off(page: Page) -> None:
         state.update(edits=(*rest, *off))
 
     st.pills(
-        page.words("off_heads", layer=view.layer),
+        page.words("off_heads"),
         list(range(page.lm.config.n_heads)),
         selection_mode="multi",
         wrap=True,

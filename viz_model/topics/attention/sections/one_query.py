@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.elements import Said, title
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
 from viz_model.topics.attention import figures
@@ -48,8 +48,8 @@ def _forms_title(page: Page) -> Iterator[Said]:
 def _forms(page: Page) -> Iterator[str]:
     view = _forms_view(Query.of(page))
     tokens = {"token": page.token_name(view.query), "key": page.token_name(view.key)}
-    for form, note in view.notes.items():
-        yield page.prose(f"form{note}", **tokens, **view.facts(form))
+    for form, kind in view.notes.items():
+        yield page.prose(f"form{kind}", **tokens, **view.facts(form))
 
 
 def _forms_view(query: Query) -> forms.FormsView:
@@ -65,10 +65,16 @@ def section(query: Query) -> None:
     elements.shown(page, lambda page: figures.of_query(page.subject, Query.of(page).steps), "steps")
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
-    if len(view.shown()) < len(page.trace):
-        st.caption(words("steps_part", shown=len(view.shown()), n=len(page.trace)))
+    elements.told(page, _steps_part, "steps_part")
     if not view.scaled:
         st.caption(words("no_scale"))
+
+
+def _steps_part(page: Page) -> Iterator[Said]:
+    """That a long row of keys is drawn in part."""
+    shown = len(Query.of(page).steps.shown())
+    if shown < len(page.trace):
+        yield note(page.words("steps_part", shown=shown, n=len(page.trace)))
 
 
 def _steps_title(page: Page) -> Iterator[Said]:

@@ -46,10 +46,14 @@ def question(query: Query) -> None:
     if len(page.trace) < 2:
         elements.question(page, *asked)
         return
+    elements.question(page, *asked, guess=_guess, in_this_run=_here)
+
+
+def _here(page: Page) -> str:
+    """Which head it is."""
     before = _to_the_one_before(page)
     most = max(range(len(before)), key=before.__getitem__)
-    facts = {"layer": page.view.layer, "most": most, "share": percent(before[most])}
-    elements.question(page, *asked, guess=_guess, in_this_run="here", **facts)
+    return page.prose("here", layer=page.view.layer, most=most, share=percent(before[most]))
 
 
 def _guess(page: Page) -> Guess | None:

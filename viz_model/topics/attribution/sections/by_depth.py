@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import streamlit as st
-
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.drawn import Drawn
-from viz_model.app.elements import Said, title
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
@@ -42,16 +40,13 @@ def section(question: Question) -> None:
 
 
 def _lens(question: Question) -> None:
-    page, trace, words = question.page, question.trace, question.page.words
-    view = _lens_view(question)
-    facts = question.facts() | view.facts()
+    page, trace = question.page, question.trace
     elements.told(question.opened, _lens_title, "lens_title", by=("layer", "token"))
     picture, see = elements.split()
     with picture:
         elements.shown(question.opened, lambda page: _drawn(Question.of(page)), "lens", by=("layer", "token"))
         elements.source(page, "embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
-        if len(view.positions) < len(trace):
-            st.caption(words("lens_part", **facts))
+        elements.told(question.opened, _lens_part, "lens_part", by=("layer", "token"))
     with see:
         elements.told(question.opened, _tell_lens, "lens_see", by=("layer", "token"))
 
@@ -60,6 +55,14 @@ def _lens_title(opened: Page) -> Iterator[Said]:
     question = Question.of(opened)
     view = _lens_view(question)
     yield title(question.page.verdict(LENS, view.seen, **question.facts() | view.facts()))
+
+
+def _lens_part(opened: Page) -> Iterator[Said]:
+    """That a long text is drawn in part."""
+    question = Question.of(opened)
+    view = _lens_view(question)
+    if len(view.positions) < len(question.trace):
+        yield note(question.page.words("lens_part", **question.facts(), **view.facts()))
 
 
 def _tell_lens(opened: Page) -> Iterator[str]:

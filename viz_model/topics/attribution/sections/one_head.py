@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.ahead import DIMENSIONS
-from viz_model.app.elements import Said, title
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent, share, signed
@@ -41,7 +41,6 @@ def section(question: Question) -> None:
         elements.choose(page, AT, ("attn", "cross"), help=None)
     left, right = st.columns(2, gap="large")
     with left:
-        view = _reads_view(question)
         labels = {label: page.words(f"reads_{label}") for label in ("weight", "share", "value", "axis", "key")}
         elements.figure(
             question.opened,
@@ -50,8 +49,7 @@ def section(question: Question) -> None:
             page.words("reads_alt"),
         )
         elements.source(page, page.at(f"{part.at}.pattern"), page.at(f"{part.at}.v"))
-        if len(view.keys) < view.n_keys:
-            st.caption(page.words("reads_part", n=len(view.keys), n_keys=view.n_keys))
+        elements.told(question.opened, _part_of_reads, "reads_part")
     with right:
         elements.told(question.opened, _tell, "head_told")
         if question.target is not None:
@@ -69,6 +67,14 @@ def _part(question: Question) -> Part:
 def _reads_view(question: Question) -> ReadsView:
     part = _part(question)
     return views.reads_view(question.keys(part.at), question.reads(part))
+
+
+def _part_of_reads(opened: Page) -> Iterator[Said]:
+    """That a long row of keys is drawn in part."""
+    question = Question.of(opened)
+    view = _reads_view(question)
+    if len(view.keys) < view.n_keys:
+        yield note(question.page.words("reads_part", n=len(view.keys), n_keys=view.n_keys))
 
 
 def _pushed(question: Question) -> PushesView:

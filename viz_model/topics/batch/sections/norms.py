@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import streamlit as st
 
 from viz_model.app import elements, runs
+from viz_model.app.ahead import Dimension
 from viz_model.app.cache import cached
+from viz_model.app.elements import Said, note
 from viz_model.app.texts import table
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
@@ -44,15 +47,15 @@ def of(batched: Batched) -> Neighbours:
 
 
 def section(batched: Batched) -> None:
-    page, words, given = batched.page, batched.page.words, of(batched)
-    facts = _facts(batched, given)
-    elements.see(page, "norms", **facts)
-    elements.figure(
-        page, lambda page: _vectors(replace(batched, page=page)), "vectors", words("vectors_alt"), by=("layer", "token")
-    )
-    features, width = _view(batched, given).features, given.x.size
-    shown = {"first": features.start, "last": features.stop - 1, "width": width}
-    st.caption(words("vectors_note", **shown, n_vectors=sum(map(len, given.vectors))))
+    page, words = batched.page, batched.page.words
+    by: tuple[Dimension, ...] = ("layer", "token")
+
+    def told(tell: Callable[[Batched], Iterable[Said | str]], key: str) -> None:
+        elements.told(page, lambda page: tell(replace(batched, page=page)), key, by=by)
+
+    told(_norms, "norms")
+    elements.figure(page, lambda page: _vectors(replace(batched, page=page)), "vectors", words("vectors_alt"), by=by)
+    told(_which, "vectors_note")
     picture, see = elements.split()
     with picture:
         elements.heat_rows(
@@ -61,19 +64,37 @@ def section(batched: Batched) -> None:
             "strips",
             words("strips_alt"),
             own=False,
-            by=("layer", "token"),
+            by=by,
         )
-        st.markdown(_table(batched, given))
+        told(_table, "changes")
         st.caption(words("changes_note"))
     with see:
-        four, two, _ = given.changes
-        moves = Moves(four.layer or 0.0, two.layer or 0.0, four.batch or 0.0, two.batch or 0.0)
-        numbers_of = {name: percent(value) for name, value in moves._asdict().items()}
-        elements.say(page, LAYER_NORM, moves, token=facts["token"], **numbers_of)
-        elements.say(page, BATCH_NORM, moves, token=facts["token"], **numbers_of)
-        elements.see(page, "norms_why")
-        if given.padded is not None:
-            elements.see(page, "norms_padding", padded=percent(given.padded), **facts)
+        told(_changes, "moves")
+
+
+def _norms(batched: Batched) -> Iterator[str]:
+    yield batched.page.prose("norms", **_facts(batched, of(batched)))
+
+
+def _which(batched: Batched) -> Iterator[Said]:
+    """Which of the numbers are drawn."""
+    given = of(batched)
+    features, n_vectors = _view(batched, given).features, sum(map(len, given.vectors))
+    shown = {"first": features.start, "last": features.stop - 1, "width": given.x.size}
+    yield note(batched.page.words("vectors_note", **shown, n_vectors=n_vectors))
+
+
+def _changes(batched: Batched) -> Iterator[str]:
+    """What other neighbours do to the vector under each norm."""
+    page, given = batched.page, of(batched)
+    facts, (four, two, _) = _facts(batched, given), given.changes
+    moves = Moves(four.layer or 0.0, two.layer or 0.0, four.batch or 0.0, two.batch or 0.0)
+    numbers_of = {name: percent(value) for name, value in moves._asdict().items()}
+    for verdict in (LAYER_NORM, BATCH_NORM):
+        yield page.verdict(verdict, moves, token=facts["token"], **numbers_of)
+    yield page.prose("norms_why")
+    if given.padded is not None:
+        yield page.prose("norms_padding", padded=percent(given.padded), **facts)
 
 
 def _facts(batched: Batched, given: Neighbours) -> dict[str, object]:
@@ -110,7 +131,7 @@ def _strips(batched: Batched) -> StripsView:
     return strips_view(given.x, rows, words("strip_x"))
 
 
-def _table(batched: Batched, given: Neighbours) -> str:
+def _table(batched: Batched) -> Iterator[str]:
     """What neighbours change, for batches of each size."""
     words = batched.page.words
 
@@ -119,7 +140,7 @@ def _table(batched: Batched, given: Neighbours) -> str:
 
     head = [words(f"change_{name}") for name in ("size", "n_vectors", "layer", "batch", "layer_cut", "batch_cut")]
     lines = []
-    for change in given.changes:
+    for change in of(batched).changes:
         moved = (change.layer, change.batch, change.layer_cut, change.batch_cut)
         lines.append([str(change.size), str(change.n_vectors), *map(written, moved)])
-    return table(head, lines, "lrrrrr")
+    yield table(head, lines, "lrrrrr")

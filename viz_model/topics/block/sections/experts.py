@@ -11,6 +11,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
 from viz_model.config import Side
@@ -29,22 +30,43 @@ def section(block: OneBlock) -> None:
     routed = page.lm.config.layers_with_experts(page.trace.stack.side)
     if not routed:
         return
-    ffn, view = experts.of_layer(page.trace, page.view.layer), _routing(page)
-    if ffn is None or view is None:
-        layers = page.listed(str(layer) for layer in routed)
-        st.subheader(page.words("experts_elsewhere", layer=page.view.layer, layers=layers), anchor=False)
-        _in_every_layer(page, routed)
-        return
-    facts = _facts(block, ffn.top_k, view)
-    st.subheader(page.words("experts", **facts), anchor=False)
+    elements.told(page, partial(_title, routed=routed), "experts_title")
     _in_every_layer(page, routed)
-    elements.heat_rows(page, _drawn, "experts", page.words("experts_alt"))
-    elements.source(page, page.at("ffn.chosen"))
-    elements.see(page, f"experts_{ffn.softmax}", **facts)
-    elements.formula(page, page.at("ffn.chosen"))
-    elements.formula(page, page.at("ffn.out"))
-    elements.see(page, "experts_held", **facts)
-    if (measured := experts.measured(page.lm.folder, page.view.layer)) is not None:
+    has_experts = _routing(page) is not None
+    if has_experts:
+        elements.heat_rows(page, _drawn, "experts", page.words("experts_alt"))
+        elements.source(page, page.at("ffn.chosen"))
+    elements.told(page, _tell, "experts_told")
+    if has_experts:
+        elements.formula(page, page.at("ffn.chosen"))
+        elements.formula(page, page.at("ffn.out"))
+    elements.told(page, _held, "experts_held")
+    if has_experts:
+        _what_each_gets(page)
+
+
+def _title(page: Page, routed: tuple[int, ...]) -> Iterator[Said]:
+    """Whom the token asks, or where there are experts: a layer may have one network for all tokens."""
+    if (facts := _facts(page)) is not None:
+        yield title(page.words("experts", **facts))
+    else:
+        layers = page.listed(str(layer) for layer in routed)
+        yield title(page.words("experts_elsewhere", layer=page.view.layer, layers=layers))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    if (facts := _facts(page)) is not None:
+        yield page.prose(f"experts_{facts['softmax']}", **facts)
+
+
+def _held(page: Page) -> Iterator[str]:
+    if (facts := _facts(page)) is not None:
+        yield page.prose("experts_held", **facts)
+
+
+def _what_each_gets(page: Page) -> None:
+    """Over many texts, as far as that was measured; and what the same weights were before they had experts."""
+    if (measured := _beforehand(page)) is not None:
         _measured(page, measured)
     elif page.trace.stack.side == page.lm.config.sides[0]:
         elements.fold(page, EXPERTS_GET, partial(_over_stories, page))
@@ -59,7 +81,7 @@ def _in_every_layer(page: Page, routed: tuple[int, ...]) -> None:
         elements.shown(page, lambda page: figures.of_experts(page.subject), "routes", by=("layer", "token"))
     with right:
         dense = [str(n) for n in range(page.trace.n_layers) if n not in routed]
-        elements.see(page, "routes", token=page.token_name())
+        elements.told(page, lambda page: [page.prose("routes", token=page.token_name())], "routes", by=("token",))
         if dense:
             elements.see(page, "routes_dense", layers=page.listed(dense))
 
@@ -73,13 +95,17 @@ def _drawn(page: Page) -> strips.StripsView | None:
     return None if view is None else draw_routing(view, page.t("common.axis_token"), page.words("experts_row"))
 
 
-def _facts(block: OneBlock, k: int, view: RoutingView) -> dict[str, object]:
-    page = block.page
+def _facts(page: Page) -> dict[str, object] | None:
+    """Of the chosen layer; None where it has one network for all tokens."""
+    ffn, view = experts.of_layer(page.trace, page.view.layer), _routing(page)
+    if ffn is None or view is None:
+        return None
     size = experts.parameters(page.lm.config, page.trace.stack.side, page.view.layer)
     most, least = int(view.counts.argmax()), int(view.counts.argmin())
-    return block.facts | {
+    return OneBlock(page).facts | {
         "chosen": page.words("experts_and").join(map(str, view.chosen)),
-        "k": k,
+        "softmax": ffn.softmax,
+        "k": ffn.top_k,
         "n": len(view.counts),
         "held": f"{size.held:,}",
         "used": f"{size.used:,}",
@@ -97,20 +123,10 @@ def _facts(block: OneBlock, k: int, view: RoutingView) -> dict[str, object]:
 
 def _measured(page: Page, found: experts.Measured) -> None:
     """The shares by kind of text, the balance, and the tokens of each expert, as they were measured beforehand."""
-    names = {kind: page.words(f"kind_{kind}") for kind in found.kinds}
+    names = _kinds(page, found)
     st.markdown(page.words("shares_title", n=f"{found.n_tokens[0]:,}"))
-    shares = zip(names.values(), found.shares, strict=True)
-    rows = tuple(strips.Strip(name, row, "share", 1.0, "ffn") for name, row in shares)
-    numbers = tuple(map(str, range(found.shares.shape[1])))
-    height = 60 + 34 * len(rows)
-    view = strips.StripsView(rows, numbers, height, column_axis=page.words("experts_row"), written=True)
-    elements.heat_rows(page, view, "shares", page.words("shares_alt"), own=False)
-    kind, expert, share = found.most
-    other = int(found.shares[:, expert].argmin())
-    told = {"kind": names[kind], "expert": expert, "share": f"{share:.0%}", "even": f"{found.even:.0%}"}
-    told |= {"other": names[found.kinds[other]], "least": f"{found.shares[other, expert]:.0%}"}
-    elements.say(page, BY_KIND, found, **told)
-    elements.say(page, LOAD, found, balance=f"{found.balance['all']:.2f}")
+    elements.heat_rows(page, _shares, "shares", page.words("shares_alt"), own=False, by=("layer",))
+    elements.told(page, _tell_shares, "shares_told", by=("layer",))
     columns: dict[str, list[object]] = {
         page.words("experts_row"): list(range(len(found.tokens))),
         page.words("experts_tokens"): ["  ".join(f"{label} {x:.0%}" for label, x in row) for row in found.tokens],
@@ -120,6 +136,36 @@ def _measured(page: Page, found: experts.Measured) -> None:
     elements.see(page, "experts_measured", read=page.listed(names[kind] for kind in found.trained_on))
     if unread:
         elements.see(page, "experts_unread", unread=unread)
+
+
+def _beforehand(page: Page) -> experts.Measured | None:
+    return experts.measured(page.lm.folder, page.view.layer)
+
+
+def _kinds(page: Page, found: experts.Measured) -> dict[str, str]:
+    return {kind: page.words(f"kind_{kind}") for kind in found.kinds}
+
+
+def _shares(page: Page) -> strips.StripsView | None:
+    """A row for each kind of text, a column for each expert."""
+    if (found := _beforehand(page)) is None:
+        return None
+    shares = zip(_kinds(page, found).values(), found.shares, strict=True)
+    rows = tuple(strips.Strip(name, row, "share", 1.0, "ffn") for name, row in shares)
+    numbers = tuple(map(str, range(found.shares.shape[1])))
+    height = 60 + 34 * len(rows)
+    return strips.StripsView(rows, numbers, height, column_axis=page.words("experts_row"), written=True)
+
+
+def _tell_shares(page: Page) -> Iterator[str]:
+    if (found := _beforehand(page)) is None:
+        return
+    names, (kind, expert, share) = _kinds(page, found), found.most
+    other = int(found.shares[:, expert].argmin())
+    told = {"kind": names[kind], "expert": expert, "share": f"{share:.0%}", "even": f"{found.even:.0%}"}
+    told |= {"other": names[found.kinds[other]], "least": f"{found.shares[other, expert]:.0%}"}
+    yield page.verdict(BY_KIND, found, **told)
+    yield page.verdict(LOAD, found, balance=f"{found.balance['all']:.2f}")
 
 
 @cached(beside=True)

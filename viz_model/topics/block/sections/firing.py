@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, patches, state
+from viz_model.app.elements import Said, title
 from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
@@ -40,12 +42,27 @@ def section(block: OneBlock) -> None:
     if not block.n_neurons:
         neurons.none(block)
         return
-    page, acts, n = block.page, _acts(block.page), _neuron(block.page)
-    names = patches.names(page.trace, page.t)
+    page, most = block.page, _acts(block.page).shape[1] - 1
+    elements.told(page, _title, "firing_title", by=("layer", "token"))
+    elements.control(page, NEURON, st.number_input, 0, most, value=_neuron(page), label=page.words("set_neuron"),
+                     help=page.words("set_neuron_help"), width=180)  # fmt: skip
+
+    def pick(neuron: Any) -> None:
+        state.update(**state.choose(page.name, (NEURON, int(neuron))))
+
+    elements.picture(page, _drawn, "firing", by=("layer", "token"), on_pick=pick)
+    elements.source(page, page.at("ffn.act"))
+    elements.told(page, _tell, "firing_told", by=("layer", "token"))
+
+
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("firing_title", neuron=_neuron(page), layer=page.view.layer))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    acts, n, names = _acts(page), _neuron(page), patches.names(page.trace, page.t)
     best = int(acts[:, n].argmax())
     facts: dict[str, object] = {
-        "neuron": n,
-        "layer": page.view.layer,
         "token": page.token_name(),
         "value": signed(float(acts[page.token, n])),
         "best": names[best],
@@ -54,16 +71,7 @@ def section(block: OneBlock) -> None:
         "n": len(acts),
         "n_neurons": acts.shape[1],
     }
-    st.subheader(page.words("firing_title", **facts), anchor=False)
-    elements.control(page, NEURON, st.number_input, 0, acts.shape[1] - 1, value=n, label=page.words("set_neuron"),
-                     help=page.words("set_neuron_help"), width=180)  # fmt: skip
-
-    def pick(neuron: Any) -> None:
-        state.update(**state.choose(page.name, (NEURON, int(neuron))))
-
-    elements.picture(page, _drawn, "firing", by=("layer", "token"), on_pick=pick)
-    elements.source(page, page.at("ffn.act"))
-    elements.see(page, "see_firing", **facts)
+    yield page.prose("see_firing", **facts)
 
 
 def _drawn(page: Page) -> Scene:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 import torch
 
@@ -34,9 +36,7 @@ def readings(page: Page) -> list[Reading]:
 def section(page: Page) -> None:
     words = page.words
     st.subheader(words("measured_title"), anchor=False)
-    elements.see(
-        page, "measured", layer=page.view.layer, model=literal(page.view.model), threads=torch.get_num_threads()
-    )
+    elements.told(page, _tell, "measured", by=("layer",))
     again = "measure_again" if readings(page) else "measure"
     if st.button(words(again), key="cost.measure", icon=":material/timer:", type="primary"):
         going = measured.measure(page.trace, page.view.layer)
@@ -49,6 +49,11 @@ def section(page: Page) -> None:
     elif others := st.session_state.get(_READINGS):
         listed = (words("measured_of", model=literal(name), layer=layer) for name, _, layer in others)
         st.caption(words("measured_others", others=page.listed(listed)))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    model, threads = literal(page.view.model), torch.get_num_threads()
+    yield page.prose("measured", layer=page.view.layer, model=model, threads=threads)
 
 
 def _at(page: Page, reading: Reading) -> str:

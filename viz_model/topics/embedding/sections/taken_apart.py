@@ -37,7 +37,11 @@ def numbers(given: Row) -> None:
 
 
 def question(given: Row) -> None:
-    elements.question(given.page, guess=_guess, in_this_run="here" if given.near.labels else "", **given.facts)
+    elements.question(given.page, guess=_guess, in_this_run=_here if given.near.labels else "", **given.facts)
+
+
+def _here(page: Page) -> str:
+    return page.prose("here", **Row.of(page).facts)
 
 
 def _guess(page: Page) -> Guess | None:

@@ -11,6 +11,7 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing.sheet import Sheet
 from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes import numbers
 from viz_model.topics.mistakes.choices import ANSWERS, BUG, right_first, wrong_letter
@@ -49,12 +50,26 @@ class Exercise:
     def of(cls, page: Page) -> Exercise:
         bug, lack = BUGS[elements.on_offer(page, BUG, tuple(BUGS))], None
         for where, shown in _candidates(page):
-            place = Place(shown.trace, shown.view.layer, shown.view.head, shown.token)
-            missing = "room" if len(shown.trace) > MOST_TOKENS else bug.lacks(place)
+            missing = _missing(bug, shown)
             if missing is None:
-                return cls(page, shown, bug, place, where, lack)
+                return cls(page, shown, bug, _place(shown), where, lack)
             lack = lack or missing
         return cls(page, page, bug, None, "own", lack)
+
+    def at(self, page: Page) -> Exercise | None:
+        """The same on the same run where the page looks at another layer, head or token; None where that lacks it."""
+        if self.place is None:
+            return None
+        run = self.shown.trace
+        layer, head = min(page.view.layer, run.n_layers - 1), min(page.view.head, run.config.n_heads - 1)
+        view = replace(self.shown.view, layer=layer, head=head)
+        shown = page if self.where == "own" else replace(self.shown, view=view)
+        return None if _missing(self.bug, shown) else replace(self, page=page, shown=shown, place=_place(shown))
+
+    def lacks(self, page: Page) -> Exercise | None:
+        """The same with what the page's own run lacks at another layer, head or token; None where it lacks nothing."""
+        lack = _missing(self.bug, page)
+        return None if lack is None else replace(self, page=page, lack=lack)
 
     @property
     def wrong(self) -> str:
@@ -115,17 +130,28 @@ class Exercise:
 
     def draw(self, matrix: Matrix, key: str, title: str, alt: str, *beside: Matrix) -> None:
         """A matrix, on one scale with those ``beside`` it."""
+        elements.figure(self.page, self.figure(matrix, title, *beside), key, alt)
+
+    def figure(self, matrix: Matrix, title: str, *beside: Matrix) -> Sheet:
         shown, across = matrix.values.shape[1], self.page.t(f"common.axis_{matrix.columns}")
         if matrix.n_columns > shown:
             across = self.page.words("first_columns", shown=shown, all=matrix.n_columns)
         titles = self.page.t(f"common.axis_{matrix.rows}"), across
-        figure = draw_matrix(matrix, self.names(matrix), titles, largest(matrix, *beside), title=title)
-        elements.figure(self.page, figure, key, alt)
+        return draw_matrix(matrix, self.names(matrix), titles, largest(matrix, *beside), title=title)
 
 
 @cached()
 def _outcome(run: runs.RunKey, side: Side, bug: str, layer: int, head: int, position: int) -> Outcome:
     return numbers.outcome(BUGS[bug], Place(runs.trace(run).at(side), layer, head, position))
+
+
+def _place(shown: Page) -> Place:
+    return Place(shown.trace, shown.view.layer, shown.view.head, shown.token)
+
+
+def _missing(bug: Bug, shown: Page) -> str | None:
+    """What the run of a page lacks; None where the pair can be computed there."""
+    return "room" if len(shown.trace) > MOST_TOKENS else bug.lacks(_place(shown))
 
 
 def _candidates(page: Page) -> Iterator[tuple[Where, Page]]:

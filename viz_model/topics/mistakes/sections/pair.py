@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from types import MappingProxyType
 
 import streamlit as st
 
 from viz_model.app import elements, runs, state
+from viz_model.app.elements import Said, note
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.mistakes import numbers
 from viz_model.topics.mistakes.choices import ANSWERS, LETTERS
 from viz_model.topics.mistakes.sections import consequence
@@ -24,7 +29,7 @@ def section(exercise: Exercise) -> None:
     outcome = exercise.outcome()
     elements.see(page, f"task_{bug.name}", **exercise.facts(outcome))
     if exercise.where != "own":
-        st.caption(_elsewhere(exercise))
+        elements.told(page, partial(_elsewhere, exercise), "elsewhere")
     st.caption(literal(numbers.promise(bug, place)))
     if is_open:
         st.markdown(f"**{words('which')}**")
@@ -50,12 +55,17 @@ def _answer(page: str, name: str, letter: str) -> None:
     state.update(within=None, **state.choose(page, (ANSWERS, answers)))
 
 
-def _elsewhere(exercise: Exercise) -> str:
-    page, shown, lack = exercise.page, exercise.shown, exercise.lacking
+def _elsewhere(exercise: Exercise, page: Page) -> Iterator[Said]:
+    """On which run the pair is computed, and why not on the page's own."""
+    there, shown = exercise.lacks(page), exercise.shown
+    if there is None:
+        return
     if exercise.where == "other_side":
-        return page.words("other_side", side=page.t(f"common.side_{shown.trace.stack.side}"), lack=lack)
-    model, text = literal(runs.label(shown.view.model)), literal(_shortened(shown.trace.text or ""))
-    return page.words("stand_in", model=model, text=text, lack=lack)
+        side = page.t(f"common.side_{shown.trace.stack.side}")
+        yield note(page.words("other_side", side=side, lack=there.lacking))
+    else:
+        model, text = literal(runs.label(shown.view.model)), literal(_shortened(shown.trace.text or ""))
+        yield note(page.words("stand_in", model=model, text=text, lack=there.lacking))
 
 
 def _shortened(text: str, most: int = 60) -> str:
@@ -64,8 +74,15 @@ def _shortened(text: str, most: int = 60) -> str:
 
 def _draw_given(exercise: Exercise) -> None:
     """The matrix that both functions read, before anybody knows what they make of it."""
-    page, place, matrix = exercise.page, exercise.place, exercise.given()
-    if matrix is None or place is None:
-        return
-    what = page.words(f"given_{exercise.bug.reads}", layer=place.layer, head=place.head)
-    exercise.draw(matrix, "given", page.words("given_title", what=what), page.words("given_alt"))
+    page = exercise.page
+
+    def draw(page: Page) -> Sheet | None:
+        there = exercise.at(page)
+        matrix = None if there is None else there.given()
+        if there is None or there.place is None or matrix is None:
+            return None
+        what = page.words(f"given_{there.bug.reads}", layer=there.place.layer, head=there.place.head)
+        return there.figure(matrix, page.words("given_title", what=what))
+
+    if exercise.bug.reads:
+        elements.figure(page, draw, "given", page.words("given_alt"), by=("layer", "head"))

@@ -120,12 +120,18 @@ def question(asked: Asked) -> None:
     if asked.how == "visible":
         elements.question(asked.page, "question_visible", "answer_visible", guess=_guess)
     elif asked.how == "following":
-        logits = asked.trace.row("logits", asked.page.token)
-        entropies = {t: float(Categorical(logits=logits / t).entropy()) for t in (1, 2)}
-        open_ = {f"open_{t}": f"{math.exp(entropy):,.1f}" for t, entropy in entropies.items()}
-        elements.question(asked.page, guess=_guess, in_this_run="here", **asked.facts, **open_)
+        elements.question(asked.page, guess=_guess, in_this_run=_here, **asked.facts)
     else:
         elements.question(asked.page, guess=_guess, **asked.facts)
+
+
+def _here(page: Page) -> str:
+    """How open the choice is at two temperatures."""
+    asked = Asked.at(page)
+    logits = asked.trace.row("logits", asked.page.token)
+    entropies = {t: float(Categorical(logits=logits / t).entropy()) for t in (1, 2)}
+    open_ = {f"open_{t}": f"{math.exp(entropy):,.1f}" for t, entropy in entropies.items()}
+    return page.prose("here", **asked.facts, **open_)
 
 
 _COUNTS = (1, 4, 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import streamlit as st
@@ -32,14 +33,23 @@ def section(given: Shown) -> None:
     elements.see(page, "relative_lead")
     if not elements.control(page, RELATIVE, st.toggle):
         return
-    shown = replace(page, trace=_run(page.run_key, page.trace.stack.side))
-    of_head = Scores.of(shown)
+    elements.told(page, _tell, "relative_see")
+    scores.matrices(given, "relative_", _with_keys)
+
+
+def _with_keys(page: Page) -> Page:
+    """The page on its model with relative keys put into it."""
+    return replace(page, trace=_run(page.run_key, page.trace.stack.side))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    """Of two queries that stand as far from their keys."""
+    of_head = Scores.of(_with_keys(page))
     query, key = page.token, of_head.key
     step = -1 if min(query, key) else 1
     if max(query, key) + step >= len(page.trace):
         query, key, step = query - 1, max(key - 1, 0), 1
-    elements.see(shown, "relative_see", **_facts(shown, of_head, query, key, step))
-    scores.matrices(of_head, "relative_")
+    yield page.prose("relative_see", **_facts(of_head.page, of_head, query, key, step))
 
 
 def _facts(page: Page, of_head: Scores, query: int, key: int, step: int) -> dict[str, str]:

@@ -73,17 +73,20 @@ def self_only(page: Page) -> None:
         elements.see(page, "self_only")
 
 
-def matrices(given: Scores, other: str = "") -> None:
-    """Scores + bias = what the softmax reads. Of another run than the page's, ``other`` begins its keys and texts."""
+def matrices(given: schemes.Shown, other: str = "", of: Callable[[Page], Page] = lambda page: page) -> None:
+    """Scores + bias = what the softmax reads. Of another run than the page's, ``other`` begins its keys and texts.
+
+    Then ``of`` makes of a page, at any layer, head and token, that of the other run.
+    """
     page = given.page
     schemes.told(page, _title, f"{other}added", ("layer", "head"))
     sites = [page.at(f"attn.{which}") for which in MATRICES]
     for column, which in zip(st.columns(3, gap="medium"), MATRICES, strict=True):
         with column:
             name = page.words(f"added_{which}")
-            drawn = partial(_matrix, which=which, title=name, alone=bool(other) and which == "bias")
+            drawn = partial(_matrix, of=of, which=which, title=name, alone=bool(other) and which == "bias")
             elements.figure(page, schemes.drawn(page, drawn), other + which, name, own=not other)
-    elements.source(page, *sites)
+    elements.source(of(page), *sites)
     st.caption(page.words(f"{other}scale" if other else "added_axes"))
 
 
@@ -91,8 +94,9 @@ def _title(page: Page) -> Iterator[Said]:
     yield title(page.words("added", head=page.view.head, layer=page.view.layer))
 
 
-def _matrix(page: Page, which: str, title: str, alone: bool) -> Sheet:
+def _matrix(page: Page, of: Callable[[Page], Page], which: str, title: str, alone: bool) -> Sheet:
     """One of the three; ``alone`` on a colour scale of its own."""
+    page = of(page)
     axes = page.t("common.axis_query"), page.t("common.axis_key")
     matrix = _added(page).matrix(which, f"{page.at(f'attn.{which}')}[{page.view.head}]", axes)
     if alone:
