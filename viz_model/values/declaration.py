@@ -107,6 +107,22 @@ class Site:
         """The values that its expression reads, each once."""
         return tuple(dict.fromkeys(part.value for part in self.expression.walk() if isinstance(part, Element)))
 
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Letters that stand alone in its formula: those that count, and settings and single numbers."""
+        found = set()
+        for part in self.expression.walk():
+            match part:
+                case Index():
+                    found.add(part.name)
+                case Setting():
+                    found.add(part.symbol)
+                case Element(index=()):
+                    found.add(part.value.symbol)
+                case Entry(index=()):
+                    found.add(part.weight.symbol)
+        return frozenset(found)
+
     def shape(self, n_queries: int, n_keys: int | None = None) -> tuple[int, ...]:
         """The sizes of :attr:`axes` in a run of ``n_queries`` positions.
 

@@ -99,7 +99,9 @@ class Apply(Around):
         return FUNCTIONS[self.name]
 
     def latex(self, names: Names) -> str:
-        text = bracket(self.inner, names, ATOM) if self.function.brackets else self.inner.printed(names)
+        text = self.inner.printed(names)
+        if self.function.brackets:
+            text = bracket(self.inner, names, ATOM, follows=True)
         return self.function.latex.format(text)
 
     def evaluate(self, point: Point) -> Sized:
@@ -128,6 +130,8 @@ class Apply(Around):
     def code(self, python: Code) -> str:
         inner = self.inner.code(python)
         is_plain = all(isinstance(part, (Number, Setting)) or part.parts for part in self.inner.walk())
+        if is_plain and self.name == "sqrt":
+            return f"({inner})**0.5" if self.inner.parts else f"{inner}**0.5"
         return self.function.code.format(f"torch.as_tensor({inner})" if is_plain else inner)
 
 
@@ -171,7 +175,7 @@ class Sum(Along):
     level: ClassVar[int] = SUM
 
     def latex(self, names: Names) -> str:
-        return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
+        return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT, follows=True)}"
 
     def evaluate(self, point: Point) -> Sized:
         found = self.inner.evaluate(point.over(self.over))
@@ -202,7 +206,7 @@ class Largest(Along):
     inner: Expression
 
     def latex(self, names: Names) -> str:
-        return rf"\max_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
+        return rf"\max_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT, follows=True)}"
 
     def evaluate(self, point: Point) -> Sized:
         found = self.inner.evaluate(point.over(self.over))
