@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from viz_model.values.expression import Condition, Expression
+from viz_model.values.expression import Add, Condition, Expression
 from viz_model.values.leaves import HEADS, Element, Entry, Index, Setting, Value, Weight, indexed
-from viz_model.values.operations import Between
+from viz_model.values.operations import Between, Sum
 from viz_model.values.point import LETTERS, Names
 
 if TYPE_CHECKING:
@@ -82,6 +82,14 @@ class Site:
     @property
     def value(self) -> Value:
         return Value(self.full, self.axes, self.symbol)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a cell is Σ x·W, with or without a bias, and nothing else was done to it: it is not scaled, say."""
+        made = self.expression
+        total, *rest = made.terms if isinstance(made, Add) else (made,)
+        is_product = isinstance(total, Sum) and len(total.factors) == 2
+        return is_product and all(isinstance(part, Entry) for part in rest)
 
     @property
     def has_heads(self) -> bool:

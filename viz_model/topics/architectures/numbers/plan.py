@@ -148,6 +148,8 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
         case "up" | "act" | "out":
             made_of = [site.name.removeprefix("ffn.") for site in made]
             text_key = "plan_back" if made_of == ["out"] else "_".join(("plan", *made_of))
+            if step == "up" and not _widen(made):
+                text_key = ""
             variant = _name(own.ffn)
             values = {"width": f"{made[-1].index[-1].size:,}", "bias": _bias(made)}
             if activation := getattr(own.ffn, "activation", None):
@@ -166,6 +168,12 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
 
 def _name(variant: object) -> str:
     return type(variant).__name__
+
+
+def _widen(made: Sequence[Site]) -> bool:
+    """Whether values are products of a token's vector with a matrix, all with a bias or all without."""
+    read = {weight.axes[1:] for site in made for weight in site.weights if len(weight.axes) > 1}
+    return all(site.is_linear for site in made) and read == {("D",)} and len({_bias([site]) for site in made}) == 1
 
 
 def _bias(made: Sequence[Site]) -> str:
