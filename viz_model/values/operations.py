@@ -24,7 +24,7 @@ from viz_model.values.expression import (
     bracket,
     wrap,
 )
-from viz_model.values.leaves import Index, Setting
+from viz_model.values.leaves import Index, Read, Setting
 from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
@@ -166,6 +166,11 @@ class Along(Around):
         return self.inner.free - {self.over}
 
 
+def _reads(expression: Expression) -> list[Expression]:
+    """What of an expression is a number read somewhere."""
+    return [part for part in expression.walk() if isinstance(part, Read)]
+
+
 @dataclass(frozen=True)
 class Sum(Along):
     """Σ over an index; ``size`` is how far it counts, or None where a run says so."""
@@ -193,8 +198,8 @@ class Sum(Along):
         return self.inner.factors if isinstance(self.inner, Multiply) else (self.inner,)
 
     def products(self, length: Callable[[Index], int]) -> int:
-        # Only a product of two numbers that both run along the index is one of a matrix product.
-        running = [factor for factor in self.factors if self.over in factor.free]
+        # Only a product of two numbers that are both read along the index is one of a matrix product.
+        running = [factor for factor in self.factors if any(self.over in read.free for read in _reads(factor))]
         return (max(len(running) - 1, 0) + self.inner.products(length)) * length(self.over)
 
 
