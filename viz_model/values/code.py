@@ -7,6 +7,8 @@ element by element, each operand lined up with the axes of the result.
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -23,8 +25,8 @@ from viz_model.values.point import Point, Reader
 WIDEST = 96
 """Characters of an expression that still shares a line with the comparison."""
 
-LONGEST, PART = 104, 48
-"""Characters of an expression that is one line; of a longer one, those of a part that has a line of its own."""
+LONGEST, PARTS = 104, (48, 36, 24)
+"""Characters of an expression that is one line; of a longer one, those of a part that stays in it: fewer and fewer."""
 
 _GREEK = {
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\varepsilon": "ε", r"\zeta": "ζ",
@@ -32,6 +34,9 @@ _GREEK = {
     r"\pi": "π", r"\rho": "ρ", r"\sigma": "σ", r"\tau": "τ", r"\phi": "φ", r"\chi": "χ", r"\psi": "ψ",
     r"\omega": "ω",
 }  # fmt: skip
+
+_RESERVED = frozenset(("lm", "made", "same", "torch", "trace", "vm", "w", *keyword.kwlist, *dir(builtins)))
+"""What code before or beside a value's own is called, and Python itself: no tensor may have these names."""
 
 Dims = list["Index | None"]
 """The letter of each axis of a tensor; None is an axis of a single entry."""
@@ -69,7 +74,7 @@ class Code:
         if text not in self._names:
             plain = _GREEK.get(symbol, symbol)
             name = re.sub(r"\W+", "_", re.sub(r"\\[a-z]+", "", plain)).strip("_") or "table"
-            taken = set(self._names.values())
+            taken = _RESERVED.union(self._names.values())
             name = next(n for n in (name, *(f"{name}_{k}" for k in range(2, 99))) if n not in taken)
             self._names[text] = name
             self.lines.append(f"{name} = {text}" + (f"  # {comment}" if comment else ""))
@@ -269,9 +274,10 @@ def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], s
         made = site.lines(code)
     else:
         made = site.expression.code(code)
-        if len(made) > LONGEST:
-            code = Code(site.index, length, given, most=PART)
-            made = site.expression.code(code)
+        for most in PARTS:
+            if max(map(len, (made, *code.lines))) > LONGEST:
+                code = Code(site.index, length, given, most=most)
+                made = site.expression.code(code)
     if site.lines is None and site.expression.free and _is_whole(site.expression):
         made = f"{_primary(made)}.float()"
     if not set(site.index) <= site.expression.free:  # alike along an axis

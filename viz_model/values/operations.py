@@ -92,7 +92,7 @@ class Apply(Around):
 
     @property
     def level(self) -> int:  # type: ignore[override]
-        return POWER if self.function.brackets or self.name == "exp" else ATOM
+        return POWER if self.function.brackets or self.name == "exp" or self._is_root else ATOM
 
     @property
     def function(self) -> Function:
@@ -128,11 +128,20 @@ class Apply(Around):
         return cell.apply(function.what, symbol, self.parts, written, compute, size)
 
     def code(self, python: Code) -> str:
-        inner = self.inner.code(python)
-        is_plain = all(isinstance(part, (Number, Setting)) or part.parts for part in self.inner.walk())
-        if is_plain and self.name == "sqrt":
+        inner = python.within(self.inner, SUM)
+        if self._is_root:
             return f"({inner})**0.5" if self.inner.parts else f"{inner}**0.5"
-        return self.function.code.format(f"torch.as_tensor({inner})" if is_plain else inner)
+        return self.function.code.format(f"torch.as_tensor({inner})" if self._is_plain else inner)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether it is made of plain numbers, which are no tensor."""
+        return all(isinstance(part, (Number, Setting)) or part.parts for part in self.inner.walk())
+
+    @property
+    def _is_root(self) -> bool:
+        """Whether its code is a power: the root of a plain number."""
+        return self.name == "sqrt" and self._is_plain
 
 
 def _applied(name: str) -> Callable[[Like], Expression]:
@@ -336,7 +345,7 @@ class Cases(Expression):
         return cell.choose(self, symbol)
 
     def code(self, python: Code) -> str:
-        then, otherwise = self.then.code(python), self.otherwise.code(python)
+        then, otherwise = python.within(self.then, SUM), python.within(self.otherwise, SUM)
         return f"torch.where({self.condition.code(python)}, {then}, {otherwise})"
 
 
