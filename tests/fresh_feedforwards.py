@@ -14,7 +14,7 @@ from viz_model.model.neighbours import ALONE, Neighbours
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Value
-from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh, where
+from viz_model.values.operations import Largest, Sum, relu, sigmoid, sin, softplus, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,5 +384,50 @@ class Spatial(feedforward.TokenMixing):
         act = at.value("act", (t, f), up[t, f] * mixed[t, f], symbol="h", label="hidden neurons", role="ffn")
         return at.value(
             "out", (t, at.index("D")), feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwofoldConfig(Variant):
+    width: int = 13
+    """Of the first of its two hidden layers."""
+
+
+class Twofold(feedforward.FeedForward):
+    """FFN(x) = act(mish(x·W₁)·W₂ + b)·W₃ (mish: Misra 2020); act is ReLU for every second neuron, else the sine."""
+
+    def __init__(self, ffn: TwofoldConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(d_model, ffn.width, bias=False)
+        self.up = nn.Linear(ffn.width, d_ffn)
+        self.down = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        narrow = tap("narrow", F.mish(tap("first", self.first(x))))
+        up = tap("up", self.up(narrow))
+        act = torch.where(torch.arange(up.shape[-1]) % 2 == 0, up.relu(), up.sin())
+        return tap("out", self.down(tap("act", act)))
+
+    @staticmethod
+    def declare(ffn: TwofoldConfig, at: Scope, x: Vector) -> Value:
+        of = at.with_axis("M", ffn.width)
+        t, d, f, m = at.index("T"), at.index("D"), at.index("F"), of.index("M", "m")
+        first = of.value(
+            "first", (t, m), Sum(d, x[t, d] * of.weight("first.weight", "W^1", "M", "D")[m, d]),
+            symbol="a", label="first layer before the activation", role="ffn",
+        )  # fmt: skip
+        narrow = of.value(
+            "narrow", (t, m), first[t, m] * tanh(softplus(first[t, m])), symbol="b", label="first layer", role="ffn"
+        )  # fmt: skip
+        total = Sum(m, narrow[t, m] * of.weight("up.weight", "W^2", "F", "M")[f, m])
+        up = of.value(
+            "up", (t, f), total + of.weight("up.bias", "b^2", "F")[f],
+            symbol="u", label="hidden neurons before the activation", role="ffn",
+        )  # fmt: skip
+        expression = where((f % 2).equals(0), relu(up[t, f]), sin(up[t, f]))
+        act = of.value("act", (t, f), expression, symbol="h", label="hidden neurons", role="ffn")
+        return of.value(
+            "out", (t, d), feedforward.linear(of, "down", "3", act, "D", bias=False, letter="F"),
             symbol="f", label="feed-forward output", role="ffn",
         )  # fmt: skip

@@ -8,13 +8,14 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side
 from viz_model.model import ops, positions
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
-from viz_model.values.leaves import Index, Value
-from viz_model.values.operations import Sum, absolute, cos, exp, log, sigmoid, sin, tanh, where
+from viz_model.values.leaves import Index, Setting, Value
+from viz_model.values.operations import Sum, absolute, cos, exp, log, sigmoid, sin, softplus, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,3 +321,84 @@ class KeyToken(positions.Position):
         h, _, j = index
         expression = at.weight("pull.weight", "b", "V", "H")[ids[j], h]
         return at.value("bias", index, expression, symbol="B", label="score bias", role="position", derived=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaningConfig(PositionScheme):
+    width: int = 5
+    base: float = 100.0
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "waves that get out of step"
+
+
+class Waning(positions.Position):
+    """s·(Σ_w cos(distance / b^(w/W)) − W), s > 0 learnt for each head (Chi et al. 2023, equation 6, with fixed s)."""
+
+    def __init__(self, position: WaningConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.rate = nn.Parameter(torch.zeros(model.n_heads))
+        self.lengths = position.base ** (torch.arange(position.width) / position.width)
+
+    def bias(self, n_queries: int, n_keys: int) -> Tensor:
+        waves = (ops.distances(n_queries, n_keys)[..., None] / self.lengths).cos().sum(-1)
+        return F.softplus(self.rate)[:, None, None] * (waves - len(self.lengths))
+
+    @staticmethod
+    def declare_bias(position: WaningConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
+        (h, i, j), of = index, at.with_axis("W", position.width)
+        w, base = of.index("W", "w"), Setting("b", position.base, "config")
+        steepness = of.value(
+            "steepness", (h,), softplus(of.weight("rate", r"\rho", "H")[h]),
+            symbol="s", label="steepness of each head", role="position", derived=True,
+        )  # fmt: skip
+        waves = Sum(w, cos((j - i) / base ** (w / of.size("W"))))
+        return of.value(
+            "bias", index, steepness[h] * (waves - of.size("W")),
+            symbol="B", label="position bias", role="position", derived=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgettingConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "forget gates of the keys between"
+
+
+class Forgetting(positions.Position):
+    """Σ ln σ(k_m·u + b) over the keys m behind j, up to i: how far back one reads follows from the text.
+
+    Lin et al. 2025, section 3: there the gate reads the stream.
+    """
+
+    def __init__(self, position: ForgettingConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
+        self.b = nn.Parameter(torch.zeros(model.n_heads))
+
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
+        gates = F.logsigmoid(torch.einsum("...hjk,hk->...hj", k, self.u) + self.b[:, None])
+        total = gates.cumsum(-1)
+        return total[..., start : start + q.shape[-2], None] - total[..., None, :]
+
+    @staticmethod
+    def declare_content_bias(
+        position: ForgettingConfig,
+        at: Scope,
+        q: Vector,
+        k: Vector,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, i, j), c, m = index, at.index("K"), at.index("Tk", "m")
+        opened = Sum(c, k[h, j, c] * at.weight("u", "u", "H", "K")[h, c]) + at.weight("b", "b", "H")[h]
+        gate = at.value(
+            "gate", (h, j), -softplus(-opened),
+            symbol="g", label="logarithm of the forget gate", role="position", derived=True,
+        )  # fmt: skip
+        total = at.value(
+            "forgotten", (h, j), Sum(m, where(m <= j, gate[h, m], 0)),
+            symbol="G", label="forget gates up to a key", role="position", derived=True,
+        )  # fmt: skip
+        return at.value(
+            "bias", index, total[h, i] - total[h, j], symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip

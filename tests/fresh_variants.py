@@ -39,9 +39,13 @@ from fresh_feedforwards import (
     SpatialConfig,
     Squared,
     SquaredConfig,
+    Twofold,
+    TwofoldConfig,
 )
 from fresh_inputs import Factorised, FactorisedConfig
 from fresh_norms import (
+    Between,
+    BetweenConfig,
     Grouped,
     GroupedConfig,
     Half,
@@ -58,6 +62,8 @@ from fresh_positions import (
     AskedConfig,
     Fading,
     FadingConfig,
+    Forgetting,
+    ForgettingConfig,
     KeyToken,
     KeyTokenConfig,
     Leaving,
@@ -74,6 +80,8 @@ from fresh_positions import (
     SunkConfig,
     Turned,
     TurnedConfig,
+    Waning,
+    WaningConfig,
 )
 from tiny_models import tiny_config
 
@@ -92,6 +100,8 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     LeavingConfig: Leaving,
     SameTokenConfig: SameToken,
     KeyTokenConfig: KeyToken,
+    WaningConfig: Waning,
+    ForgettingConfig: Forgetting,
 }
 NORMS: Mapping[type, type[norms.Norm]] = {
     SquashConfig: Squash,
@@ -99,6 +109,7 @@ NORMS: Mapping[type, type[norms.Norm]] = {
     GroupedConfig: Grouped,
     SharesConfig: Shares,
     HalfConfig: Half,
+    BetweenConfig: Between,
 }
 FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     SquaredConfig: Squared,
@@ -111,6 +122,7 @@ FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     ShiftedConfig: Shifted,
     ConvolvedConfig: Convolved,
     SpatialConfig: Spatial,
+    TwofoldConfig: Twofold,
 }
 INPUTS: Mapping[type, type[inputs.Input]] = {FactorisedConfig: Factorised}
 
@@ -158,7 +170,7 @@ def fresh_configs() -> list[ModelConfig]:
                     **changes,
                 )
             )
-    return [*found, *_per_layer(), *_without_neurons(), *_of_parts()]
+    return [*found, *_per_layer(), *_without_neurons(), *_of_parts(), *_of_sums()]
 
 
 def _without_neurons() -> list[ModelConfig]:
@@ -187,6 +199,29 @@ def _of_parts() -> list[ModelConfig]:
     return [
         tiny_config(position=turned, norm=half, ffn=PartedConfig(), qk_norm=True),
         tiny_config("post", kind="encoder", position=turned, norm=half, ffn=CutConfig(), head=config.MaskedHead()),
+    ]
+
+
+def _of_sums() -> list[ModelConfig]:
+    """Values of heads and of keys alone, numbers that stand in several places, and neurons that are not all alike."""
+    waning, forgetting = WaningConfig(), ForgettingConfig()
+    ffns = TwofoldConfig(), config.Gated()
+    return [
+        tiny_config(
+            "post", kind="encoder_decoder", position=forgetting, norm=BetweenConfig(), ffn=TwofoldConfig(), start_id=0
+        ),
+        tiny_config(
+            position=waning,
+            positions=(waning, forgetting),
+            windows=(3, 0),
+            norm=BetweenConfig(),
+            ffn=ffns[0],
+            ffns=ffns,
+            qk_norm=True,
+            n_heads=4,
+            n_kv_heads=2,
+            d_head=6,
+        ),
     ]
 
 

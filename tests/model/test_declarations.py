@@ -11,6 +11,7 @@ import fresh_variants
 import pytest
 import torch
 from tiny_models import (
+    close,
     describe,
     language_model,
     mixed_norms,
@@ -185,3 +186,35 @@ def test_the_formula_of_a_fresh_variant_is_its_own(fresh: list[ModelConfig]) -> 
     )
     assert table["blocks.0.ffn.act"].formula == r"h_{t,f} = \max\left(0, u_{t,f}\right)^{2}"
     assert r"\tanh" in table["blocks.0.attn.norm.out"].formula and "blocks.0.attn.norm.scale" not in table
+
+
+def test_what_a_cell_makes_on_its_way_has_letters_of_its_own(fresh: list[ModelConfig]) -> None:
+    """And what stands in several places is made once."""
+    for config_ in fresh:
+        trace = run(config_)
+        for name, site in sites.in_order(config_):
+            steps = derive(trace, name, (0,) * len(site.axes)).steps
+            between = [step.symbol for step in steps[:-1]]
+            assert len({*between}) == len(between) and not site.letters.intersection(between), name
+            said = [(step.expression, step.operands) for step in steps if step.what != "maximum"]
+            assert all(one not in said[:n] for n, one in enumerate(said)), (name, said)
+
+
+def test_one_position_of_what_keys_or_heads_alone_have(fresh: list[ModelConfig]) -> None:
+    trace = run(next(config_ for config_ in fresh if len(config_.positions) and config_.windows))
+    for name in ("gate", "forgotten"):
+        site = f"blocks.1.attn.{name}"
+        for position in (0, 3, -1):
+            close(trace.row(site, position), trace[site][:, position])
+    assert trace["blocks.0.attn.steepness"].shape == (4,)
+    with pytest.raises(ValueError, match="steepness' has no positions"):
+        trace.row("blocks.0.attn.steepness", 0)
+
+
+def test_no_tensor_of_the_code_takes_a_name_that_the_code_needs(fresh: list[ModelConfig]) -> None:
+    """Of one notebook all cells share their names."""
+    for config_ in fresh:
+        for snippet in notebook.snippets(run(config_)):
+            names = {line.partition(" = ")[0] for line in snippet.lines if " = " in line} - {"made"}
+            assert not names & {"torch", "trace", "w", "lm", "vm", "same", "range"}, snippet.code
+            assert max(map(len, snippet.lines)) <= 120, snippet.code

@@ -133,6 +133,13 @@ def test_brackets_stand_where_they_are_needed() -> None:
     assert Sum(e, x[t, e] - c).latex(LETTERS) == r"\sum_{e} \left(x_{t,e} - c\right)"
 
 
+def test_a_minus_that_follows_is_in_brackets() -> None:
+    assert (c * -b[d]).latex(LETTERS) == r"c\,\left(-b_{d}\right)"
+    assert (c + -b[d] + c).latex(LETTERS) == r"c + \left(-b_{d}\right) + c"
+    assert Sum(e, -x[t, e]).latex(LETTERS) == r"\sum_{e} \left(-x_{t,e}\right)"
+    assert (-b[d] * c).latex(LETTERS) == r"-b_{d}\,c" and (absolute(c) ** 2).latex(LETTERS) == r"\left|c\right|^{2}"
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_slope_of_a_function_bounds_it(name: str) -> None:
     """A rounding of the argument reaches no further than the slope says."""
@@ -151,6 +158,7 @@ def test_products_are_those_of_a_matrix_product() -> None:
 
     assert Sum(e, x[t, e] * w[d, e]).products(length) == D
     assert (Sum(e, x[t, e] * w[d, e]) + b[d]).products(length) == D
+    assert Sum(e, b[e] * x[t, d] ** (e + 1)).products(length) == 0  # a polynomial: its powers are read nowhere
     assert Sum(e, (x[t, e] - y[t]) ** 2).products(length) == 0
     assert (x[t, d] * b[d]).products(length) == 0
 

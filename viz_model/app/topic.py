@@ -43,6 +43,7 @@ from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig, Side
+from viz_model.model import sites
 from viz_model.runs.derivation import Cell
 
 C = TypeVar("C")
@@ -175,6 +176,7 @@ class Topic:
         is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
         needs: which models it can show; None where it shows all.
         pictures: what it shows of a model that reads pictures; None where it has nothing to say of one, and says why.
+        pictures_need: a value that such a model must make for it.
     """
 
     name: str
@@ -189,6 +191,7 @@ class Topic:
     is_bare: bool = False
     needs: Callable[[ModelConfig], bool] | None = None
     pictures: Layout[Any] | None = None
+    pictures_need: str = ""
 
     @property
     def all_layouts(self) -> tuple[Layout[Any], ...]:
@@ -198,7 +201,10 @@ class Topic:
 
     def has_sense(self, config: ModelConfig) -> bool:
         """Whether there is anything to show of a model."""
-        return not config.reads_pictures or self.pictures is not None
+        if not config.reads_pictures:
+            return True
+        has_all = not self.pictures_need or self.pictures_need in sites.table(config)
+        return self.pictures is not None and has_all
 
     @property
     def doors(self) -> tuple[Door[Any], ...]:
@@ -229,7 +235,10 @@ class Topic:
     def draw(self, page: Page) -> None:
         """All below the lead."""
         if page.lm.config.reads_pictures:
-            without_sense.draw(page) if self.pictures is None else self.pictures.draw(page)
+            if self.pictures is None or not self.has_sense(page.lm.config):
+                without_sense.draw(page)
+            else:
+                self.pictures.draw(page)
             return
         (self.layout if isinstance(self.layout, Layout) else self.layout(page)).draw(page)
 

@@ -139,7 +139,7 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
     value = trace.whole.reader.cells(site.full, at).item()
     sheet = Sheet()
     where = dict(zip(site.index, at, strict=False))
-    working = Working(sheet, where, trace.whole.reader, lambda given, id: _token(trace, given, id))
+    working = Working(sheet, where, trace.whole.reader, lambda given, id: _token(trace, given, id), site.letters)
     symbol = site.written(working.names)
     if site.full.endswith(".attn.mask") and _mask_of_its_own(trace, site):
         seen = tuple(working.index(letter) for letter in site.index[1:])

@@ -42,8 +42,10 @@ class RunReader:
 
     def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
         trace, declared = self._trace, sites.find(site, self._trace.config)
-        axis = int(declared.has_heads)
-        position, full = index[axis], trace.whole
+        axis, full = int(declared.has_heads), trace.whole
+        if len(declared.index) <= axis:  # of each head one number, wherever it looks
+            return full[site][index]
+        position = index[axis]
         if not isinstance(position, int) and position.numel() == 1:
             position = int(position)
         # A case that does not hold may point outside: what is read there is thrown away.

@@ -294,13 +294,15 @@ class Trace:
         Of attention, the position is the query's: ``row("blocks.0.attn.pattern", 3)`` is [H, Tk].
 
         Raises:
-            KeyError: no such site. IndexError: no such position or head. ValueError: the site has no heads.
+            KeyError: no such site. IndexError: no such position or head. ValueError: it has no heads, or no positions.
         """
         full = self.full_name(name)
         site = sites.find(full, self.config)
         axis = int(site.has_heads)
         if head is not None and not axis:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
+        if len(site.index) <= axis:
+            raise ValueError(f"site {name!r} has no positions: its axes are {' '.join(site.axes)}")
         # Of cross-attention, keys and values are the source's: only the value knows how many.
         count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._count(full)
         position = _counted("position", position, count)
@@ -453,7 +455,7 @@ class Trace:
         where: dict[Index, Tensor] = {}
         for n, index in enumerate(reversed(site.index)):
             at = torch.arange(index.length(self.reader.length))
-            if index.axis in ("T", "Tq"):
+            if index in site.index[site.has_heads :][:1]:
                 at = at[rows]
             elif index.axis == "H" and head is not None:
                 at = at[head : head + 1]

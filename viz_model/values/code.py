@@ -6,6 +6,9 @@ element by element, each operand lined up with the axes of the result.
 
 from __future__ import annotations
 
+import ast
+import builtins
+import keyword
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -14,18 +17,26 @@ from typing import cast
 import torch
 
 from viz_model.values.declaration import Site
-from viz_model.values.expression import ATOM, Expression, Negative, Number, Whole
-from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight, is_place
+from viz_model.values.expression import Expression, Negative, Number, Whole
+from viz_model.values.leaves import HEADS, Element, Entry, FromTable, Given, Index, Weight, is_place
 from viz_model.values.operations import Apply, Between, Sum
 from viz_model.values.point import Point, Reader
 
 WIDEST = 96
 """Characters of an expression that still shares a line with the comparison."""
 
+LONGEST, PARTS = 104, (48, 36, 24)
+"""Characters of an expression that is one line; of a longer one, those of a part that stays in it: fewer and fewer."""
+
 _GREEK = {
-    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\varepsilon": "ε", r"\kappa": "κ", r"\mu": "μ",
-    r"\sigma": "σ", r"\omega": "ω",
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\varepsilon": "ε", r"\zeta": "ζ",
+    r"\eta": "η", r"\theta": "θ", r"\kappa": "κ", r"\lambda": "λ", r"\mu": "μ", r"\nu": "ν", r"\xi": "ξ",
+    r"\pi": "π", r"\rho": "ρ", r"\sigma": "σ", r"\tau": "τ", r"\phi": "φ", r"\chi": "χ", r"\psi": "ψ",
+    r"\omega": "ω",
 }  # fmt: skip
+
+_RESERVED = frozenset(("lm", "made", "same", "torch", "trace", "vm", "w", *keyword.kwlist, *dir(builtins)))
+"""What code before or beside a value's own is called, and Python itself: no tensor may have these names."""
 
 Dims = list["Index | None"]
 """The letter of each axis of a tensor; None is an axis of a single entry."""
@@ -38,6 +49,7 @@ class Code:
         order: the letters of the result's axes.
         length: how far an index counts in this run.
         given: Python for what the run was given, by name.
+        most: characters of a part beyond which it has a name of its own; None for any number.
     """
 
     def __init__(
@@ -46,13 +58,14 @@ class Code:
         length: Callable[[Index], int],
         given: Callable[[Given], str],
         shared: tuple[list[str], dict[str, str]] | None = None,
+        most: int | None = None,
     ) -> None:
-        self.order, self.length, self.given = tuple(order), length, given
+        self.order, self.length, self.given, self.most = tuple(order), length, given, most
         self.lines, self._names = shared or ([], {})
 
     def _with(self, order: Sequence[Index]) -> Code:
         """The same lines, for another result in between."""
-        return Code(order, self.length, self.given, (self.lines, self._names))
+        return Code(order, self.length, self.given, (self.lines, self._names), self.most)
 
     # Names
 
@@ -61,7 +74,7 @@ class Code:
         if text not in self._names:
             plain = _GREEK.get(symbol, symbol)
             name = re.sub(r"\W+", "_", re.sub(r"\\[a-z]+", "", plain)).strip("_") or "table"
-            taken = set(self._names.values())
+            taken = _RESERVED.union(self._names.values())
             name = next(n for n in (name, *(f"{name}_{k}" for k in range(2, 99))) if n not in taken)
             self._names[text] = name
             self.lines.append(f"{name} = {text}" + (f"  # {comment}" if comment else ""))
@@ -88,10 +101,15 @@ class Code:
 
     # Expressions
 
-    def within(self, expression: Expression, level: int) -> str:
+    def within(self, expression: Expression, level: int, *, first: bool = False) -> str:
+        """Python for a part, in brackets where it binds less tightly than its place asks."""
         text = expression.code(self)
+        if self.most is not None and len(text) > self.most:
+            return self.bind("part", text)
         is_loose = expression.level < level and not isinstance(expression, Sum)
-        return f"({text})" if is_loose or (level > 0 and text.startswith("-")) else text
+        if is_loose or (level > 0 and not first and text.startswith("-")):
+            return f"({text})"
+        return text
 
     def named(self, leaf: Element | Entry) -> str:
         """The tensor of a value or a weight; of an axis that a letter does not count to its end, what it counts."""
@@ -99,7 +117,10 @@ class Code:
             axes = zip(leaf.full_index, leaf.value.axes, strict=True)
             name = self.value(leaf.value.site)
             # How long a value's axis is, its name alone says: one of positions is as long as any other.
-            shorter = [isinstance(i, Index) and i.size is not None and i.axis != axis for i, axis in axes]
+            shorter = [
+                isinstance(i, Index) and i.size is not None and i.axis != axis and {i.axis, axis} != {*HEADS}
+                for i, axis in axes
+            ]
         else:
             sizes = zip(leaf.index, (size for group in leaf.weight.sizes for size in group), strict=True)
             name = self.weight(leaf.weight)
@@ -191,18 +212,19 @@ class Code:
         """All terms side by side along a last axis, and then one number of them."""
         letters = [i for i in self.order if i in inner.free and i != over]
         text = inner.code(self._with([*letters, over]))
-        bare = text if re.fullmatch(r"\w+(\[[^\]]*\])?", text) else f"({text})"
-        return self._align(f"{bare}.{how}(-1)", list(letters))
+        return self._align(f"{_primary(text)}.{how}(-1)", list(letters))
 
     def _einsum(self, node: Sum, letters: Sequence[Index]) -> str | None:
         """Σ of a product of tensors; None where a factor is something else."""
-        factors = node.factors
+        over, factors = [node.over], node.factors
+        while len(factors) == 1 and isinstance(factors[0], Sum):  # a sum of sums is one over both letters
+            over, factors = [*over, factors[0].over], factors[0].factors
         if len(factors) < 2 or not all(isinstance(factor, (Element, Entry, FromTable)) for factor in factors):
             return None
         names: dict[Index, str] = {}
         read: list[tuple[str, str]] = []
         for factor in factors:
-            text = self._with([*letters, node.over])._bare(factor)
+            text = self._with([*letters, *over])._bare(factor)
             if text is None:
                 return None
             name, dims = text
@@ -225,7 +247,7 @@ class Code:
                 read = self._read(self.bind(factor.table.symbol, factor.table.text), (factor.index,))
             case _:
                 return None
-        if read is None or None in read[1] or "[" in read[0]:
+        if read is None or None in read[1] or not re.fullmatch(r"\w+(\[[\d:, ]+\])?", read[0]):
             return None
         return read[0], [i for i in read[1] if i is not None]
 
@@ -240,6 +262,12 @@ def _is_whole(expression: Expression) -> bool:
     return is_place(expression)
 
 
+def _primary(text: str) -> str:
+    """Python that a method may be called of: what is no name, call or place of one comes in brackets."""
+    body = ast.parse(text, mode="eval").body
+    return text if isinstance(body, (ast.Name, ast.Call, ast.Subscript)) else f"({text})"
+
+
 def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], str]) -> list[str]:
     """The lines that make a value, the last one an expression that compares it with the run's."""
     code = Code(site.index, length, given)
@@ -247,16 +275,20 @@ def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], s
         made = site.lines(code)
     else:
         made = site.expression.code(code)
+        for most in PARTS:
+            if max(map(len, (made, *code.lines))) > LONGEST:
+                code = Code(site.index, length, given, most=most)
+                made = site.expression.code(code)
     if site.lines is None and site.expression.free and _is_whole(site.expression):
-        made = f"({made}).float()"
+        made = f"{_primary(made)}.float()"
     if not set(site.index) <= site.expression.free:  # alike along an axis
         sizes = ", ".join(str(length(index)) for index in site.index)
         if not site.expression.free:
             made = f"torch.full(({sizes},), float({made}))"
         else:
-            made = f"({made}).expand({sizes})" if site.expression.level < ATOM else f"{made}.expand({sizes})"
+            made = f"{_primary(made)}.expand({sizes})"
     if site.axes[-1] == "1":
-        made = f"({made})[:, None]"
+        made = f"{_primary(made)}[:, None]"
     if len(made) + len(site.full) <= WIDEST:
         return [*code.lines, f'same({made}, "{site.full}")']
     return [*code.lines, f"made = {made}", f'same(made, "{site.full}")']

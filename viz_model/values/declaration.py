@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from viz_model.values.expression import Condition, Expression
+from viz_model.values.expression import Add, Condition, Expression
 from viz_model.values.leaves import HEADS, Element, Entry, Index, Setting, Value, Weight, indexed
-from viz_model.values.operations import Between
+from viz_model.values.operations import Between, Sum
 from viz_model.values.point import LETTERS, Names
 
 if TYPE_CHECKING:
@@ -84,6 +84,14 @@ class Site:
         return Value(self.full, self.axes, self.symbol)
 
     @property
+    def is_linear(self) -> bool:
+        """Whether a cell is Σ x·W, with or without a bias, and nothing else was done to it: it is not scaled, say."""
+        made = self.expression
+        total, *rest = made.terms if isinstance(made, Add) else (made,)
+        is_product = isinstance(total, Sum) and len(total.factors) == 2
+        return is_product and all(isinstance(part, Entry) for part in rest)
+
+    @property
     def has_heads(self) -> bool:
         """Whether its first axis counts heads, of queries or of keys."""
         return self.axes[0] in HEADS
@@ -106,6 +114,22 @@ class Site:
     def reads(self) -> tuple[Value, ...]:
         """The values that its expression reads, each once."""
         return tuple(dict.fromkeys(part.value for part in self.expression.walk() if isinstance(part, Element)))
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Letters that stand alone in its formula: those that count, and settings and single numbers."""
+        found = set()
+        for part in self.expression.walk():
+            match part:
+                case Index():
+                    found.add(part.name)
+                case Setting():
+                    found.add(part.symbol)
+                case Element(index=()):
+                    found.add(part.value.symbol)
+                case Entry(index=()):
+                    found.add(part.weight.symbol)
+        return frozenset(found)
 
     def shape(self, n_queries: int, n_keys: int | None = None) -> tuple[int, ...]:
         """The sizes of :attr:`axes` in a run of ``n_queries`` positions.

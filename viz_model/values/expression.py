@@ -147,13 +147,12 @@ def wrap(value: Like) -> Expression:
     return value if isinstance(value, Expression) else Number(value)
 
 
-def bracket(expression: Expression, names: Names, level: int) -> str:
-    """LaTeX in brackets where it binds less tightly than its place asks."""
+def bracket(expression: Expression, names: Names, level: int, *, follows: bool = False) -> str:
+    """LaTeX in brackets where it binds less tightly than its place asks, and a minus that ``follows`` something."""
     instead = names.part(expression)
-    if instead is not None:
-        return instead
-    text = expression.latex(names)
-    return rf"\left({text}\right)" if expression.level < level else text
+    text = expression.latex(names) if instead is None else instead
+    is_loose = instead is None and expression.level < level
+    return rf"\left({text}\right)" if is_loose or (follows and text.startswith("-")) else text
 
 
 def exact(value: float | Tensor) -> Sized:
@@ -230,7 +229,7 @@ class Add(Expression):
         return self.terms
 
     def latex(self, names: Names) -> str:
-        return " + ".join(bracket(term, names, SUM) for term in self.terms)
+        return " + ".join(bracket(term, names, SUM, follows=n > 0) for n, term in enumerate(self.terms))
 
     def evaluate(self, point: Point) -> Sized:
         found = [term.evaluate(point) for term in self.terms]
@@ -245,7 +244,7 @@ class Add(Expression):
         return cell.apply("add", symbol, flat, " + ".join, lambda *values: math.fsum(values), _sum_sizes)
 
     def code(self, python: Code) -> str:
-        return " + ".join(python.within(term, SUM) for term in self.terms)
+        return " + ".join(python.within(term, SUM, first=n == 0) for n, term in enumerate(self.terms))
 
 
 @dataclass(frozen=True)
@@ -253,7 +252,7 @@ class Subtract(Pair):
     level: ClassVar[int] = SUM
 
     def latex(self, names: Names) -> str:
-        return f"{bracket(self.left, names, SUM)} - {bracket(self.right, names, PRODUCT)}"
+        return f"{bracket(self.left, names, SUM)} - {bracket(self.right, names, PRODUCT, follows=True)}"
 
     def evaluate(self, point: Point) -> Sized:
         a, b = self.left.evaluate(point), self.right.evaluate(point)
@@ -272,7 +271,7 @@ class Negative(Around):
     level: ClassVar[int] = SIGN
 
     def latex(self, names: Names) -> str:
-        return f"-{bracket(self.inner, names, PRODUCT)}"
+        return f"-{bracket(self.inner, names, PRODUCT, follows=True)}"
 
     def evaluate(self, point: Point) -> Sized:
         value, size = self.inner.evaluate(point)
@@ -299,7 +298,7 @@ class Multiply(Pair):
 
     def latex(self, names: Names) -> str:
         dot = r" \cdot " if any(part.is_number for part in self.parts) else r"\,"
-        return bracket(self.left, names, PRODUCT) + dot + bracket(self.right, names, SIGN)
+        return bracket(self.left, names, PRODUCT) + dot + bracket(self.right, names, SIGN, follows=True)
 
     def evaluate(self, point: Point) -> Sized:
         a, b = self.left.evaluate(point), self.right.evaluate(point)
@@ -313,7 +312,7 @@ class Multiply(Pair):
         return cell.apply("multiply", symbol, self.parts, lambda s: rf"{s[0]} \cdot {s[1]}", lambda a, b: a * b, size)
 
     def code(self, python: Code) -> str:
-        return f"{python.within(self.left, PRODUCT)} * {python.within(self.right, PRODUCT)}"
+        return f"{python.within(self.left, PRODUCT, first=True)} * {python.within(self.right, PRODUCT)}"
 
 
 @dataclass(frozen=True)
@@ -337,7 +336,7 @@ class Divide(Pair):
         )
 
     def code(self, python: Code) -> str:
-        return f"{python.within(self.left, PRODUCT)} / {python.within(self.right, POWER)}"
+        return f"{python.within(self.left, PRODUCT, first=True)} / {python.within(self.right, POWER)}"
 
 
 @dataclass(frozen=True)
@@ -345,8 +344,8 @@ class Power(Pair):
     level: ClassVar[int] = POWER
 
     def latex(self, names: Names) -> str:
-        base = bracket(self.left, names, ATOM)
-        if not base.startswith(r"\left(") and ("^" in base or "'" in base):
+        base = bracket(self.left, names, ATOM, follows=True)
+        if not base.startswith(r"\left") and ("^" in base or "'" in base):
             base = rf"\left({base}\right)"  # else it would have two exponents
         return f"{base}^{{{self.right.printed(names)}}}"
 

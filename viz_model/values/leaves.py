@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from viz_model.values.expression import Add, Expression, Leaf, Multiply, Number, Subtract, Whole, exact
+from viz_model.values.expression import Add, Expression, Leaf, Like, Multiply, Number, Subtract, Whole, exact, wrap
 from viz_model.values.point import Names, Point, Sized, Where
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Table:
     key: SettingName
     text: str
 
-    def __getitem__(self, index: Expression) -> Expression:
-        return FromTable(self, index)
+    def __getitem__(self, index: Like) -> Expression:
+        return FromTable(self, wrap(index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +136,8 @@ class Given:
     key: SettingName
     text: str
 
-    def __getitem__(self, index: Expression | tuple[Expression, ...]) -> Expression:
-        return GivenAt(self, index if isinstance(index, tuple) else (index,))
+    def __getitem__(self, index: Like | tuple[Like, ...]) -> Expression:
+        return GivenAt(self, _places(index))
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ class Value:
     axes: tuple[str, ...]
     symbol: str
 
-    def __getitem__(self, index: Expression | tuple[Expression, ...]) -> Element:
-        return Element(self, index if isinstance(index, tuple) else (index,))
+    def __getitem__(self, index: Like | tuple[Like, ...]) -> Element:
+        return Element(self, _places(index))
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,9 @@ class Weight:
     def shape(self) -> tuple[int, ...]:
         return tuple(math.prod(group) for group in self.sizes)
 
-    def __getitem__(self, index: Expression | tuple[Expression, ...]) -> Entry:
+    def __getitem__(self, index: Like | tuple[Like, ...]) -> Entry:
         """Read at one index for each axis of :attr:`axes`."""
-        return Entry(self, index if isinstance(index, tuple) else (index,))
+        return Entry(self, _places(index))
 
     def flat(self, index: Sequence[Expression]) -> tuple[Expression, ...]:
         """The index into the stored tensor."""
@@ -296,6 +296,11 @@ class Entry(Read):
 
     def code(self, python: Code) -> str:
         return python.leaf(python.named(self), self.index)
+
+
+def _places(index: Like | tuple[Like, ...]) -> tuple[Expression, ...]:
+    """What stands in square brackets, a plain number too, as one expression for each axis."""
+    return tuple(map(wrap, index)) if isinstance(index, tuple) else (wrap(index),)
 
 
 def positions(index: Sequence[Expression], point: Point) -> tuple[Where, ...]:

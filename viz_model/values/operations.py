@@ -24,7 +24,7 @@ from viz_model.values.expression import (
     bracket,
     wrap,
 )
-from viz_model.values.leaves import Index, Setting
+from viz_model.values.leaves import Index, Read, Setting
 from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
@@ -92,14 +92,16 @@ class Apply(Around):
 
     @property
     def level(self) -> int:  # type: ignore[override]
-        return POWER if self.function.brackets or self.name == "exp" else ATOM
+        return POWER if self.function.brackets or self.name == "exp" or self._is_root else ATOM
 
     @property
     def function(self) -> Function:
         return FUNCTIONS[self.name]
 
     def latex(self, names: Names) -> str:
-        text = bracket(self.inner, names, ATOM) if self.function.brackets else self.inner.printed(names)
+        text = self.inner.printed(names)
+        if self.function.brackets:
+            text = bracket(self.inner, names, ATOM, follows=True)
         return self.function.latex.format(text)
 
     def evaluate(self, point: Point) -> Sized:
@@ -126,9 +128,20 @@ class Apply(Around):
         return cell.apply(function.what, symbol, self.parts, written, compute, size)
 
     def code(self, python: Code) -> str:
-        inner = self.inner.code(python)
-        is_plain = all(isinstance(part, (Number, Setting)) or part.parts for part in self.inner.walk())
-        return self.function.code.format(f"torch.as_tensor({inner})" if is_plain else inner)
+        inner = python.within(self.inner, SUM)
+        if self._is_root:
+            return f"({inner})**0.5" if self.inner.parts else f"{inner}**0.5"
+        return self.function.code.format(f"torch.as_tensor({inner})" if self._is_plain else inner)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether it is made of plain numbers, which are no tensor."""
+        return all(isinstance(part, (Number, Setting)) or part.parts for part in self.inner.walk())
+
+    @property
+    def _is_root(self) -> bool:
+        """Whether its code is a power: the root of a plain number."""
+        return self.name == "sqrt" and self._is_plain
 
 
 def _applied(name: str) -> Callable[[Like], Expression]:
@@ -162,6 +175,11 @@ class Along(Around):
         return self.inner.free - {self.over}
 
 
+def _reads(expression: Expression) -> list[Expression]:
+    """What of an expression is a number read somewhere."""
+    return [part for part in expression.walk() if isinstance(part, Read)]
+
+
 @dataclass(frozen=True)
 class Sum(Along):
     """Σ over an index; ``size`` is how far it counts, or None where a run says so."""
@@ -171,7 +189,7 @@ class Sum(Along):
     level: ClassVar[int] = SUM
 
     def latex(self, names: Names) -> str:
-        return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
+        return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT, follows=True)}"
 
     def evaluate(self, point: Point) -> Sized:
         found = self.inner.evaluate(point.over(self.over))
@@ -189,8 +207,8 @@ class Sum(Along):
         return self.inner.factors if isinstance(self.inner, Multiply) else (self.inner,)
 
     def products(self, length: Callable[[Index], int]) -> int:
-        # Only a product of two numbers that both run along the index is one of a matrix product.
-        running = [factor for factor in self.factors if self.over in factor.free]
+        # Only a product of two numbers that are both read along the index is one of a matrix product.
+        running = [factor for factor in self.factors if any(self.over in read.free for read in _reads(factor))]
         return (max(len(running) - 1, 0) + self.inner.products(length)) * length(self.over)
 
 
@@ -202,7 +220,7 @@ class Largest(Along):
     inner: Expression
 
     def latex(self, names: Names) -> str:
-        return rf"\max_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
+        return rf"\max_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT, follows=True)}"
 
     def evaluate(self, point: Point) -> Sized:
         found = self.inner.evaluate(point.over(self.over))
@@ -327,7 +345,7 @@ class Cases(Expression):
         return cell.choose(self, symbol)
 
     def code(self, python: Code) -> str:
-        then, otherwise = self.then.code(python), self.otherwise.code(python)
+        then, otherwise = python.within(self.then, SUM), python.within(self.otherwise, SUM)
         return f"torch.where({self.condition.code(python)}, {then}, {otherwise})"
 
 

@@ -302,7 +302,7 @@ class Sheet:
         return self.write(what, symbol, terms.formula, operands, float(terms.values.sum()), size, terms)
 
 
-_PLACE = re.compile(r"(?P<opens>^|[{(|] ?)?@(?P<which>\d+)(?P<power>\^)?")
+_PLACE = re.compile(r"(?P<opens>^|[{(|,] ?)?@(?P<which>\d+)(?P<power>\^)?")
 
 
 def _fill(expression: str, texts: list[str]) -> str:

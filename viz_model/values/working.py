@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from viz_model.values.expression import PRODUCT, Expression, Multiply, Number, Power, bracket
+from viz_model.values.expression import ATOM, PRODUCT, Expression, Multiply, Number, Power, bracket
 from viz_model.values.leaves import Element, Entry, GivenAt, Index, is_place
 from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
 from viz_model.values.point import Names, Point, Reader
@@ -16,6 +17,13 @@ from viz_model.values.steps import Weight as WeightOrigin
 from viz_model.values.top import Top
 
 _PLACES: dict[str, SettingName] = {"T": "position", "Tq": "query", "Tk": "key"}
+
+
+def _is_reckoned(part: Expression) -> bool:
+    """Whether a number is that of a place, or of the one of several that a condition on places chooses."""
+    if isinstance(part, Cases):
+        return all(is_place(each) or _is_reckoned(each) for each in part.parts)
+    return is_place(part)
 
 
 class Given(Protocol):
@@ -30,28 +38,46 @@ class Working:
     Args:
         where: the number of each index.
         given: facts of what the run was given, for words.
+        taken: letters that the cell's formula uses, which no result in between may have.
     """
 
-    def __init__(self, sheet: Sheet, where: Mapping[Index, int], reader: Reader, given: Given) -> None:
+    def __init__(
+        self,
+        sheet: Sheet,
+        where: Mapping[Index, int],
+        reader: Reader,
+        given: Given,
+        taken: frozenset[str] = frozenset(),
+    ) -> None:
         self.sheet, self.where, self.given_facts = sheet, dict(where), given
         self.point = Point(dict(where), reader)
         self.names = Names(lambda index: str(self.where[index]) if index in self.where else index.name, self._place)
-        self._used: dict[str, int] = {}
+        self._taken, self._used = taken, dict[str, int]()
+        self._made: dict[Expression, Operand] = {}
         self._between: dict[Between, Operand] = {}
 
     def _fresh(self, letter: str) -> str:
-        """A symbol for a result in between: s, s′, …"""
+        """A symbol for a result in between: s, s′, s″, s‴, s₄, …"""
         n = self._used[letter] = self._used.get(letter, -1) + 1
-        return letter + "'" * n
+        symbol = letter + "'" * n if n < 4 else f"{letter}_{{{n}}}"
+        return self._fresh(letter) if symbol in self._taken else symbol
 
     def _place(self, part: Expression) -> str | None:
         """The number of a place that is reckoned from others: of ``z · 12 + m`` in a cell, 33."""
-        is_reckoned = bool(part.parts) and is_place(part) and not part.is_number and part.free <= self.where.keys()
-        return str(int(part.evaluate(self.point).value)) if is_reckoned else None
+        if not part.parts or part.is_number or not part.free <= self.where.keys() or not _is_reckoned(part):
+            return None
+        value = part.evaluate(self.point).value.item()
+        return str(int(value)) if math.isfinite(value) else None
+
+    def _part(self, part: Expression) -> Operand:
+        """What a part comes to; the steps of one that stands in several places are written once."""
+        if part not in self._made:
+            self._made[part] = part.work(self)
+        return self._made[part]
 
     def _elsewhere(self, where: Mapping[Index, int]) -> Working:
         """The same sheet and letters, for a cell of another place."""
-        there = Working(self.sheet, {**self.where, **where}, self.point.reader, self.given_facts)
+        there = Working(self.sheet, {**self.where, **where}, self.point.reader, self.given_facts, self._taken)
         there._used = self._used
         return there
 
@@ -120,11 +146,11 @@ class Working:
         for part in parts:
             if part.is_number:
                 value = part.evaluate(self.point).value.item()
-                texts.append(part.latex(self.names))
+                texts.append(bracket(part, self.names, ATOM, follows=bool(texts)))
                 values.append(value)
                 sizes.append(abs(value))
                 continue
-            made = part.work(self)
+            made = self._part(part)
             texts.append(f"@{len(operands)}")
             values.append(made.value)
             sizes.append(made.size)
@@ -151,11 +177,11 @@ class Working:
                 return f"@{len(factors) - 1}"
             if part.is_number or is_place(part):
                 return None
-            alike.append(part.work(self))
+            alike.append(self._part(part))
             return alike[-1].symbol
 
         names = Names(self.names.inside(node.over), text)
-        one = bracket(node.inner, names, PRODUCT)
+        one = bracket(node.inner, names, PRODUCT, follows=True)
         what: What = "sum"
         if isinstance(node.inner, Multiply) and len(node.inner.factors) == len(factors) == 2:
             what = "dot"

@@ -60,6 +60,7 @@ TOPIC = Topic(
     layouts=tuple(map(_whole, (*OWN.values(), declared.LAYOUT))),
     choices=choices.ALL,
     pictures=replace(places.LAYOUT, trials=Trials(("position", "shuffle"))),
+    pictures_need="embed.position",
 )
 
 

@@ -38,21 +38,30 @@ class Element(NamedTuple):
         return self.text_key, self.values, formulas
 
 
-# Values that are one step together, some names with the part they are of. Every other value is a step by itself.
-_STEPS = {
+# Values that are one step together, by the part they are of. Every other value is a step by itself.
+_ATTENTION = {
     **dict.fromkeys(("q", "k", "v"), "heads"),
     **dict.fromkeys(("q_normed", "k_normed"), "qk_norm"),
     **dict.fromkeys(("q_rotated", "k_rotated"), "rotate"),
     **dict.fromkeys(("mask", "masked", "pattern"), "softmax"),
     **dict.fromkeys(("z", "head_out"), "out"),
+}
+_FFN = {
     "gate": "up",
     "gate_act": "act",
-    **dict.fromkeys(("probs", "ffn.masked", "kept", "chosen"), "router"),
+    **dict.fromkeys(("probs", "masked", "kept", "chosen"), "router"),
     **dict.fromkeys(("expert_gate", "expert_up"), "up"),
     **dict.fromkeys(("expert_gate_act", "expert_act"), "act"),
     "expert_out": "out",
     "shared_gate": "shared",
 }
+_STEPS = {"attn": _ATTENTION, "cross": _ATTENTION, "ffn": _FFN}
+_KNOWN = {
+    "attn": {*_ATTENTION.values(), "scores", "capped", "bias"},
+    "cross": {*_ATTENTION.values(), "scores", "capped"},
+    "ffn": {*_FFN.values(), "router"},
+}
+"""Steps that a part alone has, and so the texts of them."""
 _ROLES = {"qk_norm": "norm", "bias": "position"}
 
 
@@ -92,7 +101,13 @@ def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]], *, on_branc
             return f"{group}.norm_pre"
         boxes.setdefault(f"{group}.add", [])
         return f"{group}.norm_post"
-    return f"{group}.{_STEPS.get(f'{group}.{step}', _STEPS.get(step, step))}"
+    return f"{group}.{_STEPS.get(group, {}).get(step, step)}"
+
+
+def _is_of_another(group: str, step: str) -> bool:
+    """Whether a part has called a value of its own like a step that only another part has."""
+    own = _KNOWN.get(group, set())
+    return bool(own) and step not in own and any(step in known for known in _KNOWN.values())
 
 
 def _group(key: str) -> str:
@@ -104,7 +119,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
     group, _, step = key.partition(".")
     own, is_cross = config.layer(side, layer), group == "cross"
     text_key, values, variant = "", {}, ""
-    match step:
+    match "" if _is_of_another(group, step) else step:
         case "norm_pre" if config.parallel and group == "ffn":
             text_key = "plan_norm_shared" if config.shared_norm else "plan_norm_parallel"
             values = {"norm": _name(config.norm)}
@@ -148,6 +163,8 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
         case "up" | "act" | "out":
             made_of = [site.name.removeprefix("ffn.") for site in made]
             text_key = "plan_back" if made_of == ["out"] else "_".join(("plan", *made_of))
+            if step == "up" and not _widen(made):
+                text_key = ""
             variant = _name(own.ffn)
             values = {"width": f"{made[-1].index[-1].size:,}", "bias": _bias(made)}
             if activation := getattr(own.ffn, "activation", None):
@@ -166,6 +183,12 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
 
 def _name(variant: object) -> str:
     return type(variant).__name__
+
+
+def _widen(made: Sequence[Site]) -> bool:
+    """Whether values are products of a token's vector with a matrix, all with a bias or all without."""
+    read = {weight.axes[1:] for site in made for weight in site.weights if len(weight.axes) > 1}
+    return all(site.is_linear for site in made) and read == {("D",)} and len({_bias([site]) for site in made}) == 1
 
 
 def _bias(made: Sequence[Site]) -> str:

@@ -155,8 +155,8 @@ class Layout(NamedTuple):
 
 def name_of(element: Element, words: Words, label: Callable[[Site], str]) -> str:
     """What stands in a box: a text, or the labels of the values of a step that there is none of."""
-    labels = ", ".join(dict.fromkeys(label(site) for site in element.sites))
-    otherwise = f"{element.variant}: {labels}" if element.variant else labels
+    labels = words("plan_comma").join(dict.fromkeys(label(site) for site in element.sites))
+    otherwise = words("plan_variant", variant=element.variant, labels=labels) if element.variant else labels
     return said(words, element.text_key, otherwise, **element.values)
 
 

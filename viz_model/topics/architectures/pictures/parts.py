@@ -39,6 +39,13 @@ def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, p
         listed = (f"{name} {number}" for name, number in part.values.items())
         return said(words, f"is_{part.said}", ", ".join((part.label, *listed)), **part.values)
 
+    def why(row: PartRow) -> str:
+        """What a part is for; of variants that there is no text of, what holds for any."""
+        own, told = words(f"why_{row.first.name}"), (row.first, row.second)
+        if all(said(words, f"is_{part.said}", "", **part.values) for part in told):
+            return own
+        return said(words, f"why_{row.first.name}_other", own)
+
     return {
         "names": names,
         "colours": COLOURS,
@@ -50,7 +57,7 @@ def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, p
         "rows": [
             {
                 "name": words(f"part_{row.first.name}"),
-                "why": words(f"why_{row.first.name}"),
+                "why": why(row),
                 "differs": row.differs,
                 "values": [value(row.first), value(row.second)],
                 "page": row.first.page,

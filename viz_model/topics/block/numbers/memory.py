@@ -51,7 +51,7 @@ class Memory(NamedTuple):
 def memory(trace: Trace, layer: int, neuron: int, reads: np.ndarray, most: int = 8) -> Memory | None:
     """Neuron number ``neuron`` of a layer; None where it is not made of one product with a weight."""
     found: Neuron = neurons(trace, layer, 0, [neuron], n_promoted=0)[0]
-    compared = found.gate or found.up
+    compared = found.up if found.gate_act is None else found.gate
     key, bias = (compared.key, compared.bias) if compared else _of_expert(trace, layer, neuron)
     if key is None:
         return None

@@ -13,8 +13,8 @@ from viz_model.model import sites
 from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
-from viz_model.values.expression import Multiply
-from viz_model.values.leaves import Element, Weight
+from viz_model.values.expression import Expression, Multiply
+from viz_model.values.leaves import Element, Index, Weight
 from viz_model.values.point import Point, Where
 
 CURVE_POINTS = 161
@@ -125,6 +125,8 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
         """What the neurons make of the stream at a site that is a sum of products with it."""
         if trace.full_name(at + name) not in keyed or not (is_gated or len(keyed) == 1):
             return [None] * len(chosen)
+        if not trace.site(at + name).is_linear:
+            return [None] * len(chosen)
         keys = _weights(trace, trace.site(at + name), "F", "D")
         biases, row = _weights(trace, trace.site(at + name), "F"), trace.row(at + name, token)
         return [Dot(keys[0][n].numpy(), biases[0][n].item() if biases else None, row[n].item()) for n in chosen]
@@ -200,6 +202,13 @@ class Curve(NamedTuple):
         return not self.y[self.x < 0].any()
 
 
+def _counts(expression: Expression) -> bool:
+    """Whether a number depends on where its cell stands, beside what it reads there."""
+    if isinstance(expression, Element):
+        return False
+    return isinstance(expression, Index) or any(map(_counts, expression.parts))
+
+
 class _OnLine(RunReader):
     """Reads one value at places along a line, whichever value is asked for."""
 
@@ -223,6 +232,8 @@ def curve(trace: Trace, layer: int, token: int) -> Curve | None:
     if len(site.reads) != 1 or site.weights or any(isinstance(p, Element) and p.index != site.index for p in walked):
         return None
     if any(hasattr(part, "over") for part in walked):  # a softmax, or the largest few: no neuron decides alone
+        return None
+    if _counts(site.expression):  # one function for some neurons, another for others
         return None
     reads = f"{at}{site.reads[0].site.rpartition('.')[2]}"
     before, after = trace.row(reads, token), trace.row(at + site.name.rpartition(".")[2], token)

@@ -27,7 +27,8 @@ class Multiplications(NamedTuple):
     projections: int
     scores: int
     position: int
-    """What a scheme multiplies for each pair, such as a query with the vector of a distance, or for a sink."""
+    """What a scheme multiplies in a block: for each pair, such as a query with the vector of a distance, or for a
+    token, such as a sink or a gate of its key."""
     mixing: int
     cross: int
     ffn: int
@@ -46,7 +47,7 @@ class Multiplications(NamedTuple):
 
 
 def group(site: Site) -> str:
-    """The field of :class:`Multiplications` that a value's multiplications belong to, by its name and axes."""
+    """The field of :class:`Multiplications` that a value's multiplications belong to, by its name, axes and role."""
     part, _, step = site.name.partition(".")
     if part == "ffn":
         return "places" if _runs_over_positions(site.expression) else "ffn"
@@ -58,8 +59,10 @@ def group(site: Site) -> str:
         return "head"
     if step == "z":
         return "mixing"
-    if step == "sink" or {"Tq", "Tk"} <= set(site.axes):
-        return "scores" if step == "scores" else "position"
+    if step == "scores":
+        return "scores"
+    if part == "attn" and (site.role == "position" or {"Tq", "Tk"} <= set(site.axes)):
+        return "position"
     return "projections"
 
 
@@ -223,15 +226,16 @@ def arrangements(config: ModelConfig, n_source: int, n_target: int) -> dict[str,
     }
 
 
-_OF_PAIRS = ("attn.scores", "attn.bias", "attn.z", "cross.scores", "cross.z")
+_OF_PAIRS = ("scores", "position", "mixing")
+_ACROSS = ("cross.scores", "cross.z")
 
 
 def _arranged(config: ModelConfig, stacks: Iterable[Mapping[tuple[str, str], int]], seen: int) -> Arrangement:
-    inside = [(name, n) for found in stacks for (where, name), n in found.items() if where != "head"]
-    pairs = sum(n for name, n in inside if name in _OF_PAIRS)
+    inside = [(where, name, n) for found in stacks for (where, name), n in found.items() if where != "head"]
+    pairs = sum(n for where, name, n in inside if where in _OF_PAIRS or name in _ACROSS)
     held = (weight for weight, _ in counts.weights(site for _, site in sites.in_order(config)).values())
     matrices = sum(counts.entries(weight) for weight in held if ".blocks." in weight.name and len(weight.stored) > 1)
-    return Arrangement(sum(n for _, n in inside) - pairs, pairs, seen, matrices)
+    return Arrangement(sum(n for *_, n in inside) - pairs, pairs, seen, matrices)
 
 
 def recurrent(config: ModelConfig, length: int) -> int:

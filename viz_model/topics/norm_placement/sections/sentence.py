@@ -12,6 +12,7 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.block.numbers.block import has_norms
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.choices import GRADIENT, UNTRAINED
 from viz_model.topics.norm_placement.numbers import gradients, last_norm, readings, views
@@ -119,7 +120,7 @@ def _lengths(shown: Comparison, view: DepthView, place: Any, beside: Any) -> Non
         return depth_pictures.draw_lengths(at_token, axis, {"after": page.words("after")}, label)
 
     level = f"{view.level:.1f}" if view.level else ""
-    name = "lengths" if shown.sets_length else "lengths_other"
+    name = "lengths" if shown.sets_length else "lengths_by_formula" if has_norms(page.trace) else "lengths_other"
     finding(shown, place, name, drawn, {"level": level}, *stream, each=each, by=("token",))
     figure = depth_pictures.draw_shares(view, page.words("share"))
     scaled = {"length": page.words("shares_length") if shown.sets_length else ""}

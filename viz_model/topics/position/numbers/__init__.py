@@ -229,7 +229,9 @@ def knows_distance(trace: Trace, layer: int) -> bool:
 
 def along_diagonals(bias: np.ndarray) -> float:
     """The largest difference between neighbours along a diagonal of [H, T, T]; 0 where the distance is all."""
-    return float(np.abs(bias[:, 1:, 1:] - bias[:, :-1, :-1]).max(initial=0.0))
+    here, next_ = bias[:, :-1, :-1], bias[:, 1:, 1:]
+    differs = here != next_  # −∞ is the same as −∞
+    return float(np.abs(np.subtract(next_, here, out=np.zeros_like(here), where=differs)).max(initial=0.0))
 
 
 def slopes(trace: Trace, layer: int) -> np.ndarray:
