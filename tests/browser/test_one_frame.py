@@ -99,6 +99,7 @@ def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> 
     page.wait_for_function(
         "() => [...document.querySelectorAll('h3')].some(h => h.innerText.includes('Head 4 of layer 1'))"
     )
+    settle(page)  # what the server says of Back comes after the words, which the browser writes by itself
     page.go_forward()
     wait_for_query(page, head="5")
     page.wait_for_function(
