@@ -29,6 +29,7 @@ __all__ = [
     "leaving",
     "looks_around",
     "n_neurons",
+    "prefix",
     "recorded",
     "split_name",
     "split_side",
@@ -63,10 +64,15 @@ def declare(config: ModelConfig) -> tuple[Site, ...]:
     return tuple(at.sites)
 
 
+def prefix(config: ModelConfig, side: Side) -> str:
+    """What the names of a stack's values begin with: nothing in a model of one stack."""
+    return f"{side}." if len(config.sides) > 1 else ""
+
+
 def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None) -> Value:
     """Declare a stack; ``source`` is what its cross-attention reads. Returns the vectors that leave it."""
-    prefix = f"{side}." if len(config.sides) > 1 else ""
-    at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=prefix, module=f"{side}.", stack=prefix)
+    own = prefix(config, side)
+    at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=own, module=f"{side}.", stack=own)
     x = inputs.declare(config, side, at)
     read = next(site.value for site in at.sites if site.full == ids(config, side))
     kind, schemes = block.kind(config, side), (config.position, *block.other_positions(config, side))
@@ -110,8 +116,7 @@ def n_neurons(config: ModelConfig, side: Side, layer: int) -> int:
 
     They are the entries of ``act`` where one matrix, ``down``, reads them.
     """
-    prefix = f"{side}." if len(config.sides) > 1 else ""
-    act = table(config).get(f"{prefix}blocks.{layer}.ffn.act")
+    act = table(config).get(f"{prefix(config, side)}blocks.{layer}.ffn.act")
     written = f"{side}.blocks.{layer}.ffn.down.weight"
     is_read = any(weight.name == written for site in table(config).values() for weight in site.weights)
     return 0 if act is None or not is_read else act.index[-1].size or 0
@@ -120,11 +125,12 @@ def n_neurons(config: ModelConfig, side: Side, layer: int) -> int:
 @functools.cache
 def stands_alone(config: ModelConfig, side: Side, layer: int) -> bool:
     """Whether a layer's feed-forward does the same at every position, and reads the vector there and no other."""
-    prefix = f"{side}." if len(config.sides) > 1 else ""
-    own = (site for name, site in in_order(config) if name.startswith(f"{prefix}blocks.{layer}.ffn."))
+    at = f"{prefix(config, side)}blocks.{layer}.ffn."
+    own = (site for name, site in in_order(config) if name.startswith(at))
     return not any(_looks_around(site.expression, place) for site in own for place in site.index if place.axis == "T")
 
 
+@functools.cache
 def looks_around(config: ModelConfig) -> bool:
     """Whether a feed-forward of some layer reads more than the vector at its own position."""
     return not all(stands_alone(config, side, layer) for side in config.sides for layer in range(config.depth(side)))
@@ -144,15 +150,13 @@ def _looks_around(part: Expression, place: Index) -> bool:
 
 def ids(config: ModelConfig, side: Side) -> str:
     """The full name of what stands at the positions of a stack, [T]."""
-    prefix = f"{side}." if len(config.sides) > 1 else ""
-    return prefix + inputs.kind(config.inputs).ids
+    return prefix(config, side) + inputs.kind(config.inputs).ids
 
 
 def leaving(config: ModelConfig, side: Side) -> str:
     """The full name of the vectors [T, D] that leave a stack, which the output or a decoder reads."""
-    prefix = f"{side}." if len(config.sides) > 1 else ""
     last = f"blocks.{config.depth(side) - 1}.resid.out"
-    return prefix + (last if config.norm_place(side) == "post" else "final.norm.out")
+    return prefix(config, side) + (last if config.norm_place(side) == "post" else "final.norm.out")
 
 
 def written(config: ModelConfig, side: Side, sublayer: str) -> str:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from viz_model.config import ConfigError, ModelConfig, Side, check_fields
-from viz_model.model import masks
+from viz_model.model import masks, sites
 from viz_model.model.transformer import Transformer
 
 
@@ -145,5 +145,4 @@ def check_part(config: ModelConfig, side: Side, part: Part, name: str) -> None:
 
 def place(config: ModelConfig, side: Side, layer: int, rest: str) -> str:
     """The full name of a value of a block: ``decoder.blocks.1.attn.z``."""
-    prefix = f"{side}." if len(config.sides) > 1 else ""
-    return f"{prefix}blocks.{layer}.{rest}"
+    return f"{sites.prefix(config, side)}blocks.{layer}.{rest}"

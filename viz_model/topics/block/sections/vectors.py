@@ -49,7 +49,7 @@ def _tell(page: Page) -> Iterator[str]:
     block = OneBlock(page)
     vectors, facts = block.vectors, _facts(block)
     wrote = "added" if vectors.residual else "wrote"
-    added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
+    added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}", **facts)
     yield page.prose(f"see_{block.of_sums}", added=added, reads=reads, **facts)
     written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
     *_, second, first = sorted(written.values())
