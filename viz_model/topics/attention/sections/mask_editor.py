@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import alone, components, elements, runs, saving, state, texts
+from viz_model.app import ahead, alone, components, elements, runs, saving, state, texts
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
@@ -135,9 +135,12 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
     def place(page: Page) -> int:
         return len(before) - 1 if has_source else page.token
 
+    def guessed(position: int) -> GuessesView:
+        return ahead.once(views.guesses_view, before, after, position)
+
     def found(page: Page) -> tuple[GuessesView, dict[str, str]]:
         position = place(page)
-        view, token = views.guesses_view(before, after, position), texts.literal(before.tokens[position].label)
+        view, token = guessed(position), texts.literal(before.tokens[position].label)
         values = {
             "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
             "before": texts.literal(view.labels[view.best[0]]),
@@ -157,7 +160,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
     elements.told(page, title, "guesses_title", by=("token",))
     elements.figure(
         page,
-        lambda page: draw_guesses(views.guesses_view(before, after, place(page)), names),
+        lambda page: draw_guesses(guessed(place(page)), names),
         "guesses",
         page.words("guesses_alt"),
         by=("token",),
