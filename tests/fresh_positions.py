@@ -200,6 +200,56 @@ class Turned(positions.Position):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExtrapolatedConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "queries"
+    label: ClassVar[str] = "queries that grow and keys that shrink"
+
+
+class Extrapolated(positions.Position):
+    """Pairs turned as RoPE's, of queries times ζ^position, of keys times ζ^−position (Sun et al. 2022, section 2.3).
+
+    What is left in a score is ζ^distance for each pair: the faster it turns, the less it tells of what is far.
+    """
+
+    SCALE, SMOOTH = 16, 0.4
+
+    def __init__(self, position: ExtrapolatedConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.frequencies = ops.rotary_frequencies(model.d_head, 10_000.0)
+        share = torch.arange(model.d_head // 2, dtype=torch.float64) / (model.d_head // 2)
+        self.zeta = ((share + self.SMOOTH) / (1 + self.SMOOTH)) ** (1 / self.SCALE)
+
+    def rotate(self, x: Tensor, start: int) -> Tensor:
+        return self._turned(x, start, 1)
+
+    def rotate_keys(self, x: Tensor, start: int) -> Tensor:
+        return self._turned(x, start, -1)
+
+    def _turned(self, x: Tensor, start: int, sign: int) -> Tensor:
+        place = torch.arange(start, start + x.shape[-2], dtype=torch.float64)[:, None]
+        size = (self.zeta ** (sign * place)).repeat_interleave(2, -1).to(x.dtype)
+        return ops.rotate(x, place * self.frequencies, interleaved=True) * size
+
+    @staticmethod
+    def declare_rotated(
+        position: ExtrapolatedConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]
+    ) -> Value:
+        n, t, k = index
+        width, pair = at.sizes["K"], k // 2
+        angle = t * Setting("b", 10_000.0, "config") ** (-2 * pair / Setting("K", width, "config"))
+        first = x[index] * cos(angle) - x[n, t, k + 1] * sin(angle)
+        second = x[index] * cos(angle) + x[n, t, k - 1] * sin(angle)
+        smooth, sign = Extrapolated.SMOOTH, {"q": 1, "k": -1}[letter]
+        zeta = (pair / (width // 2) + smooth) / (1 + smooth)
+        which = {"q": "queries", "k": "keys"}[letter]
+        return at.value(
+            f"{letter}_rotated", index,
+            zeta ** (sign * t / Extrapolated.SCALE) * where((k % 2).equals(0), first, second),
+            symbol=f"{letter}'", label=f"{which}, turned and scaled by position", role="position",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class SunkConfig(PositionScheme):
     layer: int = 0
     """Layers of different numbers have each their own logits."""

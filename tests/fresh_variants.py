@@ -60,6 +60,8 @@ from fresh_norms import (
 from fresh_positions import (
     Asked,
     AskedConfig,
+    Extrapolated,
+    ExtrapolatedConfig,
     Fading,
     FadingConfig,
     Forgetting,
@@ -95,6 +97,7 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     PullConfig: Pull,
     NearConfig: Near,
     FadingConfig: Fading,
+    ExtrapolatedConfig: Extrapolated,
     TurnedConfig: Turned,
     SunkConfig: Sunk,
     LeavingConfig: Leaving,
@@ -170,7 +173,7 @@ def fresh_configs() -> list[ModelConfig]:
                     **changes,
                 )
             )
-    return [*found, *_per_layer(), *_without_neurons(), *_of_parts(), *_of_sums()]
+    return [*found, *_per_layer(), *_without_neurons(), *_of_parts(), *_of_sums(), *_of_keys_alone()]
 
 
 def _without_neurons() -> list[ModelConfig]:
@@ -199,6 +202,15 @@ def _of_parts() -> list[ModelConfig]:
     return [
         tiny_config(position=turned, norm=half, ffn=PartedConfig(), qk_norm=True),
         tiny_config("post", kind="encoder", position=turned, norm=half, ffn=CutConfig(), head=config.MaskedHead()),
+    ]
+
+
+def _of_keys_alone() -> list[ModelConfig]:
+    """Keys that are turned in another way than queries."""
+    own = ExtrapolatedConfig()
+    return [
+        tiny_config(position=own, positions=(own, config.Rope()), n_heads=4, n_kv_heads=2, d_head=6),
+        tiny_config("post", kind="encoder_decoder", position=own, qk_norm=True, start_id=0),
     ]
 
 

@@ -25,7 +25,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
-N_FRESH = 24
+N_FRESH = 25
 
 NAMES: dict[type[Variant], str] = {
     config.LayerNorm: "LayerNorm",

@@ -168,7 +168,7 @@ class Attention(nn.Module):
         k = tap("k", _heads(self.k, x, self.d_head, None if whole else head))
         k = tap("k_normed", self.qk_norm.keys(k)) if self.qk_norm is not None else k
         k = k if head is None or not whole else k[..., head : head + 1, :, :]
-        return tap("k_rotated", position.rotate(k, start)) if rotates(position) else k
+        return tap("k_rotated", position.rotate_keys(k, start)) if rotates(position) else k
 
     def values(self, x: Tensor, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
         """Values: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""

@@ -50,6 +50,10 @@ class Position(nn.Module):
         """Queries or keys [.., T, K] of positions start … -> the same, turned."""
         return x
 
+    def rotate_keys(self, x: Tensor, start: int) -> Tensor:
+        """Keys, where they are turned in another way than queries, of which alone :meth:`rotate` is asked then."""
+        return self.rotate(x, start)
+
     def bias(self, n_queries: int, n_keys: int) -> Tensor | None:
         """[H, Tq, Tk], to be added to the scores, or None for nothing. The queries are the last positions."""
         return None

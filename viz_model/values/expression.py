@@ -83,6 +83,11 @@ class Expression(ABC):
         """Whether it holds no value, weight or setting: a plain constant."""
         return bool(self.parts) and all(part.is_number for part in self.parts)
 
+    @property
+    def is_enclosed(self) -> bool:
+        """Whether its LaTeX has signs around it that keep it together, whatever stands beside them."""
+        return False
+
     def walk(self) -> Sequence[Expression]:
         """It and all that it is made of, outermost first."""
         return [self, *(inner for part in self.parts for inner in part.walk())]
@@ -151,7 +156,7 @@ def bracket(expression: Expression, names: Names, level: int, *, follows: bool =
     """LaTeX in brackets where it binds less tightly than its place asks, and a minus that ``follows`` something."""
     instead = names.part(expression)
     text = expression.latex(names) if instead is None else instead
-    is_loose = instead is None and expression.level < level
+    is_loose = instead is None and expression.level < level and not expression.is_enclosed
     return rf"\left({text}\right)" if is_loose or (follows and text.startswith("-")) else text
 
 
@@ -312,7 +317,9 @@ class Multiply(Pair):
         return cell.apply("multiply", symbol, self.parts, lambda s: rf"{s[0]} \cdot {s[1]}", lambda a, b: a * b, size)
 
     def code(self, python: Code) -> str:
-        return f"{python.within(self.left, PRODUCT, first=True)} * {python.within(self.right, PRODUCT)}"
+        # Of equals, Python takes the left first: a · (b // c) is not a · b // c.
+        level = SIGN if isinstance(self.right, Whole) else PRODUCT
+        return f"{python.within(self.left, PRODUCT, first=True)} * {python.within(self.right, level)}"
 
 
 @dataclass(frozen=True)
@@ -372,6 +379,10 @@ class Whole(Pair):
 
     sign: Literal["//", "%"]
     level: ClassVar[int] = PRODUCT
+
+    @property
+    def is_enclosed(self) -> bool:
+        return self.sign == "//"
 
     def latex(self, names: Names) -> str:
         a, b = bracket(self.left, names, SIGN), self.right.printed(names)

@@ -182,7 +182,7 @@ def turned(trace: Trace, layer: int, head: int, shift: int) -> tuple[Tensor, Ten
     The recorded vectors, turned by the model's own function from position ``shift`` on.
     """
     before, position = rotation(trace, layer, head), trace.stack.position_of(layer)
-    return position.rotate(before.q, shift), position.rotate(before.k, shift)
+    return position.rotate(before.q, shift), position.rotate_keys(before.k, shift)
 
 
 def shifted_scores(trace: Trace, layer: int, head: int, shift: int) -> np.ndarray:
@@ -197,7 +197,8 @@ def score_by_offset(trace: Trace, layer: int, head: int, query: int, key: int, r
     [2·reach + 1] for d = −reach … reach. The vectors are those of the run; only their positions vary.
     """
     vectors, position = rotation(trace, layer, head), trace.stack.position_of(layer)
-    turned_q, turned_k = (position.rotate(x.expand(reach + 1, -1), 0) for x in (vectors.q[query], vectors.k[key]))
+    turned_q = position.rotate(vectors.q[query].expand(reach + 1, -1), 0)
+    turned_k = position.rotate_keys(vectors.k[key].expand(reach + 1, -1), 0)
     scale = trace.stack.block(layer).attn.scale
     after = ops.scores(turned_q, turned_k[:1], scale)[:, 0]  # the key stays at 0, the query moves on
     before = ops.scores(turned_q[:1], turned_k, scale)[0]  # the query stays at 0, the key moves on
