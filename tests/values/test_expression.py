@@ -9,15 +9,17 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from latex_reader import Reader
 from torch import Tensor
 
-from viz_model.values.code import Code
+from viz_model.values.code import Code, lines
 from viz_model.values.declaration import Scope, inlined
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value, Weight
 from viz_model.values.operations import (
     FUNCTIONS,
     Apply,
+    Between,
     Largest,
     Softmax,
     Sum,
@@ -63,7 +65,8 @@ class Numbers:
 
 
 NUMBERS = Numbers()
-LEAVES: list[Expression] = [x[t, d], y[t], b[d], c, Number(0.5)]
+PLACES: list[Expression] = [t, d, d // 2, d % 3, t - d, (t + 2 * d) // 3, (d + 1) % 2]
+LEAVES: list[Expression] = [x[t, d], y[t], b[d], c, Number(0.5), Number(-2), *PLACES]
 
 
 def expressions() -> st.SearchStrategy[Expression]:
@@ -77,6 +80,22 @@ def expressions() -> st.SearchStrategy[Expression]:
             pairs.map(lambda p: p[0] - p[1]),
             pairs.map(lambda p: p[0] * p[1]),
             pairs.map(lambda p: p[0] / (absolute(p[1]) + 1)),
+            pairs.map(lambda p: (absolute(p[0]) + 1) ** Apply("tanh", p[1])),
+            pairs.map(lambda p: where(p[0] * x[t, d] < p[1], p[1], p[0])),
+            st.sampled_from(PLACES).map(lambda p: p * (d // 2)),
+            st.sampled_from(PLACES).map(lambda p: (p * 2) % 3),
+            st.sampled_from(PLACES).map(lambda p: p / (t % 2 + 1)),
+            st.sampled_from(PLACES).map(lambda p: -(p // 2)),
+            inner.map(lambda p: Sum(e, p * w[d, e])),
+            inner.map(lambda p: Sum(e, p - b[e])),
+            inner.map(lambda p: Largest(e, b[e] * p)),
+            inner.map(lambda p: Softmax(d, p * x[t, d])),
+            inner.map(lambda p: 1 / (p**2 + 1)),
+            inner.map(lambda p: Between("m", p)),
+            inner.map(lambda p: Apply("log", absolute(p) + 1)),
+            inner.map(lambda p: Apply("softplus", p)),
+            inner.map(lambda p: Apply("phi", p)),
+            inner.map(lambda p: Apply("cos", p)),
             inner.map(lambda p: -p),
             inner.map(lambda p: p**2),
             inner.map(lambda p: sqrt(absolute(p) + 1)),
@@ -104,7 +123,22 @@ def test_code_is_what_is_evaluated(expression: Expression) -> None:
     made = expression.code(python)
     names = {"torch": torch, "trace": NUMBERS.tensors, "w": NUMBERS.tensors.__getitem__}
     exec("\n".join([*python.lines, f"made = torch.as_tensor({made}, dtype=torch.float64)"]), names)
-    torch.testing.assert_close(names["made"].expand(T, D), evaluated(expression))  # type: ignore[attr-defined]
+    made = names["made"].expand(T, D)  # type: ignore[attr-defined]
+    torch.testing.assert_close(made, evaluated(expression), rtol=1e-4, atol=1e-6)  # functions of places are single
+
+
+@given(expressions())
+def test_the_lines_of_a_value_make_it(expression: Expression) -> None:
+    at = Scope(sizes={"D": D, "T": T}, sites=[])
+    at.value("out", (t, d), expression, label="", role="norm", symbol="n")
+    expected = evaluated(expression)
+
+    def same(made: Tensor, name: str) -> None:
+        assert made.is_floating_point() and made.shape == (T, D)
+        torch.testing.assert_close(made.double(), expected, rtol=1e-4, atol=1e-6)
+
+    names = {"torch": torch, "trace": NUMBERS.tensors, "w": NUMBERS.tensors.__getitem__, "same": same}
+    exec("\n".join(lines(at.sites[0], lambda index: index.size or T, lambda leaf: leaf.text)), names)
 
 
 @given(expressions())
@@ -120,9 +154,19 @@ def test_a_worked_cell_ends_in_what_is_evaluated(expression: Expression) -> None
 
 
 @given(expressions())
-def test_latex_closes_what_it_opens(expression: Expression) -> None:
-    text = expression.latex(LETTERS)
-    assert text.count("{") == text.count("}") and text.count(r"\left") == text.count(r"\right")
+def test_who_takes_the_formula_at_its_word_finds_what_is_evaluated(expression: Expression) -> None:
+    tensors = {"x": "x", "y": "y", "W": "w", "b": "b"}
+
+    def read(letter: str, index: tuple[int, ...]) -> float:
+        if letter == c.symbol:
+            return c.number
+        tensor = NUMBERS.tensors[tensors[letter]]
+        return float(tensor[(*index, 0)] if letter == "y" else tensor[index])
+
+    text, expected = expression.latex(LETTERS), evaluated(expression)
+    for i, j in itertools.product(range(T), range(D)):
+        found = Reader(text, {"t": i, "d": j}, {"d": D, "e": D}, read).whole()
+        assert found == pytest.approx(expected[i, j].item(), rel=1e-5, abs=1e-9), text
 
 
 def test_brackets_stand_where_they_are_needed() -> None:

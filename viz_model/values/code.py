@@ -17,9 +17,9 @@ from typing import cast
 import torch
 
 from viz_model.values.declaration import Site
-from viz_model.values.expression import Expression, Negative, Number, Whole
+from viz_model.values.expression import Expression, Number, Whole
 from viz_model.values.leaves import HEADS, Element, Entry, FromTable, Given, Index, Weight, is_place
-from viz_model.values.operations import Apply, Between, Sum
+from viz_model.values.operations import Between, Sum, is_whole
 from viz_model.values.point import Point, Reader
 
 WIDEST = 96
@@ -106,8 +106,7 @@ class Code:
         text = expression.code(self)
         if self.most is not None and len(text) > self.most:
             return self.bind("part", text)
-        is_loose = expression.level < level and not isinstance(expression, Sum)
-        if is_loose or (level > 0 and not first and text.startswith("-")):
+        if expression.level < level or (level > 0 and not first and text.startswith("-")):
             return f"({text})"
         return text
 
@@ -255,13 +254,6 @@ class Code:
 _VAGUE = {"in", "out", "mid", "cross", "mean", "scale", "token", "segment", "position", "act", "ids"}
 
 
-def _is_whole(expression: Expression) -> bool:
-    """Whether a number is made of places by what leaves them whole: a distance, its negative."""
-    if isinstance(expression, (Negative, Apply)):
-        return getattr(expression, "name", "abs") in ("abs", "relu") and all(map(_is_whole, expression.parts))
-    return is_place(expression)
-
-
 def _primary(text: str) -> str:
     """Python that a method may be called of: what is no name, call or place of one comes in brackets."""
     body = ast.parse(text, mode="eval").body
@@ -279,7 +271,7 @@ def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], s
             if max(map(len, (made, *code.lines))) > LONGEST:
                 code = Code(site.index, length, given, most=most)
                 made = site.expression.code(code)
-    if site.lines is None and site.expression.free and _is_whole(site.expression):
+    if site.lines is None and site.expression.free and is_whole(site.expression):
         made = f"{_primary(made)}.float()"
     if not set(site.index) <= site.expression.free:  # alike along an axis
         sizes = ", ".join(str(length(index)) for index in site.index)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Like: TypeAlias = "Expression | int | float"
 
 # How tightly an expression binds, for brackets.
-SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
+LOOSE, SUM, PRODUCT, SIGN, POWER, ATOM = range(-1, 5)
 
 
 class Expression(ABC):
@@ -84,9 +84,9 @@ class Expression(ABC):
         return bool(self.parts) and all(part.is_number for part in self.parts)
 
     @property
-    def is_enclosed(self) -> bool:
-        """Whether its LaTeX has signs around it that keep it together, whatever stands beside them."""
-        return False
+    def latex_level(self) -> int:
+        """How tightly its LaTeX binds, where that differs from its code."""
+        return self.level
 
     def walk(self) -> Sequence[Expression]:
         """It and all that it is made of, outermost first."""
@@ -156,7 +156,7 @@ def bracket(expression: Expression, names: Names, level: int, *, follows: bool =
     """LaTeX in brackets where it binds less tightly than its place asks, and a minus that ``follows`` something."""
     instead = names.part(expression)
     text = expression.latex(names) if instead is None else instead
-    is_loose = instead is None and expression.level < level and not expression.is_enclosed
+    is_loose = instead is None and expression.latex_level < level
     return rf"\left({text}\right)" if is_loose or (follows and text.startswith("-")) else text
 
 
@@ -317,9 +317,7 @@ class Multiply(Pair):
         return cell.apply("multiply", symbol, self.parts, lambda s: rf"{s[0]} \cdot {s[1]}", lambda a, b: a * b, size)
 
     def code(self, python: Code) -> str:
-        # Of equals, Python takes the left first: a · (b // c) is not a · b // c.
-        level = SIGN if isinstance(self.right, Whole) else PRODUCT
-        return f"{python.within(self.left, PRODUCT, first=True)} * {python.within(self.right, level)}"
+        return f"{python.within(self.left, PRODUCT, first=True)} * {python.within(self.right, PRODUCT)}"
 
 
 @dataclass(frozen=True)
@@ -378,11 +376,12 @@ class Whole(Pair):
     """Whole-number division and its remainder, of indices."""
 
     sign: Literal["//", "%"]
-    level: ClassVar[int] = PRODUCT
+    level: ClassVar[int] = SUM  # Python reads a * b // c as (a * b) // c: as a factor it needs brackets
 
     @property
-    def is_enclosed(self) -> bool:
-        return self.sign == "//"
+    def latex_level(self) -> int:
+        """⌊ ⌋ keeps together what is inside; what stands left of mod in a sum would be read as its part."""
+        return ATOM if self.sign == "//" else LOOSE
 
     def latex(self, names: Names) -> str:
         a, b = bracket(self.left, names, SIGN), self.right.printed(names)

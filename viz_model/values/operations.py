@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,12 +15,17 @@ from viz_model.values.expression import (
     POWER,
     PRODUCT,
     SUM,
+    Add,
     Around,
     Condition,
     Expression,
     Like,
     Multiply,
+    Negative,
     Number,
+    Power,
+    Subtract,
+    Whole,
     bracket,
     wrap,
 )
@@ -40,7 +45,8 @@ class Function(NamedTuple):
     """A function of one number: how it is written, computed, and how far rounding of its argument reaches.
 
     ``latex`` and ``code`` hold ``{0}`` where the argument stands, bracketed where ``brackets``; ``slope`` is a
-    bound of |f′|, or None where what enters is exact and the result is of size 1.
+    bound of |f′|, or None where what enters is exact and the result is of size 1. ``of_whole`` says whether PyTorch
+    computes it of whole numbers too.
     """
 
     what: What
@@ -49,6 +55,7 @@ class Function(NamedTuple):
     code: str
     slope: Callable[[Tensor], Tensor] | None
     brackets: bool = False
+    of_whole: bool = True
 
 
 def _one(x: Tensor) -> Tensor:
@@ -71,6 +78,7 @@ FUNCTIONS: dict[str, Function] = {
         torch.nn.functional.softplus,
         "torch.nn.functional.softplus({0})",
         _one,
+        of_whole=False,
     ),
     # Φ, the share of a normal distribution below x: what GELU weighs x by (Hendrycks & Gimpel 2016).
     "phi": Function(
@@ -131,7 +139,11 @@ class Apply(Around):
         inner = python.within(self.inner, SUM)
         if self._is_root:
             return f"({inner})**0.5" if self.inner.parts else f"{inner}**0.5"
-        return self.function.code.format(f"torch.as_tensor({inner})" if self._is_plain else inner)
+        if not self.function.of_whole and is_whole(self.inner):
+            inner = f"torch.as_tensor({inner}, dtype=torch.float32)"
+        elif self._is_plain:
+            inner = f"torch.as_tensor({inner})"
+        return self.function.code.format(inner)
 
     @property
     def _is_plain(self) -> bool:
@@ -171,6 +183,11 @@ class Along(Around):
     over: Index
 
     @property
+    def latex_level(self) -> int:
+        """A factor that follows would be read as a part of it."""
+        return SUM
+
+    @property
     def free(self) -> frozenset[Index]:
         return self.inner.free - {self.over}
 
@@ -186,7 +203,6 @@ class Sum(Along):
 
     over: Index
     inner: Expression
-    level: ClassVar[int] = SUM
 
     def latex(self, names: Names) -> str:
         return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT, follows=True)}"
@@ -293,6 +309,10 @@ class Between(Around):
     def level(self) -> int:  # type: ignore[override]
         return self.inner.level
 
+    @property
+    def latex_level(self) -> int:
+        return self.inner.latex_level
+
     def latex(self, names: Names) -> str:
         return self.inner.printed(names)
 
@@ -351,3 +371,22 @@ class Cases(Expression):
 
 def where(condition: Condition, then: Like, otherwise: Like, what: What = "case") -> Expression:
     return Cases(condition, wrap(then), wrap(otherwise), what)
+
+
+def is_whole(expression: Expression) -> bool:
+    """Whether Python makes whole numbers of it: of places and plain whole numbers, by what leaves them whole."""
+    match expression:
+        case Number(number=n):
+            return float(n).is_integer()
+        case Setting(number=n):
+            return isinstance(n, int)
+        case Cases():
+            return is_whole(expression.then) and is_whole(expression.otherwise)
+        case Apply(name="abs" | "relu", inner=inner):
+            return is_whole(inner)
+        case Index():
+            return True
+        case Add() | Subtract() | Negative() | Multiply() | Power() | Whole() | Sum() | Largest() | Between():
+            return all(map(is_whole, expression.parts))
+        case _:
+            return False

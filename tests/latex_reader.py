@@ -1,0 +1,187 @@
+"""A reader of the formulas: what somebody computes who takes LaTeX at its word, with the usual precedence.
+
+A function takes the one thing that follows, Σ and max the product that follows, and mod what stands left of it up to
+a plus, a minus or a bracket.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+Read = Callable[[str, tuple[int, ...]], float]
+
+_TOKEN = re.compile(r"\\left|\\right|\\[a-zA-Z]+|\\\\|\\,|\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z]'?|[-+^_{}()|&/<>=,']")
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    r"\ln": math.log,
+    r"\sin": math.sin,
+    r"\cos": math.cos,
+    r"\tanh": math.tanh,
+    r"\sigma": lambda x: 1 / (1 + math.exp(-x)),
+    r"\Phi": lambda x: 0.5 * math.erfc(-x / math.sqrt(2)),
+}
+_RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda a, b: a < b,
+    r"\le": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    r"\ge": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+}
+
+
+class Reader:
+    """Reads one formula for one cell.
+
+    Args:
+        places: the letters that are counted, each with where it stands.
+        sizes: how far those letters count over which is added up.
+        read: a tensor's number by its letter and indices; a letter without indices has none.
+    """
+
+    def __init__(self, text: str, places: Mapping[str, int], sizes: Mapping[str, int], read: Read) -> None:
+        self.tokens = [token for token in _TOKEN.findall(text) if token != r"\,"]
+        self.places, self.sizes, self.read, self.at = dict(places), sizes, read, 0
+
+    def whole(self) -> float:
+        found = self.sum()
+        assert self.at == len(self.tokens), self.tokens[self.at :]
+        return found
+
+    @property
+    def next(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self, *wanted: str) -> str:
+        token = self.next
+        assert not wanted or token in wanted, (token, wanted, self.tokens)
+        self.at += 1
+        return token
+
+    def sum(self) -> float:
+        total = self.product()
+        while self.next in ("+", "-"):
+            total += self.product() if self.take() == "+" else -self.product()
+        return total
+
+    def product(self) -> float:
+        if self.next == "-":
+            self.take()
+            return -self.product()
+        found = self.factor()
+        while self._goes_on():
+            if self.next == r"\bmod":
+                self.take()
+                found %= self.product()
+            else:
+                if self.next == r"\cdot":
+                    self.take()
+                found *= self.factor()
+        return found
+
+    def _goes_on(self) -> bool:
+        return self.next not in ("", "+", "-", "}", r"\right", "&", r"\\", r"\end", r"\rfloor", "/", ",", *_RELATIONS)
+
+    def factor(self) -> float:
+        base = self.atom()
+        if self.next == "^":
+            self.take()
+            return float(base ** self.group())
+        return base
+
+    def group(self) -> float:
+        self.take("{")
+        found = self.sum()
+        self.take("}")
+        return found
+
+    def atom(self) -> float:
+        token = self.take()
+        match token:
+            case r"\frac":
+                above = self.group()
+                return above / self.group()
+            case r"\sqrt":
+                return math.sqrt(self.group())
+            case r"\left":
+                return self._bracket()
+            case r"\lfloor":
+                above = self.product()
+                self.take("/")
+                below = self.sum()
+                self.take(r"\rfloor")
+                return float(above // below)
+            case r"\sum" | r"\max" if self.next == "_":
+                return self._along(sum if token == r"\sum" else max)
+            case r"\max":
+                self.take(r"\left"), self.take("("), self.take("0"), self.take(",")
+                found = max(0.0, self.sum())
+                self.take(r"\right"), self.take(")")
+                return found
+            case r"\begin":
+                return self._cases()
+            case r"\infty":
+                return math.inf
+            case "e" if self.next == "^":
+                return math.e
+        if token in _FUNCTIONS:
+            return _FUNCTIONS[token](self.atom())
+        if token in self.places and self.next != "_":
+            return self.places[token]
+        if token[0].isalpha():
+            return self.read(token, self._indices())
+        return float(token)
+
+    def _indices(self) -> tuple[int, ...]:
+        if self.next != "_":
+            return ()
+        self.take("_"), self.take("{")
+        found = [round(self.sum())]
+        while self.next == ",":
+            self.take()
+            found.append(round(self.sum()))
+        self.take("}")
+        return tuple(found)
+
+    def _bracket(self) -> float:
+        sign = self.take("(", "|")
+        found = self.sum()
+        self.take(r"\right"), self.take(")", "|")
+        return abs(found) if sign == "|" else found
+
+    def _along(self, gather: Callable[[list[float]], float]) -> float:
+        self.take("_"), self.take("{")
+        letter = self.take()
+        self.take("}")
+        begin, before, found = self.at, self.places.get(letter), []
+        for place in range(self.sizes[letter.removesuffix("'")]):
+            self.at, self.places[letter] = begin, place
+            found.append(self.product())
+        self.places.pop(letter)
+        if before is not None:
+            self.places[letter] = before
+        return gather(found)
+
+    def _cases(self) -> float:
+        self._name("cases")
+        found: float | None = None
+        while True:
+            made = self.sum()
+            self.take("&")
+            if self.next == r"\text":
+                self.take(), self._name("else")
+                found = made if found is None else found
+                self.take(r"\end"), self._name("cases")
+                return found
+            left = self.sum()
+            holds = _RELATIONS[self.take()](left, self.sum())
+            found = made if holds and found is None else found
+            self.take(r"\\")
+
+    def _name(self, wanted: str) -> None:
+        self.take("{")
+        found = ""
+        while self.next != "}":
+            found += self.take()
+        self.take("}")
+        assert found == wanted
