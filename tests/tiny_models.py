@@ -39,11 +39,15 @@ def random_model(config_: ModelConfig, seed: int = 0) -> Transformer:
     return model.eval().requires_grad_(False)
 
 
-def close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    """Assert that two computations of the same values differ by no more than rounding."""
+def close(found: torch.Tensor, expected: torch.Tensor, what: str = "values") -> None:
+    """Assert that two computations of the same values differ by no more than rounding.
+
+    Args:
+        what: they are, for the message.
+    """
     alike = (found.shape, found.dtype, found.device) == (expected.shape, expected.dtype, expected.device)
     if not alike or not torch.allclose(found, expected, atol=1e-5, rtol=1e-5):  # which is quick, and says nothing
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
 
 
 ROPES = [
