@@ -302,8 +302,8 @@ def language_model(config_: ModelConfig, seed: int = 0) -> vm.LanguageModel:
 
     A test that changes weights does so on a :func:`random_model` of its own.
     """
-    lm, state = _shared(config_, seed)
-    assert _state(lm.model) == state, "a test has changed the model that others run too"
+    lm, before = _shared(config_, seed)
+    assert state(lm.model) == before, "a test has changed the model that others run too"
     return lm
 
 
@@ -322,9 +322,9 @@ def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
         twin=None,
         folder=Path("nowhere"),
     )
-    return lm, _state(lm.model)
+    return lm, state(lm.model)
 
 
-def _state(model: Transformer) -> object:
+def state(model: Transformer) -> object:
     """What tells whether a model was changed: PyTorch counts what is done to a tensor in place."""
     return model.training, [(id(weight), weight._version, weight.requires_grad) for weight in model.parameters()]
