@@ -35,13 +35,17 @@ MEASURE = """() => {
 
 
 def settle(page: Any) -> None:
-    """Until the header stands and Streamlit is neither running nor waiting for elements."""
+    """Until the header stands and Streamlit is neither running nor waiting for elements.
+
+    Texts are measured as they stand in the document: how they are shown would have the browser lay out the page, each
+    time it is asked.
+    """
     page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
     page.wait_for_function(
         """() => {
           const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
           const busy = document.querySelector(working)
-          const now = document.querySelector('[data-testid=stMain]').innerText.length
+          const now = document.querySelector('[data-testid=stMain]').textContent.length
           window.__calm = !busy && now === window.__before ? window.__calm + 1 : 0
           window.__before = now
           return window.__calm >= 3

@@ -19,12 +19,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect thousands of tests, all of which stay: nobody looks for what might have left in the meantime."""
+    """Collect thousands of tests, all of which stay: nobody looks for what might have left in the meantime.
+
+    Nor every moment while they run: what a page makes is mostly there until the next one.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 

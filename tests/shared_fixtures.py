@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
 import functools
 import importlib.util
 import os
@@ -32,11 +34,12 @@ from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from tab import Tab
-from tiny_models import random_model, tiny_config
+from tiny_models import random_model, state, tiny_config
 from webkit import DRIVER, Window
 from webkit import running as running_webkit
 
 import viz_model as vm
+from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
 from viz_model.drawing import plot
 from viz_model.drawing.scene import Scene, encode
@@ -85,6 +88,28 @@ def _gradients_at_start() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         measured = functools.cache(fresh.gradients_at_start._function)
         patch.setattr(fresh.gradients_at_start, "_function", measured)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _read_once() -> Iterator[None]:
+    """Models that come with the package or in another are read once, unless somebody has changed what was read."""
+    read, known = registry._load_path, dict[Path, tuple[vm.LanguageModel, object]]()
+    lasting = {path for _, path in (*registry._bundled(), *registry._packaged())}
+
+    def load(path: Path) -> vm.LanguageModel:
+        if path not in lasting:
+            return read(path)
+        if path not in known or state(known[path][0].model) != known[path][1]:
+            lm = read(path)
+            known[path] = lm, state(lm.model)
+        lm, _ = known[path]
+        # A vocabulary of its own is given the name that the model is asked for by.
+        own = lm.tokenizer.name == lm.name
+        return dataclasses.replace(lm, tokenizer=copy.copy(lm.tokenizer)) if own else lm
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_load_path", load)
         yield
 
 

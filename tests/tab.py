@@ -63,7 +63,7 @@ class Tab(abc.ABC):
         until = time.monotonic() + PATIENCE
         working = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
         while calm < 3 and time.monotonic() < until:
-            shown = "document.querySelector('[data-testid=stMain]').innerText.length"
+            shown = "document.querySelector('[data-testid=stMain]').textContent.length"
             busy, now = self.evaluate(f"[!!document.querySelector('{working}'), {shown}]")
             calm = calm + 1 if not busy and now == before else 0
             before = now

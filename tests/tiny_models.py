@@ -39,11 +39,15 @@ def random_model(config_: ModelConfig, seed: int = 0) -> Transformer:
     return model.eval().requires_grad_(False)
 
 
-def close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    """Assert that two computations of the same values differ by no more than rounding."""
+def close(found: torch.Tensor, expected: torch.Tensor, what: str = "values") -> None:
+    """Assert that two computations of the same values differ by no more than rounding.
+
+    Args:
+        what: they are, for the message.
+    """
     alike = (found.shape, found.dtype, found.device) == (expected.shape, expected.dtype, expected.device)
     if not alike or not torch.allclose(found, expected, atol=1e-5, rtol=1e-5):  # which is quick, and says nothing
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
 
 
 ROPES = [
@@ -298,8 +302,8 @@ def language_model(config_: ModelConfig, seed: int = 0) -> vm.LanguageModel:
 
     A test that changes weights does so on a :func:`random_model` of its own.
     """
-    lm, state = _shared(config_, seed)
-    assert _state(lm.model) == state, "a test has changed the model that others run too"
+    lm, before = _shared(config_, seed)
+    assert state(lm.model) == before, "a test has changed the model that others run too"
     return lm
 
 
@@ -318,9 +322,9 @@ def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
         twin=None,
         folder=Path("nowhere"),
     )
-    return lm, _state(lm.model)
+    return lm, state(lm.model)
 
 
-def _state(model: Transformer) -> object:
+def state(model: Transformer) -> object:
     """What tells whether a model was changed: PyTorch counts what is done to a tensor in place."""
     return model.training, [(id(weight), weight._version, weight.requires_grad) for weight in model.parameters()]

@@ -196,6 +196,17 @@ def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> No
     assert page.get_by_role("dialog").count() or query(page)["token"]
 
 
+# Until the server has answered and drawn what the next click leads to, and for a while after.
+ANSWERED = """async () => {
+  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
+  const isAwaited = () => window[Symbol.for('viz-model.store')].isAwaited
+  const busy = () => isAwaited() || running() || window.__all('.viz-rest').some(rest => rest.lacks)
+  for (let still = 0, n = 0; still < 8; n++) {
+    if (n > 300) throw new Error('never answered')
+    await new Promise(done => setTimeout(done, 100))
+    still = busy() ? 0 : still + 1
+  }
+}"""
 # All that is said on the page in the frame of a choice, and how often it changes after that; what widgets are called
 # is for Streamlit.
 SAY = """async chosen => {
@@ -212,14 +223,14 @@ SAY = """async chosen => {
   const atOnce = read(), seen = [atOnce], looked = look()
   const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
   observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
-  await new Promise(done => setTimeout(done, 2_500))
+  await (ANSWERED)()
   observer.disconnect()
   const left = document.querySelectorAll('[data-said-over]').length
   return { changed: atOnce !== before, left, alike: look() === looked, later: seen.slice(1).map(text => {
     const known = new Set(atOnce.split('\\n'))
     return text.split('\\n').filter(line => !known.has(line))
   }) }
-}"""
+}""".replace("ANSWERED", ANSWERED)
 TOLD = {
     "overview": {"token"},
     "tokens": {"token"},
@@ -294,11 +305,11 @@ SAY_QUICKLY = """async ([first, then, pause]) => {
   const atOnce = read(), seen = new Set()
   const observer = new MutationObserver(() => seen.add(read()))
   observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
-  await new Promise(done => setTimeout(done, 2_500))
+  await (ANSWERED)()
   observer.disconnect()
   seen.delete(atOnce)
   return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
-}"""
+}""".replace("ANSWERED", ANSWERED)
 
 
 @pytest.mark.parametrize("then", [2, 3])

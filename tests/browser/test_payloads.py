@@ -93,7 +93,7 @@ def calm(page: Any) -> None:
         """() => {
           const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
           const busy = document.querySelector(working)
-          const main = document.querySelector('[data-testid=stMain]'), now = main ? main.innerText.length : 0
+          const main = document.querySelector('[data-testid=stMain]'), now = main ? main.textContent.length : 0
           window.__calm = !busy && now && now === window.__before ? window.__calm + 1 : 0
           window.__before = now
           return window.__calm >= 3

@@ -11,7 +11,7 @@ import pytest
 import torch
 import transformers
 from checkpoint_makers import Reference, hidden, padded, patterns, run, token_ids
-from torch import Tensor
+from tiny_models import close
 
 from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.families import llama
@@ -262,12 +262,13 @@ TWO_STACKS = {
 SEEDS = (0, 1)
 
 
-def close(found: Tensor, expected: Tensor, what: str) -> None:
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
-
-
 def each(references: Mapping[str, Reference]) -> list[Any]:
-    return [pytest.param((ref, seed), id=f"{name}-{seed}") for name, ref in references.items() for seed in SEEDS]
+    """Every reference with its first weights, and in the full tier with others."""
+    return [
+        pytest.param((ref, seed), id=f"{name}-{seed}", marks=pytest.mark.full if seed else pytest.mark.fast)
+        for name, ref in references.items()
+        for seed in SEEDS
+    ]
 
 
 @pytest.fixture(scope="module", params=each(ONE_STACK))

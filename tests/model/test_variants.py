@@ -153,7 +153,7 @@ def test_any_mask_may_stand_in(config: ModelConfig) -> None:
     if not any(config.windows):
         again = run_both(lm, mask=own)
         for name in plain.sites:
-            torch.testing.assert_close(again[name], plain[name], atol=1e-5, rtol=1e-5)
+            close(again[name], plain[name])
 
 
 @every
@@ -166,8 +166,11 @@ def test_the_future_is_hidden_where_it_should_be(config: ModelConfig) -> None:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("config", [config for config in EVERY if config.kind != "encoder"], ids=describe)
-@pytest.mark.parametrize("pieces", [[1] * 9, [9], [4, 5], [6, 1, 2]])
+@pytest.mark.parametrize(
+    ("config", "pieces"),
+    tiers.crossed([config for config in EVERY if config.kind != "encoder"], [[1] * 9, [9], [4, 5], [6, 1, 2]]),
+    ids=tiers.name,
+)
 def test_the_cache_changes_nothing(config: ModelConfig, pieces: list[int]) -> None:
     model = language_model(config).model
     ids = torch.randint(101, (1, 9), generator=torch.Generator().manual_seed(0))

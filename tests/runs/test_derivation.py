@@ -367,6 +367,11 @@ def test_an_edit_is_said() -> None:
                 assert derivation.edits == () and derivation.label == site.label
 
 
+def called(part: object) -> str:
+    """The name of an edit, or of a place of the norm."""
+    return f"{part.tag}-{getattr(part, 'site', '')}"[:40] if isinstance(part, vm.edits.Edit) else str(part)
+
+
 EDITS: list[vm.edits.Edit] = [
     vm.edits.AblateHead(layer=1, head=0, to="mean"),
     vm.edits.FixPattern(layer=0, head=2, pattern="first"),
@@ -384,8 +389,7 @@ EDITS: list[vm.edits.Edit] = [
 ]
 
 
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{edit.tag}-{getattr(edit, 'site', '')}"[:40])
+@pytest.mark.parametrize(("edit", "norm_at"), tiers.crossed(EDITS, ["pre", "post"]), ids=called)
 def test_under_every_edit(edit: vm.edits.Edit, norm_at: Literal["pre", "post"]) -> None:
     lm = language_model(tiny_config(norm_at=norm_at, position=config.Rope()))
     trace = run_both(lm, edits=[edit])

@@ -7,6 +7,7 @@ import itertools
 from typing import Any
 
 import pytest
+import tiers
 from tiny_models import describe, tiny_config, variants, without_a_part
 
 from viz_model.app import texts
@@ -83,7 +84,7 @@ def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> No
         assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
 
 
-@every
+@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
 def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> None:
     for side in config.sides:
         own = diagram.Stack(config, side)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tiny_models import describe, language_model, run_both, variants
+import tiers
+from tiny_models import language_model, run_both, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -14,9 +15,8 @@ from viz_model.topics.attention.numbers.pruning import can_be_compared, pruned
 LAYER = 1
 
 
-@pytest.mark.parametrize("config", variants(), ids=describe)
-@pytest.mark.parametrize("off", [(0,), (1, 2), "all"])
-def test_pruning_is_the_head_mask(config: ModelConfig, off: tuple[int, ...] | str) -> None:
+@pytest.mark.parametrize(("config", "off"), tiers.covered(variants(), [[0], [1, 2], "all"]), ids=tiers.name)
+def test_pruning_is_the_head_mask(config: ModelConfig, off: list[int] | str) -> None:
     heads = tuple(range(config.n_heads)) if off == "all" else tuple(map(int, off))
     for side in config.sides:
         edits = [AblateHead(layer=LAYER, head=head, side=side) for head in heads]

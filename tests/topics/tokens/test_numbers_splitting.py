@@ -155,6 +155,7 @@ def test_a_model_s_tokenizer_comes_without_its_weights(monkeypatch: pytest.Monke
     def refuse(*_: Any) -> SimpleNamespace:
         raise AssertionError("weights were read")
 
-    monkeypatch.setattr(registry, "fill", refuse)
+    for reading in ("fill", "_load_path"):
+        monkeypatch.setattr(registry, reading, refuse)
     assert registry.vocabulary_of("story-pre-ln") == "story-8k"
     assert registry.tokenizer_of("translate-t5").languages
