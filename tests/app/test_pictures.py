@@ -112,15 +112,14 @@ def test_neighbours_are_bounded_and_the_nearest_of_their_kind(layers: int, heads
     if layers * heads <= drawn_ahead.MOST_HEADS:
         pairs = set(itertools.product(range(layers), range(heads)))
         assert {case[:2] for case in found if case[2] == here[2]} | {here[:2]} == pairs
-    # In one dimension first, the nearest first, and the head before the layer before the token.
+    # In one dimension first, the nearest first, and of those as near the head before the layer before the token.
     changed = [tuple(n for n in range(3) if case[n] != here[n]) for case in found]
-    turn: dict[tuple[int, ...], int] = {(1,): 0, (0,): 1, (2,): 2}
-    order = [turn.get(which, 3) for which in changed]
-    assert order == sorted(order)
-    for kind in ((1,), (0,), (2,)):
-        alike = [case for case, which in zip(found, changed, strict=True) if which == kind]
-        steps = [abs(case[kind[0]] - here[kind[0]]) for case in alike]
-        assert steps == sorted(steps)
+    alone = [(case, which[0]) for case, which in zip(found, changed, strict=True) if len(which) == 1]
+    assert [case for case, _ in alone] == found[: len(alone)]
+    turns = [(abs(case[which] - here[which]), (1, 0, 2).index(which)) for case, which in alone]
+    assert turns == sorted(turns)
+    for kind in (0, 1, 2):
+        steps = [abs(case[kind] - here[kind]) for case, which in alone if which == kind]
         assert not steps or steps[0] == 1
 
 
