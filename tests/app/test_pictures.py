@@ -130,6 +130,34 @@ def test_time_is_bounded(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(ahead(page, draw).cases) == [(1, 2, 3)] == draw.drawn
 
 
+def test_every_part_of_a_page_has_its_share_of_the_time(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first ones take no more of it than is left for the last; what one leaves is the others'."""
+    now, every = 0.0, 1 + len(list(drawn_ahead.neighbours(page, ALL, (1, 2, 3))))
+    monkeypatch.setattr("viz_model.app.ahead.time.thread_time", lambda: now)
+    monkeypatch.setattr(drawn_ahead, "MOST_SECONDS_OF_PAGE", 6.0 + 1.5 * every)
+
+    class Slow(Drawing):
+        def __call__(self, page: Page) -> Scene:
+            nonlocal now
+            now += 1.0
+            return super().__call__(page)
+
+    parts: dict[str, tuple[Dimension, ...]] = {"first": ALL, "second": ("token",), "third": ALL, "fourth": ALL}
+    for name, by in parts.items():
+        pictures.of(page, Drawing(), name, by)
+    assert drawn_ahead.end()
+    slow = {name: Slow() for name in parts}
+    drawn_ahead.ask()
+    drawn_ahead.begin()
+    for name, by in parts.items():
+        pictures.of(page, slow[name], name, by)
+    counts = {name: len(one.drawn) for name, one in slow.items()}
+    whole = counts.pop("second")
+    assert whole <= 6 and max(counts.values()) < every, "none has time for all"
+    assert max(counts.values()) - min(counts.values()) <= 3 < min(counts.values())
+    assert slow["fourth"].drawn[1:4] == [(1, 1, 3), (0, 2, 3), (1, 2, 2)], "the nearest of each kind"
+
+
 def test_what_the_browser_has_is_not_drawn_again(page: Page) -> None:
     draw = Drawing()
     sent = pictures.of(page, draw, "picture", ALL)
@@ -162,6 +190,18 @@ def test_of_rounded_neighbours_the_exact_one_is_wanted(page: Page, monkeypatch: 
     drawn_ahead.begin()
     pictures.of(at(page, token=4), draw, "picture", ("token",))
     assert drawn_ahead.end()
+
+
+def test_who_rests_sees_exact_numbers_even_where_no_time_is_left(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "merged", lambda *args: merged(*args)._replace(is_exact=False))
+    draw = Drawing()
+    ahead(page, draw, ("token",))
+    count = len(draw.drawn)
+    monkeypatch.setattr(drawn_ahead, "MOST_SECONDS_OF_PAGE", -1.0)
+    sent = ahead(at(page, token=4), draw, ("token",))
+    assert draw.drawn[count:] == [(1, 2, 4)] and list(sent.cases) == [(4,)]
+    ahead(at(page, token=4), draw, ("token",))
+    assert len(draw.drawn) == count + 1, "which is drawn once"
 
 
 def test_where_a_picture_has_no_place_it_is_not_asked_for_again(page: Page) -> None:
