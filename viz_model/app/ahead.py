@@ -28,13 +28,14 @@ MOST_HEADS, MOST_TOKENS = 64, 48
 MOST_SECONDS, MOST_SECONDS_OF_PAGE = 1.0, 5.0
 """Of a processor, that the neighbours of a picture, and of all that is on a page, take at the most.
 
-What is left out is drawn when it is asked for. Others wait for the same processors. Where a page has more to do, each
-of its parts has as much of the time as any that is still to come, and what one leaves is the others'.
+What is left out is drawn when it is asked for. Others wait for the same processors. Half of a page's time is shared by
+its parts alike, so that of each the nearest are there; the rest is for whoever comes first.
 """
 
 _ASKED, _IS_NOW, _UNTIL = "ahead.asked", "ahead.is_now", "ahead.until"
-_LACKING, _LEFT = "ahead.lacking", "ahead.left"
-"""How many parts of the page lack neighbours, and how many of those the run that draws them has still to come to."""
+_LACKING, _LEFT, _SHARE = "ahead.lacking", "ahead.left", "ahead.share"
+"""How many parts of the page lack neighbours; to how many of those the run that draws them has still to come, and the
+seconds that each of them has in any case."""
 
 _MADE = "ahead.made"
 
@@ -47,8 +48,10 @@ def begin() -> None:
     Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
     """
     is_now, until = st.session_state.pop(_ASKED, False), time.thread_time() + MOST_SECONDS_OF_PAGE
-    left, made = st.session_state.get(_LACKING, 0), {} if is_now else None
-    st.session_state.update({_LACKING: 0, _LEFT: left, _IS_NOW: is_now, _UNTIL: until, _MADE: made})
+    left, made = max(1, st.session_state.get(_LACKING, 0)), {} if is_now else None
+    share = MOST_SECONDS_OF_PAGE / 2 / left
+    told = {_LACKING: 0, _LEFT: left, _SHARE: share, _IS_NOW: is_now, _UNTIL: until, _MADE: made}
+    st.session_state.update(told)
 
 
 def end() -> bool:
@@ -101,9 +104,9 @@ def besides(page: Page) -> tuple[Any, ...]:
 
 def pages(page: Page, by: tuple[Dimension, ...]) -> Iterator[tuple[Case, Page]]:
     """The neighbours, each with the page as it is there; as many as there is time for."""
-    now, left = time.thread_time(), max(1, st.session_state.get(_LEFT, 0))
-    st.session_state[_LEFT] = left - 1
-    end = now + min(MOST_SECONDS, (st.session_state[_UNTIL] - now) / left)
+    now, until, share = time.thread_time(), st.session_state[_UNTIL], st.session_state[_SHARE]
+    others = st.session_state[_LEFT] = max(0, st.session_state[_LEFT] - 1)
+    end = min(now + MOST_SECONDS, max(now + share, until - others * share), until)
     for case in neighbours(page, by, place(page, by)):
         if time.thread_time() > end:
             return

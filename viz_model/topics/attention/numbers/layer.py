@@ -33,8 +33,8 @@ class Sight(NamedTuple):
         is_causal: whether they are just those above the diagonal.
         size: that of the window that the mask is, 0 where it is another.
         is_two_way: whether some query sees what comes after it.
-        least: that the weights of a row sum to, and the ``most``; None where they sum to 1, as no logit beside the
-            keys' takes a part.
+        least: that the weights of a row sum to, and the ``most``; None, and 1, where no logit beside the keys' takes a
+            part.
     """
 
     n: int
