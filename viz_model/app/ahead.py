@@ -48,10 +48,9 @@ def begin() -> None:
     Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
     """
     is_now, until = st.session_state.pop(_ASKED, False), time.thread_time() + MOST_SECONDS_OF_PAGE
-    left, made = max(1, st.session_state.get(_LACKING, 0)), {} if is_now else None
-    share = MOST_SECONDS_OF_PAGE / 2 / left
-    told = {_LACKING: 0, _LEFT: left, _SHARE: share, _IS_NOW: is_now, _UNTIL: until, _MADE: made}
-    st.session_state.update(told)
+    left = max(1, st.session_state.get(_LACKING, 0))
+    st.session_state.update({_IS_NOW: is_now, _UNTIL: until, _MADE: {} if is_now else None})
+    st.session_state.update({_LACKING: 0, _LEFT: left, _SHARE: MOST_SECONDS_OF_PAGE / 2 / left})
 
 
 def end() -> bool:
@@ -125,7 +124,7 @@ def neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Ca
         "token": len(page.trace),
     }
     now: dict[str, int] = dict(zip(by, here, strict=True))
-    heads = [name for name in by if name != "token"]
+    heads: list[Dimension] = [name for name in by if name != "token"]
     seen = {here}
 
     def case(**changed: int) -> Iterator[Case]:
@@ -134,7 +133,7 @@ def neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Ca
             seen.add(found)
             yield found
 
-    names = [*reversed(heads), *(["token"] if "token" in by else [])]
+    names: list[Dimension] = [*reversed(heads), *(name for name in by if name == "token")]
     every = [
         (abs(n - now[name]), turn, n)
         for turn, name in enumerate(names)
