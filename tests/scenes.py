@@ -69,6 +69,10 @@ class Sent(NamedTuple):
                 return self._plain(values[case], case)
             case {"array": n}:
                 return self.arrays[n]
+            case {"list": n}:
+                return self.header["lists"][n]
+            case {"lists": numbers}:
+                return self.header["lists"][numbers[case]]
             case dict():
                 return {name: self._plain(one, case) for name, one in value.items()}
             case list():

@@ -127,8 +127,9 @@ export function told(made, now, row, column) {
   const given = now.labels?.[now.boxes ? row + column : row * now.columns + column]
   if (now.boxes || given) return (given ?? "").split("\n").filter(Boolean)
   const value = now.values[row * now.columns + column], names = made.at(made.header.words)
-  // What came rounded says so, until the exact number is here.
-  const said = Number.isFinite(value) ? (now.coarse ? `≈ ${minus(value.toFixed(2))}` : `${now.bound ?? ""}${digits(value, now.digits)}`) : now.hidden ?? names.masked
+  // What came rounded says so, until the exact number is here; of a cell that shows the largest of many, too.
+  const about = now.bound ? "≲" : "≈"
+  const said = Number.isFinite(value) ? (now.coarse ? `${about} ${minus(value.toFixed(2))}` : `${now.bound ?? ""}${digits(value, now.digits)}`) : now.hidden ?? names.masked
   const { names_of_rows: rows, names_of_columns: columns } = now
   if (now.told) return now.told.replaceAll("{value}", said).replaceAll("{row}", rows?.[row]).replaceAll("{column}", columns?.[column]).split("\n")
   const line = (axis, name) => [axis, name].filter(Boolean).join(" ")

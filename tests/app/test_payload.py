@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from tiers import crossed
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import runs, state
+from viz_model.app import ahead, drawn, pictures, runs, state
 from viz_model.app.frame import SECTIONS
+from viz_model.app.page import Page
 from viz_model.app.subject import Subject
 from viz_model.app.texts import Texts
 from viz_model.config import NoHead
@@ -145,8 +147,8 @@ def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:
     lm = long_model(n_layers=1, n_heads=64, d_model=128, d_ffn=32, head=NoHead(), kind="encoder")
     trace = lm.trace(ids=list(range(200))).at("encoder")
     view = views.grid_view(trace, 0)
-    drawn = grid.maps(view, "head", lambda _: "broad", str, ("from", "to"))
-    sent = scene.encode(maps.scene(drawn, "grid", "title", {"masked": "masked"}))
+    every = grid.maps(view, "head", lambda _: "broad", str, ("from", "to"))
+    sent = scene.encode(maps.scene(every, "grid", "title", {"masked": "masked"}))
     assert len(sent) <= MOST_GRID and view.pool > 1
 
 
@@ -156,9 +158,9 @@ def test_all_heads_of_a_deep_model_are_there_at_once_pooled_and_bounded() -> Non
     trace = lm.trace(text_of(lm, 256))
     subject, view = Subject(trace, 0, 0, 0, Texts("en"), "attention"), thumbnails.of(trace)
     for most in (figures.LARGE, figures.SMALL):
-        drawn = figures.of_every_layer(subject, view, most)
-        assert isinstance(drawn.picture, scene.Scene)
-        sent = scene.encode(drawn.picture)
+        made = figures.of_every_layer(subject, view, most)
+        assert isinstance(made.picture, scene.Scene)
+        sent = scene.encode(made.picture)
         assert len(sent) <= MOST_GRID
     marks = [mark for mark in scenes.read(sent).marks() if mark["kind"] == "cells"]
     chosen = [(mark["act"]["select"]["layer"], mark["act"]["select"]["head"]) for mark in marks]
@@ -174,3 +176,87 @@ def test_all_heads_of_a_deep_model_are_there_at_once_pooled_and_bounded() -> Non
     seen = np.isfinite(shown)
     assert np.array_equal(seen, np.tril(np.ones_like(seen)))
     np.testing.assert_allclose(shown[seen], squares[seen], atol=pattern.max() / 127)
+
+
+def deep(monkeypatch: pytest.MonkeyPatch) -> Page:
+    """30 layers of 9 heads over 256 tokens, looked at in the middle, where drawing takes no time."""
+    monkeypatch.setattr(st, "session_state", {})
+    for most in ("MOST_SECONDS", "MOST_SECONDS_OF_PAGE"):
+        monkeypatch.setattr(ahead, most, 600.0)
+    lm = long_model(n_layers=30, n_heads=9, d_model=36, d_ffn=16)
+    trace = lm.trace(text_of(lm, 256)).at("decoder")
+    view = state.Shown(model="long", text="", layer=15, head=4, token=255)
+    st.session_state[state._SESSION] = view
+    ahead.begin()
+    return Page("attention", "attention", view, lm, trace, Texts("en"), 255, {})
+
+
+def rested(page: Page, draw: Callable[[Page], scene.Scene | None], by: tuple[ahead.Dimension, ...]) -> scenes.Sent:
+    ahead.ask()
+    ahead.begin()
+    data = pictures.of(page, draw, "picture", by)
+    assert len(data) <= (MOST_GRID if by == ("layer",) else MOST)
+    return scenes.read(data)
+
+
+def maps_of(page: Page) -> scene.Scene:
+    made = figures.of_layer(page.subject).picture
+    assert isinstance(made, scene.Scene)
+    return made
+
+
+def test_every_layer_of_a_deep_model_is_a_click_away_and_exact_once_the_server_has_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = deep(monkeypatch)
+    sent = rested(page, maps_of, ("layer",))
+    assert sent.cases.keys() == {(layer,) for layer in range(30)}
+    notes = {layer: sent.field("note", case) for (layer,), case in sent.cases.items()}
+    for (layer,), case in sent.cases.items():
+        for head in (0, 8):
+            values = sent.mark("cells", case, f"head.{head}")["values"]
+            pool, side = -(-256 // values.shape[0]), values.shape[0]
+            assert notes[layer] == page.words("pooled", pool=pool), "the note is of what is shown"
+            pattern = page.trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
+            squares = pattern.reshape(side, pool, side, pool).max((1, 3))
+            seen = seen_by(side)
+            np.testing.assert_array_equal(np.isfinite(values), seen)
+            step = 0.0 if layer == 15 else squares.max() / 127
+            np.testing.assert_allclose(values[seen], squares[seen], atol=0.51 * step + 1e-6)
+    assert notes[15] != notes[0]
+    # A click on a far one: at once what the browser has, and once the visitor rests the server's answer.
+    ahead.begin()
+    assert pictures.of(at(page, 0), maps_of, "picture", ("layer",)) and ahead.end()
+    answered(at(page, 0))
+    monkeypatch.setattr(ahead, "MOST_SECONDS_OF_PAGE", 0.0)
+    answered(at(page, 29))
+
+
+def answered(page: Page) -> None:
+    """The maps of the page's layer are exact, and the note under them says so, once the visitor has rested."""
+    layer, sent = page.view.layer, rested(page, maps_of, ("layer",))
+    case, seen = sent.cases[(layer,)], seen_by(64)
+    exact = page.trace.head(f"blocks.{layer}.attn.pattern", 4).numpy().reshape(64, 4, 64, 4).max((1, 3))
+    np.testing.assert_allclose(sent.mark("cells", case, "head.4")["values"][seen], exact[seen], atol=1e-6)
+    assert sent.field("note", case) == page.words("pooled", pool=4)
+
+
+def at(page: Page, layer: int) -> Page:
+    return dataclasses.replace(page, view=dataclasses.replace(page.view, layer=layer))
+
+
+def seen_by(side: int) -> np.ndarray:
+    return np.tril(np.ones((side, side), bool))
+
+
+def test_the_steps_of_every_neighbour_in_a_deep_model_have_room_and_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = deep(monkeypatch)
+    by: tuple[ahead.Dimension, ...] = ("layer", "head", "token")
+
+    def draw(page: Page) -> scene.Scene:
+        made = figures.of_query(page.subject)
+        return drawn.scene(page.subject, made.picture, "steps", made.alt)
+
+    sent = rested(page, draw, by)
+    assert sent.cases.keys() == {(15, 4, 255), *ahead.neighbours(page, by, (15, 4, 255))} and len(sent.cases) > 80
+    assert {header["type"] for header in sent.header["arrays"]} == {"f4"}

@@ -112,15 +112,14 @@ def test_neighbours_are_bounded_and_the_nearest_of_their_kind(layers: int, heads
     if layers * heads <= drawn_ahead.MOST_HEADS:
         pairs = set(itertools.product(range(layers), range(heads)))
         assert {case[:2] for case in found if case[2] == here[2]} | {here[:2]} == pairs
-    # In one dimension first, the nearest first, and the head before the layer before the token.
+    # In one dimension first, the nearest first, and of those as near the head before the layer before the token.
     changed = [tuple(n for n in range(3) if case[n] != here[n]) for case in found]
-    turn: dict[tuple[int, ...], int] = {(1,): 0, (0,): 1, (2,): 2}
-    order = [turn.get(which, 3) for which in changed]
-    assert order == sorted(order)
-    for kind in ((1,), (0,), (2,)):
-        alike = [case for case, which in zip(found, changed, strict=True) if which == kind]
-        steps = [abs(case[kind[0]] - here[kind[0]]) for case in alike]
-        assert steps == sorted(steps)
+    alone = [(case, which[0]) for case, which in zip(found, changed, strict=True) if len(which) == 1]
+    assert [case for case, _ in alone] == found[: len(alone)]
+    turns = [(abs(case[which] - here[which]), (1, 0, 2).index(which)) for case, which in alone]
+    assert turns == sorted(turns)
+    for kind in (0, 1, 2):
+        steps = [abs(case[kind] - here[kind]) for case, which in alone if which == kind]
         assert not steps or steps[0] == 1
 
 
@@ -129,6 +128,37 @@ def test_time_is_bounded(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz_model.app.ahead.time.monotonic", iter(range(100)).__next__)
     draw = Drawing()
     assert list(ahead(page, draw).cases) == [(1, 2, 3)] == draw.drawn
+
+
+def test_every_part_of_a_page_has_its_share_of_the_time(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the last ones, too, the nearest neighbours are made, where the first alone could use up all of it."""
+    now, every = 0.0, 1 + len(list(drawn_ahead.neighbours(page, ALL, (1, 2, 3))))
+    monkeypatch.setattr("viz_model.app.ahead.time.thread_time", lambda: now)
+    monkeypatch.setattr(drawn_ahead, "MOST_SECONDS_OF_PAGE", 24.0)
+
+    class Slow(Drawing):
+        def __init__(self, seconds: float) -> None:
+            super().__init__()
+            self._seconds = seconds
+
+        def __call__(self, page: Page) -> Scene:
+            nonlocal now
+            now += self._seconds
+            return super().__call__(page)
+
+    parts: dict[str, tuple[Dimension, ...]] = {"first": ALL, "second": ("token",), "third": ALL, "fourth": ALL}
+    for name, by in parts.items():
+        pictures.of(page, Drawing(), name, by)
+    assert drawn_ahead.end()
+    slow = {name: Slow(3.0 if name == "first" else 0.25) for name in parts}
+    drawn_ahead.ask()
+    drawn_ahead.begin()
+    for name, by in parts.items():
+        pictures.of(page, slow[name], name, by)
+    counts = {name: len(one.drawn) for name, one in slow.items()}
+    assert 3 * every > 24 and 5 <= counts["first"] < every
+    assert counts["second"] == 6 and counts["third"] == every and counts["fourth"] >= 4
+    assert slow["fourth"].drawn[1:4] == [(1, 1, 3), (0, 2, 3), (1, 2, 2)], "the nearest of each kind"
 
 
 def test_what_the_browser_has_is_not_drawn_again(page: Page) -> None:
@@ -163,6 +193,18 @@ def test_of_rounded_neighbours_the_exact_one_is_wanted(page: Page, monkeypatch: 
     drawn_ahead.begin()
     pictures.of(at(page, token=4), draw, "picture", ("token",))
     assert drawn_ahead.end()
+
+
+def test_who_rests_sees_exact_numbers_even_where_no_time_is_left(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "merged", lambda *args: merged(*args)._replace(is_exact=False))
+    draw = Drawing()
+    ahead(page, draw, ("token",))
+    count = len(draw.drawn)
+    monkeypatch.setattr(drawn_ahead, "MOST_SECONDS_OF_PAGE", -1.0)
+    sent = ahead(at(page, token=4), draw, ("token",))
+    assert draw.drawn[count:] == [(1, 2, 4)] and list(sent.cases) == [(4,)]
+    ahead(at(page, token=4), draw, ("token",))
+    assert len(draw.drawn) == count + 1, "which is drawn once"
 
 
 def test_where_a_picture_has_no_place_it_is_not_asked_for_again(page: Page) -> None:

@@ -228,6 +228,76 @@ def test_maps_side_by_side_have_room_for_more(monkeypatch: pytest.MonkeyPatch) -
     assert len(one.data) <= 8_000 < len(more.data) <= 16_000 and len(one.cases) < len(more.cases)
 
 
+def test_a_long_list_is_sent_once_however_many_have_it() -> None:
+    names, others = tuple(f"token {n}" for n in range(12)), tuple(f"word {n}" for n in range(12))
+    where = Where("blocks.0.attn.scores", (0, 1, COLUMN), columns=tuple(range(40, 52)))
+
+    def row(name: str, columns: tuple[str, ...]) -> Cells:
+        return Cells(id=name, values=numbers(1, 12), top=1.0, rows=("a",), columns=columns, where=where)
+
+    cases: dict[Case, Scene] = {
+        (n,): scene(row("first", names), row("second", others if n else names)) for n in range(3)
+    }
+    found, sent = of(cases, (0,))
+    for text in ("token 7", "word 7", "46,47,48"):
+        assert found.data.count(text.encode()) == 1
+    for (n,), case in sent.cases.items():
+        first, second = sent.mark("first", case), sent.mark("second", case)
+        assert tuple(first["names_of_columns"]) == names and first["names_of_rows"] == ["a"]
+        assert tuple(second["names_of_columns"]) == (others if n else names)
+        assert tuple(first["where"]["columns"]) == where.columns
+
+
+def test_lists_of_what_is_left_out_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 13_000)
+    drawn: dict[Case, Scene] = {
+        (n,): scene(Cells(id="cells", values=numbers(40, 40), top=1.0, columns=tuple(f"{n}-{i}" for i in range(40))))
+        for n in range(9)
+    }
+    found, sent = of(drawn, (0,))
+    assert 1 < len(found.cases) < 9 and len(sent.header["lists"]) == len(found.cases)
+    for (n,), case in sent.cases.items():
+        assert sent.mark("cells", case)["names_of_columns"][39] == f"{n}-39"
+
+
+def finer_and_coarser(count: int) -> dict[Case, Scene]:
+    """Pictures of 40 × 40 cells, which may be drawn in 10 × 10 and then say so."""
+
+    def made(n: int, side: int, **more: Any) -> Scene:
+        return scene(Cells(id="cells", values=np.full((side, side), n + 0.25, "f4"), top=9.0), note=str(side), **more)
+
+    return {(n,): made(n, 40, coarser=lambda n=n: made(n, 10)) for n in range(count)}
+
+
+@pytest.mark.parametrize("budget", [10_000, 12_000, 15_000])
+def test_the_far_come_in_fewer_cells_before_any_is_left_out(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", budget)
+    drawn = finer_and_coarser(12)
+    found, sent = of(drawn, (0,))
+    assert found.cases == drawn.keys() and len(found.data) <= budget and not found.is_exact
+    sides = [sent.mark("cells", sent.cases[(n,)])["values"].shape[0] for n in range(12)]
+    n_full = sides.count(40)
+    assert sides == [40] * n_full + [10] * (12 - n_full)
+    assert n_full == {10_000: 1, 12_000: 2, 15_000: 4}[budget], "as many as there is room for"
+    for (n,), case in sent.cases.items():
+        np.testing.assert_allclose(sent.mark("cells", case)["values"], n + 0.25, rtol=0.005)
+        assert sent.field("note", case) == str(sides[n]), "each says of itself how many cells it has"
+
+
+def test_where_fewer_cells_are_too_many_the_farthest_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 9_000)
+    drawn = finer_and_coarser(12)
+    found, sent = of(drawn, (0,))
+    assert 1 < len(found.cases) < 12 and found.cases == set(list(drawn)[: len(found.cases)])
+    assert len(found.data) <= 9_000 and sent.mark("cells", 1)["values"].shape == (10, 10)
+
+
+def test_what_has_room_comes_in_all_its_cells() -> None:
+    drawn = finer_and_coarser(3)
+    found, sent = of(drawn, (1,))
+    assert found.is_exact and {sent.field("note", case) for case in range(3)} == {"40"}
+
+
 def test_places_stay_exact_where_numbers_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 9_000)
     places = numbers(50)

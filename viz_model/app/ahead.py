@@ -28,10 +28,15 @@ MOST_HEADS, MOST_TOKENS = 64, 48
 MOST_SECONDS, MOST_SECONDS_OF_PAGE = 1.0, 5.0
 """Of a processor, that the neighbours of a picture, and of all that is on a page, take at the most.
 
-What is left out is drawn when it is asked for. Others wait for the same processors.
+What is left out is drawn when it is asked for. Others wait for the same processors. Half of a page's time is shared by
+its parts alike, so that of each the nearest are there; the rest is for whoever comes first.
 """
 
-_ASKED, _IS_NOW, _WANTED, _UNTIL = "ahead.asked", "ahead.is_now", "ahead.wanted", "ahead.until"
+_ASKED, _IS_NOW, _UNTIL = "ahead.asked", "ahead.is_now", "ahead.until"
+_LACKING, _LEFT, _SHARE = "ahead.lacking", "ahead.left", "ahead.share"
+"""How many parts of the page lack neighbours; to how many of those the run that draws them has still to come, and the
+seconds that each of them has in any case."""
+
 _MADE = "ahead.made"
 
 T = TypeVar("T")
@@ -43,13 +48,15 @@ def begin() -> None:
     Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
     """
     is_now, until = st.session_state.pop(_ASKED, False), time.thread_time() + MOST_SECONDS_OF_PAGE
-    st.session_state.update({_WANTED: False, _IS_NOW: is_now, _UNTIL: until, _MADE: {} if is_now else None})
+    left = max(1, st.session_state.get(_LACKING, 0))
+    st.session_state.update({_IS_NOW: is_now, _UNTIL: until, _MADE: {} if is_now else None})
+    st.session_state.update({_LACKING: 0, _LEFT: left, _SHARE: MOST_SECONDS_OF_PAGE / 2 / left})
 
 
 def end() -> bool:
     """After it: whether neighbours of something are lacking."""
     st.session_state.update({_IS_NOW: False, _MADE: None})
-    return bool(st.session_state.get(_WANTED))
+    return st.session_state.get(_LACKING, 0) > 0
 
 
 def ask() -> None:
@@ -57,9 +64,14 @@ def ask() -> None:
     st.session_state[_ASKED] = True
 
 
+def is_its_turn() -> bool:
+    """Whether this run draws them, be there time left or not."""
+    return bool(st.session_state.get(_IS_NOW))
+
+
 def is_now() -> bool:
     """Whether this run draws them, and has time to."""
-    return bool(st.session_state.get(_IS_NOW)) and time.thread_time() < st.session_state[_UNTIL]
+    return is_its_turn() and time.thread_time() < st.session_state[_UNTIL]
 
 
 def once(make: Callable[..., T], *of: Hashable) -> T:
@@ -74,8 +86,8 @@ def once(make: Callable[..., T], *of: Hashable) -> T:
 
 def want(more: bool) -> None:
     """Whether something that was drawn lacks neighbours; a run that draws them leaves out what it has no time for."""
-    lacks = more and not st.session_state.get(_IS_NOW)
-    st.session_state[_WANTED] = lacks or bool(st.session_state.get(_WANTED))
+    if more and not is_its_turn():
+        st.session_state[_LACKING] = st.session_state.get(_LACKING, 0) + 1
 
 
 def place(page: Page, by: tuple[Dimension, ...]) -> Case:
@@ -91,7 +103,9 @@ def besides(page: Page) -> tuple[Any, ...]:
 
 def pages(page: Page, by: tuple[Dimension, ...]) -> Iterator[tuple[Case, Page]]:
     """The neighbours, each with the page as it is there; as many as there is time for."""
-    end = min(time.thread_time() + MOST_SECONDS, st.session_state[_UNTIL])
+    now, until, share = time.thread_time(), st.session_state[_UNTIL], st.session_state[_SHARE]
+    others = st.session_state[_LEFT] = max(0, st.session_state[_LEFT] - 1)
+    end = min(now + MOST_SECONDS, max(now + share, until - others * share), until)
     for case in neighbours(page, by, place(page, by)):
         if time.thread_time() > end:
             return
@@ -100,14 +114,17 @@ def pages(page: Page, by: tuple[Dimension, ...]) -> Iterator[tuple[Case, Page]]:
 
 
 def neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Case]:
-    """Selections that differ from this one in the token, or in layer and head; those in one dimension first."""
+    """Selections that differ from this one in the token, or in layer and head; those in one dimension first.
+
+    The nearest come first, whichever dimension they differ in: time or room may end before all of them.
+    """
     sizes: dict[Dimension, int] = {
         "layer": page.trace.n_layers,
         "head": page.lm.config.n_heads,
         "token": len(page.trace),
     }
     now: dict[str, int] = dict(zip(by, here, strict=True))
-    heads = [name for name in by if name != "token"]
+    heads: list[Dimension] = [name for name in by if name != "token"]
     seen = {here}
 
     def case(**changed: int) -> Iterator[Case]:
@@ -116,12 +133,14 @@ def neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Ca
             seen.add(found)
             yield found
 
-    for name in reversed(heads):
-        for n in _nearest(now[name], sizes[name], MOST_HEADS // 2):
-            yield from case(**{name: n})
-    if "token" in by:
-        for n in _nearest(now["token"], sizes["token"], MOST_TOKENS):
-            yield from case(token=n)
+    names: list[Dimension] = [*reversed(heads), *(name for name in by if name == "token")]
+    every = [
+        (abs(n - now[name]), turn, n)
+        for turn, name in enumerate(names)
+        for n in _nearest(now[name], sizes[name], MOST_TOKENS if name == "token" else MOST_HEADS // 2)
+    ]
+    for _, turn, n in sorted(every):
+        yield from case(**{names[turn]: n})
     if len(heads) == 2 and sizes["layer"] * sizes["head"] <= MOST_HEADS:
         for layer, head in itertools.product(range(sizes["layer"]), range(sizes["head"])):
             yield from case(layer=layer, head=head)

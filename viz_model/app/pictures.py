@@ -22,14 +22,20 @@ class _Kept:
 
     Attributes:
         of: what it is of besides the selection.
+        present: the selection that it is exact for, whatever it is of others.
         around: the selection whose neighbours it holds.
         nowhere: selections that it has no place at.
     """
 
     of: tuple[Any, ...]
     merged: Merged
+    present: Case
     around: Case | None
     nowhere: frozenset[Case]
+
+    def is_exact(self, here: Case) -> bool:
+        """Whether it shows a selection as the page does."""
+        return self.merged.is_exact or here == self.present
 
     def is_whole(self, page: Page, by: tuple[Dimension, ...], here: Case) -> bool:
         """Whether the next click from a selection finds all that it may lead to."""
@@ -55,7 +61,9 @@ def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dim
     draws = bool(by) and ahead.is_now()
     if known is not None and known.of == same and by and here in known.merged.cases:
         is_whole = known.is_whole(page, by, here)
-        if is_whole or not draws:
+        # Who rests sees exact numbers, even where no time is left for neighbours.
+        is_late = ahead.is_its_turn() and not known.is_exact(here)
+        if is_whole or not (draws or is_late):
             ahead.want(not is_whole)
             return known.merged.data
     own = draw(page)
@@ -68,6 +76,6 @@ def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dim
                 nowhere.add(case)
             else:
                 scenes[case] = scene
-    kept[key] = _Kept(same, merged(by, scenes, here), here if draws else None, frozenset(nowhere))
+    kept[key] = _Kept(same, merged(by, scenes, here), here, here if draws else None, frozenset(nowhere))
     ahead.want(bool(by) and not draws)
     return kept[key].merged.data

@@ -95,7 +95,9 @@ def offered(scene: Scene, page: Page) -> Scene:
 
 
 def with_menu(scene: Scene, t: Texts) -> Scene:
-    return dataclasses.replace(scene, words={**scene.words, "menu": t("saving.menu")})
+    words, coarser = {**scene.words, "menu": t("saving.menu")}, scene.coarser
+    fewer = None if coarser is None else lambda: with_menu(coarser(), t)
+    return dataclasses.replace(scene, words=words, coarser=fewer)
 
 
 def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:

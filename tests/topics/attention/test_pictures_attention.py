@@ -42,6 +42,30 @@ def test_a_long_text_is_pooled(bundled: vm.LanguageModel) -> None:
     assert np.nanmax(view.patterns) == pytest.approx(trace["blocks.0.attn.pattern"].max().item())
 
 
+@pytest.mark.parametrize("layers", [1, 40])
+def test_coarser_maps_show_the_largest_weight_of_larger_squares(
+    layers: int, bundled: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = bundled.trace("once upon a time " * 60)
+    monkeypatch.setattr(views, "FAR_CELLS", views.FAR_CELLS // layers)
+    view = views.grid_view(trace, 1)
+    small = views.coarser(trace, view)
+    if layers == 1:
+        assert small is None, "few maps have room as they are"
+        return
+    assert small is not None and small.pool > view.pool and small.pool % view.pool == 0
+    side, length, pattern = small.patterns.shape[-1], len(trace), trace["blocks.1.attn.pattern"].numpy()
+    assert (
+        small.labels == heatmap.spans([token.label for token in trace.tokens], small.pool) and len(small.labels) == side
+    )
+    for row, column in np.ndindex(side, side):
+        square = pattern[:, row * small.pool : (row + 1) * small.pool, column * small.pool : (column + 1) * small.pool]
+        expected = square.max((1, 2)) if column <= row else np.full(len(pattern), np.nan)
+        np.testing.assert_array_equal(small.patterns[:, row, column], expected)
+    n_cells = trace.n_layers * int(np.isfinite(small.patterns).sum())
+    assert length > side and n_cells <= 1.1 * views.FAR_CELLS
+
+
 @pytest.fixture(params=variants(), ids=describe)
 def any_trace(request: pytest.FixtureRequest) -> vm.Trace:
     """A run of a model of any variant, seen from its last stack."""

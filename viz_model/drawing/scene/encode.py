@@ -2,7 +2,8 @@
 
 The same picture for several selections is sent as one: what all have in common once, and what differs as a list
 with an entry for each. No picture is larger than so many bytes: where it would be, the numbers of selections other
-than the present one are rounded to one byte, and then the farthest of them are left out; the browser asks for those.
+than the present one are rounded to one byte; then the farther of them come coarser, of a picture that can be drawn so;
+and then the farthest are left out, and the browser asks for those.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -26,6 +28,9 @@ MOST_BYTES = 140_000
 
 MOST_LABELS = 64
 """What is said of more items than these is sent for the present selection alone, where there is no room for all."""
+
+LONG = 8
+"""Items from which on a list of names or of places is sent once, however many marks and selections have it."""
 
 _KINDS = {
     Cells: "cells",
@@ -54,7 +59,7 @@ Case = tuple[int, ...]
 
 
 class Merged(NamedTuple):
-    """What the browser is sent, and the selections that it holds; exact, or all but the present one rounded."""
+    """What the browser is sent, and the selections that it holds; all exact, or all but the present one about so."""
 
     data: bytes
     cases: frozenset[Case]
@@ -62,12 +67,34 @@ class Merged(NamedTuple):
 
 
 class _Arrays:
-    """Arrays in the order in which they are sent, equal ones once."""
+    """Arrays, and long lists, in the order in which they are sent, equal ones once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, tuple[int, ...], bool], int] = {}
+        self._listed: dict[tuple[type, tuple[Any, ...]], int] = {}
         self.headers: list[dict[str, Any]] = []
         self.parts: list[bytes] = []
+        self.lists: list[tuple[Any, ...]] = []
+        self.nbytes = 0
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many there are by now."""
+        return len(self.parts), len(self.lists)
+
+    def first(self, counts: tuple[int, int]) -> _Arrays:
+        """Those that there were when they were so many."""
+        found = _Arrays()
+        found.headers, found.parts = self.headers[: counts[0]], self.parts[: counts[0]]
+        found.lists = self.lists[: counts[1]]
+        return found
+
+    def listed(self, items: tuple[Any, ...], kind: type) -> dict[str, Any]:
+        """What stands for a list of one kind of things in the header."""
+        if (kind, items) not in self._listed:
+            self._listed[kind, items] = len(self.lists)
+            self.lists.append(items)
+        return {"list": self._listed[kind, items]}
 
     def add(self, values: np.ndarray, is_coarse: bool) -> dict[str, Any]:
         """What stands for an array in the header."""
@@ -88,6 +115,7 @@ class _Arrays:
                 header |= {"type": "i1", "scale": step}
             self.headers.append(header)
             self.parts.append(part)
+            self.nbytes += len(part)
         return {"array": self._known[key]}
 
 
@@ -115,7 +143,9 @@ def with_bytes(header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> bytes
 def framed(header: Mapping[str, Any], arrays: _Arrays | None = None) -> bytes:
     """Length of the header, header, numbers."""
     arrays = arrays or _Arrays()
-    head = json.dumps({**header, "arrays": arrays.headers}, separators=(",", ":"), ensure_ascii=False).encode()
+    lists = {"lists": arrays.lists} if arrays.lists else {}
+    whole = {**header, "arrays": arrays.headers, **lists}
+    head = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
     return struct.pack("<I", len(head)) + head + b"".join(arrays.parts)
 
 
@@ -133,39 +163,106 @@ def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Me
     """
     cases = [present, *(case for case in scenes if case != present)]
     most = 2 * MOST_BYTES if scenes[present].even else MOST_BYTES
-    data = encoded(by, scenes, cases, is_coarse=False)
-    is_exact = len(data) <= most or len(cases) == 1
-    if not is_exact:
-        data = encoded(by, scenes, cases, is_coarse=True)
-    while len(data) > most and len(cases) > 1:
-        kept = max(1, min(len(cases) - 1, int(len(cases) * most / len(data))))
-        cases = cases[:kept]
-        data = encoded(by, scenes, cases, is_coarse=True)
-    return Merged(data, frozenset(cases), is_exact)
+    written = _Written(by, scenes, cases, is_coarse=False, most=most)
+    if written.count == len(cases):
+        data = written.data()
+        if len(data) <= most or len(cases) == 1:
+            return Merged(data, frozenset(cases), True)
+    written = _Written(by, scenes, cases, is_coarse=True, most=most)
+    data = written.data()
+    if len(data) > most or written.count < len(cases):
+        written = _coarser(by, scenes, cases, written, most) or written
+        data = written.data()
+    count, least = written.count, len(written.data(1))
+    while len(data) > most and count > 1:
+        count = max(1, min(count - 1, 1 + int((count - 1) * (most - least) / (len(data) - least))))
+        data = written.data(count)
+    return Merged(data, frozenset(cases[:count]), False)
+
+
+def _coarser(
+    by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], full: _Written, most: int
+) -> _Written | None:
+    """The nearest cases in as many cells as ever, as many as leave room for the others in fewer; None without such.
+
+    ``full`` is as many of them as have room, and perhaps more, all in as many cells as ever.
+    """
+    small = {case: made() for case in cases[1:] if (made := scenes[case].coarser) is not None}
+    if len(small) < len(cases) - 1:
+        return None
+    written = _Written(by, {**scenes, **small}, cases, is_coarse=True)
+    room, one = most - len(written.data()), full.each - written.each
+    near = min(len(cases) - 1, int(room / one)) if one > 0 else 0
+    while near > 0:
+        mixed = {case: scenes[case] for case in cases[: near + 1]} | {case: small[case] for case in cases[near + 1 :]}
+        found = _Written(by, mixed, cases, is_coarse=True)
+        if len(found.data()) <= most:
+            return found
+        near -= 1
+    return written
 
 
 def encoded(
     by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool, **more: Any
 ) -> bytes:
     """All of these cases together, whatever their size; ``more`` goes into the header, in place of what is there."""
-    arrays = _Arrays()
-    first, of_all = (
-        scenes[cases[0]],
-        [_plain_scene(scenes[case], arrays, is_coarse and n > 0) for n, case in enumerate(cases)],
-    )
-    header = {
-        "kind": "scene",
-        "id": first.id,
-        "palette": {page: palettes.PALETTES[page] for page in ("light", "dark")},
-        "by": list(by),
-        "even": first.even,
-        "chooses": first.chooses,
-        "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
-        **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
-        "panels": _merged_by_id([scene["panels"] for scene in of_all]),
-        **more,
-    }
-    return framed(header, arrays)
+    return _Written(by, scenes, cases, is_coarse).data(**more)
+
+
+class _Written:
+    """Cases as plain data, each written once; however many of them are sent.
+
+    Args:
+        is_coarse: whether the numbers of all but the first are rounded.
+        most: bytes of numbers behind which no other case is written, as there is no room for it.
+    """
+
+    def __init__(
+        self,
+        by: Sequence[str],
+        scenes: Mapping[Case, Scene],
+        cases: Sequence[Case],
+        is_coarse: bool,
+        most: float = math.inf,
+    ) -> None:
+        self._by, self._cases, self._first = list(by), cases, scenes[cases[0]]
+        self._arrays = _Arrays()
+        self._scenes: list[dict[str, Any]] = []
+        self._counts: list[tuple[int, int]] = []
+        self._nbytes: list[int] = []
+        for n, case in enumerate(cases):
+            self._scenes.append(_plain_scene(scenes[case], self._arrays, is_coarse and n > 0))
+            self._counts.append(self._arrays.counts)
+            self._nbytes.append(self._arrays.nbytes)
+            if self._arrays.nbytes > most:
+                break
+
+    @property
+    def count(self) -> int:
+        return len(self._scenes)
+
+    @property
+    def each(self) -> float:
+        """Bytes of the numbers of a case behind the first."""
+        return (self._nbytes[-1] - self._nbytes[0]) / max(1, self.count - 1)
+
+    def data(self, count: int | None = None, **more: Any) -> bytes:
+        """The first ``count`` cases, or all that were written."""
+        count = self.count if count is None else count
+        first, of_all = self._first, self._scenes[:count]
+        header = {
+            "kind": "scene",
+            "id": first.id,
+            "palette": {page: palettes.PALETTES[page] for page in ("light", "dark")},
+            "by": self._by,
+            "even": first.even,
+            "chooses": first.chooses,
+            "cases": {",".join(map(str, case)): n for n, case in enumerate(self._cases[:count])},
+            **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
+            "panels": _merged_by_id([scene["panels"] for scene in of_all]),
+            **more,
+        }
+        return framed(header, self._arrays.first(self._counts[count - 1]))
 
 
 def _together(
@@ -179,10 +276,17 @@ def _together(
         values = [None if version is None else version.get(name, defaults.get(name)) for version in versions]
         known = [value for value, version in zip(values, versions, strict=True) if version is not None]
         is_same = all(value == known[0] for value in known)
-        value = known[0] if is_same else {"case": values}
+        value = known[0] if is_same else _by_case(values)
         if value is not None:
             made[name] = value
     return made
+
+
+def _by_case(values: list[Any]) -> dict[str, Any]:
+    """A value for each case; where all of them are lists, the numbers of these."""
+    if all(isinstance(value, dict) and value.keys() == {"list"} for value in values):
+        return {"lists": [value["list"] for value in values]}
+    return {"case": values}
 
 
 def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
@@ -274,7 +378,7 @@ def _plain(value: Any, arrays: _Arrays, is_coarse: bool) -> Any:
         case np.ndarray():
             return arrays.add(value, is_coarse)
         case Where():
-            return value.meta["cells"]
+            return {name: _plain(part, arrays, is_coarse) for name, part in value.meta["cells"].items()}
         case Select():
             return {"select": {name: n for name, n in vars(value).items() if n is not None}}
         case Pick():
@@ -282,6 +386,9 @@ def _plain(value: Any, arrays: _Arrays, is_coarse: bool) -> Any:
         case np.generic():
             return value.item()
         case tuple() | list():
+            kinds = set(map(type, value)) if len(value) >= LONG else ()
+            if kinds in ({str}, {int}):
+                return arrays.listed(tuple(value), *kinds)
             return [_plain(item, arrays, is_coarse) for item in value]
         case _:
             return value

@@ -9,7 +9,7 @@ A scene is of one selection of layer, head and token. What the browser is sent a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -300,6 +300,8 @@ class Scene:
         note: written under it; where one ``chooses`` among its marks, in its place what is said of the chosen one.
         even: whether the panels are alike and stand in columns; else they flow.
         series: the numbers behind lines and bars, for who asks for numbers; cells hold their own. They are not drawn.
+        coarser: the same picture in fewer cells, which says so; what is sent of other selections than the present one
+            where there is no room for more.
     """
 
     id: str
@@ -314,6 +316,7 @@ class Scene:
     chooses: bool = False
     even: bool = False
     series: Sequence[Series] = ()
+    coarser: Callable[[], Scene] | None = None
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:

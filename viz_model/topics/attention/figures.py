@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from viz_model.app import patches
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.drawing import maps, strips
+from viz_model.drawing.scene import Scene
 from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import layer, painted, views
 from viz_model.topics.attention.numbers import thumbnails as every_head
@@ -23,8 +26,18 @@ SMALL, LARGE = 44, 150
 
 def of_layer(of: Subject, view: GridView | None = None) -> Drawn:
     """All heads of a layer; those that share keys and values say so. ``view`` where it is known."""
-    view, words = view or views.grid_view(of.trace, of.layer), of.words
-    axes = of.t("common.axis_query"), of.t("common.axis_key")
+    view = view or views.grid_view(of.trace, of.layer)
+    scene = _maps(of, view)
+
+    def fewer() -> Scene:
+        small = views.coarser(of.trace, view)
+        return scene if small is None else _maps(of, small)
+
+    return Drawn(replace(scene, coarser=fewer), scene.title, view, (view.site,), of.call("heads", layer=of.layer))
+
+
+def _maps(of: Subject, view: GridView) -> Scene:
+    words, axes = of.words, (of.t("common.axis_query"), of.t("common.axis_key"))
     named = view._replace(site=of.trace.full_name(view.site))
 
     def does(head: HeadSummary) -> str:
@@ -34,9 +47,9 @@ def of_layer(of: Subject, view: GridView | None = None) -> Drawn:
         return words("grid_shared", heads=layer.span(view.groups[group]), group=group)
 
     drawn = grid.maps(named, words("grid_head"), does, shares, axes)
-    title = words("grid_title", layer=of.layer)
+    title, note = words("grid_title", layer=of.layer), words("pooled", pool=view.pool) if view.pool > 1 else ""
     scene = maps.scene(drawn, "attention.grid", title, {"masked": words("grid_masked")}, words("grid_hint"))
-    return Drawn(scene, title, view, (view.site,), of.call("heads", layer=of.layer))
+    return replace(scene, note=note)
 
 
 def of_every_layer(of: Subject, view: Thumbnails | None = None, most: int = LARGE) -> Drawn:

@@ -33,8 +33,8 @@ class Sight(NamedTuple):
         is_causal: whether they are just those above the diagonal.
         size: that of the window that the mask is, 0 where it is another.
         is_two_way: whether some query sees what comes after it.
-        least: that the weights of a row sum to, and the ``most``; None where they sum to 1, as no logit beside the
-            keys' takes a part.
+        least: that the weights of a row sum to, and the ``most``; None, and 1, where no logit beside the keys' takes a
+            part.
     """
 
     n: int
@@ -50,7 +50,7 @@ def sight(trace: Trace, layer: int) -> Sight:
     """Read off the mask that the run had, which may be another than the model's own."""
     visible, side, n = masks.of_run(trace, layer), trace.stack.side, len(trace)
     size, at = trace.config.window(side, layer), f"blocks.{layer}.attn."
-    sums = trace[f"{at}pattern"].sum(-1)
+    sums = trace[f"{at}pattern"].sum(-1) if f"{at}sink" in trace else None
     is_window = bool(size) and visible.equal(masks_of.window(n, n, size, two_way=side == "encoder"))
     return Sight(
         n=n,
@@ -58,8 +58,8 @@ def sight(trace: Trace, layer: int) -> Sight:
         is_causal=visible.equal(masks_of.causal(n, n)),
         size=size if is_window else 0,
         is_two_way=bool(visible.triu(1).any()),
-        least=sums.min().item() if f"{at}sink" in trace else None,
-        most=sums.max().item(),
+        least=None if sums is None else sums.min().item(),
+        most=1.0 if sums is None else sums.max().item(),
     )
 
 

@@ -25,6 +25,9 @@ GRID_SIZE = 64
 GRID_CELLS = 48_000
 """Cells of all small maps together: 4 bytes each on their way to the browser."""
 
+FAR_CELLS = 150_000
+"""Cells that all small maps of all layers have together where they are sent coarser: a byte each."""
+
 LARGEST = 88
 """Positions along a side of the large map; of longer texts those around the chosen token are shown, or all, pooled."""
 
@@ -48,6 +51,24 @@ def grid_view(trace: Trace, layer: int) -> GridView:
         groups=tuple(range(first, first + shared) for first in range(0, config.n_heads, shared)),
         pool=pool,
         site=f"blocks.{layer}.attn.pattern",
+    )
+
+
+def coarser(trace: Trace, view: GridView) -> GridView | None:
+    """The small maps in fewer cells, so few that those of all layers have room; None where they are few enough.
+
+    A cell that no mask hides counts: of the others nothing is sent.
+    """
+    side, shown = view.patterns.shape[-1], float(np.isfinite(view.patterns[0]).mean())
+    most = math.isqrt(int(FAR_CELLS / (trace.n_layers * trace.config.n_heads * shown)))
+    times = -(-side // max(1, most))
+    if times == 1:
+        return None
+    pools, pool = range(0, side, times), view.pool * times
+    return view._replace(
+        patterns=np.fmax.reduceat(np.fmax.reduceat(view.patterns, pools, axis=1), pools, axis=2),
+        labels=heatmap.spans([token.label for token in trace.tokens], pool),
+        pool=pool,
     )
 
 

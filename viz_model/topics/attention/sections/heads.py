@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from viz_model.app import elements, runs
+from viz_model.app import ahead, elements, runs
 from viz_model.app.cache import cached
-from viz_model.app.elements import Said, note, title
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
@@ -59,9 +59,7 @@ def _tell(page: Page) -> Iterator[Said | str]:
     of, weight = page.words("of_head", **facts), percent(query.largest.weight)
     yield page.verdict(STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
     yield page.verdict(HEAD, head, **written(head), marks=page.listed(map(literal, view.marks)))
-    sight = layer.sight(page.trace, page.view.layer)
+    sight = ahead.once(layer.sight, page.trace, page.view.layer)
     yield page.verdict(SIGHT, sight, size=sight.size, hidden=sight.hidden, cells=sight.n**2, **_sums(page, sight))
     if query.shared:
         yield page.prose("see_shared", **query.shared)
-    if view.pool > 1:
-        yield note(page.words("pooled", pool=view.pool))

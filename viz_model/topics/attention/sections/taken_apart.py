@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from viz_model.app import elements
+from viz_model.app import ahead, elements
 from viz_model.app.elements import Guess
 from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
+from viz_model.runs.trace import Trace
 from viz_model.topics.attention.choices import MATRIX
 from viz_model.topics.attention.numbers import layer
 from viz_model.topics.attention.sections import by_hand
@@ -63,5 +64,9 @@ def _guess(page: Page) -> Guess | None:
 
 def _to_the_one_before(page: Page) -> list[float]:
     """For each head of the layer the mean weight of the token just before."""
-    weights: list[float] = page.trace[page.at("attn.pattern")].diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1).tolist()
+    return ahead.once(_before, page.trace, page.at("attn.pattern"))
+
+
+def _before(trace: Trace, pattern: str) -> list[float]:
+    weights: list[float] = trace[pattern].diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1).tolist()
     return weights
