@@ -58,6 +58,11 @@ class Reader:
         self.at += 1
         return token
 
+    def skip(self, *tokens: str) -> None:
+        """Take these, one after the other."""
+        for token in tokens:
+            self.take(token)
+
     def sum(self) -> float:
         total = self.product()
         while self.next in ("+", "-"):
@@ -114,9 +119,9 @@ class Reader:
             case r"\sum" | r"\max" if self.next == "_":
                 return self._along(sum if token == r"\sum" else max)
             case r"\max":
-                self.take(r"\left"), self.take("("), self.take("0"), self.take(",")
+                self.skip(r"\left", "(", "0", ",")
                 found = max(0.0, self.sum())
-                self.take(r"\right"), self.take(")")
+                self.skip(r"\right", ")")
                 return found
             case r"\begin":
                 return self._cases()
@@ -135,7 +140,7 @@ class Reader:
     def _indices(self) -> tuple[int, ...]:
         if self.next != "_":
             return ()
-        self.take("_"), self.take("{")
+        self.skip("_", "{")
         found = [round(self.sum())]
         while self.next == ",":
             self.take()
@@ -146,11 +151,12 @@ class Reader:
     def _bracket(self) -> float:
         sign = self.take("(", "|")
         found = self.sum()
-        self.take(r"\right"), self.take(")", "|")
+        self.skip(r"\right")
+        self.take(")", "|")
         return abs(found) if sign == "|" else found
 
     def _along(self, gather: Callable[[list[float]], float]) -> float:
-        self.take("_"), self.take("{")
+        self.skip("_", "{")
         letter = self.take()
         self.take("}")
         begin, before, found = self.at, self.places.get(letter), []
@@ -163,25 +169,15 @@ class Reader:
         return gather(found)
 
     def _cases(self) -> float:
-        self._name("cases")
+        self.skip("{", *"cases", "}")
         found: float | None = None
         while True:
             made = self.sum()
             self.take("&")
             if self.next == r"\text":
-                self.take(), self._name("else")
-                found = made if found is None else found
-                self.take(r"\end"), self._name("cases")
-                return found
+                self.skip(r"\text", "{", *"else", "}", r"\end", "{", *"cases", "}")
+                return made if found is None else found
             left = self.sum()
             holds = _RELATIONS[self.take()](left, self.sum())
             found = made if holds and found is None else found
             self.take(r"\\")
-
-    def _name(self, wanted: str) -> None:
-        self.take("{")
-        found = ""
-        while self.next != "}":
-            found += self.take()
-        self.take("}")
-        assert found == wanted
