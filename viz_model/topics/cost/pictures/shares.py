@@ -62,12 +62,12 @@ def draw_shares(view: SharesView, words: Words) -> sheet.Sheet:
             name=words[name],
             inside=[f"{share:.0%}" if share >= 0.07 else "" for share in shares],
             hover=[
-                hover(("", words[name]), f"{share:.2%}".replace("%", " %"), big(value))
+                hover(("", words[name]), f"{share:.2%}", big(value))
                 for share, value in zip(shares, values, strict=True)
             ],
         )
     bars.stacked(figure, 0.25)
-    axes.across(figure, words["share"], small=True, range=[0, 100], ticksuffix=" %")
+    axes.across(figure, words["share"], small=True, range=[0, 100], ticksuffix="%")
     axes.rows(figure, [f"{n:,} {words['tokens']}" for n in view.lengths], small=True, edge=0.5)
     # Bars are squeezed by a legend of many lines: room for five.
     return theme.finished(figure, height=290, legend="above")
