@@ -99,9 +99,9 @@ DECIDED: Verdict[Depths] = Verdict(
         "last",
         lambda seen: seen.decided == len(seen.depths) - 1 and seen.depths[-1] - seen.depths[-2] == 1,
         Text(
-            "Most of these {{n}} positions make up their mind late: stopped one block before the end, "
-            "{{n_before}} of them say what they say in the end.",
-            "这 {{n}} 个位置大多数很晚才定下来：在最后一块之前停下，有 {{n_before}} 个说的是最后的答案。",
+            "Only after the last block do most of these {{n}} positions say what they say in the end: "
+            "stopped one block before it, {{n_before}} of them do.",
+            "过了最后一块，这 {{n}} 个位置的大多数才说出最后的答案：在它之前停下，这样说的有 {{n_before}} 个。",
         ),
     ),
     plain=Text(

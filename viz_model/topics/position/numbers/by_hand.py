@@ -28,7 +28,7 @@ def wave_facts(trace: Trace, token: int, pair: int) -> dict[str, str]:
     """One pair of waves at a position, and the fastest and the slowest of all, for prose."""
     config, found, columns = trace.config, numbers.turns(trace.config), numbers.wave_columns(trace.config, pair)
     slowest = numbers.wavelength(config, found.pairs - 1)
-    sine, cosine = (f"{value:.4f}".replace("-", "−") for value in trace["embed.position"][token, list(columns)].tolist())
+    sine, cosine = (f"{trace['embed.position'][token, column].item():.4f}" for column in columns)
     angle = min((config.n_context - 1) / slowest, 0.25) * 2 * math.pi
     return {
         "position": str(token),
