@@ -49,7 +49,7 @@ class CurvesView(NamedTuple):
 
 
 def draw_curves(view: CurvesView, words: Words) -> sheet.Sheet:
-    """A line a part on logarithmic axes, where n² is twice as steep as n.
+    """A line a part on logarithmic axes, where T² is twice as steep as T.
 
     ``words`` names the parts, "visible", "length", "multiplications" and "here".
     """

@@ -36,6 +36,11 @@ class SharesView(NamedTuple):
     def facts(self) -> dict[str, str]:
         """For prose: ``n0``, ``share0``, ``total0`` of the text itself, then of those 10 and 100 times as long."""
         said = {"growth1": f"{self.total[1] / self.total[0]:,.1f}", "growth2": f"{self.total[2] / self.total[0]:,.0f}"}
+        for at in (1, 2):
+            for name in ("pairs", "cross"):
+                if name in self.parts:
+                    times = float(self.parts[name][at] / self.parts[name][0])
+                    said[f"{name}{at}"] = f"{times:,.0f}" if times == round(times) or times >= 1000 else f"{times:.3g}"
         for at, length in enumerate(self.lengths):
             said[f"n{at}"] = f"{length:,}"
             said[f"share{at}"] = f"{self.share('pairs', at):.1%}"

@@ -79,7 +79,7 @@ class TimesView(NamedTuple):
         if found is None:
             return r"\text{–}"
         terms = [
-            rf"{_latex(value)}{power}" for value, power in zip(found, (r"\,n^2", r"\,n", ""), strict=True) if value
+            rf"{_latex(value)}{power}" for value, power in zip(found, (r"\,T^2", r"\,T", ""), strict=True) if value
         ]
         return " + ".join(terms) or "0"
 
