@@ -117,7 +117,8 @@ def test_of_what_is_usual_the_pairs_grow_with_the_square() -> None:
 def test_lengths_that_are_passed() -> None:
     square, line = Growth(lambda n: 3 * n * n), Growth(lambda n: 12 * n)
     assert square.passes(line) == 4 and line.passes(square) == math.inf
-    assert square.passes(Growth(lambda n: 0)) == 0 and square.one_more()(5) == 15
+    assert square.passes(Growth(lambda n: 0)) == 0 and square.alone(5) == 15
     cube = Growth(lambda n: n**3 + 2 * n)
     assert cube.passes(Growth(lambda n: 27 * n)) == pytest.approx(5)
-    assert cube.added_up(4) == 1 + 8 + 27 + 64 + 2 * 10 and cube.of_queries([1, 2, 2]) == 3 + 6 + 6
+    assert cube.added_up(4) == 1 + 8 + 27 + 64 + 2 * 10 and cube.masked(3, 2, two_way=False) == 3 + 6 + 6
+    assert square.masked(3, 2, two_way=True) == 3 * (2 + 3 + 2) and square.masked(5, 0, two_way=True) == square(5)

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from viz_model.config import LanguageHead, ModelConfig, NormAt, Side
 from viz_model.model import sites
 from viz_model.topics.cost.numbers.growth import Growth
@@ -132,13 +130,9 @@ def of_block(config: ModelConfig, side: Side, layer: int, length: int = 1, n_sou
 
 def visible_pairs(length: int, window: int, *, two_way: bool) -> int:
     """How many (query, key) pairs a mask leaves: n², n·(n+1)/2, or about n·window."""
-    return int(_seen(length, window, two_way=two_way).sum())
-
-
-def _seen(length: int, window: int, *, two_way: bool) -> np.ndarray:
-    """How many keys each query sees: [n]."""
-    back = np.minimum(np.arange(1, length + 1), window or length)
-    return back + back[::-1] - 1 if two_way else back
+    seen = min(window or length, length)
+    one_way = length * seen - seen * (seen - 1) // 2
+    return 2 * one_way - length if two_way else one_way
 
 
 @functools.lru_cache(maxsize=64)
@@ -154,8 +148,7 @@ def visible(config: ModelConfig, side: Side, length: int) -> int:
     alike = Counter(config.layer(side, layer) for layer in range(config.depth(side)))
     first = {config.layer(side, layer): layer for layer in range(config.depth(side))}
     return sum(
-        copies
-        * growth(config, side, "pairs", first[layer]).of_queries(_seen(length, layer.window, two_way=side == "encoder"))
+        copies * growth(config, side, "pairs", first[layer]).masked(length, layer.window, two_way=side == "encoder")
         for layer, copies in alike.items()
     )
 
@@ -210,7 +203,7 @@ def _steps(config: ModelConfig, n_source: int) -> tuple[Growth, Growth]:
         return made.total - made.head - count(config, "decoder", 0, n_source).cross
 
     whole = Growth(blocks)
-    return whole, whole.one_more()
+    return whole, whole.alone
 
 
 class Arrangement(NamedTuple):

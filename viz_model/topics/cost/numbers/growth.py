@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -43,15 +44,19 @@ class Growth:
         sums = sum(difference * math.comb(length + 1, k + 1) for k, difference in enumerate(self._differences))
         return sums - self._differences[0]
 
-    def one_more(self) -> Growth:
+    @functools.cached_property
+    def alone(self) -> Growth:
         """Of a single query, or of a token, in a text of T: each power less by one."""
         return Growth(lambda length: int(sum(power * length ** max(n - 1, 0) for n, power in enumerate(self.powers))))
 
-    def of_queries(self, seen: Iterable[int]) -> int:
-        """Of a run in which each query sees so many keys: what it would cost had the others been left out."""
-        alone = self.one_more()
-        sizes, times = np.unique(np.fromiter(seen, dtype=np.int64), return_counts=True)
-        return sum(alone(int(size)) * int(n) for size, n in zip(sizes, times, strict=True))
+    def masked(self, length: int, window: int, *, two_way: bool) -> int:
+        """Had every key that a query does not see been left out; a window of 0 is none."""
+        seen = min(window or length, length)
+        if not two_way:
+            return self.alone.added_up(seen) + (length - seen) * self.alone(seen)
+        back = np.minimum(np.arange(1, length + 1), seen)
+        sizes, times = np.unique(back + back[::-1] - 1, return_counts=True)
+        return sum(self.alone(int(size)) * int(n) for size, n in zip(sizes, times, strict=True))
 
     def passes(self, other: Growth) -> float:
         """The length from which on it is more than ``other``; 0 where it always is, infinity where it never is."""
