@@ -31,7 +31,7 @@ class Growth:
     def _powers(self) -> tuple[Fraction, ...]:
         found, falling = [Fraction(0)] * (HIGHEST + 1), [Fraction(1)]  # T·(T − 1) … (T − k + 1) / k!, by power
         for k, difference in enumerate(self._differences):
-            found = [a + difference * b for a, b in zip(found, [*falling, *[0] * HIGHEST], strict=False)]
+            found = [a + difference * b for a, b in zip(found, [*falling, *[Fraction(0)] * HIGHEST], strict=False)]
             shifted, same = [Fraction(0), *falling], [*falling, Fraction(0)]
             falling = [(a - k * b) / (k + 1) for a, b in zip(shifted, same, strict=True)]
         return tuple(found)
