@@ -42,6 +42,7 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
+_GONE_TO = "view.gone_to"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
@@ -271,7 +272,8 @@ def begin(
         elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
         view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
         # Another run may come before this one writes what it shows: the view is that of this address from here on.
-        st.session_state.update({_SESSION: view, _WRITTEN: query, _NOTICES: notices, _FROM_ADDRESS: True})
+        st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
+        st.session_state.update({_WRITTEN: query, _GONE_TO: goes_through_history()})
     if current().page != page:
         st.session_state[_SESSION] = replace(current(), page=page)
     return current()
@@ -281,13 +283,15 @@ def leads() -> bool:
     """Whether the address, and not the session, says what to show: in a new one, or where it is none that we wrote.
 
     An address that comes with a change to the whole page does not: what the browser says before it has heard of the
-    address that we wrote for the change before this one still names a former one. Back and Forward lead in any case.
+    address that we wrote for the change before this one still names a former one. Back and Forward lead in any case,
+    and so does another address right after them: of theirs the browser has heard.
     """
     if _SESSION not in st.session_state:
         return True
     query = st.query_params.to_dict()
     is_other = bool(query) and query != st.session_state.get(_WRITTEN)
-    return is_other and (goes_through_history() or not st.session_state.get(_CHANGED))
+    has_heard = goes_through_history() or bool(st.session_state.get(_GONE_TO))
+    return is_other and (has_heard or not st.session_state.get(_CHANGED))
 
 
 def goes_through_history() -> bool:
@@ -368,6 +372,7 @@ def write(view: ViewState) -> None:
     """Make the address say what is shown."""
     query = view.query()
     if st.query_params.to_dict() != query:
+        st.session_state[_GONE_TO] = False
         st.query_params.from_dict(query)
     st.session_state[_WRITTEN] = query
 
