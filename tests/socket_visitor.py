@@ -109,6 +109,20 @@ class Visitor:
             self.query = urlencode(query)
         return self._timed(BackMsg())
 
+    def go(self, query: str, *, text: str = "") -> float:
+        """Press Back or Forward to an address, while the sentence's box still says ``text``."""
+        self.query, message = query, BackMsg()
+        message.rerun_script.is_history_navigation = True
+        if text:
+            state = message.rerun_script.widget_states.widgets.add()
+            state.id, state.string_value = self._box.id, text
+        return self._timed(message)
+
+    @property
+    def box(self) -> str:
+        """What the sentence's box was told to say by the last run; what was typed there stays where it was not told."""
+        return str(self._box.value) if self._box.set_value else ""
+
     def type(self, text: str, *, wait: bool = True) -> float:
         """Write another sentence; without ``wait`` nobody reads the answer yet."""
         message = BackMsg()

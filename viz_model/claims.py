@@ -17,6 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 V = TypeVar("V")
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_NEGATIVE = re.compile(r"-\d[\d,]*\.\d+%?")
 
 
 class Text(NamedTuple):
@@ -27,7 +28,7 @@ class Text(NamedTuple):
 
     def fill(self, language: str, values: Mapping[str, object]) -> str:
         """Raises KeyError: a placeholder without a value, or no such language."""
-        return fill(self._asdict()[language], values)
+        return said(self._asdict()[language], values)
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,13 @@ def fill(template: str, values: Mapping[str, object]) -> str:
         KeyError: a placeholder without a value.
     """
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+
+
+def said(template: str, values: Mapping[str, object]) -> str:
+    """:func:`fill` for what is read: a decimal below zero has a minus sign, where Python writes a hyphen.
+
+    Raises:
+        KeyError: a placeholder without a value.
+    """
+    written = {name: str(value) for name, value in values.items()}
+    return fill(template, {name: f"−{x[1:]}" if _NEGATIVE.fullmatch(x) else x for name, x in written.items()})

@@ -37,7 +37,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_what_could_not_be_opened_is_told_with_its_reason(shelf: Path) -> None:
     for lang, reasons in {
-        "en": ("is not read here; the nearest that is is bert", "this is an adapter", "no such file"),
+        "en": ("is not read here; the nearest that is read is bert", "this is an adapter", "no such file"),
         "zh": ("能读的当中最接近的是 bert", "这是适配器", "没有这个文件"),
     }.items():
         app = open_page("models", {"lang": lang})

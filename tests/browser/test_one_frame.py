@@ -107,6 +107,25 @@ def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> 
     )
 
 
+@pytest.mark.parametrize("pause", [0, 40, 90, 160])
+def test_forward_right_after_back_is_not_lost(pause: int, visit: Visit) -> None:
+    """Before the server has answered to Back, in its midst, and when it has."""
+    page = visit("/attention", options=DESK, text=TEXT, token="3")
+    rested(page)
+    box, latter = page.get_by_role("textbox").first, "The dog ran home to the cat"
+    box.fill(latter)
+    box.press("Enter")
+    wait_for_query(page, text=latter)
+    rested(page)
+    n_entries = page.evaluate("history.length")
+    for _ in range(2):
+        page.evaluate(f"() => {{ history.back(); setTimeout(() => history.forward(), {pause}) }}")
+        page.wait_for_timeout(pause + 100)
+        rested(page)
+        assert query(page)["text"] == latter and box.input_value() == latter
+        assert page.evaluate("history.length") == n_entries
+
+
 def test_what_is_drawn_ahead_of_the_next_click_changes_nothing_that_is_seen(visit: Visit) -> None:
     page = visit("/next_token", options=DESK, text=" ".join([TEXT] * 9), token="30")
     rested(page)

@@ -851,7 +851,7 @@ def test_a_family_that_is_known_and_not_read(folder: Path, name: str) -> None:
     nearest, needed = absent.ABSENT[name]
     assert nearest in huggingface.FAMILIES and name not in huggingface.FAMILIES
     change_config(folder, model_type=name)
-    refused(folder, "config.json", f"'{name}'", f"nearest that is is {nearest}", needed)
+    refused(folder, "config.json", f"'{name}'", f"nearest that is read is {nearest}", needed)
 
 
 def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:

@@ -42,6 +42,7 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
+_GONE_TO = "view.gone_to"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
@@ -270,7 +271,9 @@ def begin(
         before: ViewState | None = st.session_state.get(_SESSION)
         elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
         view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
+        # Another run may come before this one writes what it shows: the view is that of this address from here on.
         st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
+        st.session_state.update({_WRITTEN: query, _GONE_TO: goes_through_history()})
     if current().page != page:
         st.session_state[_SESSION] = replace(current(), page=page)
     return current()
@@ -280,12 +283,25 @@ def leads() -> bool:
     """Whether the address, and not the session, says what to show: in a new one, or where it is none that we wrote.
 
     An address that comes with a change to the whole page does not: what the browser says before it has heard of the
-    address that we wrote for the change before this one still names a former one.
+    address that we wrote for the change before this one still names a former one. Back and Forward lead in any case,
+    and so does another address right after them: of theirs the browser has heard.
     """
     if _SESSION not in st.session_state:
         return True
     query = st.query_params.to_dict()
-    return bool(query) and query != st.session_state.get(_WRITTEN) and not st.session_state.get(_CHANGED)
+    is_other = bool(query) and query != st.session_state.get(_WRITTEN)
+    has_heard = goes_through_history() or bool(st.session_state.get(_GONE_TO))
+    return is_other and (has_heard or not st.session_state.get(_CHANGED))
+
+
+def goes_through_history() -> bool:
+    """Whether Back or Forward led to this run: the address alone says what to show.
+
+    What the browser says of widgets then is no visitor's change: pressed quickly, it says what stood there before the
+    answer to the last press came, or after it, and the server holds the other.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
 
 
 def follow_address() -> None:
@@ -356,6 +372,7 @@ def write(view: ViewState) -> None:
     """Make the address say what is shown."""
     query = view.query()
     if st.query_params.to_dict() != query:
+        st.session_state[_GONE_TO] = False
         st.query_params.from_dict(query)
     st.session_state[_WRITTEN] = query
 
@@ -393,6 +410,8 @@ def update(*, within: str | None = None, **changes: Any) -> None:
     Args:
         within: the fragment in which the widget stands, which alone shows the choices of the page that change.
     """
+    if goes_through_history():
+        return
     before = current()
     put(**changes)
     changed = {field for field, value in changes.items() if getattr(before, field) != value}
@@ -409,7 +428,7 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
     what is needed, as ``within`` alone or all, it is left to do so: asked for from here, it would be a second run, and
     the browser goes through the page for each.
     """
-    if not has_browser():
+    if not has_browser() or goes_through_history():
         return
     without: frozenset[str] | None = st.session_state.get(_PARTS)
     if without is None or changed is None or not _NARROW.issuperset(changed):
@@ -435,7 +454,7 @@ def _is_part_run() -> bool:
 
 def run_alone(*fragments: str) -> None:
     """Have these fragments of the page run, and the link, as the last thing that a callback does."""
-    if has_browser():
+    if has_browser() and not goes_through_history():
         st.rerun([*fragments, LINK])
 
 
@@ -488,9 +507,10 @@ def follow(key: str, value: Any) -> None:
     """Make a widget show ``value``; call it before the widget.
 
     The widget is only written to when it differs. Writing the same value back would overwrite
-    what a visitor typed while the last run was still under way.
+    what a visitor typed while the last run was still under way. After Back or Forward what the browser
+    shows may be another thing than it said.
     """
-    if st.session_state.get(key) != value:
+    if st.session_state.get(key) != value or goes_through_history():
         st.session_state[key] = value
 
 

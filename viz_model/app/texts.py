@@ -19,7 +19,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from viz_model.claims import fill
+from viz_model.claims import fill, said
 from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.model.sites import Site
@@ -53,7 +53,7 @@ class Texts:
             KeyError: no such label, or a placeholder without a value.
         """
         group, _, name = key.partition(".")
-        return fill(self.labels(group)[name], values)
+        return said(self.labels(group)[name], values)
 
     def prose(self, key: str, /, **values: object) -> str:
         """The Markdown section ``group.section`` with its placeholders filled.
@@ -62,7 +62,7 @@ class Texts:
             KeyError: no such section, or a placeholder without a value.
         """
         group, _, section = key.partition(".")
-        return fill(self.sections(group)[section], values)
+        return said(self.sections(group)[section], values)
 
     def knows(self, key: str) -> bool:
         """Whether there is such a section: of a variant that nobody has written of there is none."""

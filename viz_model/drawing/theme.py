@@ -166,9 +166,14 @@ def log_ticks(values: np.ndarray) -> dict[str, object]:
     return {"tickvals": shown, "ticktext": [f"{value:g}" for value in shown]}
 
 
+def cut(label: str, most: int = 14) -> str:
+    """A label, cut in the middle where it is longer than ``most``."""
+    return label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}"
+
+
 def shorten(label: str, most: int = 14) -> str:
-    """A label that fits an axis, cut in the middle."""
-    return plain(label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}")
+    """A label that fits an axis, :func:`cut` and escaped."""
+    return plain(cut(label, most))
 
 
 def flat_bar(inner: int) -> dict[str, object]:

@@ -213,3 +213,10 @@ def test_the_twins_add_up(name: str) -> None:
         top = int(trace["logits"][position].argmax())
         sums(attribution.of_logit(trace, found, top))
         sums(attribution.of_logit(trace, found, top, "average"))
+
+
+@pytest.mark.parametrize(("two", "name"), [(0.5003, "plain"), (0.5006, "two")])
+def test_what_is_told_as_half_is_not_most(two: float, name: str) -> None:
+    """It is told to a tenth of a per cent: 50.0% beside "most" would contradict it."""
+    assert PARTS.of((two / 2, two / 2, 1 - two)).name == name
+    assert PARTS.of((two, 1 - two)).name == ("one" if name == "two" else "two")

@@ -130,3 +130,16 @@ def test_typed_tokens() -> None:
     assert token_typed(trace, "dog") == spaced[0] and token_typed(trace, "#12") == 12
     assert token_typed(trace, "") is None and token_typed(trace, "#8192") is None
     assert token_typed(trace, "𒀀") is not None
+
+
+@pytest.mark.parametrize("against", ["none", "second"])
+def test_a_token_that_is_asked_about_where_it_stands_is_told_of_once(
+    against: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rank is not that of the rival."""
+    own = language_model(DECODER).trace(TEXT).own_ids[2]
+    assert "The token that stands here itself" not in said(
+        opened(monkeypatch, DECODER, word=f"#{own}", against=against)
+    )
+    other = (own + 1) % DECODER.n_vocab
+    assert "The token that stands here itself" in said(opened(monkeypatch, DECODER, word=f"#{other}", against=against))

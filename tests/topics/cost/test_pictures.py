@@ -89,7 +89,7 @@ def test_times_are_the_readings_and_their_fits() -> None:
     assert view.crossing("fused") is None
     assert view.fastest() == "recurrent"
     np.testing.assert_allclose(view.layer["fused"], view.seconds["projections"] + view.seconds["fused"])
-    assert view.formula("textbook") == r"20\,\text{ns}\,n^2"
+    assert view.formula("textbook") == r"20\,\text{ns}\,T^2"
     assert view.facts()["ffn_time"] == duration(4e-6 * 256)
     columns = view.columns(WORDS)
     assert columns["length"] == [16, 32, 64, 128, 256] and len(columns) == 1 + len(PARTS) + 2

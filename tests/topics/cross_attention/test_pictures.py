@@ -160,7 +160,9 @@ def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
     for before, after in zip(view.steps, view.steps[1:], strict=False):
         assert before.came == after.reads
     assert view.own == tuple(own[i] if i < 2 else None for i in range(view.first, view.first + 4))
-    drawn = decoding.draw_decoding(view, words(decoding.COLUMNS)).drawn()
+    control = view.steps[0]._replace(reads=view.steps[0].reads._replace(text="<|fr|>"))
+    drawn = decoding.draw_decoding(view._replace(steps=(control, *view.steps[1:])), words(decoding.COLUMNS)).drawn()
+    assert "&lt;|fr|&gt;" in [said.text for said in drawn.layout.annotations]
     assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
     assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
     guesses = draw_guesses(steps[QUERY], QUERY).drawn()

@@ -70,6 +70,23 @@ def test_a_large_model_is_drawn_anew_only_when_asked(monkeypatch: pytest.MonkeyP
     assert any("untrained" in str(figure["data"]) for figure in figures(app))
 
 
+@pytest.mark.parametrize(
+    ("model", "learnt", "beside"),
+    [("story-pre-ln", "γ and β", "γ, β and centring"), ("story-modern", "γ", "γ"), ("translate-t5", "γ", "γ")],
+)
+def test_of_a_norm_is_said_what_it_does(model: str, learnt: str, beside: str) -> None:
+    """RMSNorm takes off no mean and adds nothing (Zhang and Sennrich 2019)."""
+    app = open_page("norm_placement", {"model": model, "text": TEXT, "lang": "en"})
+    words = said(app)
+    assert f"with {beside} alone (no division)" in words and f"changed by direction alone: by {beside}." in words
+    assert (
+        f"after division by σ and with the norm's {learnt}. " in words
+        and f"has above or below that is {learnt}." in words
+    )
+    assert ("every centred vector" in words) == ("centring" in beside)
+    assert ("are not to be compared with those of a model" in words) == (model != "story-pre-ln")
+
+
 def test_the_twins_are_compared_before_and_after_training() -> None:
     app = open_page("norm_placement", {"model": "story-pre-ln", "text": TEXT, "lang": "en"})
     words = said(app)

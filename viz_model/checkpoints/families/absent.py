@@ -39,7 +39,7 @@ def told(name: object, families: Collection[str]) -> str:
     shown = repr(name)[:80]
     if isinstance(name, str) and name in ABSENT:
         nearest, needed = ABSENT[name]
-        return f"{shown} is not read here; the nearest that is is {nearest}, without {needed}"
+        return f"{shown} is not read here; the nearest that is read is {nearest}, without {needed}"
     near = difflib.get_close_matches(name, families, n=1) if isinstance(name, str) else []
     hint = f"; the nearest is {near[0]}" if near else ""
     return (

@@ -8,6 +8,12 @@ from viz_model.claims import Claim, Text, Verdict
 from viz_model.runs.measures import is_sink
 from viz_model.topics.attribution.numbers.lens import MOST, Depths
 
+
+def _is_most(share: float) -> bool:
+    """Whether it is more than half as it is told, to a tenth of a per cent: beside "50.0%" no part is most."""
+    return round(share, 3) > MOST
+
+
 PARTS: Verdict[Sequence[float]] = Verdict(
     "attribution.parts",
     Claim(
@@ -18,7 +24,7 @@ PARTS: Verdict[Sequence[float]] = Verdict(
     ),
     Claim(
         "one",
-        lambda lifts: lifts[0] > MOST,
+        lambda lifts: _is_most(lifts[0]),
         Text(
             "Most of what lifts it, {{share_one}}, comes from one part: {{one}}.",
             "把它抬高的量大半（{{share_one}}）来自一个部件：{{one}}。",
@@ -27,7 +33,7 @@ PARTS: Verdict[Sequence[float]] = Verdict(
     ),
     Claim(
         "two",
-        lambda lifts: sum(lifts[:2]) > MOST,
+        lambda lifts: _is_most(sum(lifts[:2])),
         Text(
             "Most of what lifts it, {{share_two}}, comes from two parts: {{two}}.",
             "把它抬高的量大半（{{share_two}}）来自两个部件：{{two}}。",
@@ -93,9 +99,9 @@ DECIDED: Verdict[Depths] = Verdict(
         "last",
         lambda seen: seen.decided == len(seen.depths) - 1 and seen.depths[-1] - seen.depths[-2] == 1,
         Text(
-            "Most of these {{n}} positions make up their mind late: stopped one block before the end, "
-            "{{n_before}} of them say what they say in the end.",
-            "这 {{n}} 个位置大多数很晚才定下来：在最后一块之前停下，有 {{n_before}} 个说的是最后的答案。",
+            "Only after the last block do most of these {{n}} positions say what they say in the end: "
+            "stopped one block before it, {{n_before}} of them do.",
+            "过了最后一块，这 {{n}} 个位置的大多数才说出最后的答案：在它之前停下，这样说的有 {{n_before}} 个。",
         ),
     ),
     plain=Text(

@@ -107,14 +107,14 @@ BYTES: Verdict[Bytes] = Verdict(
         "fewer",
         lambda created: created.fused < 0.5 * created.textbook,
         Text(
-            "At n = {{n}} the kernel created {{fused}} where the steps one by one created {{textbook}}, "
+            "At T = {{n}} the kernel created {{fused}} where the steps one by one created {{textbook}}, "
             "{{times}} times as much.",
-            "n = {{n}} 时，融合核函数新建 {{fused}}，逐步计算新建 {{textbook}}，是它的 {{times}} 倍。",
+            "T = {{n}} 时，融合核函数新建 {{fused}}，逐步计算新建 {{textbook}}，是它的 {{times}} 倍。",
         ),
     ),
     plain=Text(
-        "At n = {{n}} the kernel created {{fused}}, the steps one by one {{textbook}}.",
-        "n = {{n}} 时，融合核函数新建 {{fused}}，逐步计算新建 {{textbook}}。",
+        "At T = {{n}} the kernel created {{fused}}, the steps one by one {{textbook}}.",
+        "T = {{n}} 时，融合核函数新建 {{fused}}，逐步计算新建 {{textbook}}。",
     ),
 )
 

@@ -19,7 +19,7 @@ KEPT: Verdict[Kept] = Verdict(
             "温度为 0 就是**贪心**：不管别的词元有多可能，一定取 {{top}}。浅色柱形是模型本来的概率。",
         ),
         Text(
-            "Of {{n_vocab}} tokens one can be taken; the {{n_dropped}} others held {{dropped}} of the probability",
+            "Of {{n_vocab}} tokens one can be taken; the other {{n_dropped}} held {{dropped}} of the probability",
             "{{n_vocab}} 个词元里只会取一个；其余 {{n_dropped}} 个原本共占 {{dropped}} 的概率",
         ),
     ),
@@ -54,7 +54,7 @@ KEPT: Verdict[Kept] = Verdict(
         "全部出局。\n\n留下的按比例放大到总和为 1，于是 {{top}} 现在是 {{top_final}}。",
     ),
     label=Text(
-        "Of {{n_vocab}} tokens {{n_kept}} are kept; the {{n_dropped}} others held {{dropped}} of the probability",
+        "Kept: {{n_kept}} of {{n_vocab}} tokens; the other {{n_dropped}} held {{dropped}} of the probability",
         "{{n_vocab}} 个词元里保留了 {{n_kept}} 个；其余 {{n_dropped}} 个原本共占 {{dropped}} 的概率",
     ),
 )

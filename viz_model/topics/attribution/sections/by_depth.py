@@ -99,7 +99,8 @@ def _tell_paths(opened: Page) -> Iterator[str]:
     page, view = question.page, paths_of(*question.run, question.position, _followed(question))
     facts, ranks = question.facts() | view.facts(), tuple(map(int, view.ranks[:, 0]))
     yield page.verdict(PATHS, ranks, settled=_depth_name(page, view.settled or 0), **facts)
-    yield page.prose("paths_own", own=question.label(_own(question)), **facts)
+    if _own(question) != question.target:
+        yield page.prose("paths_own", own=question.label(_own(question)), **facts)
 
 
 def _own(question: Question) -> int:

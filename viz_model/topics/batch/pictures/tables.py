@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ def draw_tables(views: Sequence[TableView], *, positions: str) -> sheet.Sheet:
     gap = np.zeros((1, n_columns))
     values = np.concatenate([part for view in views for part in (view.strength, gap)])[:-1]
     texts = [text for view in views for line in (*view.texts, ("",) * n_columns) for text in line]
-    hovers = [hover(text.replace("<br>", " ")) for text in texts]
+    hovers = [hover(html.unescape(text.replace("<br>", " "))) for text in texts]  # which come escaped
     _grey(figure, views, starts)
     squares(figure, values, texts[: values.size], hovers[: values.size], scale="share", top=1)
     names = [name for view in views for name in (*view.rows, "")][:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
-from viz_model.topics.cost.numbers.counted import Multiplications, count, crossings, of_block
+from viz_model.topics.cost.numbers.counted import Multiplications, count, crossings, growth, of_block
 from viz_model.topics.cost.pictures.common import FACTORS, Words
 
 
@@ -31,9 +31,15 @@ def sizes(config: ModelConfig, side: Side, layer: int) -> dict[str, str]:
         "m": _per_table(config, one),
         "projections": _plain(one.projections),
         "ffn": _plain(one.ffn),
-        "pair": _plain(one.pairs),
+        "pairs": growth(config, side, "pairs", layer).latex(),
         "passes": f"{passes.ffn:,.1f}".removesuffix(".0").replace(",", "{,}"),
     }
+
+
+def is_textbook(config: ModelConfig, side: Side) -> bool:
+    """Whether nothing but scores and mixing is multiplied for pairs, and each block's feed-forward is as large."""
+    blocks = [of_block(config, side, layer) for layer in range(config.depth(side))]
+    return all(block.pairs == block.scores + block.mixing and block.ffn == blocks[0].ffn for block in blocks)
 
 
 def by_hand(config: ModelConfig, side: Side, layer: int, length: int) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from viz_model.config import LanguageHead, ModelConfig, NormAt, Side
 from viz_model.model import sites
+from viz_model.topics.cost.numbers.growth import Growth
 from viz_model.values import counts
 from viz_model.values.declaration import Site
 from viz_model.values.expression import Expression
@@ -38,7 +39,7 @@ class Multiplications(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """What grows with the square of the length: scores, with what position adds to them, mixing, and places."""
+        """What is done for all pairs: scores, with what position adds to them, mixing, and places."""
         return self.scores + self.position + self.mixing + self.places
 
     @property
@@ -134,20 +135,26 @@ def visible_pairs(length: int, window: int, *, two_way: bool) -> int:
     return 2 * one_way - length if two_way else one_way
 
 
+@functools.lru_cache(maxsize=64)
+def growth(config: ModelConfig, side: Side, part: str, layer: int | None = None, n_source: int = 0) -> Growth:
+    """How a part of :class:`Multiplications`, or all pairs, grows with the length: of a stack, or of one block."""
+    if layer is None:
+        return Growth(lambda length: getattr(count(config, side, length, n_source), part))
+    return Growth(lambda length: getattr(of_block(config, side, layer, length, n_source), part))
+
+
 def visible(config: ModelConfig, side: Side, length: int) -> int:
-    """Multiplications of scores and mixing, had every hidden pair been left out."""
+    """Multiplications of all pairs, had every hidden one been left out."""
     alike = Counter(config.layer(side, layer) for layer in range(config.depth(side)))
     first = {config.layer(side, layer): layer for layer in range(config.depth(side))}
     return sum(
-        copies
-        * of_block(config, side, first[layer]).pairs
-        * visible_pairs(length, layer.window, two_way=side == "encoder")
+        copies * growth(config, side, "pairs", first[layer]).masked(length, layer.window, two_way=side == "encoder")
         for layer, copies in alike.items()
     )
 
 
 class Crossings(NamedTuple):
-    """Lengths from which on scores and mixing cost more: than the feed-forward layer, than the rest of the block."""
+    """Lengths from which on all pairs cost more: than the feed-forward layer, than the rest of the block."""
 
     ffn: float
     block: float
@@ -155,8 +162,9 @@ class Crossings(NamedTuple):
 
 def crossings(config: ModelConfig, side: Side) -> Crossings:
     """Where 2·n²·H·K passes what is linear in n: at n = 4·D for F = 4·D and no gate, and at n = 6·D."""
-    one = count(config, side, 1)
-    return Crossings(one.ffn / one.pairs, (one.ffn + one.projections) / one.pairs)
+    pairs, ffn = growth(config, side, "pairs"), growth(config, side, "ffn")
+    rest = Growth(lambda length: (made := count(config, side, length)).ffn + made.projections)
+    return Crossings(pairs.passes(ffn), pairs.passes(rest))
 
 
 class Generated(NamedTuple):
@@ -178,14 +186,24 @@ def generating(config: ModelConfig, length: int, n_source: int = 0) -> Generated
     if config.kind == "encoder":
         raise ValueError("an encoder sees the whole text at once: it generates nothing")
     source = count(config, "decoder", 0, n_source).cross  # keys and values of the source, once
-    one = count(config, "decoder", 1, n_source)
-    token = one.projections + one.ffn + one.cross - source
-    first = length * (length + 1) // 2  # Σ t
-    second = length * (length + 1) * (2 * length + 1) // 6  # Σ t²
+    head = length * count(config, "decoder", 1, n_source).head
+    whole, step = _steps(config, n_source)
     return Generated(
-        cached=length * (token + one.head) + one.pairs * first + source,
-        uncached=token * first + one.pairs * second + length * (one.head + source),
+        cached=step.added_up(length) + head + source,
+        uncached=whole.added_up(length) + head + length * source,
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _steps(config: ModelConfig, n_source: int) -> tuple[Growth, Growth]:
+    """Of all blocks, but for keys and values of the source: a text of t tokens, and its last token alone."""
+
+    def blocks(length: int) -> int:
+        made = count(config, "decoder", length, n_source)
+        return made.total - made.head - count(config, "decoder", 0, n_source).cross
+
+    whole = Growth(blocks)
+    return whole, whole.alone
 
 
 class Arrangement(NamedTuple):

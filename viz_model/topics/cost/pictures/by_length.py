@@ -49,7 +49,7 @@ class CurvesView(NamedTuple):
 
 
 def draw_curves(view: CurvesView, words: Words) -> sheet.Sheet:
-    """A line a part on logarithmic axes, where n² is twice as steep as n.
+    """A line a part on logarithmic axes, where T² is twice as steep as T.
 
     ``words`` names the parts, "visible", "length", "multiplications" and "here".
     """
@@ -62,7 +62,7 @@ def draw_curves(view: CurvesView, words: Words) -> sheet.Sheet:
     marks(figure, view.marks, words["here"])
     if "ffn" in view.parts:
         at = float(np.exp(np.interp(math.log(view.passes), np.log(view.lengths), np.log(view.parts["ffn"]))))
-        curves.named_point(figure, view.passes, at, f"n = {math.ceil(view.passes):,}", STYLES["pairs"].colour)
+        curves.named_point(figure, view.passes, at, f"T = {math.ceil(view.passes):,}", STYLES["pairs"].colour)
     axes.counts(figure, "x", words["length"], view.lengths[0], view.lengths[-1], small=True)
     low, high = (float(pick(pick(values) for _, values, _ in lines)) for pick in (min, max))
     axes.powers(figure, "y", words["multiplications"], low, 4 * high, small=True)

@@ -35,7 +35,7 @@ def amounts(counts: Multiplications) -> dict[str, int]:
 
 def counted(figure: Sheet, lengths: np.ndarray, values: np.ndarray, name: str, style: Style) -> None:
     """Multiplications by length of the text."""
-    hovers = [hover(("", name), f"n = {n:,}", big(float(value))) for n, value in zip(lengths, values, strict=True)]
+    hovers = [hover(("", name), f"T = {n:,}", big(float(value))) for n, value in zip(lengths, values, strict=True)]
     curves.line(figure, lengths, values, style, name=name, hover=hovers)
 
 

@@ -36,6 +36,11 @@ class SharesView(NamedTuple):
     def facts(self) -> dict[str, str]:
         """For prose: ``n0``, ``share0``, ``total0`` of the text itself, then of those 10 and 100 times as long."""
         said = {"growth1": f"{self.total[1] / self.total[0]:,.1f}", "growth2": f"{self.total[2] / self.total[0]:,.0f}"}
+        for at in (1, 2):
+            for name in ("pairs", "cross"):
+                if name in self.parts:
+                    times = float(self.parts[name][at] / self.parts[name][0])
+                    said[f"{name}{at}"] = f"{times:,.0f}" if times == round(times) or times >= 1000 else f"{times:.3g}"
         for at, length in enumerate(self.lengths):
             said[f"n{at}"] = f"{length:,}"
             said[f"share{at}"] = f"{self.share('pairs', at):.1%}"
@@ -62,12 +67,12 @@ def draw_shares(view: SharesView, words: Words) -> sheet.Sheet:
             name=words[name],
             inside=[f"{share:.0%}" if share >= 0.07 else "" for share in shares],
             hover=[
-                hover(("", words[name]), f"{share:.2%}".replace("%", " %"), big(value))
+                hover(("", words[name]), f"{share:.2%}", big(value))
                 for share, value in zip(shares, values, strict=True)
             ],
         )
     bars.stacked(figure, 0.25)
-    axes.across(figure, words["share"], small=True, range=[0, 100], ticksuffix=" %")
+    axes.across(figure, words["share"], small=True, range=[0, 100], ticksuffix="%")
     axes.rows(figure, [f"{n:,} {words['tokens']}" for n in view.lengths], small=True, edge=0.5)
     # Bars are squeezed by a legend of many lines: room for five.
     return theme.finished(figure, height=290, legend="above")

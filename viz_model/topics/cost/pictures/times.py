@@ -79,7 +79,7 @@ class TimesView(NamedTuple):
         if found is None:
             return r"\text{–}"
         terms = [
-            rf"{_latex(value)}{power}" for value, power in zip(found, (r"\,n^2", r"\,n", ""), strict=True) if value
+            rf"{_latex(value)}{power}" for value, power in zip(found, (r"\,T^2", r"\,T", ""), strict=True) if value
         ]
         return " + ".join(terms) or "0"
 
@@ -152,7 +152,7 @@ def draw_memory(view: TimesView, words: Words, size: Callable[[float], str]) -> 
 
 
 def _hovers(name: str, lengths: np.ndarray, values: np.ndarray, written: Callable[[float], str]) -> list[str]:
-    return [hover(("", name), f"n = {n:,}", written(float(value))) for n, value in zip(lengths, values, strict=True)]
+    return [hover(("", name), f"T = {n:,}", written(float(value))) for n, value in zip(lengths, values, strict=True)]
 
 
 def _measured(

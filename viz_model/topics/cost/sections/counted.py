@@ -30,6 +30,8 @@ def section(page: Page) -> None:
         elements.figure(page, draw_curves(curves, words), "curves", page.words("curves_alt"))
     with see:
         elements.see(page, **said, model=literal(page.view.model))
+        if "cross" in view.parts:
+            elements.see(page, "see_cross", **said)
         elements.see(page, "counted", **said, context=f"{config.n_context:,}", pairs=_share_of_pairs(page, length))
         windows = sorted({config.window(side, layer) for layer in range(config.depth(side))} - {0})
         if windows:
@@ -45,7 +47,7 @@ def section(page: Page) -> None:
 def products(page: Page) -> None:
     """The multiplications themselves."""
     view = SharesView.of(page.lm.config, page.trace.stack.side, len(page.trace), n_source(page))
-    headings = [page.words("multiplications"), *(f"n\u00a0=\u00a0{n:,}" for n in view.lengths)]
+    headings = [page.words("multiplications"), *(f"T\u00a0=\u00a0{n:,}" for n in view.lengths)]
     table(headings, [(page.words(name), values) for name, values in view.rows()])
 
 

@@ -18,7 +18,11 @@ from viz_model.topics.cost.sections.measured import readings
 
 
 def formula(page: Page) -> None:
-    elements.see(page, "formula", **by_hand.sizes(page.lm.config, page.trace.stack.side, page.view.layer))
+    config, side, layer = page.lm.config, page.trace.stack.side, page.view.layer
+    said = by_hand.sizes(config, side, layer)
+    elements.see(page, "formula", **said)
+    elements.see(page, "formula_passes" if by_hand.is_textbook(config, side) else "formula_passes_own", **said)
+    elements.see(page, "formula_written", **said)
     _fits(page)
 
 
@@ -32,7 +36,7 @@ def _fits(page: Page) -> None:
     for part in PARTS:
         left, right = st.columns([2, 5], vertical_alignment="center")
         left.markdown(f"**{page.words(part)}**  \n$p = {view.facts()[f'{part}_p']}$")
-        right.latex(rf"t(n) \approx {view.formula(part)}")
+        right.latex(rf"t(T) \approx {view.formula(part)}")
 
 
 def hand(page: Page) -> None:

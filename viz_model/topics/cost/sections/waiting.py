@@ -25,7 +25,7 @@ def section(page: Page) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         table(
-            [f"n = {length:,}", page.words("recurrent"), page.words("attention")],
+            [f"T = {length:,}", page.words("recurrent"), page.words("attention")],
             [(page.words(name), values) for name, values in rows],
         )
     with right:

@@ -48,7 +48,7 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> sheet.Sheet:
         shade, edge = theme.rgba(colour, alpha * (0.5 if later else 1.0)), theme.rgba(colour, 1.0 if hit else 0.0)
         across, up = (column - 0.44, column + 0.44), (row - 0.36, row + 0.36)
         boxes.rectangle(figure, across, up, line={"color": edge, "width": 1.5}, fillcolor=shade)
-        note(figure, theme.shorten(token.label, 12), column, row, colour=theme.INK, opacity=0.55 if later else 1.0)
+        note(figure, theme.cut(token.label, 10), column, row, colour=theme.INK, opacity=0.55 if later else 1.0)
         places.append((column, row))
         hovers.append(hover(names[COLUMNS[column]], token.label, *([("", extra)] if extra else [])))
 

@@ -12,7 +12,7 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.norm_placement.numbers.readings import norm_names, norm_of
 
 VARIANTS = ("none", "scale", "gain", "both")
-"""Without the norm; divided by σ alone; centred, times γ, plus β, but not divided; the norm as it is."""
+"""Without the norm; divided by σ alone; all that the norm does (centred, times γ, plus β) but divide; as it is."""
 _ROWS = 16  # rows of logits at a time, of every variant
 
 
@@ -41,6 +41,18 @@ class LastNorm(NamedTuple):
         """At how many positions the first choice is another than without the norm."""
         assert self.top is not None
         return int((self.top[VARIANTS.index(variant)] != self.top[0]).sum())
+
+
+@torch.inference_mode()
+def beside_division(trace: Trace) -> tuple[str, ...]:
+    """What a stack's norms do but divide: "gain", "shift" where β is added, "centring" where the mean is taken off.
+
+    Raises:
+        KeyError: the model's norm measures no length.
+    """
+    name = norm_names(trace)[-1]
+    held = norm_of(trace, name).held(trace.norm_input(name))
+    return "gain", *(["shift"] if held.shift is not None else []), *(["centring"] if held.centred else [])
 
 
 def ends_in_logits(trace: Trace) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.drawing.writing import small
 from viz_model.topics.norm_placement.choices import MIXED
 from viz_model.topics.norm_placement.numbers.mixed import BLOCKS, MOST, PLACES, WIDTH
 from viz_model.topics.norm_placement.pictures import depth, gradients
@@ -37,4 +38,4 @@ def _stacks(shown: Comparison) -> None:
             elements.figure(page, figure, f"mixed_{side}", page.words("lengths_alt"), own=False)
             elements.see(page, "mixed_stack", **facts)
             elements.see(page, f"mixed_{side}_{at}", **facts)
-    elements.see(page, "mixed_again", again=f"{found.again:.1g}")
+    elements.see(page, "mixed_again", again=small(found.again))

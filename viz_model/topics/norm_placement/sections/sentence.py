@@ -119,12 +119,23 @@ def _lengths(shown: Comparison, view: DepthView, place: Any, beside: Any) -> Non
         label = page.trace.tokens[page.token].label
         return depth_pictures.draw_lengths(at_token, axis, {"after": page.words("after")}, label)
 
-    level = f"{view.level:.1f}" if view.level else ""
     name = "lengths" if shown.sets_length else "lengths_by_formula" if has_norms(page.trace) else "lengths_other"
-    finding(shown, place, name, drawn, {"level": level}, *stream, each=each, by=("token",))
+    said = {"level": f"{view.level:.1f}", **_beside_division(shown)} if view.level else {}
+    finding(shown, place, name, drawn, said, *stream, each=each, by=("token",))
     figure = depth_pictures.draw_shares(view, page.words("share"))
     scaled = {"length": page.words("shares_length") if shown.sets_length else ""}
     finding(shown, beside, "shares", figure, scaled, *stream, each=each, lines=shares(shown, view))
+
+
+def _beside_division(shown: Comparison) -> dict[str, str]:
+    """What the norms do but divide, in words: all of it, and what of it is learnt."""
+    page, parts = shown.page, last_norm.beside_division(shown.page.trace)
+    learnt = [part for part in parts if part != "centring"]
+    return {
+        "beside": page.words(f"beside_{'_'.join(parts)}"),
+        "learnt": page.words(f"beside_{'_'.join(learnt)}"),
+        "centred": page.words("centred") if "centring" in parts else "",
+    }
 
 
 def shares(shown: Comparison, view: DepthView) -> list[str]:
@@ -194,11 +205,11 @@ def _last_norm(shown: Comparison, place: Any) -> None:
     if not shown.sets_length:
         place.info(page.words("last_norm_none"))
         return
-    found = {at: last(key, page.trace.stack.side) for at, key in shown.keys.items()}
+    found, beside = {at: last(key, page.trace.stack.side) for at, key in shown.keys.items()}, _beside_division(shown)
     each = {at: last_norm_picture.facts(one) for at, one in found.items()}
     lines = []
     for at, one in found.items():
-        said: dict[str, str] = {**each[at], "place": look.NAMES[at]}
+        said: dict[str, str] = {**each[at], **beside, "place": look.NAMES[at]}
         said["stretch"] = claims.LAST_GAIN.says(language, claims.Stretch.of(one), **said)
         if one.top is not None:
             said["rescaled"] = claims.RESCALED.says(language, one.changed("scale"), **said)
@@ -207,13 +218,13 @@ def _last_norm(shown: Comparison, place: Any) -> None:
         )
     some = next(iter(found.values()))
     kind, axis = ("last_norm_length", "length") if some.p is None else ("last_norm", "probability")
-    names = [page.words(f"variant_{variant}") for variant in VARIANTS]
+    names = [page.words(f"variant_{variant}", **beside) for variant in VARIANTS]
 
     def drawn(page: Page) -> Sheet:
         by_place = {at: views.last_norm_view(shown.traces[at], one, page.token) for at, one in found.items()}
         return last_norm_picture.draw_last_norm(by_place, names, page.words(axis))
 
-    finding(shown, place, kind, drawn, {}, lines=lines, by=("token",))
+    finding(shown, place, kind, drawn, beside, lines=lines, by=("token",))
     with place:
         if some.p is not None:
-            elements.see(page, "last_norm_proof" if some.keeps_order else "last_norm_no_proof")
+            elements.see(page, "last_norm_proof" if some.keeps_order else "last_norm_no_proof", **beside)

@@ -41,7 +41,7 @@ def section(shown: Comparison) -> None:
         elements.source(page, *shown.sites(*BLOCK))
     with see:
         elements.told(page, _tell, "see")
-        elements.see(page, "see_how")
+        elements.see(page, "see_how_alone" if shown.alone else "see_how")
         if not shown.alone:
             elements.see(page, "see_mark")
 

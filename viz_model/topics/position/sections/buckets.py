@@ -50,11 +50,12 @@ def _extremes(page: Page, buckets: Buckets) -> dict[str, str]:
         low, high = int(span.min()), int(span.max())
         facts[name] = f"{own[at]:.3f}"
         if low <= -buckets.max_distance:
-            facts[f"{name}_at"] = f"≤ {high}"
+            said = f"≤ {high}"
         elif high >= buckets.max_distance:
-            facts[f"{name}_at"] = f"≥ {low}"
+            said = f"≥ {low}"
         else:
-            facts[f"{name}_at"] = str(low) if low == high else f"{low} … {high}"
+            said = str(low) if low == high else f"{low} … {high}"
+        facts[f"{name}_at"] = said.replace("-", "−")
     return facts
 
 

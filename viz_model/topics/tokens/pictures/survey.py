@@ -49,7 +49,7 @@ def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -
             )
     n_rows = sum(kind.n > 0 for one in found for kind in one.kinds)
     figure.update_layout(barmode="stack", bargap=0.3)
-    axes.across(figure, range=[0, 100], ticksuffix=" %")
+    axes.across(figure, range=[0, 100], ticksuffix="%")
     axes.upward(figure, autorange="reversed", tickfont={"size": theme.SMALL})
     margin = {"t": 56}
     return theme.finished(figure, height=90 + 26 * n_rows + 30 * len(found), margin=margin, legend="above")

@@ -36,7 +36,7 @@ def draw_use(texts: Sequence[Used], words: Mapping[str, str]) -> sheet.Sheet:
     for row, (share, _) in enumerate(used):
         note(figure, f"{share:.2%}", 100 * share, row, bold=True, colour=theme.INK, xanchor="left", xshift=4)
     figure.update_layout(barmode="stack", bargap=0.45)
-    axes.across(figure, words["axis"], small=True, range=[0, 100], ticksuffix=" %")
+    axes.across(figure, words["axis"], small=True, range=[0, 100], ticksuffix="%")
     named = [f"{theme.plain(one.text)}<br>{theme.plain(one.vocabulary)}" for one in texts]
     axes.rows(figure, named, small=True, edge=0.5, ticktext=named)
     return theme.finished(figure, height=230, legend="above")
