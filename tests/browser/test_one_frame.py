@@ -119,8 +119,16 @@ def test_forward_right_after_back_is_not_lost(pause: int, visit: Visit) -> None:
     rested(page)
     n_entries = page.evaluate("history.length")
     for _ in range(2):
-        page.evaluate(f"() => {{ history.back(); setTimeout(() => history.forward(), {pause}) }}")
-        page.wait_for_timeout(pause + 100)
+        page.evaluate(
+            f"""() => new Promise(done => {{
+              const forward = () => setTimeout(() => {{
+                addEventListener("popstate", done, {{ once: true }})
+                history.forward()
+              }}, {pause})
+              addEventListener("popstate", forward, {{ once: true }})
+              history.back()
+            }})"""
+        )
         rested(page)
         assert query(page)["text"] == latter and box.input_value() == latter
         assert page.evaluate("history.length") == n_entries
