@@ -142,6 +142,35 @@ class Near(positions.Position):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LinkedConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "scores by way of every other key"
+
+
+class Linked(positions.Position):
+    """Σ over keys m of (q_i·k_m)(k_m·k_j): what a query reaches in two steps. It costs T³."""
+
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
+        return scale * (q @ k.mT) @ (k @ k.mT)
+
+    @staticmethod
+    def declare_content_bias(
+        position: LinkedConfig,
+        at: Scope,
+        q: Vector,
+        k: Vector,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, i, j), c, m = index, at.index("K"), at.index("Tk", "m")
+        to_key, on = Sum(c, q[h, i, c] * k[h, m, c]), Sum(c, k[h, m, c] * k[h, j, c])
+        return at.value(
+            "bias", index, scaled(Sum(m, to_key * on)),
+            symbol="B", label="position bias", role="position", derived=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class FadingConfig(PositionScheme):
     acts_on: ClassVar[ActsOn] = "queries"
     label: ClassVar[str] = "queries and keys that fade"

@@ -71,7 +71,7 @@ class Sent(NamedTuple):
                 return self.arrays[n]
             case {"list": n}:
                 return self.header["lists"][n]
-            case {"lists": numbers}:
+            case {"list_of_case": numbers}:
                 return self.header["lists"][numbers[case]]
             case dict():
                 return {name: self._plain(one, case) for name, one in value.items()}

@@ -13,15 +13,16 @@ export function decode(bytes) {
     const values = scale ? Float32Array.from(sent, n => n === -128 ? NaN : n * scale) : sent
     return { values: lower ? square(values, shape[0]) : values, shape, coarse: !!scale }
   })
-  return { header: header.lists ? whole(header, header.lists) : header, arrays }
+  const { lists, ...rest } = header
+  return { header: lists ? whole(rest, lists) : header, arrays }
 }
 
 // A header with the long lists in their places, each of which is sent once: one of them, or one for each case.
 function whole(value, lists) {
   if (value === null || typeof value !== "object") return value
   if ("list" in value) return lists[value.list]
-  if ("lists" in value && Array.isArray(value.lists) && Object.keys(value).length === 1) return { case: value.lists.map(n => lists[n]) }
-  for (const name in value) if (name !== "lists") value[name] = whole(value[name], lists)
+  if ("list_of_case" in value) return { case: value.list_of_case.map(n => lists[n]) }
+  for (const name in value) value[name] = whole(value[name], lists)
   return value
 }
 

@@ -3,62 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar
-from unittest import mock
+from collections.abc import Iterator
 
 import fresh_variants
 import pytest
+from fresh_positions import LinkedConfig
 from tiny_models import describe, tiny_config, variants
-from torch import Tensor
 
-from viz_model.config import ActsOn, ModelConfig, PositionScheme
-from viz_model.model import positions
+from viz_model.config import ModelConfig
 from viz_model.topics.cost.numbers import by_hand, counted
 from viz_model.topics.cost.numbers.growth import Growth
 from viz_model.topics.cost.pictures.by_length import CurvesView, GeneratedView
 from viz_model.topics.cost.pictures.shares import SharesView
-from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression
-from viz_model.values.leaves import Index, Value
-from viz_model.values.operations import Sum
 
 PARTS = ("projections", "pairs", "ffn", "position", "total")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkedConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "scores by way of every other key"
-
-
-class Linked(positions.Position):
-    """Σ over keys m of (q_i·k_m)(k_m·k_j): what a query reaches in two steps. It costs T³."""
-
-    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
-        return scale * (q @ k.mT) @ (k @ k.mT)
-
-    @staticmethod
-    def declare_content_bias(
-        position: LinkedConfig,
-        at: Scope,
-        q: Vector,
-        k: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
-    ) -> Value:
-        (h, i, j), c, m = index, at.index("K"), at.index("Tk", "m")
-        to_key, on = Sum(c, q[h, i, c] * k[h, m, c]), Sum(c, k[h, m, c] * k[h, j, c])
-        return at.value(
-            "bias", index, scaled(Sum(m, to_key * on)),
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
-
-
 @pytest.fixture
 def linked() -> Iterator[ModelConfig]:
-    with mock.patch.dict(fresh_variants.POSITIONS, {LinkedConfig: Linked}), fresh_variants.installed():
+    with fresh_variants.installed():
         yield tiny_config(position=LinkedConfig())
 
 

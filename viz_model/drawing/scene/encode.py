@@ -285,7 +285,7 @@ def _together(
 def _by_case(values: list[Any]) -> dict[str, Any]:
     """A value for each case; where all of them are lists, the numbers of these."""
     if all(isinstance(value, dict) and value.keys() == {"list"} for value in values):
-        return {"lists": [value["list"] for value in values]}
+        return {"list_of_case": [value["list"] for value in values]}
     return {"case": values}
 
 
