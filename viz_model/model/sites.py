@@ -21,6 +21,7 @@ from viz_model.values.expression import Expression
 from viz_model.values.leaves import Element, Index, Value
 
 __all__ = [
+    "OUTPUT",
     "Role",
     "Site",
     "find",
@@ -31,11 +32,15 @@ __all__ = [
     "n_neurons",
     "prefix",
     "recorded",
+    "seen_from",
     "split_name",
     "split_side",
     "stands_alone",
     "table",
 ]
+
+OUTPUT = ("logits", "probs")
+"""What a decoder makes of the vectors that leave it; of an encoder–decoder too they stand in no stack."""
 
 
 def sizes(config: ModelConfig) -> Mapping[str, int]:
@@ -102,6 +107,17 @@ def in_order(config: ModelConfig) -> tuple[tuple[str, Site], ...]:
 def table(config: ModelConfig) -> dict[str, Site]:
     """Every site of a model by its full name."""
     return dict(in_order(config))
+
+
+@functools.cache
+def seen_from(config: ModelConfig, side: Side | None) -> dict[str, None]:
+    """The names of a model's sites as a run seen from one of its stacks has them, in order; None: full names.
+
+    The output of an encoder–decoder is seen from its decoder, under its full names.
+    """
+    own = prefix(config, side) if side else ""
+    names = [name.removeprefix(own) for name in table(config) if name.startswith(own)]
+    return dict.fromkeys([*names, *(OUTPUT if own and side == "decoder" else ())])
 
 
 @functools.cache

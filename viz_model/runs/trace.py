@@ -49,9 +49,6 @@ class Place(NamedTuple):
     at: tuple[int, int] | None = None
 
 
-_OUTPUT = ("logits", "probs")
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Trace:
     """One run of one text.
@@ -146,11 +143,7 @@ class Trace:
     @property
     def sites(self) -> tuple[str, ...]:
         """The names of all values, in the order a token meets them."""
-        names = sites.table(self.config)
-        if not self.prefix:
-            return tuple(names)
-        own = tuple(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
-        return own + _OUTPUT if self.side == "decoder" else own
+        return tuple(sites.seen_from(self.config, self.side))
 
     @functools.cached_property
     def tokens(self) -> Tokens:
@@ -221,11 +214,11 @@ class Trace:
         return iter(self.sites)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.sites
+        return name in sites.seen_from(self.config, self.side)
 
     def full_name(self, name: str) -> str:
         """The name of a site outside this view: ``blocks.0.attn.q`` -> ``decoder.blocks.0.attn.q``."""
-        return name if name in _OUTPUT and self.side != "encoder" else self.prefix + name
+        return name if name in sites.OUTPUT and self.side != "encoder" else self.prefix + name
 
     def site(self, name: str) -> Site:
         """The registry's row of a value.
