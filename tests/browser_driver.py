@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, urlencode, urlparse
 
 WIDE = {"viewport": {"width": 1280, "height": 860}}
 NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
@@ -55,6 +55,22 @@ def settle(page: Any) -> None:
     )
 
 
+# What the browser itself does for Back and Forward.
+TURN = """address => {
+  history.pushState(null, '', address)
+  dispatchEvent(new PopStateEvent('popstate'))
+}"""
+
+
+def turn(page: Any, path: str, /, **view: str) -> None:
+    """Go on to another page of the app in the same tab, at its address, which takes a fifth of opening it."""
+    title = page.title()
+    page.evaluate(TURN, f"{path}?{urlencode(view)}")
+    page.wait_for_function("title => document.title !== title", arg=title, timeout=60_000)
+    page.locator("[data-test-script-state=notRunning]").wait_for(timeout=60_000)
+    settle(page)
+
+
 def query(page: Any) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlparse(page.url).query, keep_blank_values=True).items()}
 
@@ -74,5 +90,5 @@ def go_to(page: Any, section: str, name: str) -> None:
 def assert_fits(page: Any) -> None:
     """That a page needs no scrolling sideways, and has no print that is too small to be read."""
     found = page.evaluate(MEASURE)
-    assert found["overflow"] <= 2
-    assert not found["small"]
+    assert found["overflow"] <= 2, page.url
+    assert not found["small"], (page.url, found["small"])

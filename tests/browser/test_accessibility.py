@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_driver import Visit, assert_fits, settle
+from browser_driver import Visit, assert_fits, settle, turn
 from doors import all_open
 
 from viz_model.app.frame import DESK, FIRST, MODELS, SECTIONS
@@ -78,10 +78,6 @@ SCREENS = [
 ALWAYS = (SCREENS[0], SCREENS[-1])
 """The two on which every page is looked at: nothing is alike in them."""
 BY_TURNS = [screen for screen in SCREENS if screen not in ALWAYS]
-
-CASES = [(page, screen) for page in PAGES for screen in ALWAYS] + [
-    (page, BY_TURNS[n % len(BY_TURNS)]) for n, page in enumerate(PAGES)
-]
 
 BESIDE: dict[str, tuple[str, dict[str, str]]] = {
     "models": (f"/{MODELS}", {}),
@@ -187,9 +183,9 @@ def violations(page: Any) -> list[tuple[str, str, str]]:
 def assert_open_to_all(page: Any, *where: str) -> None:
     """That axe finds nothing but what is Streamlit's own, and that where it always stands."""
     found = violations(page)
-    assert not [broken for broken in found if known(*broken[:2]) is None]
+    assert not [broken for broken in found if known(*broken[:2]) is None], page.url
     gone = {each for each in STREAMLIT if each.where in where} - {known(*broken[:2]) for broken in found}
-    assert not gone, f"no longer met, remove: {gone}"
+    assert not gone, f"no longer met on {page.url}, remove: {gone}"
 
 
 def unroll(page: Any) -> None:
@@ -199,23 +195,37 @@ def unroll(page: Any) -> None:
     settle(page)
 
 
-@pytest.mark.parametrize(("page_name", "screen"), CASES, ids=name)
-def test_every_page_fits_shows_what_is_typed_and_keeps_nobody_out(page_name: str, screen: Screen, visit: Visit) -> None:
-    options = {**screen.options, "color_scheme": screen.scheme}
-    tab = TABS[CASES.index((page_name, screen)) % len(TABS)]
-    path, typed = "/" if page_name == FIRST else f"/{page_name}", TEXTS[screen.language]
-    view = {"text": typed, "layer": "1", "lang": screen.language, "tab": tab}
-    page = visit(path, options=options, saves_data=True, **view, **all_open(page_name))
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert_fits(page)
-    assert page.evaluate(TYPED) == 0
-    assert page.get_by_role("textbox").first.input_value() == typed
-    if typed == MARKUP and page_name != FIRST:  # which has no chips
-        ribbon = page.locator(".chips").first
-        shown = "".join(text.partition("\n")[0] for text in ribbon.locator(".chip").all_inner_texts())
-        assert shown.replace("·", " ").removesuffix("<|endoftext|>") == typed  # which a lent translator reads too
-    unroll(page)
-    assert_open_to_all(page, device(screen))
+# On each screen the pages are opened one after the other, as a visitor opens them.
+SHOWN = [(screen, PAGES) for screen in ALWAYS]
+SHOWN += [(screen, PAGES[n :: len(BY_TURNS)]) for n, screen in enumerate(BY_TURNS)]
+
+
+@pytest.mark.parametrize(("screen", "pages"), SHOWN, ids=[name(screen) for screen, _ in SHOWN])
+def test_every_page_fits_shows_what_is_typed_and_keeps_nobody_out(
+    screen: Screen, pages: list[str], visit: Visit
+) -> None:
+    options, typed = {**screen.options, "color_scheme": screen.scheme}, TEXTS[screen.language]
+    view = {"text": typed, "layer": "1", "lang": screen.language}
+    page: Any = None
+    for name in pages:
+        path = "/" if name == FIRST else f"/{name}"
+        more = {**all_open(name), "tab": TABS[(PAGES.index(name) + SCREENS.index(screen)) % len(TABS)]}
+        if page is None:
+            page = visit(path, options=options, saves_data=True, **view, **more)
+        else:
+            page.set_viewport_size(screen.options["viewport"])
+            turn(page, path, **view, **more)
+        assert page.locator("[data-testid=stException]").count() == 0, name
+        assert_fits(page)
+        assert page.evaluate(TYPED) == 0, name
+        assert page.get_by_role("textbox").first.input_value() == typed, name
+        if typed == MARKUP and name != FIRST:  # which has no chips
+            ribbon = page.locator(".chips").first
+            shown = "".join(text.partition("\n")[0] for text in ribbon.locator(".chip").all_inner_texts())
+            # A lent translator reads the end of a text too.
+            assert shown.replace("·", " ").removesuffix("<|endoftext|>") == typed, name
+        unroll(page)
+        assert_open_to_all(page, device(screen))
 
 
 @pytest.mark.parametrize("asked", BESIDE)
