@@ -55,15 +55,15 @@ def settle(page: Any) -> None:
     )
 
 
-# What the browser itself does for Back and Forward.
 TURN = """address => {
   history.pushState(null, '', address)
   dispatchEvent(new PopStateEvent('popstate'))
 }"""
+"""What a browser does for Back and Forward, to any address of the app."""
 
 
 def turn(page: Any, path: str, /, **view: str) -> None:
-    """Go on to another page of the app in the same tab, at its address, which takes a fifth of opening it."""
+    """Go on to another page of the app in the same tab, at its address: opening one anew takes some seconds."""
     title = page.title()
     page.evaluate(TURN, f"{path}?{urlencode(view)}")
     page.wait_for_function("title => document.title !== title", arg=title, timeout=60_000)

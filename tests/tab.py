@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import abc
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
+
+from browser_driver import TURN
 
 PATIENCE = 120.0
 """Seconds to wait for what a page is to show."""
@@ -68,6 +71,14 @@ class Tab(abc.ABC):
             calm = calm + 1 if not busy and now == before else 0
             before = now
             time.sleep(0.1)
+
+    def turn(self, address: str) -> None:
+        """Go on to another page of the app, at its address, without opening it anew."""
+        title = self.evaluate("document.title")
+        self.evaluate(f"({TURN})({json.dumps(address)}), 1")
+        self.wait_for(f"document.title !== {json.dumps(title)}")
+        self.wait_for("!!document.querySelector('[data-test-script-state=notRunning]')")
+        self.settle()
 
     def click(self, element: str) -> None:
         """Press and let go of the pointer in the middle of what a JavaScript expression gives."""

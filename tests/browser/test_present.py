@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser_driver import Visit, settle, wait_for_query
+from browser_driver import Visit, settle, turn, wait_for_query
 
 from viz_model.app.frame import FIRST, SECTIONS
 
@@ -71,9 +71,12 @@ LOWEST = """() => {
 def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visit: Visit) -> None:
     """One after the other, by the key that a presenter's remote sends, each with words of its own."""
     screen = {"viewport": {"width": 1024, "height": 768}}
-    none = []
+    none, page = [], None
     for name in PAGES:
-        page = visit(f"/{name}", options=screen, saves_data=True, lang=language, view="present")
+        if page is None:
+            page = visit(f"/{name}", options=screen, saves_data=True, lang=language, view="present")
+        else:
+            turn(page, f"/{name}", lang=language, view="present")
         turns = page.locator(".viz-slides .on")
         for _ in range(6):
             page.wait_for_timeout(300)
@@ -89,6 +92,5 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
             before = page.locator(".viz-slides .count").inner_text()
             page.keyboard.press("PageDown")
             assert page.locator(".viz-slides .count").inner_text() != before
-        page.close()
     # Before a training there is nothing to see, and of the two functions their code.
     assert none == ["training_lab", "mistakes"]
