@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,6 +36,9 @@ V = TypeVar("V")
 
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 
+SENDING = 0.1
+"""Seconds in which all that a run drew is surely on its way: it goes out as soon as nothing computes."""
+
 PRESENT = "present"
 """What an address says of a view for a projector."""
 
@@ -42,7 +46,7 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
-_GONE_TO = "view.gone_to"
+_GONE_TO, _DRAWN = "view.gone_to", "view.drawn"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
@@ -443,7 +447,7 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
     # Every part writes the address; the link does nothing else where it shows none.
     parts = [part for part in wanted if part not in absent] or [LINK]
     if parts != [within]:
-        st.rerun(parts)
+        _run_parts(parts)
 
 
 def _is_part_run() -> bool:
@@ -455,7 +459,22 @@ def _is_part_run() -> bool:
 def run_alone(*fragments: str) -> None:
     """Have these fragments of the page run, and the link, as the last thing that a callback does."""
     if has_browser() and not goes_through_history():
-        st.rerun([*fragments, LINK])
+        _run_parts([*fragments, LINK])
+
+
+def is_drawn() -> None:
+    """All of the page was drawn."""
+    st.session_state[_DRAWN] = time.monotonic()
+
+
+def _run_parts(parts: Sequence[str]) -> None:
+    """Run parts of the page once the browser has been sent what the last run of all of it drew.
+
+    Streamlit drops what it has not sent of a part that runs again, but not what stands within it as a part of its own:
+    the browser would read of places that it lacks, and show nothing but that error.
+    """
+    time.sleep(max(0.0, st.session_state.get(_DRAWN, 0.0) + SENDING - time.monotonic()))
+    st.rerun(list(parts))
 
 
 @contextmanager
