@@ -8,8 +8,10 @@ from urllib.parse import parse_qs
 import pytest
 from app_driver import open_page, pictures, tell
 from socket_visitor import Visitor, server
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from viz_model.app import runs
+from viz_model.app import runs, state
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
@@ -20,6 +22,34 @@ PAGES = ("", "overview", "embedding", "attention", "block", "next_token", "attri
 def app() -> Iterator[str]:
     with server("app.py") as (url, _):
         yield url
+
+
+def test_streamlit_keeps_what_stands_in_a_part_that_it_drops() -> None:
+    """Why parts wait until what the whole page drew is sent: where this fails, they need not any more."""
+    queue = ForwardMsgQueue()
+    for place, part in (((0, 3), "outer"), ((0, 3, 0), "inner")):
+        message = ForwardMsg()
+        message.metadata.delta_path.extend(place)
+        message.delta.fragment_id = part
+        message.delta.add_block.SetInParent()
+        queue.enqueue(message)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["outer"])
+    assert [list(message.metadata.delta_path) for message in queue.flush()] == [[0, 3, 0]]
+
+
+def test_parts_run_once_the_page_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    ran: list[list[str]] = []
+    monkeypatch.setattr(state, "has_browser", lambda: True)
+    monkeypatch.setattr(state.st, "session_state", {})
+    monkeypatch.setattr(state.st, "rerun", ran.append)
+    monkeypatch.setattr(state.time, "sleep", slept.append)
+    state.run_alone(state.BODY)  # of a page that was sent long ago
+    monkeypatch.setattr(state.time, "monotonic", lambda: 100.0)
+    state.note_drawn()
+    state.run_alone(state.BODY)
+    assert slept == [0.0, pytest.approx(state.SENDING)]
+    assert ran == [[state.BODY, state.LINK]] * 2
 
 
 CHANGES = {"head": 3, "layer": 2, "token": 4}

@@ -81,6 +81,21 @@ def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
     page.wait_for_function("() => !window.__all('[data-waiting]').length")
 
 
+def test_who_presses_keys_does_not_rest(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT)
+    rested(page)
+    page.evaluate("""() => {
+      window.__keys = setInterval(() => document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Shift' })), 50)
+    }""")
+    page.locator(".st-key-frame-text input").fill("The dog sat on the mat")
+    page.keyboard.press("Enter")
+    wait_for_query(page, text="The dog sat on the mat")
+    page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
+    assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
+    page.evaluate("clearInterval(window.__keys)")
+    rested(page)
+
+
 def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
     rested(page)

@@ -462,7 +462,7 @@ def run_alone(*fragments: str) -> None:
         _run_parts([*fragments, LINK])
 
 
-def is_drawn() -> None:
+def note_drawn() -> None:
     """All of the page was drawn."""
     st.session_state[_DRAWN] = time.monotonic()
 

@@ -323,7 +323,7 @@ def show(topic: Topic) -> None:
     with places.body:
         _body(opened)
     glossary.draw(t)
-    state.is_drawn()
+    state.note_drawn()
 
 
 def _shorten(opened: _Opened) -> None:
