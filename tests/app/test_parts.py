@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 import pytest
+import streamlit
 from app_driver import open_page, pictures, tell
 from socket_visitor import Visitor, server
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -41,11 +43,11 @@ def test_parts_run_once_the_page_is_sent(monkeypatch: pytest.MonkeyPatch) -> Non
     slept: list[float] = []
     ran: list[list[str]] = []
     monkeypatch.setattr(state, "has_browser", lambda: True)
-    monkeypatch.setattr(state.st, "session_state", {})
-    monkeypatch.setattr(state.st, "rerun", ran.append)
-    monkeypatch.setattr(state.time, "sleep", slept.append)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "rerun", ran.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
     state.run_alone(state.BODY)  # of a page that was sent long ago
-    monkeypatch.setattr(state.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     state.note_drawn()
     state.run_alone(state.BODY)
     assert slept == [0.0, pytest.approx(state.SENDING)]
