@@ -2,12 +2,14 @@
 
     python tests/benchmarks/interactions.py [--model NAME] [--tokens 256] [--rounds 7] [--slower 4] [--pages attention]
 
-Two servers are started: the app, and a page of one heading, one button and how often it was drawn. Chromium
-(``chromium`` on the PATH) opens both and clicks in them: of the empty page, the time from the click until the next
-number is painted. For every page that shows a run, and each of head, layer and token that it answers to: the time from
-the click until all its pictures are painted, canvases included, and until its texts have followed and nothing that one
-sees changes any more. Each figure is the median of the rounds, and the ratio is what counts: seconds depend on the
-machine and on what else runs there.
+Two servers are started: the app, and a page of one heading, one button and how often it was drawn, as Streamlit
+serves it by itself. Chromium (``chromium`` on the PATH) opens both and clicks in them: of the empty page, the time
+from the click until the next number is painted. For every page that shows a run, and each of head, layer and token
+that it answers to: the time from the click until all its pictures are painted, canvases included, and until its
+texts have followed and nothing that one sees changes any more. A page is opened in a fresh profile: the time until
+the first picture is painted, or the heading, and until nothing changes any more. At last the files that a browser
+loads before anything else are asked for by one connection. Each figure is the median of the rounds, and the ratio
+is what counts: seconds depend on the machine and on what else runs there.
 
 | | target |
 |---|---|
@@ -21,7 +23,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import http.client
 import itertools
+import re
 import shutil
 import socket
 import statistics
@@ -33,7 +37,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY = """import streamlit as st
@@ -105,14 +109,45 @@ _SETTLED = """quiet => new Promise(done => {
 })"""
 
 
+# Reports, on any page, when its heading and the first picture in it were painted.
+_FIRST = """(() => {
+  const painted = window.painted = {}, wanted = {
+    heading: () => document.querySelector('h1, h2'),
+    picture: () => [...document.querySelectorAll('.stBidiComponent *')]
+      .some(one => one.shadowRoot?.querySelector('.panel svg > *')),
+  }
+  const look = () => {
+    for (const [what, isThere] of Object.entries(wanted)) {
+      if (!isThere()) continue
+      const channel = new MessageChannel()
+      channel.port1.onmessage = () => { painted[what] ??= performance.now() }
+      channel.port2.postMessage(0)
+      delete wanted[what]
+    }
+    if (Object.keys(wanted).length) requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+})()"""
+
+_ALONE = """import sys
+
+sys.modules["uvloop"] = sys.modules["httptools"] = None
+from streamlit.web import cli
+
+cli.main(prog_name="streamlit")
+"""
+"""Streamlit without what it takes where it is installed, as the app has it."""
+
+
 @contextlib.contextmanager
-def server(script: Path) -> Iterator[str]:
-    """A Streamlit server of its own, and its address."""
+def server(script: Path, *, alone: bool = False) -> Iterator[str]:
+    """A Streamlit server of its own, and its address; ``alone`` without the libraries that make the app's faster."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ("--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1")
-    command = [sys.executable, "-m", "streamlit", "run", str(script), *options]
+    streamlit = ("-c", _ALONE) if alone else ("-m", "streamlit")
+    command = [sys.executable, *streamlit, "run", str(script), *options]
     log = tempfile.TemporaryFile()  # noqa: SIM115
     app = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
@@ -137,16 +172,33 @@ def wait(page: Any, action: Callable[[], object]) -> float:
     return float(acted + page.evaluate(_SETTLED, QUIET) / 1000)
 
 
-def first_paint(browser: Any, url: str, ready: str) -> float:
-    """Seconds from opening a page in a fresh profile until it shows what ``ready`` selects, and is still."""
+def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
+    """Seconds from opening a page in a fresh profile until ``what`` is painted, and until the page is still."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    begin = time.perf_counter()
+    page.add_init_script(_FIRST)
     page.goto(url)
-    page.wait_for_selector(ready, timeout=120_000)
-    found = time.perf_counter() - begin + page.evaluate(_SETTLED, QUIET) / 1000
+    page.wait_for_function("what => window.painted[what]", arg=what, timeout=120_000)
+    begun = page.evaluate("performance.now()") / 1000
+    still = begun + page.evaluate(_SETTLED, QUIET) / 1000
+    painted = page.evaluate("what => window.painted[what]", what) / 1000
     context.close()
-    return float(found)
+    return float(painted), float(still)
+
+
+def files(url: str) -> tuple[int, float]:
+    """How many files the document at ``url`` names, and the seconds in which one connection has loaded them."""
+    with contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc)) as connection:
+
+        def load(path: str) -> bytes:
+            connection.request("GET", path)
+            return connection.getresponse().read()
+
+        names = re.findall(r'(?:src|href)="\./(static/[^"]+)"', load("/").decode())
+        begin = time.perf_counter()
+        for name in names:
+            load(f"/{name}")
+        return len(names), time.perf_counter() - begin
 
 
 # Clicks on a button, and resolves with the milliseconds until what it answers is painted.
@@ -276,14 +328,14 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "empty.py").write_text(EMPTY, encoding="utf-8")
-        empty = stack.enter_context(server(folder / "empty.py"))
+        empty = stack.enter_context(server(folder / "empty.py", alone=True))
         app = stack.enter_context(server(ROOT / "app.py"))
         play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         text = told.text if told.tokens is None else long(told.text, told.model, told.tokens)
         query = urlencode({"model": told.model, "lang": "en", "text": text})
-        for url, ready in ((app, ".panel"), (empty, "h1")):
-            first_paint(browser, url, ready)  # imports, loads and compiles
+        for url, what in ((app, "picture"), (empty, "heading")):
+            first_paint(browser, url, what)  # imports, loads and compiles
         idle = statistics.median(clicks(browser, empty, told.rounds, told.slower))
         print(f"empty page: a click {1000 * idle:.0f} ms")
         print("page | what | painted, ms | ratio (target 0.6) | texts, ms | ratio (target 2)")
@@ -300,9 +352,13 @@ def main() -> None:
             page.context.close()
         new = statistics.median(sentences(browser, f"{app}/attention?{query}", told.rounds))
         print(f"a new sentence of 32 tokens: {new / idle:.1f} times the empty page (target {NEW:g})")
-        pairs = [(first_paint(browser, app, ".panel"), first_paint(browser, empty, "h1")) for _ in range(told.rounds)]
-        ratio = statistics.median(own / other for own, other in pairs)
-        print(f"first paint: {ratio:.1f} times the empty page (target {FIRST:g})")
+        pairs = [
+            (first_paint(browser, app, "picture"), first_paint(browser, empty, "heading")) for _ in range(told.rounds)
+        ]
+        first, still = (statistics.median(own[n] / other[n] for own, other in pairs) for n in range(2))
+        print(f"first paint: {first:.1f} times the empty page (target {FIRST:g}), still {still:.1f} times")
+        (n, own_files), (_, its_files) = files(app), files(empty)
+        print(f"{n} files over one connection: {1000 * own_files:.0f} ms, of the empty page {1000 * its_files:.0f} ms")
         browser.close()
 
 
