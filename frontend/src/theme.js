@@ -11,15 +11,16 @@ const channels = colour => {
   return pen.getImageData(0, 0, 1, 1).data
 }
 const app = () => document.querySelector("[data-testid=stApp]") ?? document.body
-const background = () => getComputedStyle(app()).backgroundColor
 
-export function isDark() {
-  const colour = background()
-  if (seen?.colour !== colour) {
-    const [r, g, b] = channels(colour)
-    seen = { colour, dark: 0.2126 * r + 0.7152 * g + 0.0722 * b < 128 }
-  }
-  return seen.dark
+// Asked for while a picture is being written, the page's colour would have the browser find the style of all that was
+// written before: it is looked at once, and again when it may be another.
+export const isDark = () => (seen ??= measured()).dark
+
+function measured() {
+  const colour = getComputedStyle(app()).backgroundColor
+  if (seen?.colour === colour) return seen
+  const [r, g, b] = channels(colour)
+  return { colour, dark: 0.2126 * r + 0.7152 * g + 0.0722 * b < 128 }
 }
 
 // { role: "#rrggbb" } of the scene, and the same as bytes for canvases. One object for as long as the colours are the
@@ -42,13 +43,14 @@ let watcher = null
 export function watched(listener) {
   listeners.add(listener)
   watcher ??= (() => {
-    let dark = isDark()
     const look = () => {
-      if (isDark() === dark) return
-      dark = isDark()
-      listeners.forEach(one => one())
+      const before = isDark()
+      seen = measured()
+      if (seen.dark !== before) listeners.forEach(one => one())
     }
-    const observer = new MutationObserver(() => requestAnimationFrame(look))
+    const soon = () => requestAnimationFrame(look)
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon)
+    const observer = new MutationObserver(soon)
     observer.observe(app(), { attributes: true })
     observer.observe(document.head, { childList: true, subtree: true, characterData: true })
     return observer

@@ -16,6 +16,7 @@ from bundled_models import example
 from PIL import Image
 
 import viz_model as vm
+from viz_model.drawing.scene.html import html
 
 pytestmark = pytest.mark.browser
 
@@ -58,6 +59,30 @@ def test_a_page_of_its_own_looks_as_the_image_does(chromium: Any, tmp_path: Path
         differs = np.abs(shown[:height, :760] - image[:height, :760]).max(-1) > 24
         assert differs.mean() < 0.01, (figure.name, differs.mean())
     page.close()
+
+
+# Mean lightness of the writing of the first picture that has some: dark ink on light paper, and the other way round.
+INK = """() => {
+  const roots = [document, ...[...document.querySelectorAll('*')].map(node => node.shadowRoot).filter(Boolean)]
+  const texts = roots.flatMap(root => [...root.querySelectorAll('.panel svg text[fill]')])
+  const light = colour => colour.match(/[0-9a-f]{2}/gi).reduce((sum, byte) => sum + parseInt(byte, 16), 0) / 3
+  return texts.reduce((sum, text) => sum + light(text.getAttribute('fill')), 0) / texts.length
+}"""
+
+
+def test_pictures_turn_from_light_to_dark_and_back_with_the_page(visit: Visit, chromium: Any, tmp_path: Path) -> None:
+    figure = vm.plot.heads(vm.load("story-pre-ln").trace("The cat sat"))
+    (tmp_path / "heads.html").write_text(html(figure.scene), encoding="utf-8")
+    alone = chromium.new_page()
+    alone.goto((tmp_path / "heads.html").as_uri())
+    for page in (visit("/attention"), alone):
+        page.emulate_media(color_scheme="light")
+        page.wait_for_function(f"() => ({INK})() < 110")
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_function(f"() => ({INK})() > 150")
+        page.emulate_media(color_scheme="light")
+        page.wait_for_function(f"() => ({INK})() < 110")
+    alone.close()
 
 
 def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> None:
