@@ -22,7 +22,8 @@ export function corner(root, made) {
 }
 
 // The menu is a dialog of the page, which gives the focus back to what had it, but does not see what has it within a
-// picture. While a file is made its button is disabled and loses the focus: Escape would find no dialog then.
+// picture. While a file is made its button is disabled and loses the focus: Escape would find no dialog then, nor in the
+// frame in which the dialog is given it.
 function keep(button) {
   const find = () => document.querySelector("[role=dialog]"), leave = new AbortController()
   let isOpen = false
@@ -34,12 +35,16 @@ function keep(button) {
     }
   })
   const lost = () => requestAnimationFrame(() => document.activeElement === document.body && find()?.focus())
+  const escape = ({ key, target }) => {
+    if (key === "Escape" && target === document.body) find()?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }))
+  }
   const end = () => {
     watcher.disconnect()
     leave.abort()
   }
   watcher.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] })
   document.addEventListener("focusout", lost, { signal: leave.signal })
+  document.addEventListener("keydown", escape, { signal: leave.signal })
   setTimeout(() => isOpen || end(), LONGEST)
 }
 

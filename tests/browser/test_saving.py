@@ -119,3 +119,11 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
     page.wait_for_timeout(600)
     settle(page)
     assert page.get_by_role("dialog").count() == 0, "it stays closed when the page goes on"
+
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").wait_for()
+    settle(page)
+    # As in the frame in which a button that makes a file has lost the focus.
+    page.evaluate("""() => { document.activeElement.blur()
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })) }""")
+    page.wait_for_function("() => !document.querySelector('[role=dialog]')")
