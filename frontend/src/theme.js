@@ -1,5 +1,5 @@
 // Colours by role, for the theme that the page has now. Streamlit changes its variables without a message, so the
-// page's own colour is looked at whenever an attribute of its root changes.
+// page's own colour is looked at whenever an attribute of its root changes, or the reader's own light or dark.
 const listeners = new Set()
 let seen = null
 

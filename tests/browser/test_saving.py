@@ -61,7 +61,7 @@ def test_a_page_of_its_own_looks_as_the_image_does(chromium: Any, tmp_path: Path
     page.close()
 
 
-# Mean lightness of the writing of the first picture that has some: dark ink on light paper, and the other way round.
+# Mean lightness of the writing in all pictures: dark ink on light paper, and the other way round.
 INK = """() => {
   const roots = [document, ...[...document.querySelectorAll('*')].map(node => node.shadowRoot).filter(Boolean)]
   const texts = roots.flatMap(root => [...root.querySelectorAll('.panel svg text[fill]')])
