@@ -39,7 +39,7 @@ export function chips(root, header, arrays, tell) {
     made.style.setProperty("--chip", chip.colour)
     made.title = chip.title ?? `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}`
     if (chip.title) made.setAttribute("aria-label", chip.title)
-    if (chip.has_picture) made.append(picture(arrays[0], n, header.light))
+    if (chip.has_picture) made.append(picture(arrays[header.thumbnails?.array ?? 0], n, header.light))
     for (const [name, text] of [[chip.whole ? "text" : "text bytes", chip.label], ["id", chip.under]]) {
       const part = document.createElement("span")
       part.className = name

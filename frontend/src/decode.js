@@ -1,5 +1,5 @@
 // The inverse of viz_model.drawing.scene.encode: length, JSON header, numbers.
-const TYPES = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, i4: Int32Array }
+const TYPES = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array }
 
 export function decode(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -7,11 +7,11 @@ export function decode(bytes) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
   let at = 4 + length
   const arrays = header.arrays.map(({ type, shape, scale, lower }) => {
-    const Type = TYPES[type], count = lower ? shape[0] * (shape[0] + 1) / 2 : shape.reduce((n, size) => n * size, 1)
+    const Type = TYPES[type], n = shape.at(-1), whole = shape.reduce((count, size) => count * size, 1), count = lower ? whole / n * (n + 1) / 2 : whole
     const sent = new Type(bytes.slice(at, at + count * Type.BYTES_PER_ELEMENT).buffer)
     at += count * Type.BYTES_PER_ELEMENT
     const values = scale ? Float32Array.from(sent, n => n === -128 ? NaN : n * scale) : sent
-    return { values: lower ? square(values, shape[0]) : values, shape, coarse: !!scale }
+    return { values: lower ? squares(values, n, whole / (n * n)) : values, shape, coarse: !!scale }
   })
   const { lists, ...rest } = header
   return { header: lists ? whole(rest, lists) : header, arrays }
@@ -26,12 +26,12 @@ function whole(value, lists) {
   return value
 }
 
-// Rows of which each ends at the diagonal -> rows of n, with nothing behind it.
-function square(values, n) {
-  const whole = new Float32Array(n * n).fill(NaN)
-  for (let row = 0; row < n; row++) {
-    const begin = row * (row + 1) / 2
-    whole.set(values.subarray(begin, begin + row + 1), row * n)
+// Rows of which each ends at the diagonal -> rows of n, with nothing behind it; of so many matrices.
+function squares(values, n, count) {
+  const whole = new Float32Array(count * n * n).fill(NaN)
+  for (let row = 0, at = 0; row < count * n; row++) {
+    const length = row % n + 1
+    whole.set(values.subarray(at, at += length), row * n)
   }
   return whole
 }

@@ -4,6 +4,7 @@ import { bridge } from "./bridge.js"
 import { chips } from "./chips.js"
 import { decode } from "./decode.js"
 import { film } from "./film.js"
+import { island } from "./island.js"
 import { mask } from "./mask.js"
 import { parts } from "./parts.js"
 import { prose } from "./prose.js"
@@ -16,18 +17,20 @@ import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, film, mask, parts, prose, reach, rest, scene, sketch, skip, slides, terms, tree }
+const KINDS = { bridge, chips, film, island, mask, parts, prose, reach, rest, scene, sketch, skip, slides, terms, tree }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.
 const endings = new WeakMap()
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
   const root = parentElement.querySelector(".viz")
   const { header, arrays } = decode(data)
   endings.get(root)?.()
   root.classList.add("viz", `viz-${header.kind}`)
-  const ends = KINDS[header.kind](root, header, arrays, setTriggerValue)
+  // What is told stays told, as a state, where the last word counts; else it is an event.
+  const tell = (name, value, isState = false) => (isState ? setStateValue : setTriggerValue)(name, value)
+  const ends = KINDS[header.kind](root, header, arrays, tell)
   const end = () => {
     if (endings.get(root) !== end) return
     endings.delete(root)

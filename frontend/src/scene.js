@@ -5,6 +5,7 @@ import { paintCells } from "./cells.js"
 import { corner } from "./corner.js"
 import { standing } from "./items.js"
 import { keys } from "./keys.js"
+import { axesOf } from "./pick.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
 import { seat, targets } from "./targets.js"
@@ -71,11 +72,11 @@ function build(root, id) {
 // its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn; by a
 // projector a picture is as tall as the screen has room for, and shows a part of its panels where all are too many.
 export function draw(made, moves, isMeasured = true) {
-  const now = caseOf(made.header, { ...store.selection, frame: made.root.frame })
+  const place = { ...store.selection, frame: made.root.frame }, now = entryOf(made, place)
   made.flow.toggleAttribute("data-waiting", now === undefined)
   if (now === undefined) return
   const again = made.drawn === made.header && made.now === now
-  Object.assign(made, { now, drawn: made.header, shown: store.selection, at: value => resolve(value, now, made.arrays) })
+  Object.assign(made, { now, drawn: made.header, shown: store.selection, at: value => resolve(value, now, made.arrays, place) })
   const { at, header } = made
   made.flow.setAttribute("aria-label", at(header.title))
   made.flow.setAttribute("aria-description", at(header.description))
@@ -90,6 +91,17 @@ export function draw(made, moves, isMeasured = true) {
   made.present = present
   present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
   corner(made.root, made)
+}
+
+// Which entry of a picture's tables is shown, as a name: the same one has nothing drawn again.
+function entryOf(made, place) {
+  const { header } = made
+  if (header.cases) return caseOf(header, place)
+  if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)] }
+  const { names } = made.axes, { layers } = header
+  // Of a long run only some layers are here: the others are asked for.
+  if (layers && names.includes("layer") && !(place.layer >= layers[0] && place.layer < layers[1])) return undefined
+  return names.map(name => place[name]).join(",")
 }
 
 function panelsOf(made) {

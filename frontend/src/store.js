@@ -1,48 +1,24 @@
-// What is selected, on the whole page: the one layer, head and token that all pictures show. Everybody who
-// subscribed is told before `select` returns, so that all of them paint in the frame of the click.
+// What is selected, on the whole page: the one layer, head and token that all pictures show, and what else is chosen
+// among what a page holds. Everybody who subscribed is told before `select` returns, so that all of them paint in the
+// frame of the click. The server alone writes the address, once it has heard.
 const DIMENSIONS = ["layer", "head", "token"]
 const WAIT = 60 // ms of rest before the server is told more: of ten quick clicks it hears the first and the last
-
-// An address without what is selected.
-function besides(url) {
-  const query = new URLSearchParams(url.search)
-  DIMENSIONS.forEach(name => query.delete(name))
-  query.sort()
-  return `${url.pathname}?${query}`
-}
 
 function create() {
   const listeners = new Set(), answers = new Set()
   let selection = globalThis.vizSelection ?? { layer: 0, head: 0, token: 0 } // a file says that nothing is
   let send = null, timer = 0, isLate = false, pending = {}, sent = 0, nav = null, told = []
-  const push = history.pushState.bind(history)
-  // The server writes each selection that it hears of into the address, where it stands already. What it says of the
-  // first of quick clicks comes after the last: taken, it would lead the address back and stand in Back's way.
-  history.pushState = (state, unused, url) => {
-    if (url == null || !isEcho(new URL(url, location.href))) push(state, unused, url)
-  }
-
-  function isEcho(url) {
-    const says = one => DIMENSIONS.every(name => [null, String(one.selection[name])].includes(url.searchParams.get(name)))
-    return told.some(says) && besides(url) === besides(new URL(location.href))
-  }
 
   const notify = changed => listeners.forEach(listener => listener(changed))
   function adopt(wanted) {
-    const changed = DIMENSIONS.filter(name => Number.isInteger(wanted[name]) && wanted[name] !== selection[name])
+    const changed = Object.keys(wanted).filter(name => Number.isInteger(wanted[name]) && wanted[name] !== selection[name])
     if (!changed.length) return changed
     selection = { ...selection, ...Object.fromEntries(changed.map(name => [name, wanted[name]])) }
     notify(changed)
     return changed
   }
-  function address(changed) {
-    if (!send) return // no server, no address: a file
-    const url = new URL(location.href)
-    for (const name of named(changed)) url.searchParams.set(name, selection[name])
-    push(history.state, "", url)
-  }
   // A layer belongs to its head: what was shown unasked stays beside what is chosen.
-  const named = changed => changed.some(name => name !== "token") ? [...new Set([...changed, "layer", "head"])] : changed
+  const named = changed => changed.some(name => name === "layer" || name === "head") ? [...new Set([...changed, "layer", "head"])] : changed
   function flush() {
     clearTimeout(timer)
     timer = 0
@@ -61,6 +37,7 @@ function create() {
     get selection() { return selection },
     get isAwaited() { return timer !== 0 || told.length > 0 }, // whether the server has yet to answer to it
     adopt,
+    named,
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -73,12 +50,20 @@ function create() {
     select(wanted) {
       const changed = adopt(wanted)
       if (!changed.length) return
-      address(changed)
+      if (!send) return // no bridge: an island tells its server itself, and a file has none
       for (const name of named(changed)) pending[name] = selection[name]
       if (!timer) flush()
       else isLate = true
       clearTimeout(timer)
       timer = setTimeout(rest, WAIT)
+    },
+    // An island answers for the page: what a bridge of the page before had to tell is of no matter.
+    release() {
+      clearTimeout(timer)
+      send = null
+      timer = 0
+      told = []
+      pending = {}
     },
     // The server's side of it: what it says once (`nav` is new), and the last message that it has read.
     bridge(data, tell) {
@@ -88,12 +73,12 @@ function create() {
       if (data.seq < sent && data.nav !== nav && data.seq === 0) {
         // The server began anew and knows only an old address: what is selected here is newer.
         nav = data.nav
-        pending = { ...selection }
+        pending = Object.fromEntries(DIMENSIONS.map(name => [name, selection[name]]))
         return flush()
       }
       if (data.nav !== nav) {
         nav = data.nav
-        adopt(data)
+        adopt(Object.fromEntries(DIMENSIONS.filter(name => name in data).map(name => [name, data[name]])))
       }
       answered()
     },

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import streamlit as st
 
 from viz_model.app import state
 from viz_model.app.page import Page
+from viz_model.island.page import Trials
 
 
-@dataclass(frozen=True)
-class Trials:
-    """What two other pages have on a stage, by the names that are chosen there.
-
-    Attributes:
-        experiments: in which something is taken out of the model.
-        bugs: mistakes in the code of the stage.
-    """
-
-    experiments: tuple[str, ...] = ()
-    bugs: tuple[str, ...] = ()
-
-    def draw(self, page: Page) -> None:
-        """A link to each, on the same sentence and model."""
-        _links(page, "ablations", "experiment", self.experiments, "experiment")
-        _links(page, "mistakes", "bug", self.bugs, "name")
+def draw_trials(page: Page, trials: Trials) -> None:
+    """A link to each trial, on the same sentence and model."""
+    _links(page, "ablations", "experiment", trials.experiments, "experiment")
+    _links(page, "mistakes", "bug", trials.bugs, "name")
 
 
 def _links(page: Page, to: str, choice: str, names: tuple[str, ...], said: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -16,7 +15,6 @@ from viz_model.app import (
     alone,
     derivation,
     elements,
-    examples,
     following,
     frame,
     glossary,
@@ -24,11 +22,11 @@ from viz_model.app import (
     interventions,
     lent,
     onward,
+    open_page,
     runs,
     selection,
     sentence,
     share,
-    sidebar,
     sketch,
     state,
     stations,
@@ -38,11 +36,11 @@ from viz_model.app import (
 from viz_model.app.cache import cached
 from viz_model.app.choices import APART, CODE, GUESS, TAB, TRIALS, Choice, switch
 from viz_model.app.lessons import step as lesson_step
-from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, literal
+from viz_model.app.texts import Texts
 from viz_model.config import ModelConfig, Side
+from viz_model.island.page import Trials
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell
 
@@ -151,7 +149,7 @@ class Layout(Generic[C]):
             elements.door(page, APART, label, tabs)
         if self.trials is not None:
             label = f"**{page.t('common.trials')}** · {page.t('common.trials_line')}"
-            elements.door(page, TRIALS, label, partial(self.trials.draw, page))
+            elements.door(page, TRIALS, label, partial(onward.draw_trials, page, self.trials))
 
 
 def itself(page: Page) -> Page:
@@ -260,45 +258,15 @@ def show(topic: Topic) -> None:
 
     What is below runs again alone when only that can change (:func:`viz_model.app.state.update`).
     """
-    pages = frame.navigation().pages
-    state.has_parts(None)
-    view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
-    view = lent.fitted(view, topic.name, topic.needs)
-    t = Texts.of(view.lang, runs.offered()[view.model])
-    frame.arrived()
-    taught = lesson_step.opened(topic.name, pages)
-    view = state.current()
-    try:
-        # Said only where it takes long: Streamlit waits a moment in a thread of its own, which costs as much as a
-        # picture.
-        loading = st.spinner(t("common.loading", model=literal(view.model)))
-        with nullcontext() if runs.is_loaded(view.model) else loading:
-            lm = runs.model(view.model)
-    except vm.ModelError as error:
-        runs.leave_out(view.model, error)
-        state.write(view)
-        del st.session_state["view"]  # so that the address is read again, which still asks for it
-        st.rerun()
-    example = examples.of(lm, view.lang)[0]
-    view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
-    if destination := st.session_state.pop("frame.go", None):
-        st.switch_page(pages[destination])
-    frame.dress_page(topic.name, is_taught=taught is not None)
-    places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
-    with places.settings:
-        slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
-    if frame.is_bare() and taught is None:
-        with places.line:
-            share.whole(view, t)
-    for notice in state.notices():
-        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
-        st.warning(t(notice.key, **values))
+    opening = open_page.begin(topic.name, topic.all_choices, topic.opened_by, topic.needs)
+    view, lm, t, taught = opening.view, opening.lm, opening.t, opening.taught
+    places, slots = opening.places, opening.slots
     line = sketch.line if lm.config.reads_pictures else sentence.line
     run = line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
     text_key = topic.text_key(lm.config) if topic.text_key else topic.name
-    opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), example, t, pages)
+    opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), opening.example, t, opening.pages)
     _shorten(opened)
     if taught is not None and taught.is_behind_curtain:
         with places.body:

@@ -64,6 +64,11 @@ def picture(
     _module()(key=key, data=scene, **heard)
 
 
+def island(data: bytes, *, key: str, **heard: Callable[[], None]) -> None:
+    """A whole page (:mod:`viz_model.island.message`); ``heard`` are callbacks of what it tells, ``on_…_change``."""
+    _module()(key=key, data=data, **heard)
+
+
 def bridge(header: dict[str, Any], *, key: str, on_select: Callable[[object], None]) -> None:
     """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
     heard = {"on_selected_change": _callback(key, on_select, "selected")}

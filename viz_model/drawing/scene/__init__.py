@@ -3,7 +3,18 @@
 Import from here; :mod:`.marks` says what there is.
 """
 
-from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged, with_bytes
+from viz_model.drawing.scene.encode import (
+    PALETTE,
+    Arrays,
+    Case,
+    Merged,
+    encode,
+    framed,
+    merged,
+    plain,
+    value,
+    with_bytes,
+)
 from viz_model.drawing.scene.film import Film, Frame
 from viz_model.drawing.scene.marks import (
     Act,
@@ -25,10 +36,13 @@ from viz_model.drawing.scene.marks import (
     Texts,
     Words,
     points,
+    seen,
 )
 
 __all__ = [
+    "PALETTE",
     "Act",
+    "Arrays",
     "Case",
     "Cells",
     "Film",
@@ -53,6 +67,9 @@ __all__ = [
     "encode",
     "framed",
     "merged",
+    "plain",
     "points",
+    "seen",
+    "value",
     "with_bytes",
 ]

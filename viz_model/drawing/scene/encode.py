@@ -22,6 +22,7 @@ import numpy as np
 from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
+from viz_model.drawing.tables import Among, By, Each, Phrase
 
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
@@ -66,7 +67,7 @@ class Merged(NamedTuple):
     is_exact: bool
 
 
-class _Arrays:
+class Arrays:
     """Arrays, and long lists, in the order in which they are sent, equal ones once."""
 
     def __init__(self) -> None:
@@ -82,9 +83,9 @@ class _Arrays:
         """How many there are by now."""
         return len(self.parts), len(self.lists)
 
-    def first(self, counts: tuple[int, int]) -> _Arrays:
+    def first(self, counts: tuple[int, int]) -> Arrays:
         """Those that there were when they were so many."""
-        found = _Arrays()
+        found = Arrays()
         found.headers, found.parts = self.headers[: counts[0]], self.parts[: counts[0]]
         found.lists = self.lists[: counts[1]]
         return found
@@ -98,14 +99,16 @@ class _Arrays:
 
     def add(self, values: np.ndarray, is_coarse: bool) -> dict[str, Any]:
         """What stands for an array in the header."""
-        values = np.ascontiguousarray(values, np.float32)
+        is_whole = values.dtype.kind in "biu"
+        kind = next(kind for kind in _WHOLE if values.max(initial=0) <= np.iinfo(kind).max) if is_whole else np.float32
+        values = np.ascontiguousarray(values, kind)
         key = values.tobytes(), values.shape, is_coarse
         if key not in self._known:
             self._known[key] = len(self.parts)
-            header: dict[str, Any] = {"type": "f4", "shape": list(values.shape)}
-            if _is_lower(values):
+            header: dict[str, Any] = {"type": f"{values.dtype.kind}{values.itemsize}", "shape": list(values.shape)}
+            if not is_whole and _is_lower(values):
                 header["lower"] = True
-                values = values[~_above(len(values))]
+                values = values[..., ~_above(values.shape[-1])]
             part = values.tobytes()
             if is_coarse:
                 finite = np.isfinite(values)
@@ -119,10 +122,14 @@ class _Arrays:
         return {"array": self._known[key]}
 
 
+_WHOLE = (np.uint8, np.uint16, np.int32)
+"""What whole numbers are sent as, the smallest that holds them; none of them is below 0."""
+
+
 def _is_lower(values: np.ndarray) -> bool:
     """Whether nothing is above the diagonal, as in what a causal mask leaves: only the other half is sent then."""
-    n = len(values)
-    return n > 1 and values.shape == (n, n) and bool(np.isnan(values[_above(n)]).all())
+    n = values.shape[-1] if values.ndim else 0
+    return n > 1 and values.ndim > 1 and values.shape[-2] == n and bool(np.isnan(values[..., _above(n)]).all())
 
 
 @functools.lru_cache(maxsize=64)
@@ -133,16 +140,16 @@ def _above(n: int) -> np.ndarray:
 
 def with_bytes(header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> bytes:
     """A header and arrays of whole numbers from 0 to 255, in the order in which the browser finds them."""
-    sent = _Arrays()
+    sent = Arrays()
     for values in arrays:
         sent.headers.append({"type": "u1", "shape": list(values.shape)})
         sent.parts.append(np.ascontiguousarray(values, np.uint8).tobytes())
     return framed(header, sent)
 
 
-def framed(header: Mapping[str, Any], arrays: _Arrays | None = None) -> bytes:
+def framed(header: Mapping[str, Any], arrays: Arrays | None = None) -> bytes:
     """Length of the header, header, numbers."""
-    arrays = arrays or _Arrays()
+    arrays = arrays or Arrays()
     lists = {"lists": arrays.lists} if arrays.lists else {}
     whole = {**header, "arrays": arrays.headers, **lists}
     head = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
@@ -150,8 +157,29 @@ def framed(header: Mapping[str, Any], arrays: _Arrays | None = None) -> bytes:
 
 
 def encode(scene: Scene) -> bytes:
-    """A scene that is the same for every selection."""
-    return merged((), {(): scene}, ()).data
+    """A scene, with the tables that it has."""
+    arrays = Arrays()
+    return framed({**plain(scene, arrays), "palette": PALETTE}, arrays)
+
+
+PALETTE = {page: palettes.PALETTES[page] for page in ("light", "dark")}
+"""The colours of both pages, by role."""
+
+
+def plain(scene: Scene, arrays: Arrays) -> dict[str, Any]:
+    """A scene as plain data, its numbers among ``arrays``."""
+    own = {"kind": "scene", "id": scene.id, "even": scene.even, "chooses": scene.chooses}
+    whole = _plain_scene(scene, arrays, False)
+    return (
+        own
+        | {name: value for name, value in whole.items() if value is not None}
+        | {"panels": [_alone(panel) for panel in whole["panels"]]}
+    )
+
+
+def value(given: Any, arrays: Arrays) -> Any:
+    """Anything that may be in a message as plain data: tables, arrays, texts, lists of such."""
+    return _plain(given, arrays, False)
 
 
 def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Merged:
@@ -226,7 +254,7 @@ class _Written:
         most: float = math.inf,
     ) -> None:
         self._by, self._cases, self._first = list(by), cases, scenes[cases[0]]
-        self._arrays = _Arrays()
+        self._arrays = Arrays()
         self._scenes: list[dict[str, Any]] = []
         self._counts: list[tuple[int, int]] = []
         self._nbytes: list[int] = []
@@ -253,7 +281,7 @@ class _Written:
         header = {
             "kind": "scene",
             "id": first.id,
-            "palette": {page: palettes.PALETTES[page] for page in ("light", "dark")},
+            "palette": PALETTE,
             "by": self._by,
             "even": first.even,
             "chooses": first.chooses,
@@ -318,19 +346,22 @@ def _alone(thing: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _plain_scene(scene: Scene, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
+def _plain_scene(scene: Scene, arrays: Arrays, is_coarse: bool) -> dict[str, Any]:
     panels = [_panel(panel, arrays, is_coarse) for panel in scene.panels]
     keys = [{"name": key.name, "marks": [_mark(mark, arrays, False) for mark in key.marks]} for key in scene.keys]
-    said = {"title": scene.title, "description": scene.description, "words": dict(scene.words)}
+    said = {name: _plain(getattr(scene, name), arrays, False) for name in ("title", "description")}
+    below = {name: _plain(getattr(scene, name), arrays, False) or None for name in ("heading", "note")}
     legend = {"keys": keys, "keys_at": scene.keys_at} if keys else {}
-    return {**said, **legend, "heading": scene.heading or None, "note": scene.note or None, "panels": panels}
+    return {**said, "words": dict(scene.words), **legend, **below, "panels": panels}
 
 
-def _panel(panel: Panel, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
+def _panel(panel: Panel, arrays: Arrays, is_coarse: bool) -> dict[str, Any]:
     width = {"min": panel.min, "max": panel.most, "grow": panel.grow}
     made: dict[str, Any] = {"id": panel.id, "width": width, "height": _plain(panel.height, arrays, is_coarse)}
+    if panel.present is not True:
+        made["present"] = _plain(panel.present, arrays, is_coarse)
     if panel.act is not None:
-        made |= {"act": _plain(panel.act, arrays, is_coarse), "label": panel.label}
+        made |= {name: _plain(getattr(panel, name), arrays, is_coarse) for name in ("act", "label")}
     return made | {"marks": [_mark(mark, arrays, is_coarse) for mark in panel.marks]}
 
 
@@ -353,7 +384,7 @@ def _fields(kind: type) -> tuple[_Field, ...]:
 _FIELDS = {kind: _fields(kind) for kind in _KINDS}
 
 
-def _mark(mark: Any, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
+def _mark(mark: Any, arrays: Arrays, is_coarse: bool) -> dict[str, Any]:
     """A mark's fields that are not as they are by default."""
     made: dict[str, Any] = {"kind": _KINDS[type(mark)]}
     for name, sent, default, is_needed in _FIELDS[type(mark)]:
@@ -371,10 +402,21 @@ _LEAVES = frozenset((str, int, float, bool, type(None)))
 _PLAIN = (str, int, float, tuple, type(None))
 
 
-def _plain(value: Any, arrays: _Arrays, is_coarse: bool) -> Any:
+def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
     if type(value) in _LEAVES:  # which nearly all are
         return value
     match value:
+        case By():
+            given = {"fixed": dict(value.fixed), "start": dict(value.start), "write": value.write}
+            found = {"by": value.axes, "of": _plain(value.values, arrays, is_coarse)}
+            return found | {name: one for name, one in given.items() if one}
+        case Among():
+            code = {"code": True} if value.is_code else {}
+            return {"names": _plain(value.names, arrays, False), "among": _plain(value.at, arrays, False), **code}
+        case Phrase() | Each():
+            filled = {name: _plain(one, arrays, False) for name, one in value.values.items()}
+            kind = "phrase" if isinstance(value, Phrase) else "each"
+            return {kind: _plain(value.template, arrays, False), "values": filled}
         case np.ndarray():
             return arrays.add(value, is_coarse)
         case Where():

@@ -3,19 +3,20 @@
 Lengths across and down are pixels, or ``(share, pixels)``: that share of the panel's width and so many
 pixels, so that a picture fits the width it gets and its writing keeps its size.
 
-A scene is of one selection of layer, head and token. What the browser is sent are scenes of many, merged
-(:mod:`.encode`), of which it shows one in the frame of the click (``frontend/src``).
+Any field may be a table (:mod:`viz_model.drawing.tables`) of what it says here, by layer, head, token: the browser
+looks up the entry of what is selected in the frame of the click, files are written of one selection (:func:`seen`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.tables import resolved
 
 Length: TypeAlias = "float | tuple[float, float]"
 
@@ -52,7 +53,14 @@ Act: TypeAlias = Select | Pick
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answering:
+class Marked:
+    """What all marks have: whether they are there."""
+
+    present: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering(Marked):
     """What a mark may answer: a click, and what is said of it to those who point at it or hear it."""
 
     act: Act | None = None
@@ -119,7 +127,7 @@ class Cells(Answering):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Items:
+class Items(Marked):
     """The bars or the points of one series: each is told of, walked to and clicked for itself.
 
     Attributes:
@@ -159,7 +167,7 @@ class Items:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class Texts(Marked):
     """Many short writings: ``x`` lengths [N, 2], ``y`` pixels [N], their middles.
 
     Those that are wider than their ``rooms`` [N, 2] are left out.
@@ -177,7 +185,7 @@ class Texts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labels:
+class Labels(Marked):
     """Names along an edge of ``length``, as many as there is room for; the ``marked`` one is bold.
 
     They begin at (``x``, ``y``): names along "y" end there, names along "x" hang below. They stand evenly, or at
@@ -236,7 +244,7 @@ class Rect(Answering):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path:
+class Path(Marked):
     """A line through points: ``x`` and ``y`` are arrays [N, 2] of lengths (:func:`points`).
 
     A ``curve`` "link" joins the first point and the last in a level sweep. Where a point is not finite the line is
@@ -300,6 +308,11 @@ class Scene:
         note: written under it; where one ``chooses`` among its marks, in its place what is said of the chosen one.
         even: whether the panels are alike and stand in columns; else they flow.
         series: the numbers behind lines and bars, for who asks for numbers; cells hold their own. They are not drawn.
+        data: the arrays that it was drawn from, a NamedTuple, whose fields may be tables.
+        sites: the names of the values that it shows, as the run is seen.
+        call: of :mod:`viz_model.plot`, which draws the same; "" where there is none.
+        other: what that call names ``other``, as Python.
+        own: whether its numbers are those of the page's run, which can be asked about.
         coarser: the same picture in fewer cells, which says so; what is sent of other selections than the present one
             where there is no room for more.
     """
@@ -316,6 +329,11 @@ class Scene:
     chooses: bool = False
     even: bool = False
     series: Sequence[Series] = ()
+    data: Any = None
+    sites: Sequence[str] = ()
+    call: str = ""
+    other: str = ""
+    own: bool = True
     coarser: Callable[[], Scene] | None = None
 
 
@@ -323,3 +341,16 @@ def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: flo
     """Values in [0, 1] along an axis -> float32 [..., N, 2]: lengths up to ``share`` of the width and ``pixels``."""
     along = np.asarray(values, dtype=np.float32)
     return np.stack([along * share, along * pixels], axis=-1)
+
+
+def seen(scene: Scene, place: Mapping[str, int]) -> Scene:
+    """A scene as it is for one selection: tables looked up, and marks that are not there left out.
+
+    Raises:
+        viz_model.drawing.tables.Absent: the run was read for other layers.
+    """
+    found: Scene = resolved(scene, place)
+    panels = [
+        replace(panel, marks=[mark for mark in panel.marks if mark.present]) for panel in found.panels if panel.present
+    ]
+    return replace(found, panels=panels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from viz_model.app.onward import Trials
+from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.next_token import choices, figures

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from viz_model.app import elements, patches
 from viz_model.app.elements import Guess, Option
-from viz_model.app.onward import Trials
+from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.writing import percent

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_model.app import elements, patches, state
 from viz_model.app.elements import Said, title
-from viz_model.app.onward import Trials
+from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.picture import Painted

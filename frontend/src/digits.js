@@ -1,0 +1,17 @@
+// How numbers are written: the same rules as viz_model/drawing/digits.py, which a test compares.
+const fixed = (number, digits, sign = "") => {
+  if (!Number.isFinite(number)) return number < 0 ? "−∞" : "∞"
+  const rounded = Math.abs(number).toFixed(digits)
+  return (number < 0 && Number(rounded) ? "−" : sign) + rounded
+}
+const percent = p => p > 0 && p < 0.0001 ? "<0.01%" : p >= 0.9995 && p < 1 ? ">99.9%" : `${fixed(100 * p, p > 0 && p < 0.01 ? 2 : 1)}%`
+const share = value => value >= 0.995 && value < 1 ? percent(value) : `${fixed(100 * value, value > 0 && value < 0.0995 ? 1 : 0)}%`
+const whole = number => fixed(number, 0).replace(/\B(?=(\d{3})+$)/g, ",")
+const RULES = { percent, share, whole }
+
+export function written(number, how) {
+  if (Number.isNaN(number)) return "–"
+  if (RULES[how]) return RULES[how](number)
+  const [sign, digits] = how[0] === "+" ? ["+", how.slice(1)] : ["", how]
+  return digits[0] === "%" ? `${fixed(100 * number, Number(digits.slice(1)), sign)}%` : fixed(number, Number(digits), sign)
+}

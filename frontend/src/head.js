@@ -1,0 +1,79 @@
+// What stays in sight above a page: the sentence as one types it, and its tokens; below it what the page is called.
+import { chips } from "./chips.js"
+import { child } from "./nodes.js"
+import { lines, write } from "./lines.js"
+
+export function head(me, root) {
+  const { page } = me, bar = child(root, 0, "div", "bar"), below = child(root, 1, "div", "below")
+  const line = child(bar, 0, "div", "line")
+  page.boxes.forEach((box, n) => field(me, child(line, n, "div", "field"), box))
+  while (line.children.length > page.boxes.length) line.lastChild.remove()
+  me.parts(child(bar, 1, "div", "controls"), page.controls)
+  const ribbons = child(bar, 2, "div", "ribbons")
+  page.ribbons.forEach((ribbon, n) => {
+    const place = child(ribbons, n, "div"), now = JSON.stringify(ribbon)
+    if (place.now === now) return
+    place.now = now
+    place.ends?.()
+    place.className = "viz viz-chips"
+    place.ends = chips(place, ribbon, me.arrays, (name, token) => me.tell("picked", { of: ribbon.side, value: token }))
+  })
+  while (ribbons.children.length > page.ribbons.length) {
+    ribbons.lastChild.ends?.()
+    ribbons.lastChild.remove()
+  }
+  const heading = child(below, 0, "h1")
+  if (heading.textContent !== page.heading) heading.textContent = page.heading
+  heading.hidden = !page.heading
+  const notes = child(below, 1, "div")
+  notes.item = { kind: "prose", lines: page.notes }
+  lines(me, notes, notes.item)
+}
+
+// A box in which one types: answered letter by letter where a run is quick, never while a character is being composed.
+function field(me, root, { name, text, label, hint, live, count, fixed, examples, examples_label }) {
+  const box = child(root, 0, "input", "sentence")
+  box.setAttribute("aria-label", label)
+  box.placeholder = hint ?? ""
+  box.readOnly = !!fixed
+  const isTyping = box.matches(":focus") && box.typed !== undefined && box.typed !== text
+  if (!isTyping) box.value = box.typed = text
+  let composing = false
+  const typed = isDone => {
+    box.typed = box.value
+    me.type({ [name]: box.value }, live || isDone)
+  }
+  box.oncompositionstart = () => { composing = true }
+  box.oncompositionend = () => {
+    composing = false
+    typed(false)
+  }
+  box.oninput = event => !composing && !event.isComposing && typed(false)
+  box.onchange = () => typed(true)
+  box.onkeydown = event => event.key === "Enter" && !event.isComposing && typed(true)
+  const counted = child(root, 1, "span", "count")
+  if (counted.textContent !== (count ?? "")) counted.textContent = count ?? ""
+  menu(me, child(root, 2, "div", "examples"), name, examples ?? [], examples_label)
+}
+
+// Sentences to take.
+function menu(me, root, name, examples, label) {
+  const details = child(root, 0, "details"), summary = child(details, 0, "summary"), list = child(details, 1, "div", "list")
+  root.hidden = !examples.length
+  if (summary.textContent !== (label ?? "")) summary.textContent = label ?? ""
+  examples.forEach(([words, example], n) => {
+    const button = child(list, n, "button")
+    button.type = "button"
+    if (button.textContent !== words) button.textContent = words
+    button.onclick = () => {
+      details.open = false
+      me.type({ [name]: example }, true, true)
+    }
+  })
+  while (list.children.length > examples.length) list.lastChild.remove()
+  details.onkeydown = event => {
+    if (event.key !== "Escape") return
+    details.open = false
+    summary.focus()
+  }
+}

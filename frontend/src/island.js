@@ -1,0 +1,183 @@
+// A page as one island. In comes one message (viz_model/island/message.py): the sentence as tokens, pictures, texts and
+// all that they hold by layer, head and token. What a visitor selects is answered here, from what is here; the server is
+// told what the address should say once the visitor rests, and what is typed as it is typed.
+import { chooser } from "./chooser.js"
+import { head } from "./head.js"
+import { lines } from "./lines.js"
+import { child } from "./nodes.js"
+import { quiz } from "./quiz.js"
+import { scene } from "./scene.js"
+import { store } from "./store.js"
+
+const REST = 500 // ms after the last click or letter until the address is written
+
+export function island(root, header, arrays, tell) {
+  const made = root.island ??= create(root)
+  made.take(header, arrays, tell)
+  return () => made.leave()
+}
+
+function create(root) {
+  let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false
+  let chosen = {}, typed = {}, options = {}, opened = new Set()
+  const place = name => Object.assign(document.createElement("div"), { className: name })
+  const [top, body, end] = ["head", "body", "body end"].map(place)
+  root.replaceChildren(top, body, end)
+
+  const said = () => ({ seq: sent, ...typed, place: chosen, options, open: [...opened] })
+  // One question is under way at a time: no answer is older than what is asked next.
+  const ask = () => {
+    isLate = sent > answered
+    if (isLate) return
+    sent++
+    tell("told", { ...said(), rests: 0 }, true)
+  }
+  const rest = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => sent > answered ? rest() : tell("told", { ...said(), rests: ++rests }, true), REST)
+  }
+
+  const me = {
+    get page() { return page },
+    get arrays() { return arrays },
+    get place() { return store.selection },
+    tell: (name, value) => tell(name, value),
+    // What is typed: `isLive` is answered letter by letter, else with Enter.
+    type(words, isLive, isExample = false) {
+      typed = { ...typed, ...words }
+      if (isExample) chosen = Object.fromEntries(Object.entries(chosen).filter(([name]) => name !== "token"))
+      if (isLive) ask()
+      rest()
+    },
+    // An option is an entry of tables that are here, or it asks for another message.
+    choose(name, option, asks) {
+      options = { ...options, [name]: option }
+      if (asks) ask()
+      rest()
+    },
+    option: name => options[name],
+    open(name, isOpen) {
+      if (opened.has(name) === isOpen) return
+      isOpen ? opened.add(name) : opened.delete(name)
+      if (isOpen) ask()
+      rest()
+    },
+    isOpen: name => opened.has(name),
+    hasChosen: name => name in chosen,
+    part: (root, item, n) => part(me, root, item, n),
+    parts: (root, items) => parts(me, root, items),
+    leave() {
+      clearTimeout(timer)
+      unsubscribe()
+      removeEventListener("popstate", back)
+      for (const one of root.querySelectorAll(".viz")) one.ends?.()
+    },
+    take(header, numbers, told) {
+      const isNew = page === null
+      tell = told
+      answered = header.seq
+      page = header
+      arrays = numbers
+      if (isNew) subscribe()
+      if (header.nav !== nav) { // an address, or another model: the one case in which the server says where to look
+        nav = header.nav
+        chosen = { ...header.chosen }
+        options = { ...header.options }
+        opened = new Set(header.open)
+        typed = {}
+        sent = answered
+      }
+      if (isLate) ask() // what was typed since; this answer is shown meanwhile
+      const now = { ...header.usual, ...chosen }
+      for (const axis in header.sizes) now[axis] = Math.min(now[axis], header.sizes[axis] - 1)
+      store.adopt(now)
+      draw()
+      root.dataset.still = `${header.seq}` // for tests: which question this answers
+    },
+  }
+
+  let unsubscribe = () => {}
+  function subscribe() {
+    store.release()
+    const selected = store.subscribe(changed => {
+      const kept = store.named(changed)
+      chosen = { ...chosen, ...Object.fromEntries(kept.filter(name => name in page.usual).map(name => [name, store.selection[name]])) }
+      follow(me, root)
+      const [from, to] = page.layers
+      if (store.selection.layer < from || store.selection.layer >= to) ask() // of a long run only some layers are here
+      if (!isTaking) rest()
+    })
+    addEventListener("popstate", back)
+    unsubscribe = selected
+  }
+  let isTaking = false
+  const back = () => clearTimeout(timer) // the server reads the address, and tells what it says
+
+  function draw() {
+    isTaking = true
+    head(me, top)
+    parts(me, body, page.items)
+    parts(me, end, page.end)
+    isTaking = false
+  }
+  return me
+}
+
+const KINDS = {
+  scene(me, root, item) {
+    root.ends?.()
+    root.className = "viz viz-scene"
+    root.ends = scene(root, { ...item, palette: me.page.palette, layers: me.page.layers }, me.arrays, (name, value) => me.tell(name, { of: item.id, value }))
+  },
+  row(me, root, item) {
+    root.className = "row"
+    root.style.setProperty("--shares", item.shares.map(share => `minmax(0, ${share}fr)`).join(" "))
+    item.columns.forEach((column, n) => me.parts(child(root, n, "div", "column"), column))
+    while (root.children.length > item.columns.length) root.lastChild.remove()
+  },
+  section(me, root, item) {
+    root.className = "section"
+    const details = child(root, 0, "details"), summary = child(details, 0, "summary"), inside = child(details, 1, "div", "inside")
+    const title = child(summary, 0, "b"), line = child(summary, 1, "span")
+    title.textContent = item.title
+    line.textContent = ` · ${item.line}`
+    details.open = me.isOpen(item.name)
+    details.dataset.section = item.name
+    details.ontoggle = () => me.open(item.name, details.open)
+    inside.toggleAttribute("aria-busy", details.open && !item.items)
+    me.parts(inside, item.items ?? [])
+  },
+  prose: lines,
+  chooser,
+  quiz,
+}
+
+// The parts of a place in order, each in an element that it keeps while it is the same thing.
+function parts(me, root, items) {
+  items.forEach((item, n) => part(me, root, item, n))
+  while (root.children.length > items.length) {
+    for (const one of [root.lastChild, ...root.lastChild.querySelectorAll(".viz")]) one.ends?.()
+    root.lastChild.remove()
+  }
+}
+
+function part(me, root, item, n) {
+  const name = `${item.kind} ${item.id ?? item.name ?? ""}`
+  let place = root.children[n]
+  if (place?.part !== name) {
+    const made = document.createElement("div")
+    made.part = name
+    if (place) {
+      for (const one of [place, ...place.querySelectorAll(".viz")]) one.ends?.()
+      place.replaceWith(made)
+    } else root.append(made)
+    place = made
+  }
+  place.item = item
+  KINDS[item.kind](me, place, item)
+}
+
+// What was selected changes: pictures see it themselves, everything else is written here.
+function follow(me, root) {
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz")) KINDS[place.item.kind](me, place, place.item)
+}

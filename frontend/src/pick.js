@@ -1,0 +1,84 @@
+// Tables: values that differ by what is selected. The same as viz_model/drawing/tables.py, whose names these are.
+import { written } from "./digits.js"
+
+const PLACE = /\{\{(\w+)\}\}/g
+const isObject = value => value !== null && typeof value === "object"
+export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value)
+
+// What stands for a selection; undefined where the server has yet to send it. An array is { values, shape }.
+export function pick(value, place, arrays) {
+  if (!isObject(value)) return value
+  if ("array" in value) return arrays[value.array]
+  if ("by" in value) return entry(value, place, arrays)
+  if ("among" in value) {
+    const at = pick(value.among, place, arrays)
+    if (at === undefined) return undefined
+    return typeof at === "number" ? pick(value.names[at], place, arrays) : Array.from(at.values ?? at, n => value.names[n])
+  }
+  if ("phrase" in value) return fill(pick(value.phrase, place, arrays), name => pick(value.values[name], place, arrays))
+  if ("each" in value) return each(value, place, arrays)
+  if ("site" in value) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, Array.isArray(part) ? part.map(one => pick(one, place, arrays)) : pick(part, place, arrays)]))
+  return value
+}
+
+export const fill = (template, value) => template?.replace(PLACE, (_, name) => said(value(name)))
+const said = value => Array.isArray(value) ? value.join(" · ") : String(value)
+
+function entry(table, place, arrays) {
+  let found = table.of, at = 0, size = 1, shape = null
+  if (isObject(found) && "array" in found) {
+    const array = arrays[found.array]
+    shape = array.shape
+    for (const length of shape) size *= length
+    for (const [n, axis] of table.by.entries()) {
+      const k = nth(table, axis, place)
+      if (!(k >= 0 && k < shape[n])) return undefined
+      size /= shape[n]
+      at += k * size
+    }
+    const rest = shape.slice(table.by.length)
+    if (!rest.length) return table.write ? written(array.values[at], table.write) : array.values[at]
+    return view(array, at, size, rest)
+  }
+  for (const axis of table.by) {
+    const k = nth(table, axis, place)
+    if (!(k >= 0 && k < found.length)) return undefined
+    found = found[k]
+  }
+  if (table.write && typeof found === "number") return written(found, table.write)
+  return pick(found, place, arrays)
+}
+
+const nth = (table, axis, place) => (table.fixed?.[axis] ?? place[axis] ?? 0) - (table.start?.[axis] ?? 0)
+
+// The same part of an array is one object: whoever keeps what was made of it sees that it is the same.
+function view(array, at, size, shape) {
+  array.views ??= new Map()
+  const key = `${at},${size}`
+  if (!array.views.has(key)) array.views.set(key, { values: array.values.subarray(at, at + size), shape, coarse: array.coarse })
+  return array.views.get(key)
+}
+
+function each(value, place, arrays) {
+  const given = Object.fromEntries(Object.entries(value.values).map(([name, one]) => [name, pick(one, place, arrays)]))
+  const many = name => isObject(given[name])
+  const counted = Object.keys(given).find(many)
+  if (!counted) return []
+  const count = (given[counted].values ?? given[counted]).length
+  const nth = (name, n) => {
+    if (!many(name)) return given[name]
+    const one = (given[name].values ?? given[name])[n], how = value.values[name].write
+    return how && typeof one === "number" ? written(one, how) : one
+  }
+  return Array.from({ length: count }, (_, n) => fill(value.each, name => nth(name, n)))
+}
+
+// The axes that a value is looked up by.
+export function axesOf(value, found = new Set()) {
+  if (Array.isArray(value)) value.forEach(one => axesOf(one, found))
+  else if (isObject(value)) {
+    if ("by" in value) value.by.forEach(axis => axis in (value.fixed ?? {}) || found.add(axis))
+    for (const name in value) if (name !== "by" && name !== "fixed" && name !== "start") axesOf(value[name], found)
+  }
+  return found
+}

@@ -1,0 +1,34 @@
+"""The four tabs that take a page apart: Streamlit's own, of the layer, head and token that are selected."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.drawing.tables import pick
+from viz_model.island.look import Look
+from viz_model.island.page import Apart
+
+
+def draw(page: Page, look: Look, tabs: Apart) -> None:
+    """Formula, by hand, code, numbers; the one that is open is drawn."""
+    elements.four_tabs(
+        page,
+        lambda: elements.formula(page, *tabs.formulas(look)),
+        lambda: _hand(page, look, tabs),
+        lambda: elements.code(page, sites=tuple(tabs.code(look))),
+        lambda: _numbers(page, look, tabs),
+    )
+
+
+def _hand(page: Page, look: Look, tabs: Apart) -> None:
+    said, numbers, values = tabs.hand(look)
+    if said is not None:
+        st.markdown(pick(said.words, look.place))
+    elements.worked(page, numbers, **values)
+
+
+def _numbers(page: Page, look: Look, tabs: Apart) -> None:
+    site, values, rows, columns = tabs.numbers(look)
+    elements.table(page, site, values, list(rows), list(columns), "numbers")

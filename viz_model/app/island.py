@@ -1,0 +1,313 @@
+"""A page as one component: what it is told by the browser becomes the view, and what the view asks for is sent.
+
+Layer, head and token are for the browser to know: it tells them once a visitor rests, and then only the address is
+written. A new sentence, an opened section or another option is a question, which another message answers.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import components, examples, frame, interventions, patches, runs, state
+from viz_model.app.choices import Choice, one_of, switch
+from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts, literal
+from viz_model.config import Side
+from viz_model.drawing import theme
+from viz_model.drawing.scene import Arrays, value
+from viz_model.drawing.spans import around
+from viz_model.island.page import Chooser, Page
+from viz_model.island.prose import Line, line
+from viz_model.runs import edits
+from viz_model.tokenizers.tokenizer import END_OF_TEXT, IdTokenizer
+from viz_model.topics.tokens.pictures.tokens import chip
+
+KEY = "frame_island"
+LIVE = 0.15
+"""Seconds that a run may take for a sentence to be answered letter by letter."""
+MOST_CHIPS, MOST_QUOTED = 400, 200
+"""Tokens in the line at the most, of longer texts those around the selected one; characters that a notice repeats."""
+MOST_INDEX = 100_000
+"""Beyond this no layer, head or token is worth reading."""
+
+_READ, _SAID, _KNOWN, _PACE = "island.read", "island.said", "island.known", "island.pace"
+_FIELDS = ("layer", "head", "token")
+
+
+class Reading(NamedTuple):
+    """What becomes of what was typed: a run, or none, and what is to be said of it."""
+
+    trace: vm.Trace | None
+    notes: tuple[Line, ...]
+
+
+# What is read
+
+
+def read(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Reading:
+    """Run the sentence of a view; notes say where the model does not read what was typed."""
+    typed = view.text or ""
+    text, n_replaced = runs.readable(typed)
+    if not text:
+        return Reading(None, (line(t("common.empty"), "notice"),))
+    try:
+        began = time.perf_counter()
+        trace = interventions.fitting(asked(view, lm, text), t)
+        _note_pace(view.model, time.perf_counter() - began)
+    except vm.TextError as error:
+        return Reading(None, (line(t.error(error), "notice"),))
+    return Reading(trace, tuple(_remarks(typed, text, n_replaced, trace, lm, t)))
+
+
+def asked(view: ViewState, lm: vm.LanguageModel, text: str) -> runs.RunKey:
+    """The run of a text; of an encoder–decoder with a target, which is what the model says where nobody has typed."""
+    key = runs.RunKey(view.model, text, edits=edits.write(view.edits))
+    if lm.config.kind != "encoder_decoder":
+        return key
+    return key._replace(target=runs.readable(_target(view, text))[0], to=view.to)
+
+
+def _target(view: ViewState, text: str) -> str:
+    return runs.greedy_target(view.model, text, view.to) if view.target is None else view.target
+
+
+def _note_pace(model: str, seconds: float) -> None:
+    """A run that was kept takes no time, and says nothing of one that was not."""
+    pace: dict[str, float] = st.session_state.setdefault(_PACE, {})
+    pace[model] = max(seconds, 0.8 * pace.get(model, 0.0))
+
+
+def _remarks(typed: str, text: str, n_replaced: int, trace: vm.Trace, lm: vm.LanguageModel, t: Texts) -> list[Line]:
+    said = []
+    if trace.n_dropped or len(typed) > runs.MAX_CHARACTERS:
+        more = "+" if len(typed) > runs.MAX_CHARACTERS else ""
+        total = f"{len(trace.ids) + trace.n_dropped:,}{more}"
+        said.append(line(t("common.truncated", total=total, context=runs.most_tokens(trace.config)), "notice"))
+    if n_replaced:
+        said.append(line(t("common.surrogates", n=n_replaced), "notice"))
+    if END_OF_TEXT in text:
+        said.append(line(t("common.typed_end_of_text", token=literal(END_OF_TEXT)), "note"))
+    tokenizer = lm.tokenizer
+    if not tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer):
+        read = tokenizer.decode(tokenizer.encode(text, special=False))
+        if read != text:
+            shown = literal(read if len(read) <= MOST_QUOTED else read[:MOST_QUOTED] + "…")
+            said.append(line(t("common.reads_otherwise", read=shown), "note"))
+    return said
+
+
+# What is sent
+
+
+def head(
+    view: ViewState,
+    lm: vm.LanguageModel,
+    trace: vm.Trace | None,
+    token: int,
+    t: Texts,
+    *,
+    is_fixed: bool,
+    arrays: Arrays,
+) -> dict[str, Any]:
+    """The sentence's boxes and its tokens, as the browser draws them."""
+    boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed)
+    ribbons = [] if trace is None else _ribbons(trace, token, t, arrays)
+    return {"boxes": boxes, "controls": controls, "ribbons": ribbons}
+
+
+def _boxes(
+    view: ViewState, lm: vm.LanguageModel, trace: vm.Trace | None, t: Texts, is_fixed: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    pace: dict[str, float] = st.session_state.get(_PACE, {})
+    common = {"live": pace.get(view.model, 0.0) < LIVE, "fixed": is_fixed}
+    count = None if trace is None else t("common.count", n=len(trace.ids), context=runs.most_tokens(trace.config))
+    box = {
+        "name": "text",
+        "text": view.text or "",
+        "label": t("common.sentence"),
+        "hint": t("common.sentence_placeholder"),
+        "count": count,
+        "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language)],
+        "examples_label": t("common.examples"),
+        **common,
+    }
+    if lm.config.kind != "encoder_decoder":
+        return [box], []
+    text = runs.readable(view.text or "")[0]
+    target = {
+        "name": "target",
+        "text": _target(view, text) if text else "",
+        "label": t("common.target"),
+        "examples": [] if is_fixed or view.target is None else [[t("common.target_own"), None]],
+        "examples_label": t("common.target"),
+        **common,
+    }
+    languages = {language: t(f"common.to_{language}") for language in lm.tokenizer.languages}
+    controls = []
+    if len(languages) > 1 and not is_fixed:
+        chooser = Chooser("to", languages, t("common.to"), t("common.to_help"), view.to or next(iter(languages)), True)
+        controls.append(chooser.plain)
+    return [box, target], controls
+
+
+def _ribbons(trace: vm.Trace, token: int, t: Texts, arrays: Arrays) -> list[dict[str, Any]]:
+    """The tokens as chips, of an encoder–decoder those of the source and below them those of the target."""
+    if trace.config.reads_pictures:
+        return [_patches(trace, t, arrays)]
+    return [_ribbon(trace, side, token, t) for side in trace.config.sides]
+
+
+def _ribbon(trace: vm.Trace, side: Side, token: int, t: Texts) -> dict[str, Any]:
+    tokens, is_own = trace.at(side).tokens, side == trace.side or len(trace.config.sides) == 1
+    shown = around(token if is_own else 0, len(tokens), MOST_CHIPS)
+    label = "tokens" if len(trace.config.sides) == 1 else f"tokens_{side}"
+    ends = [place for place in (shown.start - 1, shown.stop) if 0 <= place < len(tokens)]
+    return {
+        "side": side,
+        "chips": [chip(one, n, under=one.id) for n, one in enumerate(tokens[shown], shown.start)],
+        "selected": -1,
+        "label": t(f"common.{label}", start=frame.start(trace, t)),
+        "first": shown.start,
+        "ends": [{"position": place, "label": t("common.ribbon_to", position=place)} for place in ends],
+        "selects": is_own,
+        "many": False,
+        "flat": len(trace.config.sides) > 1,
+        "light": False,
+    }
+
+
+def _patches(trace: vm.Trace, t: Texts, arrays: Arrays) -> dict[str, Any]:
+    names = patches.names(trace, t)
+    chips = [
+        {
+            "label": "" if n else "[CLS]",
+            "under": token.label if n else "",
+            "title": names[n],
+            "bytes": "",
+            "colour": theme.token_colour(n),
+            "whole": True,
+            "has_picture": n > 0,
+        }
+        for n, token in enumerate(trace.tokens)
+    ]
+    own = {"side": "encoder", "chips": chips, "selected": -1, "label": t("common.tokens"), "first": 0, "ends": []}
+    light = not patches.is_drawn(trace.config)
+    thumbnails = value(patches.thumbnails(trace), arrays)
+    return {**own, "selects": True, "many": False, "flat": False, "light": light, "thumbnails": thumbnails}
+
+
+def place(view: ViewState, usual: Mapping[str, int], choices: Mapping[str, str], opened: list[str]) -> dict[str, Any]:
+    """Where the server is: what it has read; and where to look, as it was when the server last said so."""
+    now = _chosen(view, choices, opened) | {"of": (view.model, view.side, view.page, view.lang)}
+    if st.session_state.get(_KNOWN) != now:
+        st.session_state[_SAID] = {"nav": st.session_state.get(_SAID, {}).get("nav", 0) + 1, **now}
+        st.session_state[_KNOWN] = now
+    said: dict[str, Any] = st.session_state[_SAID]
+    where = {name: said[name] for name in ("nav", "chosen", "options", "open")}
+    return {"seq": st.session_state.get(_READ, 0), "usual": dict(usual), **where}
+
+
+def _chosen(view: ViewState, choices: Mapping[str, str], opened: list[str]) -> dict[str, Any]:
+    chosen = {name: n for name in _FIELDS if (n := getattr(view, name)) is not None}
+    return {"chosen": chosen, "options": dict(choices), "open": opened, "words": (view.text, view.target, view.to)}
+
+
+# What is told
+
+
+class Heard(NamedTuple):
+    """What the parts of a page do when they are told something."""
+
+    asked: Callable[[dict[str, Any]], None]
+    menu: Callable[[str], None]
+    picked: Callable[[str, Any], None]
+
+
+def mount(data: bytes, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...], heard: Heard) -> None:
+    """Draw the page."""
+
+    def triggered(name: str, answer: Callable[[Any], None]) -> Callable[[], None]:
+        def changed() -> None:
+            told = getattr(st.session_state.get(KEY), name, None)
+            if isinstance(told, Mapping):
+                answer(told)
+
+        return changed
+
+    components.island(
+        data,
+        key=KEY,
+        on_told_change=functools.partial(_told, page, options, sections),
+        on_asked_change=triggered("asked", lambda told: heard.asked(dict(told["value"]))),
+        on_menu_change=triggered("menu", lambda told: heard.menu(str(told["of"]))),
+        on_picked_change=triggered("picked", lambda told: heard.picked(str(told["of"]), told.get("value"))),
+    )
+
+
+def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:
+    """What the browser says becomes the view's; what makes no sense is left alone."""
+    told = getattr(st.session_state.get(KEY), "told", None)
+    if not isinstance(told, Mapping) or state.goes_through_history():
+        return
+    view, changes = state.current(), {}
+    where = told.get("place")
+    if isinstance(where, Mapping):
+        changes |= {name: where.get(name) if _is_index(where.get(name)) else None for name in _FIELDS}
+    for name in ("text", "target"):
+        if name in told and (told[name] is None or isinstance(told[name], str)):
+            changes[name] = told[name]
+    chosen: list[tuple[Choice[Any], Any]] = []
+    given = told.get("options")
+    for name, said in (given if isinstance(given, Mapping) else {}).items():
+        if name == "to" and isinstance(said, str):
+            changes["to"] = said
+        elif name in options:
+            try:
+                chosen.append((options[name], options[name].read(str(said))))
+            except ValueError:
+                continue
+    opened = told.get("open")
+    if isinstance(opened, list):
+        chosen += [(switch(f"door_{name}"), name in opened) for name in sections]
+    state.put(**changes, **state.choose(page, *chosen))
+    if _is_index(told.get("seq")):
+        st.session_state[_READ] = told["seq"]
+    now = state.current()
+    _know(now, page, options, sections)
+    if _is_another_run(view, now):
+        state.run_alone(state.BODY, state.PLACE)
+
+
+def _is_another_run(before: ViewState, now: ViewState) -> bool:
+    return any(getattr(before, name) != getattr(now, name) for name in ("text", "target", "to"))
+
+
+def _know(view: ViewState, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:
+    """What the browser itself has told it need not be told again."""
+    now = _chosen(view, chosen_of(view, page, options), open_of(view, page, sections))
+    st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **now}
+
+
+def chosen_of(view: ViewState, page: str, options: Mapping[str, Choice[Any]]) -> dict[str, str]:
+    """What is chosen beside the selection, as an address says it."""
+    return {name: choice.write(view.chosen(page, choice)) for name, choice in options.items()}
+
+
+def open_of(view: ViewState, page: str, sections: tuple[str, ...]) -> list[str]:
+    """The sections that are open."""
+    return [name for name in sections if view.chosen(page, switch(f"door_{name}"))]
+
+
+def options_of(page: Page) -> dict[str, Choice[Any]]:
+    """What a visitor chooses on a page, as the view keeps it."""
+    return {name: one_of(name, tuple(values)) for name, values in page.options}
+
+
+def _is_index(n: object) -> bool:
+    return isinstance(n, int) and not isinstance(n, bool) and 0 <= n < MOST_INDEX

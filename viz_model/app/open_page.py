@@ -1,0 +1,92 @@
+"""How every page begins: its address is read, its model is loaded, and what stands around it is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import examples, frame, lent, runs, share, sidebar, state
+from viz_model.app.choices import Choice
+from viz_model.app.frame import Places
+from viz_model.app.lessons import step as lesson_step
+from viz_model.app.lessons.step import Taught
+from viz_model.app.sidebar import Slots
+from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts, literal
+from viz_model.config import ModelConfig
+
+
+class Opening(NamedTuple):
+    """A page that begins.
+
+    Attributes:
+        view: what is asked for, within the bounds of the model.
+        example: the text, or the picture, where nobody has chosen one.
+        taught: the step of a lesson that it is, if it is one.
+    """
+
+    view: ViewState
+    lm: vm.LanguageModel
+    t: Texts
+    example: str
+    taught: Taught | None
+    places: Places
+    slots: Slots
+    pages: dict[str, Any]
+
+
+def begin(
+    name: str,
+    choices: Sequence[Choice[Any]],
+    opened_by: Mapping[str, Choice[bool]],
+    needs: Callable[[ModelConfig], bool] | None,
+) -> Opening:
+    """Open the frame of a page.
+
+    Args:
+        choices: what a visitor chooses on it.
+        opened_by: what in an address opens which of its doors.
+        needs: which models it can show; None where it shows all.
+    """
+    pages = frame.navigation().pages
+    state.has_parts(None)
+    view = state.begin(runs.names(), runs.offered(), name, choices, opened_by)
+    view = lent.fitted(view, name, needs)
+    t = Texts.of(view.lang, runs.offered()[view.model])
+    frame.arrived()
+    taught = lesson_step.opened(name, pages)
+    view = state.current()
+    lm = _loaded(view, t)
+    example = examples.of(lm, view.lang)[0]
+    view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
+    if destination := st.session_state.pop("frame.go", None):
+        st.switch_page(pages[destination])
+    frame.dress_page(name, is_taught=taught is not None)
+    places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
+    with places.settings:
+        slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
+    if frame.is_bare() and taught is None:
+        with places.line:
+            share.whole(view, t)
+    for notice in state.notices():
+        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
+        st.warning(t(notice.key, **values))
+    return Opening(view, lm, t, example, taught, places, slots, pages)
+
+
+def _loaded(view: ViewState, t: Texts) -> vm.LanguageModel:
+    try:
+        # Said only where it takes long: Streamlit waits a moment in a thread of its own, which costs as much as a
+        # picture.
+        loading = st.spinner(t("common.loading", model=literal(view.model)))
+        with nullcontext() if runs.is_loaded(view.model) else loading:
+            return runs.model(view.model)
+    except vm.ModelError as error:
+        runs.leave_out(view.model, error)
+        state.write(view)
+        del st.session_state["view"]  # so that the address is read again, which still asks for it
+        st.rerun()

@@ -1,0 +1,324 @@
+"""Show a topic: the frame, the page as one component, and below it what is Streamlit's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import (
+    apart,
+    derivation,
+    elements,
+    frame,
+    glossary,
+    head_picker,
+    interventions,
+    island,
+    onward,
+    open_page,
+    runs,
+    saving,
+    sketch,
+    state,
+    stations,
+    usual,
+    without_sense,
+)
+from viz_model.app import page as app_page
+from viz_model.app.cache import cached
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, one_of, switch, words
+from viz_model.app.lessons import step as lesson_step
+from viz_model.app.open_page import Opening
+from viz_model.app.state import Shown, ViewState
+from viz_model.config import ModelConfig, Side
+from viz_model.drawing.scene import Arrays, framed, seen
+from viz_model.drawing.tables import by
+from viz_model.island import message
+from viz_model.island.look import Look
+from viz_model.island.page import Page, Section, Topic, scenes
+from viz_model.island.prose import Line, line
+
+PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
+"""Of a frame within a page of somebody else's, the picture that stands there alone."""
+
+
+def choices(topic: Topic) -> tuple[Choice[Any], ...]:
+    """What a visitor chooses on a page."""
+    own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
+    return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values())
+
+
+def _sections(topic: Topic) -> dict[str, Choice[bool]]:
+    return {section.name: switch(f"door_{section.name}") for page in topic.pages for section in page.sections}
+
+
+def opened_by(topic: Topic) -> dict[str, Choice[bool]]:
+    """What in an address opens which section."""
+    found = {choice.name: APART for choice in (TAB, CODE)}
+    for page in topic.pages:
+        for section in page.sections:
+            found |= {asked: switch(f"door_{section.name}") for asked in section.opened_by}
+    return found
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What a page was opened on.
+
+    Attributes:
+        page: what it shows of the model; None where that is nothing.
+        picture: the run of a picture, which is drawn in a field of its own.
+    """
+
+    topic: Topic
+    page: Page | None
+    opening: Opening
+    picture: runs.RunKey | None
+    has_chips: bool
+
+
+class Now(NamedTuple):
+    """A page at this moment: sentence, layer, head and token may be others than when it was opened.
+
+    Attributes:
+        page: as the sidebar, the drawer and the tabs are given it.
+        usual: what is selected where nobody has chosen.
+    """
+
+    page: app_page.Page
+    usual: dict[str, int]
+    notes: tuple[Line, ...]
+
+
+def show(topic: Topic) -> None:
+    """Open a page."""
+    opening = open_page.begin(topic.name, choices(topic), opened_by(topic), topic.needs)
+    lm, taught = opening.lm, opening.taught
+    picture = None
+    if lm.config.reads_pictures:
+        run = sketch.line(opening.places, opening.view, lm, opening.t, is_fixed=taught is not None)
+        if run is None:
+            st.stop()
+        picture = runs.RunKey.of(opening.view.model, run)
+    has_chips = taught is None or "tokens" in taught.step.controls
+    opened = _Opened(topic, topic.page(lm.config), opening, picture, has_chips)
+    if taught is not None and taught.is_behind_curtain:
+        with opening.places.body:
+            lesson_step.curtain(opening.t)
+        return
+    slots = opening.slots
+    absent = {state.TOKENS, *(part for part, place in ((state.PLACE, slots.place), (state.ASK, slots.ask)) if place is None)}
+    if not frame.is_bare():
+        absent.add(state.LINK)
+    state.has_parts(topic.without, absent)
+    for place, draw in ((slots.place, _place), (slots.ask, _ask)):
+        if place is not None:
+            with place:
+                draw(opened)
+    with opening.places.body:
+        _body(opened)
+    glossary.draw(opening.t)
+    state.note_drawn()
+
+
+@st.fragment(key=state.PLACE)
+def _place(opened: _Opened) -> None:
+    if isinstance(now := _now(opened), Now):
+        head_picker.draw(now.page)
+
+
+@st.fragment(key=state.ASK)
+def _ask(opened: _Opened) -> None:
+    now = _now(opened)
+    if isinstance(now, Now):
+        derivation.offer(lambda: derivation.first(now.page.trace, now.page.token), opened.opening.t)
+
+
+@st.fragment(key=state.BODY)
+def _body(opened: _Opened) -> None:
+    """The page itself, and what is Streamlit's own below it."""
+    now, t, topic = _now(opened), opened.opening.t, opened.topic
+    if not isinstance(now, Now):
+        _mount(opened, None, now)
+        return
+    page = now.page
+    if page.trace.edits:
+        interventions.banner(page.run_key, t, lambda: st.info(_changed(page), icon=":material/science:"))
+    derivation.watch(topic.name, page.view, page.trace, t, reaches=False, writes=island.rests())
+    frame.back(topic.name, opened.opening.pages)
+    if opened.page is None:
+        without_sense.draw(page)
+        return
+    look = _look(opened.page, page)
+    _mount(opened, now, now.notes, look)
+    _menu(opened.page, look, page)
+    if page.view.present:
+        return
+    with st.container(gap="xsmall"):
+        _below(opened.page, look, page)
+    if page.view.lesson is None:
+        onward.neighbours(page)
+
+
+def _below(shown: Page, look: Look, page: app_page.Page) -> None:
+    """What takes the page apart, and what can be tried on it: Streamlit's own, of what is selected."""
+    t = page.t
+    if shown.apart is not None:
+        label = f"**{t('common.apart')}** · {t('common.apart_line')}"
+        elements.door(page, APART, label, partial(apart.draw, page, look, shown.apart))
+    if shown.trials is not None:
+        label = f"**{t('common.trials')}** · {t('common.trials_line')}"
+        elements.door(page, TRIALS, label, partial(onward.draw_trials, page, shown.trials))
+
+
+def _changed(page: app_page.Page) -> str:
+    """What an edited run says at the token, or where the answer is read."""
+    position = page.token if page.trace.side == page.lm.config.sides[-1] else -1
+    return interventions.says(page.run_key, position, page.t)
+
+
+def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None) -> None:
+    """Hand the browser the page; where there is no run, the box to type in."""
+    topic, opening, shown = opened.topic, opened.opening, opened.page
+    t, view, arrays = opening.t, state.now(opening.view), Arrays()
+    sections = tuple(section.name for section in shown.sections) if shown else ()
+    options = island.options_of(shown) if shown else {}
+    is_open = island.open_of(view, topic.name, sections)
+    trace, token = (None, 0) if now is None else (now.page.trace, now.page.token)
+    is_fixed, is_alone = opening.taught is not None, bool(_alone(view, topic))
+    top = island.head(view, opening.lm, trace, token, t, is_fixed=is_fixed, arrays=arrays)
+    if not opened.has_chips:
+        top["ribbons"] = []
+    said = {
+        **top,
+        **island.place(state.current(), {} if now is None else now.usual, island.chosen_of(view, topic.name, options), is_open),
+        "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
+        "notes": [] if is_alone else _notes(topic, now, notes, look),
+    }
+    if shown is None or look is None or now is None:
+        data = message.empty(t, arrays, **said)
+    else:
+        page = _part(shown, look, _alone(view, topic), is_open)
+        menu = "" if view.present else t("saving.menu")
+        data = message.message(page, look, arrays, is_open, menu, **said)
+    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), _picked)
+    island.mount(data, topic.name, options, sections, heard)
+
+
+def _part(shown: Page, look: Look, alone: str, opened: list[str]) -> Page:
+    """A page, or the one picture of it that a frame asks for."""
+    found = next((item for item, scene in scenes(shown, look) if scene.id == alone), None) if alone else None
+    return shown if found is None else replace(shown, items=(found,), end=())
+
+
+def _alone(view: ViewState, topic: Topic) -> str:
+    return view.chosen(topic.name, PICTURE) if st.context.is_embedded else ""
+
+
+def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | None) -> list[Line]:
+    """Below the heading: what is to be said of the text, where the page stands, and how the head was chosen."""
+    if now is None or look is None:
+        return list(notes)
+    said = list(notes)
+    if place := stations.mark(now.page, look):
+        said.append(Line(place, "note"))
+    if topic.has_place and not {"layer", "head"} <= topic.without:
+        if mark := usual.mark(now.page, now.page.run_key, state.current(), topic.part):
+            said.append(Line(mark[0], "note", mark[1], "head"))
+    if lent := open_page.lent_note(now.page.t):
+        said.append(line(lent, "note"))
+    return said
+
+
+def _picked(of: str, value: Any) -> None:
+    """A token of the other stack was clicked."""
+    if of in ("encoder", "decoder") and isinstance(value, int):
+        state.update(side=of, token=value)
+
+
+# Menus
+
+
+def _ask_menu(page: str, key: str) -> None:
+    saving.ask(page, key)({})
+
+
+def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
+    """Open the menu of the picture that is meant, of what is selected."""
+    key = saving.asked(page.name)
+    if not key:
+        return
+    for _, scene in scenes(shown, look):
+        if scene.id == key:
+            drawn = seen(scene, look.place)
+            known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
+            saving.answer(page, lambda _, drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
+            return
+
+
+# What is shown now
+
+
+def _look(shown: Page, page: app_page.Page) -> Look:
+    """The look at a run; what pictures read of it is kept with the run."""
+    options = island.chosen_of(state.current(), page.name, island.options_of(shown))
+    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
+    look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, look_layer(page))
+    return replace(look, **place, options=options, trace=page.trace)
+
+
+def look_layer(page: app_page.Page) -> int | None:
+    """The layer that tables are of, where they cannot hold all."""
+    return page.view.layer if Look.at(page.trace, page.t, page.name).layers.stop < page.trace.n_layers else None
+
+
+@cached()
+def _looked(run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None) -> Look:
+    trace = runs.trace(run).at(side)
+    return Look.at(trace, vm_texts(language, trace.config), topic, layer=layer or 0)
+
+
+def _now(opened: _Opened) -> Now | tuple[Line, ...]:
+    """The page at this moment, or why there is none."""
+    opening, topic = opened.opening, opened.topic
+    frame.follow(opening.pages)
+    lm, t = opening.lm, opening.t
+    fitted = state.fitted(lm.config, opening.example, tuple(lm.tokenizer.languages))
+    notes: tuple[Line, ...] = ()
+    if opened.picture is not None:
+        key = opened.picture
+    else:
+        reading = island.read(fitted, lm, t)
+        notes = reading.notes
+        if reading.trace is None:
+            return notes
+        key = runs.RunKey.of(fitted.model, reading.trace)
+    side = fitted.stack(lm.config)
+    trace = runs.trace(key).at(side)
+    last = len(trace) - 1
+    if fitted.token is not None and fitted.token > last and state.from_address():
+        notes = (*notes, line(t("common.token_beyond", asked=fitted.token, last=last), "notice"))
+    token = usual.token(key, fitted, side) if fitted.token is None else min(fitted.token, last)
+    layer, head = _place_of(topic, key, fitted, side, token)
+    view = state.shown(fitted, layer=layer, head=head)
+    if trace.model is not lm.model:  # an edit has taken a part out of it
+        lm = replace(lm, model=trace.model)
+    key_of_texts = opened.page.topic if opened.page else topic.name
+    page = app_page.Page(topic.name, key_of_texts, view, lm, trace, t, token, opening.pages, topic.without)
+    nowhere = replace(fitted, layer=None, head=None, token=None)
+    usual_token = usual.token(key, nowhere, side)
+    unasked = _place_of(topic, key, nowhere, side, usual_token)
+    return Now(page, {**unasked._asdict(), "token": usual_token}, notes)
+
+
+def _place_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side, token: int) -> usual.Place:
+    if topic.telling is not None and view.layer is None and view.head is None:
+        told = topic.telling(runs.trace(key.plain).at(side), token)
+        if told is not None:
+            return usual.Place(*told)
+    return usual.place(key, view, side, topic.part)

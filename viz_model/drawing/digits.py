@@ -1,0 +1,62 @@
+"""How numbers are written, in pictures and in prose: digits, signs, percentages.
+
+The browser has the same rules (``frontend/src/digits.js``); a test compares the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from types import MappingProxyType
+from typing import Any
+
+
+def written(value: Any, how: str) -> str:
+    """A number as ``how`` says: "2" digits behind the point, "+2" with its sign, "%1" as a percentage, "whole" with
+    thousands separated, or one of :data:`RULES`. Half a unit is rounded up, as browsers do; the minus is a real one.
+    """
+    number = float(value)
+    if math.isnan(number):
+        return "–"
+    if how in RULES:
+        return RULES[how](number)
+    if how == "whole":
+        return _minus(f"{number:,.0f}")
+    sign, digits = ("+", how[1:]) if how[0] == "+" else ("", how)
+    if digits[0] == "%":
+        return _fixed(100 * number, int(digits[1:]), sign) + "%"
+    return _fixed(number, int(digits), sign)
+
+
+def _fixed(number: float, digits: int, sign: str = "") -> str:
+    if not math.isfinite(number):
+        return "−∞" if number < 0 else "∞"
+    rounded = abs(Decimal(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    # No negative zero, and none that is written as one.
+    shown = "−" if number < 0 and rounded else sign
+    return f"{shown}{rounded:f}"
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def percent(p: float) -> str:
+    """A probability, never rounded to a zero or a whole that it is not."""
+    if 0 < p < 0.0001:
+        return "<0.01%"
+    if 0.9995 <= p < 1:
+        return ">99.9%"
+    return _fixed(100 * p, 2 if 0 < p < 0.01 else 1) + "%"
+
+
+def share(value: float) -> str:
+    """A share: 46%, or finer where whole per cent would say too little, or all: 0.4%, 99.6%."""
+    if 0.995 <= value < 1:
+        return percent(value)
+    return _fixed(100 * value, 1 if 0 < value < 0.0995 else 0) + "%"
+
+
+RULES: Mapping[str, Callable[[float], str]] = MappingProxyType({"percent": percent, "share": share})
+"""Rules of writing that choose their own digits."""

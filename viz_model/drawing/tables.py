@@ -1,0 +1,185 @@
+"""Values that differ by what is selected: tables over layers, heads, tokens and whatever else a page lets one choose.
+
+A picture and the sentences beside it are made once for all selections. Whatever depends on the selection is a table; a
+click looks up another entry, in the browser (``frontend/src/pick.js``) and here (:func:`pick`), by the same rules.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.digits import written
+
+NOWHERE: Mapping[str, int] = MappingProxyType({})
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+class By(NamedTuple):
+    """A value for each layer, head, token, …
+
+    Attributes:
+        axes: what it is looked up by, in order; ``values`` has an axis for each of them, before its own.
+        values: an array, or nested lists of anything.
+        fixed: which entry is meant of axes that do not follow the selection here.
+        start: the first entry that ``values`` has along an axis, where a long run is sent in parts.
+        write: how a number is written (:func:`viz_model.drawing.digits.written`).
+    """
+
+    axes: tuple[str, ...]
+    values: Any
+    fixed: Mapping[str, int] = NOWHERE
+    start: Mapping[str, int] = NOWHERE
+    write: str = ""
+
+
+class Among(NamedTuple):
+    """One of some names, or several of them: ``at`` is a table of their numbers.
+
+    ``is_code`` names are shown to the letter in prose, as code.
+    """
+
+    names: Sequence[Any]
+    at: By | int
+    is_code: bool = False
+
+
+class Phrase(NamedTuple):
+    """A text whose places ``{{name}}`` are filled with values that may be tables; the text may be one of some."""
+
+    template: str | Among
+    values: Mapping[str, Any]
+
+    def __bool__(self) -> bool:
+        return self.template != ""
+
+
+class Each(NamedTuple):
+    """As many texts as there are entries in its values: the n-th is ``template`` filled with the n-th of each.
+
+    Values are arrays or names [N], or tables of such; what is neither is the same in all texts.
+    """
+
+    template: str
+    values: Mapping[str, Any]
+
+
+Table = By | Among | Phrase | Each
+
+
+class Absent(Exception):
+    """The entry was not sent: it belongs to another part of a long run."""
+
+
+def by(axes: str, values: Any, write: str = "", **fixed: int) -> By:
+    """A table by the axes named in one string, such as ``"layer head"``."""
+    return By(tuple(axes.split()), values, fixed, write=write)
+
+
+def pick(value: Any, place: Mapping[str, int]) -> Any:
+    """What stands for a selection; what is no table stands for itself.
+
+    Raises:
+        Absent: the table has no entry for it.
+    """
+    match value:
+        case By():
+            found = value.values
+            for axis in value.axes:
+                n = value.fixed.get(axis, place.get(axis, 0)) - value.start.get(axis, 0)
+                if not 0 <= n < len(found):
+                    raise Absent(axis)
+                found = found[n]
+            if isinstance(found, Table):
+                return pick(found, place)
+            return written(found, value.write) if value.write and np.ndim(found) == 0 else found
+        case Among():
+            at = np.asarray(pick(value.at, place))
+            return tuple(value.names[n] for n in at) if at.ndim else pick(value.names[int(at)], place)
+        case Phrase():
+            template, values = pick(value.template, place), value.values
+            return _PLACEHOLDER.sub(lambda found: _said(pick(values[found[1]], place)), template)
+        case Each():
+            return _each(value, place)
+        case _:
+            return value
+
+
+def _each(value: Each, place: Mapping[str, int]) -> tuple[str, ...]:
+    given = {name: pick(one, place) for name, one in value.values.items()}
+    writes = {name: one.write for name, one in value.values.items() if isinstance(one, By)}
+    many = {name: one for name, one in given.items() if not isinstance(one, str) and np.ndim(one) == 1}
+    count = len(next(iter(many.values()))) if many else 0
+
+    def said(name: str, n: int) -> str:
+        one = many[name][n] if name in many else given[name]
+        return written(one, writes[name]) if writes.get(name) and not isinstance(one, str) else _said(one)
+
+    def text(n: int) -> str:
+        return _PLACEHOLDER.sub(lambda found: said(found[1], n), value.template)
+
+    return tuple(map(text, range(count)))
+
+
+def _said(value: Any) -> str:
+    return " · ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def axes(value: Any) -> frozenset[str]:
+    """The axes that a value is looked up by."""
+    match value:
+        case By():
+            own = frozenset(value.axes) - frozenset(value.fixed)
+            inner = value.values if isinstance(value.values, list | tuple) else ()
+            return own.union(*map(axes, _leaves(inner)))
+        case Among():
+            return axes(value.at).union(*map(axes, value.names if _has_tables(value.names) else ()))
+        case Phrase() | Each():
+            return axes(value.template).union(*map(axes, value.values.values()))
+        case _:
+            return frozenset()
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    if isinstance(values, list | tuple) and not isinstance(values, Table):
+        for each in values:
+            yield from _leaves(each)
+    else:
+        yield values
+
+
+def _has_tables(names: Sequence[Any]) -> bool:
+    return any(isinstance(name, Table) for name in names)
+
+
+def resolved(thing: Any, place: Mapping[str, int]) -> Any:
+    """A scene, a panel or a mark with every table in it looked up, at whatever depth."""
+    if isinstance(thing, Table):
+        return pick(thing, place)
+    if isinstance(thing, list):
+        return [resolved(each, place) for each in thing]
+    if isinstance(thing, tuple):
+        if not any(map(_may_hold, thing)):
+            return thing
+        parts = [resolved(each, place) for each in thing]
+        return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        fields = {name: getattr(thing, name) for name in _fields(type(thing))}
+        changed = {name: resolved(value, place) for name, value in fields.items() if _may_hold(value)}
+        return dataclasses.replace(thing, **changed) if changed else thing
+    return thing
+
+
+def _may_hold(value: Any) -> bool:
+    return isinstance(value, list | tuple) or dataclasses.is_dataclass(value)
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))

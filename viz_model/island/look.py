@@ -1,0 +1,263 @@
+"""A Look: one run, where in it one looks, and the language spoken. All that a picture reads of a run, it reads here.
+
+No picture puts together the name of a site, and none copies arrays into a tuple of its own: ``look.every("attn.pattern")``
+is the pattern of every layer, and ``look.once(make)`` is whatever ``make`` computes of the run, computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from viz_model.app import patches
+from viz_model.app.texts import Texts, literal
+from viz_model.claims import Verdict
+from viz_model.config import ModelConfig
+from viz_model.drawing.cells import Cells
+from viz_model.drawing.tables import Among, By, Phrase, Table, by
+from viz_model.island.prose import Line
+from viz_model.runs.recompute import Recomputed
+from viz_model.runs.trace import Trace
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+MOST_CELLS = 120_000
+"""Weights of all heads of all layers that are held in tables together; of a longer run a table holds one layer."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One run and the layer, head and token that are selected in it.
+
+    What a picture reads has an axis for layers and heads, and no place in it differs from the others: what is selected
+    is for the browser to know, and for what is made for one selection, such as a file.
+
+    Attributes:
+        trace: seen from one stack (:meth:`viz_model.Trace.at`).
+        topic: the group of texts.
+        options: what is chosen on the page beside the selection, by name.
+        layers: those that tables hold; all of them, unless the run is long.
+    """
+
+    trace: Trace
+    t: Texts
+    topic: str
+    layer: int = 0
+    head: int = 0
+    token: int = -1
+    options: Mapping[str, Any] = field(default_factory=dict)
+    layers: range = range(0)
+    _read: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def at(
+        cls, trace: Trace, t: Texts, topic: str, *, layer: int = 0, head: int = 0, token: int = -1, one: bool = False, **options: Any
+    ) -> Look:
+        """A look at a run. Whatever ``one`` says, tables of a long run hold the selected layer alone.
+
+        Args:
+            token: counted from the end where it is negative.
+            one: whether only this selection is asked for, as for a file.
+        """
+        cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
+        is_long = one or isinstance(trace.values, Recomputed) or cells > MOST_CELLS
+        layers = range(layer, layer + 1) if is_long else range(trace.n_layers)
+        return cls(trace, t, topic, layer, head, token % len(trace), options, layers)
+
+    def of(self, topic: str) -> Look:
+        """The same with the texts of another topic; what was read stays read."""
+        return replace(self, topic=topic)
+
+    # The run.
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.trace.config
+
+    @property
+    def n_layers(self) -> int:
+        return self.trace.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        return self.trace.config.n_heads
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"layer": self.n_layers, "head": self.n_heads, "token": len(self)}
+
+    @property
+    def place(self) -> dict[str, int]:
+        return {"layer": self.layer, "head": self.head, "token": self.token}
+
+    def site(self, name: str, layer: int | None = None) -> str:
+        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; of the selected layer by default."""
+        return f"blocks.{self.layer if layer is None else layer}.{name}"
+
+    def has(self, name: str) -> bool:
+        """Whether blocks make a value of that name."""
+        return self.site(name) in self.trace
+
+    def every(self, name: str) -> np.ndarray:
+        """A value of every layer that is held: float32 [L, …]."""
+        return self.once(
+            lambda look: np.stack([look.trace[look.site(name, layer)].numpy() for layer in look.layers]), name
+        )
+
+    def of_heads(self, name: str) -> np.ndarray:
+        """The same of a value with heads, [L, H, …]: keys and values that heads share are repeated for each."""
+        found = self.every(name)
+        times = self.n_heads // found.shape[1]
+        return self.once(lambda _: found.repeat(times, axis=1), f"heads {name}") if times > 1 else found
+
+    @property
+    def visible(self) -> np.ndarray:
+        """Which keys each query sees: boolean [L, T, T]."""
+        return self.once(
+            lambda look: np.stack([look.trace.mask(layer).numpy() for layer in look.layers]), "visible"
+        )
+
+    def once(self, make: Callable[[Look], T], name: Any = None) -> T:
+        """``make(look)``, made once for the run."""
+        key = make if name is None else name
+        if key not in self._read:
+            self._read[key] = make(self)
+        found: T = self._read[key]
+        return found
+
+    # Tables.
+
+    def by(self, axes: str, values: Any, write: str = "", **fixed: int) -> Any:
+        """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: what it has of layers begins
+        where :attr:`layers` do.
+        """
+        start = {"layer": self.layers.start} if "layer" in axes.split() and self.layers.start else {}
+        return By(tuple(axes.split()), values, fixed, start, write)
+
+    @property
+    def layer_number(self) -> Any:
+        return by("layer", np.arange(self.n_layers), "whole")
+
+    @property
+    def head_number(self) -> Any:
+        return by("head", np.arange(self.n_heads), "whole")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the tokens, as pictures have them; of a picture's patches their places."""
+        if self.config.reads_pictures:
+            return tuple(token.label for token in self.trace.tokens)
+        return tuple(place.label for place in self.trace.positions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the tokens for prose; a patch is named by its place in the picture."""
+        if self.config.reads_pictures:
+            return tuple(patches.names(self.trace, self.t))
+        return tuple(token.label for token in self.trace.tokens)
+
+    def token_named(self, at: Any = None) -> Any:
+        """The name of a token for prose, as code: ``at`` is a table of positions, by default of the selected one."""
+        where = by("token", np.arange(len(self))) if at is None else at
+        return Among(self.names, where, is_code=not self.config.reads_pictures)
+
+    def cells(self, name: str, index: tuple[Any, ...], **lists: Any) -> Any:
+        """Which numbers of a block's value a mark shows; ``"layer"``, ``"head"`` and ``"token"`` in the index follow the
+        selection.
+        """
+        axes = {axis: by(axis, np.arange(size)) for axis, size in self.sizes.items()}
+        where = tuple(axes[part] if isinstance(part, str) and part in axes else part for part in index)
+        return Cells(self.full(name), where, **lists)
+
+    def full(self, name: str) -> Any:
+        """The full name of a block's value in the selected layer, as a table."""
+        return self._of_layer(self.trace.full_name(self.site(name, 0)))
+
+    # Words.
+
+    def words(self, key: str, /, **values: Any) -> Any:
+        """A label of the topic with its places filled; where a value is a table, so is the label."""
+        return self._filled(self.t(self._key(key), **_kept(values)), values)
+
+    def common(self, key: str, /, **values: Any) -> Any:
+        """A label of the app."""
+        return self._filled(self.t(f"common.{key}", **_kept(values)), values)
+
+    def text(self, key: str, /, **values: Any) -> Line:
+        """A section of the topic's prose."""
+        return Line(self._filled(self.t.prose(self._key(key), **_kept(values)), values))
+
+    def title(self, key: str, /, **values: Any) -> Line:
+        """A label of the topic as the title of a section."""
+        return Line(self.words(key, **values), "title")
+
+    def note(self, key: str, /, **values: Any) -> Line:
+        """A label of the topic in small letters."""
+        return Line(self.words(key, **values), "note")
+
+    def source(self, *names: str) -> Line:
+        """Under a picture: which of a block's values it shows; for who asks, their names in code and their shapes."""
+        labels = [self.t.site_label(self.trace.site(self.site(name))) for name in names]
+        sizes = [" × ".join(map(str, self.trace.shape(self.site(name)))) for name in names]
+        code = " · ".join(f"{self.trace.full_name(self.site(name, 0))} [{size}]" for name, size in zip(names, sizes, strict=True))
+        return Line(" · ".join(labels), "note", help=self._of_layer(code))
+
+    def _of_layer(self, text: str) -> Any:
+        """A text that names block 0, for any layer."""
+        return Phrase(text.replace("blocks.0.", "blocks.{{layer}}."), {"layer": self.layer_number})
+
+    def claim(self, verdict: Verdict[V], values: V, axes: str, what: str = "text", /, **filled: Any) -> Line:
+        """What may be said of some values: a table of sentences. ``values`` are arrays, as the predicates take them."""
+        return Line(self._claimed(verdict, values, axes, filled, False), what)
+
+    def claim_label(self, verdict: Verdict[V], values: V, axes: str, /, **filled: Any) -> Any:
+        """The same in a word or two."""
+        return self._claimed(verdict, values, axes, filled, True)
+
+    def _claimed(self, verdict: Verdict[V], values: V, axes: str, filled: Mapping[str, Any], is_label: bool) -> Phrase:
+        says = verdict.labels_of if is_label else verdict.texts_of
+        templates = says(self.t.language, **_kept(filled))
+        return Phrase(Among(templates, self.by(axes, verdict.made(values))), _tables(filled))
+
+    def knows(self, key: str) -> bool:
+        """Whether the topic has such a label or section."""
+        return key in self.t.labels(self.topic) or key in self.t.sections(self.topic)
+
+    def listed(self, items: Iterable[str]) -> str:
+        """Several things one after another, as the language writes it."""
+        return self.t("models.comma").join(items)
+
+    def _key(self, key: str) -> str:
+        return key if "." in key else f"{self.topic}.{key}"
+
+    def _filled(self, template: str, values: Mapping[str, Any]) -> Any:
+        tables = _tables(values)
+        return Phrase(template, tables) if tables else template
+
+    def call(self, name: str, /, *more: object, **places: object) -> str:
+        """A call of :mod:`viz_model.plot` for this stack, in this language; ``more`` stand beside the run."""
+        stack = {} if self.trace.stack.side == self.config.sides[-1] else {"stack": self.trace.stack.side}
+        lang = {} if self.t.language == "en" else {"lang": self.t.language}
+        named = (f"{word}={value!r}" for word, value in {**places, **stack, **lang}.items())
+        return f"{name}({', '.join(['trace', *map(repr, more), *named])})"
+
+    def code_name(self, position: int) -> str:
+        """The name of one token for Markdown, to the letter."""
+        return self.names[position] if self.config.reads_pictures else literal(self.names[position])
+
+
+def _tables(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if isinstance(value, Table)}
+
+
+def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What fills a text now; places that tables fill stay open."""
+    return {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
+

@@ -1,0 +1,227 @@
+"""A page as a list: what stands on it from above to below, and what opens.
+
+An item is a function of a :class:`viz_model.island.look.Look`. It returns a picture (a scene), sentences (lines), a
+control that chooses among what the message holds, a question, or None where the run has nothing of the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from viz_model.config import ModelConfig
+from viz_model.drawing.scene import Scene
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.runs.trace import Trace
+
+
+class Chooser(NamedTuple):
+    """A control of the page's own: an axis of its tables, or an option that the server reads.
+
+    Attributes:
+        name: of the axis, and in the address.
+        options: names in the address -> labels, in order; the n-th is entry n of the axis.
+        label: what it chooses.
+        help: what that means, in a sentence.
+        usual: the option where nobody has chosen; the first unless said.
+        asks: whether another option is another message, because tables do not hold it.
+    """
+
+    name: str
+    options: dict[str, str]
+    label: str
+    help: str = ""
+    usual: str = ""
+    asks: bool = False
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """For the browser."""
+        split = {"names": list(self.options), "options": list(self.options.values())}
+        return {"kind": "chooser", **self._asdict(), **split}
+
+
+class Quiz(NamedTuple):
+    """A question that this run answers, to be guessed first.
+
+    Attributes:
+        asked: the question, Markdown.
+        options: labels [N] (a table where they differ by selection).
+        right: the number of the right one (a table).
+        said: what is said whatever was guessed, Markdown.
+        own: what each option has, [N], for who picked another one.
+    """
+
+    asked: Any
+    options: Any
+    right: Any
+    said: Any
+    own: Any = ()
+
+
+Made: TypeAlias = Scene | Chooser | Quiz | Iterable[Line] | None
+Item: TypeAlias = Callable[[Look], Made]
+
+
+class Row(NamedTuple):
+    """Columns side by side, as wide as ``shares`` say; on a narrow screen one below the other."""
+
+    columns: Sequence[Sequence[Item]]
+    shares: tuple[int, ...] = (2, 1)
+
+
+def beside(picture: Item | Sequence[Item], *said: Item) -> Row:
+    """A picture, or some below each other, with what is said of it on the right."""
+    return Row((picture if isinstance(picture, Sequence) else (picture,), said))
+
+
+def columns(*items: Item | Sequence[Item]) -> Row:
+    """Columns of equal width."""
+    return Row(tuple(one if isinstance(one, Sequence) else (one,) for one in items), (1,) * len(items))
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands behind a title and is sent once a visitor opens it.
+
+    Attributes:
+        name: after ``door_`` the name of its title in the topic's texts, and with ``_line`` after it of a line on what
+            is behind it; and in the address.
+        items: from above to below.
+        opened_by: parameters of an address, or a parameter and its value, with which it is open.
+        needs: whether the run has anything of the kind.
+    """
+
+    name: str
+    items: Sequence[Item | Row]
+    opened_by: tuple[str, ...] = ()
+    needs: Callable[[Look], bool] | None = None
+
+
+class Worked(NamedTuple):
+    """A number that is worked out: the keys of the prose before it, its site in the run's view, and where in it."""
+
+    words: tuple[str, ...]
+    site: str
+    at: tuple[int, ...]
+    trace: Trace | None = None
+    """The run that it is of; the page's own unless another is named."""
+
+
+class Apart(NamedTuple):
+    """What the four tabs of a page have, of the selected layer, head and token.
+
+    Attributes:
+        formulas: the names of values whose formulas are shown.
+        hand: what is said before the numbers that are worked out, those numbers, and what fills their texts.
+        code: the names of values whose code is offered, the page's own first.
+        numbers: the name of a value with its numbers, and the names of rows and columns.
+    """
+
+    formulas: Callable[[Look], Sequence[str]]
+    hand: Callable[[Look], tuple[Line | None, Sequence[Worked], dict[str, Any]]]
+    code: Callable[[Look], Sequence[str]]
+    numbers: Callable[[Look], tuple[str, np.ndarray, Sequence[str], Sequence[str]]]
+
+
+class Trials(NamedTuple):
+    """What two other pages have on a stage, by the names that are chosen there.
+
+    Attributes:
+        experiments: in which something is taken out of the model.
+        bugs: mistakes in the code of the stage.
+    """
+
+    experiments: tuple[str, ...] = ()
+    bugs: tuple[str, ...] = ()
+
+
+def reads_text(config: ModelConfig) -> bool:
+    """Whether a model reads a text, as those do that most pages show."""
+    return not config.reads_pictures
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page.
+
+    Attributes:
+        topic: the group of its texts.
+        items: what everybody meets, then sections.
+        end: what stands below all of it, such as a question.
+        options: what a visitor chooses beside the selection: names and what they may be, the usual one first.
+        apart: its four tabs.
+        trials: what can be broken and mistaken here.
+        fits: the models that it is of.
+    """
+
+    topic: str
+    items: Sequence[Item | Row | Section]
+    end: Sequence[Item] = ()
+    options: Sequence[tuple[str, Sequence[str]]] = ()
+    apart: Apart | None = None
+    trials: Trials | None = None
+    fits: Callable[[ModelConfig], bool] = reads_text
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        return tuple(item for item in self.items if isinstance(item, Section))
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What one page of the app tells of, whatever the model.
+
+    Attributes:
+        name: of its room, its file in ``pages/`` and its address.
+        pages: what it shows; the first that fits the model.
+        part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
+        telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
+        has_place: whether what it shows first is of a layer or of a head.
+        needs: which models it can show; None where it shows all.
+        without: what of layer, head and token makes no difference to it.
+    """
+
+    name: str
+    pages: tuple[Page, ...]
+    part: str = "attn"
+    telling: Callable[[Trace, int], tuple[int, int] | None] | None = None
+    has_place: bool = True
+    needs: Callable[[ModelConfig], bool] | None = None
+    without: frozenset[str] = frozenset()
+
+    def page(self, config: ModelConfig) -> Page | None:
+        """What it shows of a model; None where there is nothing to show."""
+        return next((page for page in self.pages if page.fits(config)), None)
+
+
+def flat(items: Iterable[Item | Row | Section]) -> Iterator[Item]:
+    """All items, in the order of reading."""
+    for item in items:
+        match item:
+            case Row():
+                for column in item.columns:
+                    yield from flat(column)
+            case Section():
+                yield from flat(item.items)
+            case _:
+                yield item
+
+
+def scenes(page: Page, look: Look, opened: Iterable[str] | None = None) -> Iterator[tuple[Item, Scene]]:
+    """The pictures of a page with what draws them; of sections those that are ``opened``, by default all."""
+    names = None if opened is None else set(opened)
+    for part in (*page.items, *page.end):
+        if isinstance(part, Section) and ((names is not None and part.name not in names) or not _is_there(part, look)):
+            continue
+        for item in flat([part]):
+            if isinstance(made := item(look), Scene):
+                yield item, made
+
+
+def _is_there(section: Section, look: Look) -> bool:
+    return section.needs is None or section.needs(look)

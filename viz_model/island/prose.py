@@ -1,0 +1,82 @@
+"""Sentences beside pictures: Markdown, of which the browser is sent HTML with its places open.
+
+``$…$`` is a formula, which the browser sets. What fills a place is text and never HTML.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from markdown_it import MarkdownIt
+
+from viz_model.drawing.scene import Arrays, value
+from viz_model.drawing.tables import Among, Phrase
+
+What: TypeAlias = Literal["title", "part", "text", "note", "notice"]
+"""The title of a section or of a part of it, a text, a note in small letters, or a notice in a box."""
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_FORMULA = re.compile(r"(\$\$?)([^$]+)\1")
+
+
+class Line(NamedTuple):
+    """A sentence, or some.
+
+    Attributes:
+        words: Markdown, which may be a table of texts with tables of what fills their places.
+        what: what it is.
+        help: more about it, for who asks; plain text.
+        unless: the dimension that a visitor must not have chosen for it to be said.
+    """
+
+    words: Any
+    what: What = "text"
+    help: Any = ""
+    unless: str = ""
+
+
+def line(words: Any, what: What = "text") -> Line:
+    """Markdown that is as it is."""
+    return Line(words, what)
+
+
+@functools.lru_cache(maxsize=4096)
+def html(markdown: str) -> str:
+    """Markdown as HTML. A formula is an element whose text is LaTeX."""
+    formulas: list[tuple[str, str]] = []
+
+    def keep(found: re.Match[str]) -> str:
+        formulas.append((found[1], found[2]))
+        return f"\ue000{len(formulas) - 1}\ue001"
+
+    made = _MARKDOWN.render(_FORMULA.sub(keep, markdown))
+
+    def put(found: re.Match[str]) -> str:
+        kind, latex = formulas[int(found[1])]
+        escaped = latex.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return f'<code class="tex{" display" if kind == "$$" else ""}">{escaped}</code>'
+
+    return re.sub("\ue000(\\d+)\ue001", put, made).strip()
+
+
+def plain(lines: list[Line], arrays: Arrays) -> dict[str, Any]:
+    """Lines as plain data for the browser."""
+    return {"kind": "prose", "lines": [_line(one, arrays) for one in lines]}
+
+
+def _line(one: Line, arrays: Arrays) -> dict[str, Any]:
+    more = {name: value(getattr(one, name), arrays) for name in ("help", "unless") if getattr(one, name)}
+    return {"what": one.what, **more, **said(one.words, arrays)}
+
+
+def said(words: Any, arrays: Arrays) -> dict[str, Any]:
+    if not isinstance(words, Phrase):
+        return {"html": value(_html(words), arrays)}
+    filled = {name: value(one, arrays) for name, one in words.values.items()}
+    return {"html": value(_html(words.template), arrays), "values": filled}
+
+
+def _html(words: Any) -> Any:
+    return words._replace(names=[html(name) for name in words.names]) if isinstance(words, Among) else html(words)
