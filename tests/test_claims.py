@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from viz_model.claims import Text, fill, said
+from viz_model.claims import Text
+from viz_model.texts import fill, said
 
 
 @pytest.mark.parametrize(

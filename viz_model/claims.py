@@ -9,15 +9,13 @@ claims: they stand in the texts of their topic.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-V = TypeVar("V")
+from viz_model.texts import said
 
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_NEGATIVE = re.compile(r"-\d[\d,]*\.\d+%?")
+V = TypeVar("V")
 
 
 class Text(NamedTuple):
@@ -86,22 +84,3 @@ class Verdict(Generic[V]):
 def exceeds(larger: float, smaller: float, decimals: int) -> bool:
     """Whether one number is above another as both are written on a page, with so many decimals."""
     return round(larger, decimals) > round(smaller, decimals)
-
-
-def fill(template: str, values: Mapping[str, object]) -> str:
-    """``template`` with its placeholders replaced.
-
-    Raises:
-        KeyError: a placeholder without a value.
-    """
-    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
-
-
-def said(template: str, values: Mapping[str, object]) -> str:
-    """:func:`fill` for what is read: a decimal below zero has a minus sign, where Python writes a hyphen.
-
-    Raises:
-        KeyError: a placeholder without a value.
-    """
-    written = {name: str(value) for name, value in values.items()}
-    return fill(template, {name: f"−{x[1:]}" if _NEGATIVE.fullmatch(x) else x for name, x in written.items()})

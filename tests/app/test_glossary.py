@@ -6,15 +6,16 @@ import re
 
 import pytest
 
-from viz_model.app import glossary, texts
+from viz_model import texts
+from viz_model.app import glossary
 
 SENTENCE = {"en": re.compile(r"[A-Z][^.]*\.|[^.]*\d\.\d[^.]*\."), "zh": re.compile(r"[^。]+。")}
 
 
 def prose(language: str) -> str:
-    """All that the app says in a language: its texts, and what claims permit."""
-    paths = [path for folder in texts.FOLDERS for path in (folder / language).glob("*") if path.stem != "glossary"]
-    return "\n".join(path.read_text(encoding="utf-8") for path in (*paths, *texts.TOPICS.glob("*/claims.py")))
+    """All that the app says in a language, but for its glossary."""
+    paths = [path for path in texts.LANGUAGES[language].folder.iterdir() if path.stem != "glossary"]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 def test_every_language_defines_the_same_terms_in_the_same_order() -> None:

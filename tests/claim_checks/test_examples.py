@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from claim_checks import TOPICS, checks, verdicts
-from viz_model.app.texts import FOLDERS
 from viz_model.claims import Claim, Verdict
+from viz_model.texts import LANGUAGES
 
 EVERY = [(topic, verdict) for topic in TOPICS for verdict in verdicts(topic).values()]
 CLAIMS = [(topic, verdict, claim) for topic, verdict in EVERY for claim in verdict.claims]
@@ -49,7 +49,7 @@ SENTENCES = re.compile(r"(?<=[.!?;:。！？；：])\s*")
 
 @pytest.mark.parametrize(
     "path",
-    [path for folder in FOLDERS for path in sorted(folder.glob("*/*"))],
+    [path for language in LANGUAGES.values() for path in sorted(language.folder.iterdir())],
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_no_other_sentence_judges_the_values_in_it(path: Path) -> None:
