@@ -114,6 +114,11 @@ class Texts:
         group, _, section = key.partition(".")
         return section in self.sections(group)
 
+    def has_label(self, key: str) -> bool:
+        """Whether there is such a label."""
+        group, _, name = key.partition(".")
+        return name in self.labels(group)
+
     def labels(self, group: str) -> dict[str, str]:
         """The labels of a group, with the English ones that this language lacks."""
         return _worded(labels, self.language, group, self._kinds)
