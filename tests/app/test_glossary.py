@@ -19,12 +19,13 @@ def prose(language: str) -> str:
 
 
 def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
-    keys = {language: [term.key for term in glossary.terms(language)] for language in texts.LANGUAGES}
+    """As the files have them: no term is defined in English because it is missing."""
+    keys = {language: list(texts.tables(language, "glossary")) for language in SENTENCE}
     assert len(keys["en"]) > 50
     assert all(found == keys["en"] for found in keys.values())
 
 
-@pytest.mark.parametrize("language", texts.LANGUAGES)
+@pytest.mark.parametrize("language", SENTENCE)
 def test_a_definition_is_one_sentence_and_no_form_has_two(language: str) -> None:
     terms = glossary.terms(language)
     forms = [form for term in terms for form in term.forms]
@@ -34,7 +35,7 @@ def test_a_definition_is_one_sentence_and_no_form_has_two(language: str) -> None
         assert len(term.says) < 200, term.key
 
 
-@pytest.mark.parametrize("language", texts.LANGUAGES)
+@pytest.mark.parametrize("language", SENTENCE)
 def test_every_form_stands_in_the_prose(language: str) -> None:
     said = re.sub(r"[*_]", "", prose(language))
     start, end = (r"(?<!\w)", r"(?!\w)") if language == "en" else ("", "")
