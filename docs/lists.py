@@ -14,8 +14,8 @@ from sphinx.util.docutils import SphinxDirective
 
 import viz_model as vm
 from viz_model.app import glossary
-from viz_model.app.texts import Texts
 from viz_model.model import sites
+from viz_model.texts import Texts
 
 
 class Terms(SphinxDirective):
@@ -23,11 +23,12 @@ class Terms(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         language = _language(self)
+        t = Texts(language)
         found = nodes.definition_list()
         for term in glossary.terms(language):
             said = nodes.paragraph(text=term.says)
             if term.source:
-                said += nodes.Text(f"（{term.source}）" if language == "zh" else f" ({term.source})")
+                said += nodes.Text(t("common.brackets", text=term.source))
             name = nodes.term(text=term.forms[0].term, ids=[f"term-{term.key.replace('_', '-')}"])
             found += nodes.definition_list_item("", name, nodes.definition("", said))
         return [found]

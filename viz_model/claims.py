@@ -1,34 +1,29 @@
 """Sentences that could be false, each with what makes it true.
 
 A :class:`Claim` says more of a run than its plain numbers: "mostly", "grows", "late", what a head does, how a
-training run ended. It is a predicate over values with the text it permits, in every language side by side, so
-that languages cannot differ in what they say. A :class:`Verdict` holds the claims that may be made of one thing and
-the plain statement of the numbers that stands where none of them holds. General statements, true of any run, are no
-claims: they stand in the texts of their topic.
+training run ended. It is a name and a predicate over values; the sentence that it permits stands in the texts of every
+language under its name, so that languages cannot differ in what they say. A :class:`Verdict` holds the claims that may
+be made of one thing. General statements, true of any run, are no claims: they stand in the texts of their topic.
+
+Of the verdict ``topic.thing``, the claim ``name`` has
+
+- its sentence in ``<language>/topic.md`` under ``## thing.name``, or else is said as ``## thing.plain`` is: the plain
+  statement of the numbers, which also stands where no claim holds;
+- where it needs one, its label in ``<language>/topic.toml`` as ``"thing.name.label"``: the same in a word or two, for
+  a headline or a mark in a picture.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from viz_model.texts import Texts
 
 V = TypeVar("V")
-
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_NEGATIVE = re.compile(r"-\d[\d,]*\.\d+%?")
-
-
-class Text(NamedTuple):
-    """One text in every language. ``{{name}}`` is a placeholder; braces of LaTeX are left alone."""
-
-    en: str
-    zh: str
-
-    def fill(self, language: str, values: Mapping[str, object]) -> str:
-        """Raises KeyError: a placeholder without a value, or no such language."""
-        return said(self._asdict()[language], values)
 
 
 @dataclass(frozen=True)
@@ -39,14 +34,25 @@ class Claim(Generic[V]):
         name: within its verdict.
         holds: whether the values permit it. It asks absolute quantities, and no more than the sentence says:
             "mostly" is more than half, "grows" is a last value above the first one.
-        says: the sentence.
-        label: the same in a word or two, for a headline or a mark in a picture, where one is needed.
+        verdict: the name of its verdict, which sets it.
     """
 
     name: str
     holds: Callable[[V], bool]
-    says: Text
-    label: Text | None = None
+    verdict: str = ""
+
+    def says(self, language: str, /, **filled: object) -> str:
+        """The sentence; ``filled`` are its placeholders' values, already written out. "" where there is none."""
+        words = Texts(language)
+        for key in (f"{self.verdict}.{self.name}", f"{self.verdict}.plain"):
+            if words.knows(key):
+                return words.prose(key, **filled)
+        return ""
+
+    def label(self, language: str, /, **filled: object) -> str:
+        """The label, "" where it has none."""
+        key, words = f"{self.verdict}.{self.name}.label", Texts(language)
+        return words(key, **filled) if words.has_label(key) else ""
 
 
 class Verdict(Generic[V]):
@@ -55,14 +61,12 @@ class Verdict(Generic[V]):
     Args:
         name: ``topic.thing``, unique in the app.
         claims: in the order in which they are asked.
-        plain: what is said where none of them holds; true of any values. None says nothing.
-        label: its label.
     """
 
-    def __init__(self, name: str, *claims: Claim[V], plain: Text | None = None, label: Text | None = None) -> None:
+    def __init__(self, name: str, *claims: Claim[V]) -> None:
         self.name = name
-        self.claims = claims
-        self.plain: Claim[V] = Claim("plain", lambda values: True, plain or Text("", ""), label)
+        self.claims = tuple(replace(claim, verdict=name) for claim in claims)
+        self.plain: Claim[V] = Claim("plain", lambda values: True, name)
 
     def of(self, values: V) -> Claim[V]:
         """The claim that is made of these values."""
@@ -70,38 +74,28 @@ class Verdict(Generic[V]):
 
     def says(self, language: str, values: V, /, **filled: object) -> str:
         """The sentence on these values; ``filled`` are its placeholders' values, already written out."""
-        return self.of(values).says.fill(language, filled)
+        return self.of(values).says(language, **filled)
 
     def label(self, language: str, values: V, /, **filled: object) -> str:
         """The label of these values, "" where it has none."""
-        label = self.of(values).label
-        return label.fill(language, filled) if label else ""
+        return self.of(values).label(language, **filled)
+
+    @property
+    def every(self) -> tuple[Claim[V], ...]:
+        """All claims, and the plain statement last."""
+        return (*self.claims, self.plain)
+
+    def table(self, values: V) -> np.ndarray:
+        """Which of :attr:`every` is made where ``values`` are arrays, which the predicates take element by element."""
+        held = [np.asarray(claim.holds(values)) for claim in self.claims]
+        return np.select(held, range(len(held)), len(held)) if held else np.zeros((), int)
 
     def labels(self, language: str, /, **filled: object) -> dict[str, str]:
         """All labels, by the names of their claims: for a legend."""
-        every = (*self.claims, self.plain)
-        return {claim.name: claim.label.fill(language, filled) for claim in every if claim.label}
+        found = {claim.name: claim.label(language, **filled) for claim in self.every}
+        return {name: label for name, label in found.items() if label}
 
 
 def exceeds(larger: float, smaller: float, decimals: int) -> bool:
     """Whether one number is above another as both are written on a page, with so many decimals."""
     return round(larger, decimals) > round(smaller, decimals)
-
-
-def fill(template: str, values: Mapping[str, object]) -> str:
-    """``template`` with its placeholders replaced.
-
-    Raises:
-        KeyError: a placeholder without a value.
-    """
-    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
-
-
-def said(template: str, values: Mapping[str, object]) -> str:
-    """:func:`fill` for what is read: a decimal below zero has a minus sign, where Python writes a hyphen.
-
-    Raises:
-        KeyError: a placeholder without a value.
-    """
-    written = {name: str(value) for name, value in values.items()}
-    return fill(template, {name: f"−{x[1:]}" if _NEGATIVE.fullmatch(x) else x for name, x in written.items()})

@@ -15,12 +15,12 @@ from viz_model import config as variants
 from viz_model.app import derivation
 from viz_model.app.cell_names import where, written
 from viz_model.app.every_term import MOST_ROWS
-from viz_model.app.texts import LANGUAGES, Texts, labels
 from viz_model.config import ModelConfig
 from viz_model.drawing import cells, theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.model import sites
 from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
+from viz_model.texts import LANGUAGES, Texts, labels
 
 pytestmark = pytest.mark.full
 

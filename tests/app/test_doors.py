@@ -13,8 +13,8 @@ from socket_visitor import Visitor, server
 import viz_model as vm
 from viz_model.app import state
 from viz_model.app.frame import SECTIONS
-from viz_model.app.texts import LANGUAGES, Texts, labels
 from viz_model.checkpoints import registry
+from viz_model.texts import LANGUAGES, Texts, labels
 from viz_model.topics.ablations.claims import OUTCOMES
 from viz_model.topics.mistakes.numbers import BUGS
 

@@ -14,7 +14,7 @@ from tiny_models import language_model, tiny_config
 from viz_model.app import ahead, components, following, state
 from viz_model.app.ahead import Dimension
 from viz_model.app.page import Page
-from viz_model.app.texts import Texts
+from viz_model.texts import Texts
 
 ALL: tuple[Dimension, ...] = ("layer", "head", "token")
 

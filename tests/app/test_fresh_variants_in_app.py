@@ -19,8 +19,8 @@ import viz_model as vm
 from viz_model import config
 from viz_model.app import health
 from viz_model.app.frame import SECTIONS
-from viz_model.app.texts import LANGUAGES
 from viz_model.config import ModelConfig, Variant
+from viz_model.texts import LANGUAGES
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]

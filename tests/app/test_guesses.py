@@ -15,9 +15,9 @@ from app_driver import open_page
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.runs.edits import AblateHead, Skip
 from viz_model.runs.trace import Trace
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.batch.choices import BESIDE, SIZE
 
 pytestmark = pytest.mark.full

@@ -21,9 +21,9 @@ from streamlit.testing.v1 import AppTest
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.frame import SECTIONS
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
 

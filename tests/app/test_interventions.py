@@ -13,8 +13,8 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model.app import frame, interventions
 from viz_model.app.state import ViewState
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.runs import edits
+from viz_model.texts import LANGUAGES, Texts
 
 TEXT, MODEL = "The cat sat on the mat", "story-pre-ln"
 PAGES = [page for pages in frame.SECTIONS.values() for page in pages]

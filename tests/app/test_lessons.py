@@ -13,11 +13,11 @@ from lessons.lesson_files import GOOD
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app.lessons import shelf
-from viz_model.app.texts import Texts
 from viz_model.lessons import answers, result
 from viz_model.lessons.answers import Given, Progress
 from viz_model.lessons.questions import ChoiceKey
 from viz_model.lessons.shelf import VARIABLE
+from viz_model.texts import Texts
 
 
 def step(name: str, n: int, *given: Given, lang: str = "en") -> AppTest:

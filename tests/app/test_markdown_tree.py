@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viz_model.app.markdown_tree import tree
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 
 
 def test_blocks_and_what_is_in_them() -> None:

@@ -13,9 +13,9 @@ import streamlit as st
 from app_driver import open_page
 
 from viz_model.app import runs, serving
-from viz_model.app.texts import Texts
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.families import absent
+from viz_model.texts import Texts
 
 
 @pytest.fixture

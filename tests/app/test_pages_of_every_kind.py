@@ -16,7 +16,7 @@ from tiers import crossed, some
 import viz_model as vm
 from viz_model.app import describe, examples, runs
 from viz_model.app.frame import FIRST, SECTIONS
-from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.next_token.sections.drawn import drawn
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]

@@ -21,10 +21,10 @@ from viz_model.app import ahead, drawn, pictures, runs, state
 from viz_model.app.frame import SECTIONS
 from viz_model.app.page import Page
 from viz_model.app.subject import Subject
-from viz_model.app.texts import Texts
 from viz_model.config import NoHead
 from viz_model.drawing import maps, scene
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.attention import figures
 from viz_model.topics.attention.numbers import thumbnails, views

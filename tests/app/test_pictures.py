@@ -18,8 +18,8 @@ from viz_model.app import ahead as drawn_ahead
 from viz_model.app import pictures, state
 from viz_model.app.ahead import Dimension
 from viz_model.app.page import Page
-from viz_model.app.texts import Texts
 from viz_model.drawing.scene import Panel, Scene, Text, merged
+from viz_model.texts import Texts
 
 HERE: dict[Dimension, int] = {"layer": 1, "head": 2, "token": 3}
 ALL: tuple[Dimension, ...] = ("layer", "head", "token")

@@ -20,10 +20,10 @@ from viz_model import images
 from viz_model.app import examples, patches
 from viz_model.app import ink as centring
 from viz_model.app.frame import SECTIONS, section_name
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.attribution.numbers import picture
 from viz_model.topics.walk.choices import OF_PAGE
 from viz_model.topics.walk.sections import stop as stop_section

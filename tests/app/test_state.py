@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import viz_model as vm
 from viz_model.app import state
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
+from viz_model.texts import LANGUAGES, Texts
 
 MODELS = vm.models()
 CONFIGS = {name: registry.config_of(name) for name in MODELS}

@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from viz_model.app import describe
-from viz_model.app.texts import Texts
 from viz_model.checkpoints import huggingface, registry
 from viz_model.checkpoints.families import absent
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
@@ -39,6 +38,7 @@ from viz_model.config import (
     YarnScaling,
 )
 from viz_model.model.transformer import Transformer
+from viz_model.texts import Texts
 
 REFERENCES = {
     "gpt2": Reference("GPT2LMHeadModel"),

@@ -10,9 +10,9 @@ import pytest
 from checkpoint_makers import Reference
 
 import viz_model
-from viz_model.app.texts import Texts
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.weights import ModelError
+from viz_model.texts import Texts
 
 PACKAGE = Path(viz_model.__file__).parent
 FILES = ("checkpoints/gguf.py", "checkpoints/gguf_file.py", "checkpoints/weights.py", "tokenizers/ggml.py")

@@ -10,10 +10,10 @@ import torch
 from checkpoint_makers import Reference
 
 from viz_model.app import describe
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.checkpoints import registry
 from viz_model.config import ClassHead, NoHead
 from viz_model.runs.derivation import derive
+from viz_model.texts import LANGUAGES, Texts
 
 LABELS = {0: "negative", 1: "neutral", 2: "positive"}
 FAMILIES = {"Bert": "tanh", "Roberta": "tanh", "XLMRoberta": "tanh", "DistilBert": "relu"}

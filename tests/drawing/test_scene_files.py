@@ -19,7 +19,7 @@ from svg_files import drawn, found, numbers, scene
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.drawing import plot
 from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import (

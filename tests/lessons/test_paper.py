@@ -10,9 +10,9 @@ import pytest
 
 from viz_model.app.lessons import paper as desk
 from viz_model.app.lessons import shelf
-from viz_model.app.texts import Texts
 from viz_model.lessons import answers, paper
 from viz_model.lessons.questions import CellKey, ChoiceKey, NumberKey
+from viz_model.texts import Texts
 
 
 class Tags(HTMLParser):

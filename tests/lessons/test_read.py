@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lessons.lesson_files import GOOD, NUMBER, STEP, TOP, lesson
 
 from viz_model.app.lessons import shelf
-from viz_model.lessons import answers
+from viz_model.lessons import answers, read
 from viz_model.lessons.questions import CellKey, ChoiceKey, Free, NumberKey
 from viz_model.lessons.shelf import ORDER, VARIABLE
 from viz_model.lessons.source import LessonError
+from viz_model.texts import LANGUAGES
 
 
 def line_of(text: str, part: str) -> int:
@@ -29,7 +32,7 @@ def line_of(text: str, part: str) -> int:
         ('"story-pre-ln"', '"story-pre"', "model =", "no model 'story-pre'"),
         ('title = "A title"\n', "", "minutes", "title: a text is missing"),
         ('title = "A title"\n', 'title = ""\n', "title", "title: the text is empty"),
-        ('hint = "A hint"', 'hint.en = "A hint"', "hint.en", "hint.zh: a text is missing"),
+        ('hint = "A hint"', 'hint.zh = "A hint"', "hint.zh", "hint.en: a text is missing"),
         ('zh = "从前', 'de = "从前', "sentence =", "de: not known here"),
         ('"attention?layer', '"attentoin?layer', "view =", "no page 'attentoin'"),
         ("layer=1&head=2", "layer=9&head=2", "view =", "layer"),
@@ -52,7 +55,7 @@ def line_of(text: str, part: str) -> int:
         ("tolerance = 0.01", "tolerance = -1", "question.tolerance", "expected 0 or more"),
         ("tolerance = 0.01", "tolerance = nan", "question.tolerance", "expected a number, got nan"),
         ("question.tolerance = 0.01\n", "", "question.", "tolerance: a number is missing"),
-        ('ask = "A question"\n', "", "question.kind", "ask.en and ask.zh"),
+        ('ask = "A question"\n', "", "question.kind", "a text under ask"),
         (NUMBER, "", "ask =", "there is no question"),
         ("layer=1&head=2", "edits=no-such", "view =", "edits"),
         ('hint = "A hint"', 'controls = ["everything"]', "controls", "expected some of tokens"),
@@ -105,6 +108,26 @@ def test_an_address_that_was_copied_is_a_view() -> None:
     address = "http://localhost:8501/attention?layer=1&head=2&lang=zh&text=Hello&lesson=other&lesson.step=3"
     (step,) = lesson(GOOD.replace("attention?layer=1&head=2", address)).steps
     assert step.view["zh"].page == "attention" and step.view["zh"].query == {"layer": "1", "head": "2", "text": "Hello"}
+
+
+def languages_of(said: object) -> Iterator[set[str]]:
+    """The languages of every text of a file that has several."""
+    if isinstance(said, dict) and "en" in said:
+        yield {*said}
+    elif isinstance(said, dict | list):
+        for each in said.values() if isinstance(said, dict) else said:
+            yield from languages_of(each)
+
+
+def test_every_lesson_of_the_package_is_complete_in_english_and_chinese() -> None:
+    for path in Path(read.__file__).parent.glob("*.toml"):
+        found = list(languages_of(tomllib.loads(path.read_text(encoding="utf-8"))))
+        assert len(found) > 20 and all({"en", "zh"} <= languages for languages in found), path.name
+
+
+def test_a_text_is_english_in_a_language_that_lacks_it() -> None:
+    (step,) = lesson(GOOD.replace('hint = "A hint"', 'hint.en = "A hint"')).steps
+    assert step.hint == dict.fromkeys(LANGUAGES, "A hint")
 
 
 def test_every_lesson_of_the_package_can_be_taught_in_both_languages() -> None:

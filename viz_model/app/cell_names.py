@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 
 import viz_model as vm
-from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig
 from viz_model.drawing import theme
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Index
 

@@ -19,7 +19,6 @@ from viz_model.app import components, frame, interventions, state
 from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
 from viz_model.app.every_term import LARGEST, every_term, place_of
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, literal
 from viz_model.drawing import theme
 from viz_model.model import sites
 from viz_model.runs.derivation import (
@@ -33,6 +32,8 @@ from viz_model.runs.derivation import (
     Weight,
     derive,
 )
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 _TRAIL = "derivation.trail"
 _PAGES = {

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.texts import Texts, literal
 from viz_model.checkpoints import registry
+from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts.markdown import literal
 from viz_model.topics.architectures.numbers import architectures
 
 _SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
 _UNSAID = frozenset({"ffn_bias", "final_norm", "head_scale", "head_bias"})
 """Parts that follow from others or weigh little: the page on architectures lists them all."""
-
-_WORDS = {"en": (1_000_000_000, 1_000_000), "zh": (100_000_000, 10_000)}
-"""The two large numbers that a language has words for: ``size_large`` and ``size_small`` of its texts."""
 
 
 def model(name: str, lm: vm.LanguageModel, t: Texts) -> str:
@@ -37,8 +35,8 @@ def _card(name: str, lm: vm.LanguageModel) -> str:
 
 def size(count: int, t: Texts) -> str:
     """A number in words, where the language has a word for it: "3.4 million"."""
-    large, small = _WORDS[t.language]
-    for unit, name in ((large, "large"), (small, "small")):
+    language = LANGUAGES[t.language]
+    for unit, name in ((language.large, "large"), (language.small, "small")):
         if count >= unit:
             share = count / unit
             return t(f"models.size_{name}", n=f"{share:.1f}" if share < 10 else f"{share:,.0f}")

@@ -10,9 +10,9 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app.cell_names import place
-from viz_model.app.texts import Texts
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell, Step, Terms
+from viz_model.texts import Texts
 
 LARGEST = 4
 """Terms that are written out, in the drawer and on pages; the others are added up, and all listed for who asks."""

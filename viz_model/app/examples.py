@@ -11,6 +11,7 @@ import numpy as np
 import viz_model as vm
 from viz_model import images
 from viz_model.checkpoints import examples as beside
+from viz_model.texts import LANGUAGES
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 EXAMPLES = (
@@ -50,7 +51,8 @@ def of(lm: vm.LanguageModel, language: str) -> tuple[str, ...]:
     if tokenizer.mask_id is not None and lm.config.has_logits:
         mask = tokenizer.token(tokenizer.mask_id).text
         sentences = tuple(sentence.format(mask=mask) for sentence in WITH_A_GAP)
-    return tuple(sorted(sentences, key=lambda sentence: bool(_LATIN.match(sentence)) == (language == "zh")))
+    own = re.compile(f"[{LANGUAGES[language].letters}]")
+    return tuple(sorted(sentences, key=lambda sentence: not own.match(sentence)))
 
 
 @functools.cache
@@ -61,6 +63,3 @@ def _pictures(folder: Path, side: int) -> tuple[str, ...]:
     down, across = (np.indices((side, side)) + 0.5) / side - 0.5
     ring = np.clip(1 - np.abs(np.hypot(down, 1.4 * across) - 0.3) * 12, 0, 1)
     return (images.encode(np.rint(255 * ring).astype(np.uint8), bits=4),)
-
-
-_LATIN = re.compile("[A-Za-z]")

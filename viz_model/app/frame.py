@@ -17,8 +17,8 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, runs, state
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.config import ModelConfig
+from viz_model.texts import LANGUAGES, Texts, preferred
 
 SECTIONS = {
     "": ("walk", "overview"),
@@ -198,7 +198,7 @@ def _language() -> str:
         return st.session_state["view"].lang
     if asked in LANGUAGES:
         return asked
-    return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+    return preferred(st.context.locale)
 
 
 def _shown() -> ModelConfig:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
-from pathlib import Path
 from typing import NamedTuple
 
 from viz_model.app import components
-from viz_model.app.texts import Texts
+from viz_model.texts import ENGLISH, LANGUAGES, Texts, tables
 
-_TEXTS = Path(__file__).parent / "texts"
 _FORM = re.compile(r"(?P<before>[^\[\]]*)\[(?P<term>[^\[\]]+)\](?P<after>[^\[\]]*)")
 
 
@@ -44,9 +41,10 @@ class Term(NamedTuple):
 @functools.cache
 def terms(language: str) -> tuple[Term, ...]:
     """All terms, in the order in which a text meets them on its way through a model."""
-    read = tomllib.loads((_TEXTS / language / "glossary.toml").read_text(encoding="utf-8"))
+    own, english = tables(language, "glossary"), tables(ENGLISH, "glossary")
+    rows = {key: own.get(key, row) for key, row in english.items()}
     return tuple(
-        Term(key, tuple(map(_form, row["forms"])), row["says"], row.get("source", "")) for key, row in read.items()
+        Term(key, tuple(map(_form, row["forms"])), row["says"], row.get("source", "")) for key, row in rows.items()
     )
 
 
@@ -61,4 +59,6 @@ def draw(t: Texts) -> None:
         [list(term.forms), term.says, t("common.terms_source", source=term.source) if term.source else ""]
         for term in terms(t.language)
     ]
-    components.terms({"title": t("common.terms"), "terms": rows, "spaced": t.language == "en"}, key="frame.terms")
+    components.terms(
+        {"title": t("common.terms"), "terms": rows, "spaced": LANGUAGES[t.language].spaces}, key="frame.terms"
+    )

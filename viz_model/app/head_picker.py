@@ -10,9 +10,9 @@ from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.app.subject import Subject
-from viz_model.app.texts import Texts
 from viz_model.config import Side
 from viz_model.drawing.scene import Scene, encode
+from viz_model.texts import Texts
 from viz_model.topics.attention import figures
 from viz_model.topics.attention.numbers import thumbnails as numbers
 

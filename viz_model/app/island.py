@@ -17,7 +17,6 @@ import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, patches, runs, state
 from viz_model.app.choices import Choice, one_of, switch
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, literal
 from viz_model.config import Side
 from viz_model.drawing import theme
 from viz_model.drawing.scene import Arrays, value
@@ -25,6 +24,8 @@ from viz_model.drawing.spans import around
 from viz_model.island.page import Chooser, Page
 from viz_model.island.prose import Line, line
 from viz_model.runs import edits
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, IdTokenizer
 from viz_model.topics.tokens.pictures.tokens import chip
 

@@ -10,8 +10,9 @@ import streamlit as st
 
 from viz_model.app import runs, state
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 _LENT = "lent"
 _OF_THE_MODEL = ("model", "target", "to", "side", "layer", "head", "token", "edits", "cell")

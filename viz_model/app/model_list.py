@@ -7,9 +7,10 @@ import os
 import streamlit as st
 
 from viz_model.app import frame, runs, serving, sidebar, state
-from viz_model.app.texts import Texts, literal
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 
 def run() -> None:

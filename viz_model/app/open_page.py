@@ -16,8 +16,9 @@ from viz_model.app.lessons import step as lesson_step
 from viz_model.app.lessons.step import Taught
 from viz_model.app.sidebar import Slots
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 
 class Opening(NamedTuple):

@@ -11,9 +11,9 @@ from viz_model.app import runs, state
 from viz_model.app.choices import Choice
 from viz_model.app.state import Shown
 from viz_model.app.subject import Subject
-from viz_model.app.texts import Texts
 from viz_model.claims import Verdict
 from viz_model.model import sites
+from viz_model.texts import Texts
 
 V = TypeVar("V")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import viz_model as vm
-from viz_model.app.texts import Texts
 from viz_model.config import ModelConfig
+from viz_model.texts import Texts
 
 DRAWN = 64
 """Pixels a side of a picture as it is drawn, at the most; but one for each patch."""

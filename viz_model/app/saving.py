@@ -20,13 +20,14 @@ from viz_model.app import alone, interventions, python_lines, run_lock, runs, sh
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, quoting
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, Format, can_typeset, written
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.drawing.scene.svg import Theme, svg, tall
 from viz_model.model import sites
+from viz_model.texts import Texts
+from viz_model.texts.markdown import quoting
 
 Draw = Callable[[int], "Scene | None"]
 """The picture as it is now; of a film the frame of that number."""

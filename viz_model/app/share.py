@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz_model.app import alone, components, state
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts
+from viz_model.texts import Texts
 
 HEIGHT = 760
 """Pixels of a frame of a page within another page."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-import viz_model as vm
 from viz_model.app import (
     apart,
     derivation,
@@ -31,16 +29,15 @@ from viz_model.app import (
 )
 from viz_model.app import page as app_page
 from viz_model.app.cache import cached
-from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, one_of, switch, words
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch, words
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.open_page import Opening
-from viz_model.app.state import Shown, ViewState
-from viz_model.config import ModelConfig, Side
-from viz_model.drawing.scene import Arrays, framed, seen
-from viz_model.drawing.tables import by
+from viz_model.app.state import ViewState
+from viz_model.config import Side
+from viz_model.drawing.scene import Arrays, seen
 from viz_model.island import message
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Section, Topic, scenes
+from viz_model.island.page import Page, Topic, scenes
 from viz_model.island.prose import Line, line
 
 PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
@@ -112,7 +109,10 @@ def show(topic: Topic) -> None:
             lesson_step.curtain(opening.t)
         return
     slots = opening.slots
-    absent = {state.TOKENS, *(part for part, place in ((state.PLACE, slots.place), (state.ASK, slots.ask)) if place is None)}
+    absent = {
+        state.TOKENS,
+        *(part for part, place in ((state.PLACE, slots.place), (state.ASK, slots.ask)) if place is None),
+    }
     if not frame.is_bare():
         absent.add(state.LINK)
     state.has_parts(topic.without, absent)
@@ -196,7 +196,9 @@ def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look
         top["ribbons"] = []
     said = {
         **top,
-        **island.place(state.current(), {} if now is None else now.usual, island.chosen_of(view, topic.name, options), is_open),
+        **island.place(
+            state.current(), {} if now is None else now.usual, island.chosen_of(view, topic.name, options), is_open
+        ),
         "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
         "notes": [] if is_alone else _notes(topic, now, notes, look),
     }

@@ -9,7 +9,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import describe, frame, interventions, runs, share, state
 from viz_model.app.state import ViewState
-from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES, Texts
 
 
 class Slots(NamedTuple):
@@ -80,7 +80,7 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
 
 def language(view: ViewState, t: Texts) -> None:
     """The languages of the app."""
-    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
+    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, lambda lang: LANGUAGES[lang].name, hidden=True)
 
 
 def _choice(

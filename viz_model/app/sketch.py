@@ -14,11 +14,11 @@ from viz_model import images
 from viz_model.app import components, examples, ink, interventions, patches, runs, state
 from viz_model.app.frame import Places
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts
 from viz_model.config import Patches
 from viz_model.drawing import theme
 from viz_model.images import Levels, PictureError
 from viz_model.runs import edits
+from viz_model.texts import Texts
 
 _READ = "sketch.read"
 """The number of the last message from the browser that was read."""

@@ -21,13 +21,13 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_model.app.choices import Choice
-from viz_model.app.texts import LANGUAGES
 from viz_model.config import ModelConfig, Side
 from viz_model.lessons import answers
 from viz_model.lessons.answers import Progress
 from viz_model.runs import edits
 from viz_model.runs.derivation import Cell
 from viz_model.runs.edits import Edit
+from viz_model.texts import ENGLISH, LANGUAGES, preferred
 
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
@@ -93,7 +93,7 @@ class ViewState:
     token: int | None = None
     edits: tuple[Edit, ...] = ()
     cell: Cell | None = None
-    lang: str = "en"
+    lang: str = ENGLISH
     present: bool = False
     lesson: Progress | None = None
     page: str = ""
@@ -270,8 +270,8 @@ def begin(
     is_asked = leads()
     follow_address()
     if is_asked:
-        preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
-        view, notices = parse(query, models, configs, preferred, page, choices, opened_by)
+        language = preferred(st.context.locale)
+        view, notices = parse(query, models, configs, language, page, choices, opened_by)
         before: ViewState | None = st.session_state.get(_SESSION)
         elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
         view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))

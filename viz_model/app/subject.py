@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from viz_model.app import patches
-from viz_model.app.texts import Texts, literal
 from viz_model.runs.trace import Trace
+from viz_model.texts import ENGLISH, Texts
+from viz_model.texts.markdown import literal
 
 
 class Code(str):
@@ -67,6 +68,6 @@ class Subject:
     def call(self, name: str, /, *more: object, **places: object) -> str:
         """A call of :mod:`viz_model.plot` for this stack, in this language; ``more`` stand beside the run."""
         stack = {} if self.trace.stack.side == self.trace.config.sides[-1] else {"stack": self.trace.stack.side}
-        lang = {} if self.t.language == "en" else {"lang": self.t.language}
+        lang = {} if self.t.language == ENGLISH else {"lang": self.t.language}
         named = (f"{word}={value!r}" for word, value in {**places, **stack, **lang}.items())
         return f"{name}({', '.join(['trace', *map(repr, more), *named])})"

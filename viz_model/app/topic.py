@@ -38,11 +38,11 @@ from viz_model.app.choices import APART, CODE, GUESS, TAB, TRIALS, Choice, switc
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts
 from viz_model.config import ModelConfig, Side
 from viz_model.island.page import Trials
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell
+from viz_model.texts import Texts
 
 C = TypeVar("C")
 

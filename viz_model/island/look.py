@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from viz_model.app import patches
-from viz_model.app.texts import Texts, literal
 from viz_model.claims import Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing.cells import Cells
@@ -21,6 +20,8 @@ from viz_model.drawing.tables import Among, By, Phrase, Table, by
 from viz_model.island.prose import Line
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -55,7 +56,16 @@ class Look:
 
     @classmethod
     def at(
-        cls, trace: Trace, t: Texts, topic: str, *, layer: int = 0, head: int = 0, token: int = -1, one: bool = False, **options: Any
+        cls,
+        trace: Trace,
+        t: Texts,
+        topic: str,
+        *,
+        layer: int = 0,
+        head: int = 0,
+        token: int = -1,
+        one: bool = False,
+        **options: Any,
     ) -> Look:
         """A look at a run. Whatever ``one`` says, tables of a long run hold the selected layer alone.
 
@@ -120,9 +130,7 @@ class Look:
     @property
     def visible(self) -> np.ndarray:
         """Which keys each query sees: boolean [L, T, T]."""
-        return self.once(
-            lambda look: np.stack([look.trace.mask(layer).numpy() for layer in look.layers]), "visible"
-        )
+        return self.once(lambda look: np.stack([look.trace.mask(layer).numpy() for layer in look.layers]), "visible")
 
     def once(self, make: Callable[[Look], T], name: Any = None) -> T:
         """``make(look)``, made once for the run."""
@@ -206,7 +214,9 @@ class Look:
         """Under a picture: which of a block's values it shows; for who asks, their names in code and their shapes."""
         labels = [self.t.site_label(self.trace.site(self.site(name))) for name in names]
         sizes = [" × ".join(map(str, self.trace.shape(self.site(name)))) for name in names]
-        code = " · ".join(f"{self.trace.full_name(self.site(name, 0))} [{size}]" for name, size in zip(names, sizes, strict=True))
+        code = " · ".join(
+            f"{self.trace.full_name(self.site(name, 0))} [{size}]" for name, size in zip(names, sizes, strict=True)
+        )
         return Line(" · ".join(labels), "note", help=self._of_layer(code))
 
     def _of_layer(self, text: str) -> Any:
@@ -222,9 +232,9 @@ class Look:
         return self._claimed(verdict, values, axes, filled, True)
 
     def _claimed(self, verdict: Verdict[V], values: V, axes: str, filled: Mapping[str, Any], is_label: bool) -> Phrase:
-        says = verdict.labels_of if is_label else verdict.texts_of
-        templates = says(self.t.language, **_kept(filled))
-        return Phrase(Among(templates, self.by(axes, verdict.made(values))), _tables(filled))
+        language, kept = self.t.language, _kept(filled)
+        texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
+        return Phrase(Among(texts, self.by(axes, verdict.table(values))), _tables(filled))
 
     def knows(self, key: str) -> bool:
         """Whether the topic has such a label or section."""
@@ -260,4 +270,3 @@ def _tables(values: Mapping[str, Any]) -> dict[str, Any]:
 def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
     """What fills a text now; places that tables fill stay open."""
     return {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
-

@@ -5,7 +5,7 @@ It is of every layer, head and token: where only these change it stays the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
@@ -16,9 +16,7 @@ from viz_model.island.page import Chooser, Item, Made, Page, Quiz, Row, Section
 from viz_model.island.prose import Line, html
 
 
-def message(
-    page: Page, look: Look, opened: Collection[str] = (), menu: str = "", **said: Any
-) -> bytes:
+def message(page: Page, look: Look, opened: Collection[str] = (), menu: str = "", **said: Any) -> bytes:
     """A page as bytes.
 
     Args:
@@ -34,7 +32,12 @@ def message(
         "palette": PALETTE,
         "sizes": look.sizes,
         "layers": [look.layers.start, look.layers.stop],
-        "words": {"masked": look.t("common.masked"), "guess": html(f"**{look.t('common.guess')}**"), "right": html(look.t("common.guess_right")), "wrong": html(look.t("common.guess_wrong"))},
+        "words": {
+            "masked": look.t("common.masked"),
+            "guess": html(f"**{look.t('common.guess')}**"),
+            "right": html(look.t("common.guess_right")),
+            "wrong": html(look.t("common.guess_wrong")),
+        },
         **said,
         "items": writer.items(page.items),
         "end": writer.items(page.end),
@@ -52,7 +55,11 @@ class _Writer:
     def _item(self, item: Item | Row | Section) -> dict[str, Any] | None:
         match item:
             case Row():
-                return {"kind": "row", "shares": item.shares, "columns": [self.items(column) for column in item.columns]}
+                return {
+                    "kind": "row",
+                    "shares": item.shares,
+                    "columns": [self.items(column) for column in item.columns],
+                }
             case Section():
                 return self._section(item)
             case _:
@@ -76,8 +83,11 @@ class _Writer:
                 return made.plain
             case Quiz():
                 texts = {name: prose.said(getattr(made, name), self._arrays) for name in ("asked", "said")}
-                return {"kind": "quiz", **texts, **{name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")}}
+                return {
+                    "kind": "quiz",
+                    **texts,
+                    **{name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")},
+                }
             case _:
                 lines = [one for one in made if isinstance(one, Line) and one.words]
                 return prose.plain(lines, self._arrays) if lines else None
-

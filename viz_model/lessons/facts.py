@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from viz_model.claims import fill
 from viz_model.config import ModelConfig
+from viz_model.texts import fill
 
 ANSWER = "answer"
 """The right answer, in what is said after it."""

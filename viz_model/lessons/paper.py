@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from html import escape
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
-from viz_model.claims import fill
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene.svg import FONTS, svg
 from viz_model.lessons import answers, facts, pictures
 from viz_model.lessons.keys import Answer
 from viz_model.lessons.lesson import Lesson, Step
 from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, Key, NumberKey
+from viz_model.texts import fill
 
 Size: TypeAlias = Literal["A4", "letter"]
 MOST_ROWS = 24

@@ -14,8 +14,8 @@ from viz_model.lessons.lesson import CONTROLS, Control, Lesson, Step, View, Word
 from viz_model.lessons.questions import AMONG, WHICH, Cell, Choice, Free, Number, Question, Variant, Which, needed
 from viz_model.lessons.reading import TAKES, CannotAsk, Reading, Where
 from viz_model.lessons.source import LessonError, Path, Source
+from viz_model.texts import ENGLISH, LANGUAGES
 
-LANGUAGES = ("en", "zh")
 MOST_STEPS = 30
 MOST_CHARACTERS = 200_000
 PINNED = ("lang", "lesson")
@@ -143,7 +143,8 @@ class _Table:
             raise self.error(key, "a text is missing")
         table = _Table(self.source, (*self.path, key), found)
         table.only(*LANGUAGES)
-        said = {language: table.text(language).strip() for language in LANGUAGES}
+        english = table.text(ENGLISH)
+        said = {language: table.text(language, english).strip() for language in LANGUAGES}
         if empty := [language for language in LANGUAGES if not said[language]]:
             raise table.error(empty[0], "the text is empty")
         return said
@@ -180,7 +181,7 @@ def _step(table: _Table, runs: Mapping[str, Mapping[str, str]], usual: tuple[Con
             raise table.error(absent[0], "there is no question: [step.question] is missing")
         return step
     if step.ask is None:
-        raise table.error("question", "what is asked is missing: ask.en and ask.zh")
+        raise table.error("question", "what is asked is missing: a text under ask")
     asked = _Table(table.source, (*table.path, "question"), table.said["question"])
     question = _question(asked, shown, offer)
     models = {query["model"] for query in shown}
@@ -269,8 +270,8 @@ def _reading(table: _Table) -> Reading:
 
 
 def _where(table: _Table, axis: str, where: Any) -> Where:
-    if isinstance(where, dict) and where.keys() == set(LANGUAGES):
-        return {language: _place(table, axis, each) for language, each in where.items()}
+    if isinstance(where, dict) and ENGLISH in where and where.keys() <= LANGUAGES.keys():
+        return {language: _place(table, axis, where.get(language, where[ENGLISH])) for language in LANGUAGES}
     return _place(table, axis, where)
 
 

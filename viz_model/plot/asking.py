@@ -9,11 +9,11 @@ from typing import Any, ParamSpec, TypeAlias, TypedDict, cast
 
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.trace import Trace
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.attribution.numbers.attribution import Against
 from viz_model.topics.attribution.numbers.typed import token_typed
 from viz_model.topics.next_token.numbers.masked import can_be_covered, covering

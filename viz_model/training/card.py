@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from viz_model.claims import fill
 from viz_model.config import Layer, ModelConfig
 from viz_model.model import sites
+from viz_model.texts import fill
 from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import NextToken, Recipe, Translation
 from viz_model.training.sources import HELD_OUT_EVERY, MORE, PAIRS

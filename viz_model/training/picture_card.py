@@ -13,8 +13,8 @@ import torch
 from torch.nn import functional as F
 
 from viz_model.checkpoints import examples
-from viz_model.claims import fill
 from viz_model.runs.language_model import LanguageModel
+from viz_model.texts import fill
 from viz_model.training import card, objective
 from viz_model.training.pictures import TEST, VALIDATION, Labelled, Pictures
 from viz_model.training.recipe import Classes, Recipe

@@ -12,7 +12,7 @@ import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import architectures, parameters, views

@@ -10,7 +10,7 @@ import pytest
 import tiers
 from tiny_models import describe, tiny_config, variants, without_a_part
 
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.config import Alibi, Dense, Gated, LayerNorm, ModelConfig, NoPosition, RMSNorm, Rope, T5Bias
 from viz_model.drawing import theme
 from viz_model.model import sites

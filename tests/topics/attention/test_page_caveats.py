@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, tiny_config, variants
 
 import viz_model as vm
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.config import ModelConfig
 from viz_model.topics.attention.numbers import caveats as care
 from viz_model.topics.attention.sections import caveats as part

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.topics.embedding.claims import CONTEXTUAL, NEAR, OWN
 from viz_model.topics.embedding.numbers import context, geometry, views
 

@@ -17,7 +17,8 @@ from tiers import name
 from tiny_models import describe, language_model, of_classes, random_model, tiny_config, variants
 
 import viz_model as vm
-from viz_model.app import runs, texts
+from viz_model import texts
+from viz_model.app import runs
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.tokenizers.tokenizer import IdTokenizer, story_tokenizer
 from viz_model.topics.next_token.pictures.repetition import RepetitionView

@@ -14,7 +14,7 @@ from tiers import name
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.config import ModelConfig
 from viz_model.topics.cost.sections.measuring import MEASURING
 from viz_model.topics.next_token.numbers import kv_cache

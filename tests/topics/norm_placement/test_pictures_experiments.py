@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tiny_models import tiny_config
 
-from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.block.numbers.depth import PLACES, THEORY, DepthGradients, power_law
 from viz_model.topics.norm_placement import claims

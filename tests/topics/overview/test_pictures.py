@@ -11,7 +11,7 @@ import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model.app import texts
+from viz_model import texts
 from viz_model.config import ModelConfig
 from viz_model.drawing.writing import percent
 from viz_model.tokenizers.tokenizer import story_tokenizer

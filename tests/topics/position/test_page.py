@@ -13,8 +13,7 @@ from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, tiny_config, variants
 
-from viz_model import config
-from viz_model.app import texts
+from viz_model import config, texts
 from viz_model.config import ModelConfig
 from viz_model.topics.position import page
 

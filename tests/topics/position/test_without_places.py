@@ -6,7 +6,7 @@ import pytest
 from app_driver import offer, open_page
 from tiny_models import describe, language_model, of_pictures
 
-from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES, Texts
 
 
 @pytest.mark.parametrize("config_", of_pictures(), ids=describe)

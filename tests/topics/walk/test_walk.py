@@ -24,10 +24,10 @@ from viz_model import config
 from viz_model.app import runs
 from viz_model.app.page import Page
 from viz_model.app.state import Shown
-from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.checkpoints import registry
 from viz_model.config import NormAt, Patches
 from viz_model.drawing.scene.film import MOST_BYTES
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.walk.choices import PARTS, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.pictures import lines

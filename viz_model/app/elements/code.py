@@ -9,15 +9,16 @@ from typing import Any
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import runs, texts
+from viz_model.app import runs
 from viz_model.app.choices import CODE
 from viz_model.app.elements.controls import control
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.checkpoints import registry
 from viz_model.model import sites as sites_of
 from viz_model.runs import notebook
+from viz_model.texts import snippet
+from viz_model.texts.markdown import literal
 
 OWN = "page"
 """The choice of the page's own code."""
@@ -39,7 +40,7 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
     if own is not None or not sites:
         values = {"model": page.view.model, "text": page.trace.text, "side": page.trace.side, **values}
         labels[OWN] = t("common.code_own")
-        code_of[OWN] = texts.snippet(own or page.text_key, run=_call(page.trace), **values)
+        code_of[OWN] = snippet(own or page.text_key, run=_call(page.trace), **values)
     written = {name: snippet for snippet in notebook.snippets(run, layer) for name in snippet.makes}
     for site in sites:
         name = page.trace.full_name(site)

@@ -17,11 +17,11 @@ from viz_model.app.drawn import Drawn
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
-from viz_model.app.texts import literal
 from viz_model.drawing.scene import Cells as SceneCells
 from viz_model.drawing.scene import Film, Mark, Scene
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
+from viz_model.texts.markdown import literal
 
 
 def figure(

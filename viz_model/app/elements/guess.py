@@ -15,7 +15,7 @@ from viz_model.app.choices import GUESS
 from viz_model.app.elements.controls import control
 from viz_model.app.markdown_tree import tree
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 
 MOST_OPTIONS = 6
 

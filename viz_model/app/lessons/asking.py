@@ -8,11 +8,12 @@ from typing import Any, TypeAlias, assert_never
 import streamlit as st
 
 from viz_model.app import components, state
-from viz_model.app.texts import Texts, literal
 from viz_model.drawing.scene import encode
 from viz_model.lessons import answers, pictures
 from viz_model.lessons.answers import MOST_LETTERS
 from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, Key, NumberKey
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 Hear: TypeAlias = Callable[[str], None]
 """What is done with an answer."""

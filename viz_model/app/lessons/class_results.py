@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from viz_model.app.texts import Texts, literal, quoting
 from viz_model.lessons import result
 from viz_model.lessons.answers import OUTCOMES, Outcome
 from viz_model.lessons.result import Handed, Row
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal, quoting
 
 MOST_FILES = 300
 

@@ -9,11 +9,12 @@ import streamlit as st
 from viz_model.app import frame, runs, sidebar, state
 from viz_model.app.choices import one_of
 from viz_model.app.lessons import class_results, own, paper, shelf, step
-from viz_model.app.texts import Texts, literal, row
 from viz_model.lessons import answers, result
 from viz_model.lessons.answers import Outcome, Progress
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.result import MOST_NAME, Result, Row
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal, row
 
 PART = one_of("desk", ("lessons", "paper", "results", "own"))
 MOST_SENTENCE = 200

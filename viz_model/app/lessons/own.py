@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app.lessons import asking, shelf
-from viz_model.app.texts import Texts, literal, quoting
 from viz_model.lessons import keys
-from viz_model.lessons.read import LANGUAGES, read
+from viz_model.lessons.read import read
 from viz_model.lessons.shelf import VARIABLE, text_of
 from viz_model.lessons.source import LessonError
+from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts.markdown import literal, quoting
 
 
 def draw(t: Texts) -> None:

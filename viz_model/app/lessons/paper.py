@@ -6,10 +6,10 @@ import streamlit as st
 
 from viz_model.app import runs
 from viz_model.app.lessons import shelf
-from viz_model.app.texts import Texts, labels
 from viz_model.lessons import paper
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.paper import Paper, Size
+from viz_model.texts import Texts, labels
 
 MOST_SENTENCE = 400
 SIZES: dict[str, Size] = {"a4": "A4", "letter": "letter"}

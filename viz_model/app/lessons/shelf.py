@@ -14,13 +14,13 @@ from viz_model import topics
 from viz_model.app import frame, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts
 from viz_model.lessons import keys, shelf
 from viz_model.lessons.keys import Answer, Asked
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.read import Offer
 from viz_model.runs.derivation import derive
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 
 
 def lessons() -> shelf.Shelf:

@@ -13,12 +13,12 @@ from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.sidebar import Slots
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts
 from viz_model.lessons import answers, facts
 from viz_model.lessons.answers import Given, Outcome, Progress
 from viz_model.lessons.keys import Answer
 from viz_model.lessons.lesson import Lesson, Step, View
 from viz_model.runs import edits
+from viz_model.texts import Texts
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.attention import choices
 from viz_model.topics.attention.sections import (
     caveats,

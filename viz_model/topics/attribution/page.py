@@ -1,7 +1,7 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
-from viz_model.island.page import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.attribution import choices
 from viz_model.topics.attribution.sections import (
     answer,

@@ -1,7 +1,7 @@
 """Batch: several sentences as one tensor, padded, masked, and each as if it were alone."""
 
-from viz_model.island.page import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.batch import choices
 from viz_model.topics.batch.sections import loss, norms, rows, shapes, taken_apart, tutorial
 from viz_model.topics.batch.sections.batched import Batched

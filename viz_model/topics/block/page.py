@@ -1,7 +1,7 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
-from viz_model.island.page import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.block import choices
 from viz_model.topics.block.sections import (
     depth,

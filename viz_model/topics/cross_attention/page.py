@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
+from viz_model.island.page import Trials
 from viz_model.topics.cross_attention import choices
 from viz_model.topics.cross_attention.numbers import exists
 from viz_model.topics.cross_attention.sections import (

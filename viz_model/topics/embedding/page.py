@@ -1,7 +1,7 @@
 """Embedding: every token id picks its row of a learned table, and near rows mean near uses."""
 
-from viz_model.island.page import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.embedding import choices
 from viz_model.topics.embedding.sections import context, filters, lookup, nearest, taken_apart
 from viz_model.topics.embedding.sections.row import Row

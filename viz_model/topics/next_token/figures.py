@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Code, Subject
-from viz_model.app.texts import literal
 from viz_model.config import ModelConfig
 from viz_model.runs.generation import Sampling
+from viz_model.texts.markdown import literal
 from viz_model.topics.next_token.pictures.choice import ChoiceView, draw_choice
 
 USUAL = Sampling(top_p=0.9)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.next_token import choices, figures
 from viz_model.topics.next_token.sections import arrivals, choice, classes, draws, kv_cache, sentence_vectors, tail
 from viz_model.topics.next_token.sections.asked import Asked

@@ -5,9 +5,9 @@ Then what the place of the norm does in any model: before its first step, and in
 
 from typing import Any
 
-from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
+from viz_model.island.page import Trials
 from viz_model.topics.norm_placement import choices
 from viz_model.topics.norm_placement.sections import (
     elsewhere,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from viz_model.claims import Claim, Text, Verdict, exceeds
+from viz_model.claims import Claim, Verdict, exceeds
 from viz_model.topics.overview.numbers import Look
 
 
@@ -32,77 +32,19 @@ class Ends(NamedTuple):
 
 NEXT: Verdict[Next] = Verdict(
     "overview.next",
-    Claim(
-        "ends",
-        lambda guess: guess.is_end and guess.chance > 0.5,
-        Text(
-            "**After {{token}}, the model expects the text to end: {{guess}} ({{chance}}).**",
-            "**在 {{token}} 之后，模型预计文本到此结束：{{guess}}（{{chance}}）。**",
-        ),
-    ),
-    Claim(
-        "expects",
-        lambda guess: guess.chance > 0.5,
-        Text(
-            "**After {{token}}, the model expects {{guess}} ({{chance}}).**",
-            "**在 {{token}} 之后，模型预计是 {{guess}}（{{chance}}）。**",
-        ),
-    ),
-    Claim(
-        "may_end",
-        lambda guess: guess.is_end,
-        Text(
-            "**After {{token}}, the model's first guess is that the text ends: {{guess}} ({{chance}}).**",
-            "**在 {{token}} 之后，模型的首选是文本到此结束：{{guess}}（{{chance}}）。**",
-        ),
-    ),
-    plain=Text(
-        "**After {{token}}, the model's first guess is {{guess}} ({{chance}}).**",
-        "**在 {{token}} 之后，模型的首选是 {{guess}}（{{chance}}）。**",
-    ),
+    Claim("ends", lambda guess: guess.is_end and guess.chance > 0.5),
+    Claim("expects", lambda guess: guess.chance > 0.5),
+    Claim("may_end", lambda guess: guess.is_end),
 )
 
 LOOK: Verdict[Seen] = Verdict(
     "overview.look",
-    Claim(
-        "none",
-        lambda seen: seen.look is None,
-        Text(
-            "It gives no other token of its own text any weight: of that text it has only itself to go by.",
-            "它没有给自己这段文本里的其他词元任何权重：在这段文本里，它只能靠自己。",
-        ),
-    ),
-    Claim(
-        "back",
-        lambda seen: seen.look is not None and seen.look.position < seen.token,
-        Text(
-            "Of all weights that it gives other tokens the largest goes back to {{seen}}: {{weight}} of the weight of "
-            "head {{head}} in layer {{layer}}.",
-            "它分给其他词元的权重里，最大的一份给了前面的 {{seen}}：第 {{layer}} 层第 {{head}} 头的 {{weight}}。",
-        ),
-    ),
-    plain=Text(
-        "Of all weights that it gives other tokens the largest goes ahead to {{seen}}: {{weight}} of the weight of "
-        "head {{head}} in layer {{layer}}.",
-        "它分给其他词元的权重里，最大的一份给了后面的 {{seen}}：第 {{layer}} 层第 {{head}} 头的 {{weight}}。",
-    ),
+    Claim("none", lambda seen: seen.look is None),
+    Claim("back", lambda seen: seen.look is not None and seen.look.position < seen.token),
 )
 
 SHARPER: Verdict[Ends] = Verdict(
     "overview.sharper",
-    Claim("one", lambda ends: ends.n == 1, Text("This text has a single token.", "这段文本只有一个词元。")),
-    Claim(
-        "last",
-        lambda ends: exceeds(ends.first, ends.last, 2),
-        Text(
-            "Here the prediction after the last token is the less open one: its entropy is {{last}} bits, after the "
-            "first token {{first}} bits.",
-            "在这里，最后一个词元之后的预测更确定：熵是 {{last}} 比特，第一个词元之后是 {{first}} 比特。",
-        ),
-    ),
-    plain=Text(
-        "Knowing more need not make a prediction less open: here its entropy is {{first}} bits after the first token "
-        "and {{last}} bits after the last.",
-        "掌握的信息更多，预测不一定更确定：在这里，第一个词元之后的熵是 {{first}} 比特，最后一个之后是 {{last}} 比特。",
-    ),
+    Claim("one", lambda ends: ends.n == 1),
+    Claim("last", lambda ends: exceeds(ends.first, ends.last, 2)),
 )

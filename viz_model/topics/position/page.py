@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Topic, show
+from viz_model.island.page import Trials
 from viz_model.topics.position import choices, numbers
 from viz_model.topics.position.sections import (
     alibi,

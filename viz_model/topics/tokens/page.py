@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from viz_model.island.page import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
+from viz_model.island.page import Trials
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.tokens import choices
 from viz_model.topics.tokens.sections import counts, cuts, known, odd, taken_apart, textbook, word

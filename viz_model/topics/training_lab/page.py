@@ -1,7 +1,7 @@
 """Training lab: a small model learns while the visitor watches."""
 
-from viz_model.island.page import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
+from viz_model.island.page import Trials
 from viz_model.topics.training_lab import choices
 from viz_model.topics.training_lab.sections import (
     first_loss,

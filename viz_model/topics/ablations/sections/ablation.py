@@ -160,5 +160,5 @@ def _says(ablation: Ablation, finding: Finding) -> Iterator[str]:
     if finding.outcome is None:
         yield page.prose(finding.text, **finding.facts)
     else:
-        yield finding.outcome.says.fill(page.t.language, finding.facts)
+        yield finding.outcome.says(page.t.language, **finding.facts)
     yield page.prose(f"why_{ablation.experiment.name}", **finding.facts)

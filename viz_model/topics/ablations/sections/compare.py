@@ -9,8 +9,8 @@ import streamlit as st
 from viz_model.app import elements, interventions
 from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
+from viz_model.texts.markdown import literal
 from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures import maps

@@ -15,12 +15,12 @@ from viz_model.app import elements, run_lock, runs
 from viz_model.app.ahead import Dimension
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import series
 from viz_model.topics.block.numbers import stream

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from viz_model.app.texts import literal
 from viz_model.runs.edits import FlipMask, ShuffleTokens
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures.series import SeriesView

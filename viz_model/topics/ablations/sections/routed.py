@@ -98,7 +98,7 @@ def _answer(lab: Lab, edit: ExpertOff | ExpertOnly, after: Trace) -> Finding:
             worst, best = int(np.argmax(without.out)), int(np.argmin(without.alone))
             told: Facts = {"n": n_experts, "worst": worst, "best": best}
             told |= {"worst_cost": lab.amount(found[worst]), "best_cost": lab.amount(found[n_experts + best])}
-            st.markdown(claims.EACH_EXPERT.of(without).says.fill(lab.page.t.language, told))
+            st.markdown(claims.EACH_EXPERT.says(lab.page.t.language, without, **told))
         _choose(lab, edit, n_experts)
 
     return Finding(outcome, facts, draw, view.table())

@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, runs, state
-from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
 from viz_model.runs.edits import PatchResidual
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import TextError
 from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.choices import OTHER, WORD

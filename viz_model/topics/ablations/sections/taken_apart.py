@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.numbers import by_hand, change
 from viz_model.topics.ablations.pictures import series
 from viz_model.topics.ablations.sections import compare

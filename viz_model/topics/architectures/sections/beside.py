@@ -11,9 +11,9 @@ from viz_model.app import elements, runs, state
 from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.subject import Code
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.runs import notebook
+from viz_model.texts.markdown import literal
 from viz_model.topics.architectures.choices import COMPARE, TOKEN
 from viz_model.topics.architectures.numbers import architectures, views
 

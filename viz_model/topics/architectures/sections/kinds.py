@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.topics.architectures.numbers import architectures
 from viz_model.topics.architectures.pictures import sight
 from viz_model.topics.architectures.sections.beside import Pair

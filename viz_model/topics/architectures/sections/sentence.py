@@ -14,11 +14,11 @@ from viz_model.app.drawn import Drawn
 from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
 from viz_model.app.subject import Subject
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.topics.architectures import claims, figures
 from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views

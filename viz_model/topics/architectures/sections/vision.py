@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import elements, texts
+from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, itself
+from viz_model.texts.markdown import literal, row, table
 from viz_model.topics.architectures.numbers import parameters
 
 
@@ -19,10 +20,10 @@ def section(page: Page) -> None:
         "patch": patch, "values": inputs.n_values, "d_model": config.d_model, "layers": config.n_layers,
         "heads": config.n_heads, "n": inputs.n_patches, "norm": config.norm_at,
     }  # fmt: skip
-    rows = [texts.row([page.words("part"), page.words("of_text"), page.words("of_picture")]), "|---|---|---|"]
+    rows = [row([page.words("part"), page.words("of_text"), page.words("of_picture")]), "|---|---|---|"]
     for name in ("input", "first", "positions", "blocks", "mask", "head"):
         cells = (page.words(f"{of}_{name}", **facts) for of in ("name", "text", "picture"))
-        rows.append(texts.row(list(cells)))
+        rows.append(row(list(cells)))
     st.markdown("\n".join(rows))
     elements.see(page, "see_parts", **facts)
 
@@ -33,10 +34,10 @@ def sizes(page: Page) -> None:
     total = sum(counted.values())
     rows = [[page.words(f"where_{part}"), f"{n:,}", f"{n / total:.1%}"] for part, n in counted.items() if n]
     rows.append([page.words("where_total"), f"{total:,}", "100%"])
-    st.markdown(texts.table([page.words("where_part"), page.words("where_n"), "%"], rows))
+    st.markdown(table([page.words("where_part"), page.words("where_n"), "%"], rows))
     config = page.lm.config
     own = {"layers": config.n_layers, "width": config.d_model, "hidden": config.d_ffn, "heads": config.n_heads}
-    elements.see(page, "see_sizes", model=texts.literal(page.view.model), total=f"{total / 1e6:.2f}", **own)
+    elements.see(page, "see_sizes", model=literal(page.view.model), total=f"{total / 1e6:.2f}", **own)
 
 
 def formula(page: Page) -> None:

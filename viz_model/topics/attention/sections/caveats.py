@@ -12,9 +12,9 @@ from viz_model.app import elements, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import share
+from viz_model.texts.markdown import literal
 from viz_model.topics.attention.choices import GROUP, RUN
 from viz_model.topics.attention.claims import FIRST, SINKS
 from viz_model.topics.attention.numbers import caveats as care

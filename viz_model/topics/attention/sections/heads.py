@@ -10,9 +10,9 @@ from viz_model.app import ahead, elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.attention import figures
 from viz_model.topics.attention.claims import HEAD, SIGHT, STRONGEST, written
 from viz_model.topics.attention.numbers import layer, views

@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import ahead, alone, components, elements, runs, saving, state, texts
+from viz_model.app import ahead, alone, components, elements, runs, saving, state
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
@@ -25,6 +25,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
+from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.numbers import views
 from viz_model.topics.ablations.pictures.guesses import GuessesView, draw_guesses
 from viz_model.topics.ablations.pictures.places import PlacesView, draw_places
@@ -140,11 +141,11 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
 
     def found(page: Page) -> tuple[GuessesView, dict[str, str]]:
         position = place(page)
-        view, token = guessed(position), texts.literal(before.tokens[position].label)
+        view, token = guessed(position), literal(before.tokens[position].label)
         values = {
             "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
-            "before": texts.literal(view.labels[view.best[0]]),
-            "after": texts.literal(view.labels[view.best[1]]),
+            "before": literal(view.labels[view.best[0]]),
+            "after": literal(view.labels[view.best[1]]),
             **view.facts(),
         }
         return view, values
@@ -165,7 +166,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         page.words("guesses_alt"),
         by=("token",),
     )
-    st.caption(f"{page.t.site_label(before.site('probs'))} {texts.literal('probs')}")
+    st.caption(f"{page.t.site_label(before.site('probs'))} {literal('probs')}")
     elements.told(page, tell, "guesses", by=("token",))
 
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.choices import Choice
-from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.attribution.choices import AGAINST, LONGEST_TYPED, WORD
 from viz_model.topics.attribution.numbers.attribution import Against
 from viz_model.topics.attribution.numbers.typed import token_typed

@@ -10,10 +10,10 @@ import streamlit as st
 from viz_model.app import elements, state
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import signed
 from viz_model.model import sites
+from viz_model.texts.markdown import literal
 from viz_model.topics.attribution.choices import NEURON
 from viz_model.topics.attribution.numbers import attribution, views
 from viz_model.topics.attribution.numbers.attribution import Behind, Part

@@ -11,8 +11,8 @@ from viz_model.app import elements
 from viz_model.app.ahead import DIMENSIONS
 from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent, share, signed
+from viz_model.texts.markdown import literal
 from viz_model.topics.attribution.choices import AT
 from viz_model.topics.attribution.claims import SINK
 from viz_model.topics.attribution.numbers import views

@@ -13,10 +13,10 @@ from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import percent, signed
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.attribution import figures
 from viz_model.topics.attribution.choices import AGAINST, AT, PART, WORD

@@ -9,7 +9,7 @@ import numpy as np
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, quoting
+from viz_model.texts.markdown import literal, quoting
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.batch.choices import BESIDE, SIZE, TEXTS
 from viz_model.topics.batch.numbers import run as numbers

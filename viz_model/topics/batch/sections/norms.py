@@ -11,11 +11,11 @@ from viz_model.app import elements, runs
 from viz_model.app.ahead import Dimension
 from viz_model.app.cache import cached
 from viz_model.app.elements import Said, note
-from viz_model.app.texts import table
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import table
 from viz_model.topics.batch.choices import OTHERS
 from viz_model.topics.batch.claims import BATCH_NORM, LAYER_NORM, Moves
 from viz_model.topics.batch.numbers import norms as numbers

@@ -9,9 +9,9 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.elements import Answer, Guess
-from viz_model.app.texts import literal, table
 from viz_model.drawing import theme
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal, table
 from viz_model.topics.batch.sections import norms
 from viz_model.topics.batch.sections.batched import Batched
 

@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
 from viz_model.drawing.heatmap import HeatmapView
+from viz_model.texts.markdown import literal
 from viz_model.topics.batch.choices import PIECE
 from viz_model.topics.batch.numbers.tutorial import PRINTED, ROWS, lookup
 from viz_model.topics.batch.pictures.tables import draw_tables, ids_view

@@ -6,9 +6,10 @@ from functools import partial
 
 import streamlit as st
 
-from viz_model.app import elements, run_lock, runs, texts
+from viz_model.app import elements, run_lock, runs
 from viz_model.app.page import Page
 from viz_model.drawing import strips
+from viz_model.texts.markdown import literal
 from viz_model.topics.block.choices import DROPOUT, DROPPED, RATE, SEED
 from viz_model.topics.block.numbers.dropout import PLACES, Kept, Place, dropped
 from viz_model.topics.block.numbers.dropout import places as here
@@ -50,7 +51,7 @@ def _draw(page: Page, kept: Kept, place: Place) -> None:
             continue
         _, mask, _ = (strip.values for strip in view.strips)
         zeros = page.words("zeroed", zeros=int((mask == 0).sum()), n=mask.size)
-        st.caption(f"{texts.literal(_name(page, place, end))} · {zeros}")
+        st.caption(f"{literal(_name(page, place, end))} · {zeros}")
         drawn = partial(_rows, kept=kept, place=place, end=end, factor=factor)
         elements.heat_rows(page, drawn, f"dropped_{end}", page.words("dropped_alt"), own=False)
 

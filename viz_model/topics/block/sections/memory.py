@@ -9,13 +9,14 @@ from functools import partial
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, runs, texts
+from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing import strips, theme
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal, row
 from viz_model.topics.block.choices import FIRES, NEURON
 from viz_model.topics.block.claims import FIRING
 from viz_model.topics.block.numbers import experts, memory, views
@@ -130,9 +131,9 @@ def _fires(page: Page, neuron: int) -> None:
     view = of_stories(page.view.model, page.trace.stack.side, page.view.layer)
     share, n_tokens = float(view.share[neuron]), sum(map(len, view.tokens))
     elements.say(page, FIRING, share, neuron=neuron, share=f"{share:.1%}", n_tokens=f"{n_tokens:,}")
-    lines = [texts.row(["h", page.words("fires_where")]), "|-:|:-|"]
+    lines = [row(["h", page.words("fires_where")]), "|-:|:-|"]
     for rank, value in enumerate(view.value[:, neuron]):
-        before, token, behind = map(texts.literal, view.context(rank, neuron))
-        lines.append(texts.row([f"{value:.2f}", f"{before} **{token}** {behind}"]))
+        before, token, behind = map(literal, view.context(rank, neuron))
+        lines.append(row([f"{value:.2f}", f"{before} **{token}** {behind}"]))
     st.markdown("\n".join(lines))
     elements.see(page, "fires", n_texts=len(view.tokens))

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, interventions, runs, state, texts
+from viz_model.app import elements, interventions, runs, state
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit, SetNeuron, Skip
+from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.claims import GUESSES
 from viz_model.topics.ablations.numbers import views
 from viz_model.topics.ablations.pictures.guesses import draw_guesses
@@ -100,7 +101,7 @@ def before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) ->
         return
     view = views.guesses_view(before, after, page.token)
     names = {name: page.words(name) for name in ("before", "after")}
-    facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
+    facts = {"before": literal(view.labels[view.best[0]]), "after": literal(view.labels[view.best[1]])}
     st.markdown(f"**{GUESSES.says(page.t.language, view, token=page.token_name(), **view.facts(), **facts)}**")
     elements.figure(
         page,

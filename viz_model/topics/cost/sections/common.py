@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_model.app import texts
 from viz_model.app.page import Page
+from viz_model.texts import markdown
 
 
 def n_source(page: Page) -> int:
@@ -23,4 +23,4 @@ def names(page: Page, *keys: str) -> dict[str, str]:
 
 def table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:
     """A small table of our own words and numbers."""
-    st.markdown(texts.table(headings, ([name, *values] for name, values in rows)))
+    st.markdown(markdown.table(headings, ([name, *values] for name, values in rows)))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.topics.cost.numbers.counted import count, crossings, visible
 from viz_model.topics.cost.pictures.by_length import CurvesView, draw_curves
 from viz_model.topics.cost.pictures.common import SHARES

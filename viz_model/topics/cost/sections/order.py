@@ -7,9 +7,9 @@ import streamlit as st
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import small
+from viz_model.texts.markdown import literal
 from viz_model.topics.cost import choices
 from viz_model.topics.cost.claims import MASK, ORDER
 from viz_model.topics.cost.numbers.order import Shuffled, shuffled, work_of_shuffling

@@ -10,10 +10,10 @@ from viz_model.app import elements, frame, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.claims import OWN, STEP, Own

@@ -7,8 +7,8 @@ import numpy as np
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Worked
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.attention.numbers.views import steps_view
 from viz_model.topics.attention.sections import by_hand
 from viz_model.topics.cross_attention import numbers as cross

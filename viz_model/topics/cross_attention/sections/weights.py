@@ -10,10 +10,10 @@ import numpy as np
 
 from viz_model.app import elements, frame
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.cells import COLUMN, Cells, Index
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import figures
 from viz_model.topics.cross_attention import numbers as cross

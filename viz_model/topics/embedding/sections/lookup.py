@@ -9,8 +9,8 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal
 from viz_model.topics.embedding import figures
 from viz_model.topics.embedding.claims import REPEATED
 from viz_model.topics.embedding.numbers import by_hand, views

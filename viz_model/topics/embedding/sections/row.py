@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.texts.markdown import literal
 from viz_model.topics.embedding.numbers import Geometry, by_hand, views
 from viz_model.topics.embedding.numbers import geometry as geometry_of
 from viz_model.topics.embedding.pictures.neighbours import NeighboursView

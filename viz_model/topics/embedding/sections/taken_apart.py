@@ -5,7 +5,7 @@ from __future__ import annotations
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.topics.embedding.numbers import by_hand
 from viz_model.topics.embedding.sections.row import Row
 

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import elements, state
-from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent, small
+from viz_model.texts.markdown import literal
 from viz_model.topics.mistakes.choices import ANSWERS, BUG, LETTERS
 from viz_model.topics.mistakes.claims import EFFECT
 from viz_model.topics.mistakes.numbers import BUGS

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 from viz_model.app import elements, examples, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.topics.mistakes import numbers
 from viz_model.topics.mistakes.choices import ANSWERS, BUG, right_first, wrong_letter
 from viz_model.topics.mistakes.numbers import BUGS, Bug, Place

@@ -11,8 +11,8 @@ import streamlit as st
 from viz_model.app import elements, runs, state
 from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal
 from viz_model.topics.mistakes import numbers
 from viz_model.topics.mistakes.choices import ANSWERS, LETTERS
 from viz_model.topics.mistakes.sections import consequence

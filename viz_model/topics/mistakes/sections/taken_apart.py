@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.texts import literal
-from viz_model.app.texts import row as table_row
+from viz_model.texts.markdown import literal
+from viz_model.texts.markdown import row as table_row
 from viz_model.topics.mistakes.numbers import Place
 from viz_model.topics.mistakes.numbers.results import Bars, Matrix, Outcome, Reply
 from viz_model.topics.mistakes.sections.exercise import Exercise

@@ -9,8 +9,8 @@ import streamlit as st
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal
 from viz_model.topics.next_token.claims import EVEN, Surprise
 from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.numbers.views import arrivals_view, covered_view

@@ -10,10 +10,10 @@ import streamlit as st
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.runs.generation import Sampling, Step
 from viz_model.runs.trace import Trace
+from viz_model.texts.markdown import literal
 from viz_model.topics.next_token.choices import DRAWN, PICKED, SEED, TEMPERATURE, TOP_K, TOP_P
 from viz_model.topics.next_token.numbers.views import choice_view
 from viz_model.topics.next_token.pictures.choice import ChoiceView

@@ -15,9 +15,9 @@ from viz_model.app import elements
 from viz_model.app.drawn import Drawn
 from viz_model.app.elements import Answer, Guess, Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.next_token import figures
 from viz_model.topics.next_token.choices import MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, TEMPERATURE, TOP_K, TOP_P
 from viz_model.topics.next_token.claims import COVERED, KEPT

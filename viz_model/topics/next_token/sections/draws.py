@@ -8,8 +8,8 @@ import streamlit as st
 
 from viz_model.app import components, elements, state
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling, Step
+from viz_model.texts.markdown import literal
 from viz_model.topics.next_token.choices import DRAWN, GREEDY, MAX_SEED, MOST_DRAWN, PICKED, SEED
 from viz_model.topics.next_token.claims import CIRCLES, ENDED, FELL, REPEATS, SAME
 from viz_model.topics.next_token.numbers.continued import longer

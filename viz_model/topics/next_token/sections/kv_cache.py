@@ -9,7 +9,7 @@ import torch
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.topics.architectures.pictures.common import byte_size
 from viz_model.topics.cost.sections import measuring
 from viz_model.topics.next_token.choices import SEED

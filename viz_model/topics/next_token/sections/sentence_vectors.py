@@ -12,7 +12,7 @@ import viz_model as vm
 from viz_model.app import elements, examples, runs
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.next_token.choices import SENTENCES
 from viz_model.topics.next_token.numbers.by_hand import sentences_by_hand

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from viz_model.app import elements
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import row
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import row
 from viz_model.topics.next_token.claims import KEPT
 from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
 from viz_model.topics.next_token.sections.asked import Asked

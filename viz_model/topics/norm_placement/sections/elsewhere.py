@@ -6,8 +6,8 @@ import streamlit as st
 
 from viz_model.app import elements, runs, state
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import ModelConfig
+from viz_model.texts.markdown import literal
 
 _SITES = ("attn.norm.out", "attn.out_norm.out", "resid.mid", "ffn.norm.out", "ffn.out_norm.out", "resid.out")
 

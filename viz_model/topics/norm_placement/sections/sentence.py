@@ -9,9 +9,9 @@ import streamlit as st
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal
 from viz_model.topics.block.numbers.block import has_norms
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.choices import GRADIENT, UNTRAINED

@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from viz_model.app import alone, components, elements, saving, state
-from viz_model.app.texts import Texts
 from viz_model.drawing import plot
 from viz_model.drawing.scene import Scene, encode
+from viz_model.texts import Texts
 from viz_model.topics.block.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, start

@@ -10,7 +10,6 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
-from viz_model.app.texts import LANGUAGES
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import training
 from viz_model.topics.norm_placement.sections.comparison import Comparison, finding
@@ -64,7 +63,8 @@ def _curves(shown: Comparison, curves: training.CurvesView) -> None:
         with left:
             elements.see(page, "rounds", **facts)
     if curves.languages:
-        figure = training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
+        languages = {each: page.words(f"held_out_{each}") for each in ("en", "zh")}
+        figure = training.draw_held_out(curves, languages, step, page.words("bits_per_byte"))
         finding(shown, right, "held_out", figure, facts)
     by_source = {place: figures_by_source(key.model) for place, key in shown.keys.items()}
     if all(by_source.values()):

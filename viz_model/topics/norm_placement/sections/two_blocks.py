@@ -9,8 +9,8 @@ import streamlit as st
 from viz_model.app import elements, runs, state
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal
 from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.pictures import blocks

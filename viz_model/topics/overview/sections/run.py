@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.overview import numbers
 from viz_model.topics.overview.numbers import views

@@ -11,9 +11,9 @@ import streamlit as st
 from viz_model.app import elements, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal
 from viz_model.topics.overview.numbers.things_to_try import things_to_try
 from viz_model.topics.overview.sections.run import Run, best_of
 

@@ -8,9 +8,9 @@ import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.checkpoints.registry import BUNDLED
 from viz_model.config import Position
+from viz_model.texts.markdown import literal
 from viz_model.topics.position import choices
 from viz_model.topics.position.claims import BEYOND, EQUAL, Beyond
 from viz_model.topics.position.numbers import beyond

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import viz_model as vm
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 from viz_model.topics.tokens.choices import CL100K, VOCABULARY
 from viz_model.topics.tokens.numbers import facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app.texts import literal, row
+from viz_model.texts.markdown import literal, row
 from viz_model.tokenizers.tokenizer import cl100k_base
 from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.sections.beside import Beside

@@ -10,7 +10,7 @@ import streamlit as st
 from viz_model.app import components, elements, state
 from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens import figures
 from viz_model.topics.tokens.choices import CL100K, VOCABULARY

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.texts import literal, row
+from viz_model.texts.markdown import literal, row
 from viz_model.topics.tokens.choices import CL100K
 from viz_model.topics.tokens.numbers import splitting
 from viz_model.topics.tokens.pictures.survey import draw_survey

@@ -10,8 +10,8 @@ import viz_model as vm
 from viz_model.app import elements
 from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer
 from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.numbers import tokens as cutting

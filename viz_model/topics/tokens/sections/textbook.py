@@ -7,7 +7,7 @@ import streamlit as st
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, row
+from viz_model.texts.markdown import literal, row
 from viz_model.tokenizers.tokenizer import cl100k_base
 from viz_model.topics.tokens.claims import ROWS
 from viz_model.topics.tokens.numbers import tokens as cutting

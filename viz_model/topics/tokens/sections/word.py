@@ -11,8 +11,8 @@ import viz_model as vm
 from viz_model.app import elements, state
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, row
 from viz_model.drawing.writing import percent
+from viz_model.texts.markdown import literal, row
 from viz_model.tokenizers.text import make_visible
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens.choices import BY, LONGEST_WORD, STEP, STRETCH, WORD

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, table
+from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab.choices import IGNORED
 from viz_model.topics.training_lab.claims import EQUAL, LEFT_OUT
 from viz_model.topics.training_lab.numbers.ignored import Ignored

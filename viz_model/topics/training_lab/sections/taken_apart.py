@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.texts.markdown import literal
 from viz_model.topics.training_lab.choices import COLUMN
 from viz_model.topics.training_lab.numbers import by_hand
 from viz_model.topics.training_lab.sections.run import finished

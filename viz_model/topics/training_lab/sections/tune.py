@@ -6,8 +6,8 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, table
 from viz_model.drawing import writing
+from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab.choices import TUNE_STEPS
 from viz_model.topics.training_lab.claims import LEARNT, RECITED, TUNED
 from viz_model.topics.training_lab.numbers import tuned

@@ -9,8 +9,8 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, table
 from viz_model.drawing.scene import Scene
+from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab.claims import COURSE, ON_THE_WAY
 from viz_model.topics.training_lab.numbers.course import Course, Gradients
 from viz_model.topics.training_lab.numbers.curves import RunView

@@ -10,9 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_model.app import describe, elements, frame, sidebar, state
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
 from viz_model.drawing.scene import Film
 from viz_model.model.sites import n_neurons
+from viz_model.texts.markdown import literal
 from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films, guesses
