@@ -1,5 +1,6 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
-from viz_model.topics.attention import page
+from viz_model.app import show
+from viz_model.topics import attention
 
-page.run()
+show.show(attention.TOPIC)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -33,12 +33,13 @@ class Claim(Generic[V]):
     Attributes:
         name: within its verdict.
         holds: whether the values permit it. It asks absolute quantities, and no more than the sentence says:
-            "mostly" is more than half, "grows" is a last value above the first one.
+            "mostly" is more than half, "grows" is a last value above the first one. Of arrays it is asked element by
+            element (:meth:`Verdict.table`).
         verdict: the name of its verdict, which sets it.
     """
 
     name: str
-    holds: Callable[[V], bool]
+    holds: Callable[[V], Any]
     verdict: str = ""
 
     def says(self, language: str, /, **filled: object) -> str:

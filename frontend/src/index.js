@@ -26,7 +26,7 @@ const endings = new WeakMap()
 export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
   const root = parentElement.querySelector(".viz")
   const { header, arrays } = decode(data)
-  endings.get(root)?.()
+  if (!KINDS[header.kind].stays) endings.get(root)?.()
   root.classList.add("viz", `viz-${header.kind}`)
   // What is told stays told, as a state, where the last word counts; else it is an event.
   const tell = (name, value, isState = false) => (isState ? setStateValue : setTriggerValue)(name, value)

@@ -17,6 +17,8 @@ export function island(root, header, arrays, tell) {
   return () => made.leave()
 }
 
+island.stays = true // what it listens to is its own, whatever message comes
+
 function create(root) {
   let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false
   let chosen = {}, typed = {}, options = {}, opened = new Set()
@@ -90,8 +92,10 @@ function create(root) {
       if (isLate) ask() // what was typed since; this answer is shown meanwhile
       const now = { ...header.usual, ...chosen }
       for (const axis in header.sizes) now[axis] = Math.min(now[axis], header.sizes[axis] - 1)
+      isTaking = true
       store.adopt(now)
       draw()
+      isTaking = false
       root.dataset.still = `${header.seq}` // for tests: which question this answers
     },
   }
@@ -100,12 +104,13 @@ function create(root) {
   function subscribe() {
     store.release()
     const selected = store.subscribe(changed => {
+      if (isTaking) return
       const kept = store.named(changed)
       chosen = { ...chosen, ...Object.fromEntries(kept.filter(name => name in page.usual).map(name => [name, store.selection[name]])) }
       follow(me, root)
       const [from, to] = page.layers
       if (store.selection.layer < from || store.selection.layer >= to) ask() // of a long run only some layers are here
-      if (!isTaking) rest()
+      rest()
     })
     addEventListener("popstate", back)
     unsubscribe = selected
@@ -114,11 +119,9 @@ function create(root) {
   const back = () => clearTimeout(timer) // the server reads the address, and tells what it says
 
   function draw() {
-    isTaking = true
     head(me, top)
     parts(me, body, page.items)
     parts(me, end, page.end)
-    isTaking = false
   }
   return me
 }

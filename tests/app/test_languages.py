@@ -9,8 +9,8 @@ from app_driver import open_page
 
 from viz_model import texts
 from viz_model.app import glossary
+from viz_model.measures.heads import HEAD
 from viz_model.texts import ENGLISH, LANGUAGES, Language, Texts
-from viz_model.topics.attention.claims import HEAD
 
 
 @pytest.fixture

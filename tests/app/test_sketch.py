@@ -17,12 +17,13 @@ from tiers import crossed, some
 
 import viz_model as vm
 from viz_model import images
-from viz_model.app import examples, patches
+from viz_model.app import examples
 from viz_model.app import ink as centring
 from viz_model.app.frame import SECTIONS, section_name
 from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells
+from viz_model.measures import patches
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.attribution.numbers import picture
 from viz_model.topics.walk.choices import OF_PAGE

@@ -11,7 +11,7 @@ from app_driver import mounts, open_page, pictures
 import viz_model as vm
 from viz_model.app import runs, usual
 from viz_model.app.state import ViewState
-from viz_model.topics.attention.numbers import telling
+from viz_model.measures import telling
 
 MODEL, CAT = "story-pre-ln", "The cat sat on the mat"
 RUN = runs.RunKey(MODEL, CAT)

@@ -13,13 +13,14 @@ import torch
 
 import viz_model as vm
 from claim_checks import Shown
+from viz_model.measures import heads, masks
+from viz_model.measures.heads import HEAD, STRONGEST, HeadSummary, Largest
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers.views import guesses_view
 from viz_model.topics.ablations.pictures.guesses import GuessesView
-from viz_model.topics.attention.claims import FIRST, GUESSES, HEAD, PRUNED, SIGHT, SINKS, STRONGEST
-from viz_model.topics.attention.numbers import caveats, heads, masks
-from viz_model.topics.attention.numbers.heads import HeadSummary, Largest
+from viz_model.topics.attention.claims import FIRST, GUESSES, PRUNED, SIGHT, SINKS
+from viz_model.topics.attention.numbers import caveats
 from viz_model.topics.attention.numbers.layer import Sight, sight
 from viz_model.topics.attention.numbers.pruning import Pruned, pruned
 

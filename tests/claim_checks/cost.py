@@ -13,10 +13,10 @@ import torch
 from claim_checks import Shown
 from claim_checks.attention import head_does
 from viz_model.config import NoPosition
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import heads
 from viz_model.topics.cost.claims import KINDS, MASK, ORDER, SHARE, Bytes
 from viz_model.topics.cost.numbers.order import Shuffled, shuffled
 from viz_model.topics.cost.pictures.shares import SharesView

@@ -10,10 +10,9 @@ from pathlib import Path
 import viz_model as vm
 from claim_checks import Shown
 from claim_checks.attention import stands_out
+from viz_model.measures.heads import STRONGEST, largest
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.attention.claims import STRONGEST
-from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.claims import PADDING, STEP, Own, Padded
 

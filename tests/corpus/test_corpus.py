@@ -19,7 +19,7 @@ import viz_model as vm
 from viz_model import config, corpus
 from viz_model.config import ModelConfig
 from viz_model.corpus import MEASURES, Settings, Statistics, run, texts
-from viz_model.topics.attention.numbers import heads
+from viz_model.measures import heads
 from viz_model.training.sources import CorpusError
 
 ROOT = Path(__file__).resolve().parents[2]

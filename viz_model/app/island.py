@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, examples, frame, interventions, patches, runs, state
+from viz_model.app import components, examples, frame, interventions, runs, state
 from viz_model.app.choices import Choice, one_of, switch
 from viz_model.app.state import ViewState
 from viz_model.config import Side
@@ -23,6 +23,7 @@ from viz_model.drawing.scene import Arrays, value
 from viz_model.drawing.spans import around
 from viz_model.island.page import Chooser, Page
 from viz_model.island.prose import Line, line
+from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
@@ -37,7 +38,7 @@ MOST_CHIPS, MOST_QUOTED = 400, 200
 MOST_INDEX = 100_000
 """Beyond this no layer, head or token is worth reading."""
 
-_READ, _SAID, _KNOWN, _PACE = "island.read", "island.said", "island.known", "island.pace"
+_READ, _SAID, _KNOWN, _PACE, _RESTS = (f"island.{name}" for name in ("read", "said", "known", "pace", "rests"))
 _FIELDS = ("layer", "head", "token")
 
 
@@ -219,6 +220,11 @@ def _chosen(view: ViewState, choices: Mapping[str, str], opened: list[str]) -> d
     return {"chosen": chosen, "options": dict(choices), "open": opened, "words": (view.text, view.target, view.to)}
 
 
+def rests() -> bool:
+    """Whether the address is to say what is shown: not while somebody types."""
+    return bool(st.session_state.get(_RESTS, True))
+
+
 # What is told
 
 
@@ -256,7 +262,8 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     told = getattr(st.session_state.get(KEY), "told", None)
     if not isinstance(told, Mapping) or state.goes_through_history():
         return
-    view, changes = state.current(), {}
+    view = state.current()
+    changes: dict[str, Any] = {}
     where = told.get("place")
     if isinstance(where, Mapping):
         changes |= {name: where.get(name) if _is_index(where.get(name)) else None for name in _FIELDS}
@@ -276,6 +283,7 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     opened = told.get("open")
     if isinstance(opened, list):
         chosen += [(switch(f"door_{name}"), name in opened) for name in sections]
+    st.session_state[_RESTS] = bool(told.get("rests"))
     state.put(**changes, **state.choose(page, *chosen))
     if _is_index(told.get("seq")):
         st.session_state[_READ] = told["seq"]

@@ -56,7 +56,14 @@ def _put(view: ViewState, changes: dict[str, Any]) -> ViewState:
 
 def mark(t: Texts) -> None:
     """That the model of this page is lent, and which one comes back."""
+    if said := note(t):
+        st.caption(said)
+
+
+def note(t: Texts) -> str:
+    """The same as a sentence; "" where the model is the visitor's own choice."""
     lent: _Lent | None = st.session_state.get(_LENT)
-    if lent is not None:
-        names = {"model": literal(runs.label(lent.model)), "former": literal(runs.label(lent.former["model"]))}
-        st.caption(t("common.lent", **names))
+    if lent is None:
+        return ""
+    names = {"model": literal(runs.label(lent.model)), "former": literal(runs.label(lent.former["model"]))}
+    return t("common.lent", **names)

@@ -118,6 +118,12 @@ def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
     return asked
 
 
+def asked(page: str) -> str:
+    """The key of the picture on a page whose menu is to be open; "" where there is none."""
+    found: _Asked | None = st.session_state.get(_ASKED)
+    return found.key if found is not None and found.page == page else ""
+
+
 def answer(page: Page, draw: Draw, key: str, *, own: bool = True, known: Callable[[], Known] = Known) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 

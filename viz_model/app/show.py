@@ -17,6 +17,7 @@ from viz_model.app import (
     head_picker,
     interventions,
     island,
+    lent,
     onward,
     open_page,
     runs,
@@ -35,10 +36,12 @@ from viz_model.app.open_page import Opening
 from viz_model.app.state import ViewState
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
-from viz_model.island import message
-from viz_model.island.look import Look
+from viz_model.drawing.tables import Phrase
+from viz_model.island import message, prose
+from viz_model.island.look import Look, is_long
 from viz_model.island.page import Page, Topic, scenes
 from viz_model.island.prose import Line, line
+from viz_model.texts import Texts
 
 PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
@@ -109,10 +112,8 @@ def show(topic: Topic) -> None:
             lesson_step.curtain(opening.t)
         return
     slots = opening.slots
-    absent = {
-        state.TOKENS,
-        *(part for part, place in ((state.PLACE, slots.place), (state.ASK, slots.ask)) if place is None),
-    }
+    places = {state.PLACE: slots.place, state.ASK: slots.ask}
+    absent = {state.TOKENS, *(part for part, place in places.items() if place is None)}
     if not frame.is_bare():
         absent.add(state.LINK)
     state.has_parts(topic.without, absent)
@@ -148,7 +149,7 @@ def _body(opened: _Opened) -> None:
         return
     page = now.page
     if page.trace.edits:
-        interventions.banner(page.run_key, t, lambda: st.info(_changed(page), icon=":material/science:"))
+        interventions.banner(page.run_key, t, partial(_banner, page))
     derivation.watch(topic.name, page.view, page.trace, t, reaches=False, writes=island.rests())
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
@@ -176,10 +177,10 @@ def _below(shown: Page, look: Look, page: app_page.Page) -> None:
         elements.door(page, TRIALS, label, partial(onward.draw_trials, page, shown.trials))
 
 
-def _changed(page: app_page.Page) -> str:
+def _banner(page: app_page.Page) -> None:
     """What an edited run says at the token, or where the answer is read."""
     position = page.token if page.trace.side == page.lm.config.sides[-1] else -1
-    return interventions.says(page.run_key, position, page.t)
+    st.info(interventions.says(page.run_key, position, page.t), icon=":material/science:")
 
 
 def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None) -> None:
@@ -196,11 +197,9 @@ def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look
         top["ribbons"] = []
     said = {
         **top,
-        **island.place(
-            state.current(), {} if now is None else now.usual, island.chosen_of(view, topic.name, options), is_open
-        ),
+        **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
         "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
-        "notes": [] if is_alone else _notes(topic, now, notes, look),
+        "notes": prose.lines([] if is_alone else _notes(topic, now, notes, look), arrays),
     }
     if shown is None or look is None or now is None:
         data = message.empty(t, arrays, **said)
@@ -227,13 +226,15 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     if now is None or look is None:
         return list(notes)
     said = list(notes)
-    if place := stations.mark(now.page, look):
-        said.append(Line(place, "note"))
-    if topic.has_place and not {"layer", "head"} <= topic.without:
-        if mark := usual.mark(now.page, now.page.run_key, state.current(), topic.part):
-            said.append(Line(mark[0], "note", mark[1], "head"))
-    if lent := open_page.lent_note(now.page.t):
-        said.append(line(lent, "note"))
+    page, t = now.page, now.page.t
+    if place := stations.mark(page, "{{layer}}"):
+        said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
+    nowhere = replace(state.current(), layer=None, head=None)
+    picks = topic.has_place and not {"layer", "head"} <= topic.without
+    if picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
+        said.append(Line(mark[0], "note", mark[1], "head"))
+    if note := lent.note(t):
+        said.append(line(note, "note"))
     return said
 
 
@@ -269,20 +270,15 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
 def _look(shown: Page, page: app_page.Page) -> Look:
     """The look at a run; what pictures read of it is kept with the run."""
     options = island.chosen_of(state.current(), page.name, island.options_of(shown))
-    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
-    look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, look_layer(page))
-    return replace(look, **place, options=options, trace=page.trace)
+    layer = page.view.layer if is_long(page.trace) else None
+    look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, layer)
+    return replace(look, layer=page.view.layer, head=page.view.head, token=page.token, options=options)
 
 
-def look_layer(page: app_page.Page) -> int | None:
-    """The layer that tables are of, where they cannot hold all."""
-    return page.view.layer if Look.at(page.trace, page.t, page.name).layers.stop < page.trace.n_layers else None
-
-
-@cached()
+@cached(size=lambda look: runs.bytes_of(look.trace))
 def _looked(run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None) -> Look:
     trace = runs.trace(run).at(side)
-    return Look.at(trace, vm_texts(language, trace.config), topic, layer=layer or 0)
+    return Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
 
 
 def _now(opened: _Opened) -> Now | tuple[Line, ...]:
@@ -290,7 +286,7 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
     opening, topic = opened.opening, opened.topic
     frame.follow(opening.pages)
     lm, t = opening.lm, opening.t
-    fitted = state.fitted(lm.config, opening.example, tuple(lm.tokenizer.languages))
+    fitted = state.fitted(state.current(), lm.config, opening.example, tuple(lm.tokenizer.languages))
     notes: tuple[Line, ...] = ()
     if opened.picture is not None:
         key = opened.picture

@@ -11,12 +11,13 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model import images
-from viz_model.app import components, examples, ink, interventions, patches, runs, state
+from viz_model.app import components, examples, ink, interventions, runs, state
 from viz_model.app.frame import Places
 from viz_model.app.state import ViewState
 from viz_model.config import Patches
 from viz_model.drawing import theme
 from viz_model.images import Levels, PictureError
+from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.texts import Texts
 

@@ -314,7 +314,14 @@ def follow_address() -> None:
 
 
 def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
-    """The view within the bounds of its model, with the text and language that it leaves open; written to the address.
+    """:func:`fitted`, written to the address."""
+    shown = fitted(view, config, example, languages)
+    write(shown)
+    return shown
+
+
+def fitted(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
+    """The view within the bounds of its model, with the text and language that it leaves open.
 
     Another model may have fewer layers or heads, and other languages. What the visitor left open
     stays so in the session: with another model it becomes another example.
@@ -326,7 +333,7 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
         languages: that the model translates into, where there are several.
     """
     depth = config.depth(view.stack(config))
-    fitted = replace(
+    within = replace(
         view,
         text=None if view.text == example else view.text,
         drawing=None if view.drawing == example else view.drawing,
@@ -337,18 +344,16 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
     if not knows and from_address():
         values = {"asked": str(view.to)[:80], "known": ", ".join(languages) or "–"}
         st.session_state[_NOTICES] = [*notices(), Notice("common.unknown_to", values)]
-        fitted = replace(fitted, to=None)
-    if fitted != view:
-        st.session_state[_SESSION] = fitted
+        within = replace(within, to=None)
+    if within != view:
+        st.session_state[_SESSION] = within
     first, reads_pictures = next(iter(languages), None), config.reads_pictures
-    shown = replace(
-        fitted,
-        text=None if reads_pictures else example if fitted.text is None else fitted.text,
-        drawing=(fitted.drawing or example) if reads_pictures else None,
-        to=fitted.to if fitted.to in languages else first,
+    return replace(
+        within,
+        text=None if reads_pictures else example if within.text is None else within.text,
+        drawing=(within.drawing or example) if reads_pictures else None,
+        to=within.to if within.to in languages else first,
     )
-    write(shown)
-    return shown
 
 
 def shown(view: ViewState, *, layer: int, head: int) -> Shown:

@@ -16,8 +16,11 @@ def stations(config: ModelConfig, side: Side) -> frozenset[str]:
     return frozenset((*tokens, "embedding", *position, "attention", *source, "block", "next_token"))
 
 
-def mark(page: Page) -> str:
-    """Where a page stands in the order of reading: of how many stations, and in which block; of others nothing."""
+def mark(page: Page, layer: object = None) -> str:
+    """Where a page stands in the order of reading: of how many stations, and in which block; of others nothing.
+
+    ``layer`` stands for the selected one where it is given.
+    """
     config, side = page.lm.config, page.trace.stack.side
     passed = stations(config, side)
     if page.name not in passed:
@@ -25,5 +28,6 @@ def mark(page: Page) -> str:
     order = [name for name in page.pages if name in passed]
     place = page.t("common.station", n=order.index(page.name) + 1, all=len(order))
     if page.name in ("attention", "cross_attention", "block"):
-        place += page.t("common.station_block", layer=page.view.layer, last=config.depth(side) - 1)
+        last, now = config.depth(side) - 1, page.view.layer if layer is None else layer
+        place += page.t("common.station_block", layer=now, last=last)
     return place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from viz_model.app import patches
+from viz_model.measures import patches
 from viz_model.runs.trace import Trace
 from viz_model.texts import ENGLISH, Texts
 from viz_model.texts.markdown import literal

@@ -13,7 +13,8 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.config import Side
-from viz_model.topics.attention.numbers import telling
+from viz_model.measures import telling
+from viz_model.texts import Texts
 
 
 class Place(NamedTuple):
@@ -75,17 +76,21 @@ def _is_word(trace: vm.Trace, token: int) -> bool:
 
 def mark(page: Page, run: runs.RunKey, view: ViewState, part: str) -> None:
     """How the head that is shown was chosen, with its number; nothing where the visitor has chosen one."""
-    if view.head is not None:
-        return
-    t, key = page.t, f"{page.text_key}.usual"
-    tells = _tells(run, view, page.trace.stack.side, part)
-    best, *others = sorted(tells, key=tells.__getitem__, reverse=True)
-    if others:
-        facts = {"n": len(tells), "much": f"{tells[best]:.2f}", "second": f"{tells[others[0]]:.2f}"}
-        said = t("common.usual", layer=best.layer, head=best.head, **facts)
+    if view.head is None and (said := note(page.t, run, view, page.trace.stack.side, part)):
+        key = f"{page.text_key}.usual"
         with st.container(key=key, width="content"):
-            st.caption(said, help=t("common.usual_help", **facts), width="content")
+            st.caption(said[0], help=said[1], width="content")
         following.keep(page, key, ("layer", "head"), None, lambda page: [])
+
+
+def note(t: Texts, run: runs.RunKey, view: ViewState, side: Side, part: str) -> tuple[str, str] | None:
+    """How the head is chosen where nobody has chosen one, and more about that; None where there is one head."""
+    tells = _tells(run, view, side, part)
+    best, *others = sorted(tells, key=tells.__getitem__, reverse=True)
+    if not others:
+        return None
+    facts = {"n": len(tells), "much": f"{tells[best]:.2f}", "second": f"{tells[others[0]]:.2f}"}
+    return t("common.usual", layer=best.layer, head=best.head, **facts), t("common.usual_help", **facts)
 
 
 def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Place, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from viz_model.drawing import heatmap
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Labels, Length, Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.tables import Among, Phrase
 
 STRIP_HEIGHT, BARS_HEIGHT = 46, 120
 """Pixels of a row of cells that stands for itself, and of a row of bars."""
@@ -36,7 +38,7 @@ class Strip(NamedTuple):
     top: float = 1.0
     role: str = "pattern"
     cells: Where | None = None
-    behind: str = ""
+    behind: Any = ""
 
 
 class StripsView(NamedTuple):
@@ -44,7 +46,7 @@ class StripsView(NamedTuple):
 
     Attributes:
         strips: R of them.
-        columns: C names.
+        columns: C names, or a table of such.
         height: of the whole picture in pixels, names of the axes and columns included.
         places, row_places: the positions in the text of columns and rows that are tokens.
         row_axis, column_axis: the names of the axes.
@@ -59,7 +61,7 @@ class StripsView(NamedTuple):
     """
 
     strips: tuple[Strip, ...]
-    columns: tuple[str, ...]
+    columns: Any
     height: int
     places: tuple[int, ...] = ()
     row_places: tuple[int, ...] = ()
@@ -129,11 +131,12 @@ def matrix(view: heatmap.HeatmapView, *, written: bool = False, hidden: str = "â
     )
 
 
-def steps(strips: Sequence[Strip], columns: Sequence[str], places: tuple[int, ...]) -> StripsView:
+def steps(strips: Sequence[Strip], columns: Sequence[str] | Among, places: tuple[int, ...]) -> StripsView:
     """Steps that follow each other over the same tokens: numbered, and each with its numbers written."""
     heights = (BARS_HEIGHT if strip.look == "bars" else STRIP_HEIGHT for strip in strips)
     numbered = tuple(strip._replace(name=f"{n}  {strip.name}") for n, strip in enumerate(strips, start=1))
-    return StripsView(numbered, tuple(columns), sum(heights) + 50, places, written=True)
+    names = columns if isinstance(columns, Among) else tuple(columns)
+    return StripsView(numbered, names, sum(heights) + 50, places, written=True)
 
 
 GAP, TOP, LINE = 6, 4, 15
@@ -147,13 +150,14 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     gap = 0 if view.is_matrix else GAP
     longest = max((width_of(short(strip.name, 14 if view.is_matrix else 26)) for strip in view.strips), default=0)
     left = min(longest, 190) + 10 + (LINE + 4 if view.row_axis else 0)
-    behind = max((width_of(strip.behind) for strip in view.strips), default=0)
+    behind = max((width_of(_sample(strip.behind)) for strip in view.strips), default=0)
     right = 46.0 if view.is_matrix and view.has_scale else behind + 12
     across = (1.0, -left - right)
     weights = [BARS_HEIGHT / STRIP_HEIGHT if strip.look == "bars" else 1 for strip in view.strips]
-    names = 0 if view.parts else max((width_of(short(name)) for name in view.columns), default=0)
+    named = view.columns.names if isinstance(view.columns, Among) else view.columns
+    names = 0 if view.parts else max((width_of(short(name)) for name in named), default=0)
     # Whether names must be slanted is seen when the width is known; room is kept for it where they are long.
-    is_flat = bool(view.parts) or all(map(str.isdecimal, view.columns)) or names * len(view.columns) < NARROW
+    is_flat = bool(view.parts) or all(map(str.isdecimal, named)) or names * len(named) < NARROW
     bottom = (LINE + 6 if is_flat else min(84, 0.72 * names + 16)) + (LINE + 4 if view.column_axis else 0)
     unit = (view.height - TOP - bottom - gap * (len(view.strips) - 1)) / sum(weights)
     heights = [unit * weight for weight in weights]
@@ -165,7 +169,7 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     common: dict[str, Any] = {
         "x": left,
         "width": across,
-        "columns": [_placed(view.places, c, name) for c, name in enumerate(view.columns)],
+        "columns": _columns(view),
         "column_axis": view.column_axis,
         "row_axis": view.row_axis if view.is_matrix else "",
         "site": view.site,
@@ -210,6 +214,18 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
 
 def _look(strip: Strip) -> dict[str, Any]:
     return {"look": strip.look, "top": strip.top, "role": strip.role, "where": strip.cells}
+
+
+def _columns(view: StripsView) -> Any:
+    """The names of the columns; a table of them says which positions they are itself."""
+    if isinstance(view.columns, Among):
+        return view.columns._replace(names=[f"{n}: {name}" for n, name in enumerate(view.columns.names)])
+    return [_placed(view.places, c, name) for c, name in enumerate(view.columns)]
+
+
+def _sample(text: Any) -> str:
+    """A text that is about as long as those that a phrase may make."""
+    return re.sub(r"\{\{\w+\}\}", "00.00", str(text.template)) if isinstance(text, Phrase) else str(text)
 
 
 def _placed(places: tuple[int, ...], n: int, name: str) -> str:

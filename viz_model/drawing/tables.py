@@ -77,7 +77,7 @@ class Absent(Exception):
     """The entry was not sent: it belongs to another part of a long run."""
 
 
-def by(axes: str, values: Any, write: str = "", **fixed: int) -> By:
+def by(axes: str, values: Any, write: str = "", **fixed: int) -> Any:
     """A table by the axes named in one string, such as ``"layer head"``."""
     return By(tuple(axes.split()), values, fixed, write=write)
 

@@ -1,7 +1,8 @@
 """A Look: one run, where in it one looks, and the language spoken. All that a picture reads of a run, it reads here.
 
-No picture puts together the name of a site, and none copies arrays into a tuple of its own: ``look.every("attn.pattern")``
-is the pattern of every layer, and ``look.once(make)`` is whatever ``make`` computes of the run, computed once.
+No picture puts together the name of a site, and none copies arrays into a tuple of its own:
+``look.every("attn.pattern")`` is the pattern of every layer, and ``look.once(make)`` whatever ``make`` computes of the
+run, computed once.
 """
 
 from __future__ import annotations
@@ -12,22 +13,28 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from viz_model.app import patches
 from viz_model.claims import Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing.cells import Cells
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, Phrase, Table, by
-from viz_model.island.prose import Line
+from viz_model.island.prose import Line, What
+from viz_model.measures import patches
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 MOST_CELLS = 120_000
 """Weights of all heads of all layers that are held in tables together; of a longer run a table holds one layer."""
+
+
+def is_long(trace: Trace) -> bool:
+    """Whether tables of a run hold one layer at a time."""
+    cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
+    return isinstance(trace.values, Recomputed) or cells > MOST_CELLS
 
 
 @dataclass(frozen=True)
@@ -56,27 +63,16 @@ class Look:
 
     @classmethod
     def at(
-        cls,
-        trace: Trace,
-        t: Texts,
-        topic: str,
-        *,
-        layer: int = 0,
-        head: int = 0,
-        token: int = -1,
-        one: bool = False,
-        **options: Any,
+        cls, trace: Trace, t: Texts, topic: str, *, layer: int = 0, head: int = 0, token: int = -1, one: bool = False
     ) -> Look:
-        """A look at a run. Whatever ``one`` says, tables of a long run hold the selected layer alone.
+        """A look at a run.
 
         Args:
             token: counted from the end where it is negative.
             one: whether only this selection is asked for, as for a file.
         """
-        cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
-        is_long = one or isinstance(trace.values, Recomputed) or cells > MOST_CELLS
-        layers = range(layer, layer + 1) if is_long else range(trace.n_layers)
-        return cls(trace, t, topic, layer, head, token % len(trace), options, layers)
+        layers = range(layer, layer + 1) if one or is_long(trace) else range(trace.n_layers)
+        return cls(trace, t, topic, layer, head, token % len(trace), {}, layers)
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
@@ -108,7 +104,7 @@ class Look:
         return {"layer": self.layer, "head": self.head, "token": self.token}
 
     def site(self, name: str, layer: int | None = None) -> str:
-        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; of the selected layer by default."""
+        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected."""
         return f"blocks.{self.layer if layer is None else layer}.{name}"
 
     def has(self, name: str) -> bool:
@@ -177,11 +173,9 @@ class Look:
         return Among(self.names, where, is_code=not self.config.reads_pictures)
 
     def cells(self, name: str, index: tuple[Any, ...], **lists: Any) -> Any:
-        """Which numbers of a block's value a mark shows; ``"layer"``, ``"head"`` and ``"token"`` in the index follow the
-        selection.
-        """
+        """Which numbers of a value a mark shows. In the index ``"head"`` and ``"token"`` follow the selection."""
         axes = {axis: by(axis, np.arange(size)) for axis, size in self.sizes.items()}
-        where = tuple(axes[part] if isinstance(part, str) and part in axes else part for part in index)
+        where: Any = tuple(axes[part] if isinstance(part, str) and part in axes else part for part in index)
         return Cells(self.full(name), where, **lists)
 
     def full(self, name: str) -> Any:
@@ -210,6 +204,10 @@ class Look:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")
 
+    def drawn(self, scene: Scene, sites: Iterable[str] = (), **more: Any) -> Scene:
+        """A scene with what is known of it beside its marks; ``sites`` are values of blocks."""
+        return replace(scene, sites=tuple(self.site(name) for name in sites), **more)
+
     def source(self, *names: str) -> Line:
         """Under a picture: which of a block's values it shows; for who asks, their names in code and their shapes."""
         labels = [self.t.site_label(self.trace.site(self.site(name))) for name in names]
@@ -223,18 +221,28 @@ class Look:
         """A text that names block 0, for any layer."""
         return Phrase(text.replace("blocks.0.", "blocks.{{layer}}."), {"layer": self.layer_number})
 
-    def claim(self, verdict: Verdict[V], values: V, axes: str, what: str = "text", /, **filled: Any) -> Line:
+    def claim(self, verdict: Verdict[Any], values: Any, axes: str, what: What = "text", /, **filled: Any) -> Line:
         """What may be said of some values: a table of sentences. ``values`` are arrays, as the predicates take them."""
         return Line(self._claimed(verdict, values, axes, filled, False), what)
 
-    def claim_label(self, verdict: Verdict[V], values: V, axes: str, /, **filled: Any) -> Any:
-        """The same in a word or two."""
-        return self._claimed(verdict, values, axes, filled, True)
+    def claim_label(
+        self, verdict: Verdict[Any], values: Any, axes: str, fixed: Mapping[str, int] | None = None, /, **filled: Any
+    ) -> Any:
+        """The same in a word or two; ``fixed`` says of which entry, where that does not follow the selection."""
+        return self._claimed(verdict, values, axes, filled, True, fixed)
 
-    def _claimed(self, verdict: Verdict[V], values: V, axes: str, filled: Mapping[str, Any], is_label: bool) -> Phrase:
+    def _claimed(
+        self,
+        verdict: Verdict[Any],
+        values: Any,
+        axes: str,
+        filled: Mapping[str, Any],
+        is_label: bool,
+        fixed: Mapping[str, int] | None = None,
+    ) -> Phrase:
         language, kept = self.t.language, _kept(filled)
         texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
-        return Phrase(Among(texts, self.by(axes, verdict.table(values))), _tables(filled))
+        return Phrase(Among(texts, self.by(axes, verdict.table(values), "", **(fixed or {}))), _tables(filled))
 
     def knows(self, key: str) -> bool:
         """Whether the topic has such a label or section."""

@@ -13,36 +13,40 @@ from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Item, Made, Page, Quiz, Row, Section
-from viz_model.island.prose import Line, html
+from viz_model.island.prose import html
+from viz_model.texts import Texts
 
 
-def message(page: Page, look: Look, opened: Collection[str] = (), menu: str = "", **said: Any) -> bytes:
+def message(page: Page, look: Look, arrays: Arrays, opened: Collection[str] = (), menu: str = "", **said: Any) -> bytes:
     """A page as bytes.
 
     Args:
+        arrays: what the parts of ``said`` hold.
         opened: the sections that are open; of the others there is the title alone.
         menu: what the menu of a picture is called; "" where pictures have none.
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
-    arrays = Arrays()
     writer = _Writer(look, arrays, opened, menu)
     header = {
-        "kind": "island",
-        "language": look.t.language,
-        "palette": PALETTE,
+        **_frame(look.t),
         "sizes": look.sizes,
         "layers": [look.layers.start, look.layers.stop],
-        "words": {
-            "masked": look.t("common.masked"),
-            "guess": html(f"**{look.t('common.guess')}**"),
-            "right": html(look.t("common.guess_right")),
-            "wrong": html(look.t("common.guess_wrong")),
-        },
         **said,
         "items": writer.items(page.items),
         "end": writer.items(page.end),
     }
     return framed(header, arrays)
+
+
+def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
+    """A page without a run: what one types in, and why there is nothing to show."""
+    return framed({**_frame(t), "sizes": {}, "layers": [0, 1], **said, "items": [], "end": []}, arrays)
+
+
+def _frame(t: Texts) -> dict[str, Any]:
+    words = {name: html(t(f"common.guess_{name}")) for name in ("right", "wrong")}
+    words |= {"guess": html(f"**{t('common.guess')}**"), "masked": t("common.masked")}
+    return {"kind": "island", "language": t.language, "palette": PALETTE, "words": words}
 
 
 class _Writer:
@@ -55,11 +59,8 @@ class _Writer:
     def _item(self, item: Item | Row | Section) -> dict[str, Any] | None:
         match item:
             case Row():
-                return {
-                    "kind": "row",
-                    "shares": item.shares,
-                    "columns": [self.items(column) for column in item.columns],
-                }
+                columns = [self.items(column) for column in item.columns]
+                return {"kind": "row", "shares": item.shares, "columns": columns}
             case Section():
                 return self._section(item)
             case _:
@@ -83,11 +84,8 @@ class _Writer:
                 return made.plain
             case Quiz():
                 texts = {name: prose.said(getattr(made, name), self._arrays) for name in ("asked", "said")}
-                return {
-                    "kind": "quiz",
-                    **texts,
-                    **{name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")},
-                }
+                values = {name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")}
+                return {"kind": "quiz", **texts, **values}
             case _:
-                lines = [one for one in made if isinstance(one, Line) and one.words]
-                return prose.plain(lines, self._arrays) if lines else None
+                lines = prose.lines(made, self._arrays)
+                return {"kind": "prose", "lines": lines} if lines else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from markdown_it import MarkdownIt
@@ -61,9 +62,9 @@ def html(markdown: str) -> str:
     return re.sub("\ue000(\\d+)\ue001", put, made).strip()
 
 
-def plain(lines: list[Line], arrays: Arrays) -> dict[str, Any]:
-    """Lines as plain data for the browser."""
-    return {"kind": "prose", "lines": [_line(one, arrays) for one in lines]}
+def lines(said: Iterable[Line], arrays: Arrays) -> list[dict[str, Any]]:
+    """Lines as plain data for the browser; of those without words none."""
+    return [_line(one, arrays) for one in said if one.words]
 
 
 def _line(one: Line, arrays: Arrays) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import heads
 from viz_model.topics.overview import numbers as story
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig, Side
+from viz_model.measures import masks
+from viz_model.measures.masks import MaskChoice
 from viz_model.topics.attention.claims import SIGHT
-from viz_model.topics.attention.numbers import masks
 from viz_model.topics.attention.numbers.layer import sight
-from viz_model.topics.attention.numbers.masks import MaskChoice
 
 SIDES: tuple[Side, Side] = ("encoder", "decoder")
 

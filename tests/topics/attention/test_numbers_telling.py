@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import viz_model as vm
-from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import heads, telling
+from viz_model.measures import heads, telling
+from viz_model.measures.heads import HEAD
 
 N = 6
 PREVIOUS = np.eye(N, k=-1) + np.eye(N) * (np.arange(N) == 0)

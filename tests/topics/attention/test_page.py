@@ -20,8 +20,8 @@ from tiny_models import describe, language_model, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.measures import masks
 from viz_model.runs.edits import AblateHead
-from viz_model.topics.attention.numbers import masks
 
 pytestmark = pytest.mark.full
 

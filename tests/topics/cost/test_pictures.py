@@ -7,8 +7,8 @@ import pytest
 from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.drawing.writing import big, duration, small
-from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import heads
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD
 from viz_model.topics.cost.numbers import by_hand, counted
 from viz_model.topics.cost.numbers.measured import PARTS, Reading
 from viz_model.topics.cost.pictures.by_length import CurvesView, GeneratedView, draw_curves, draw_generated

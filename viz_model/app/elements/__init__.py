@@ -9,7 +9,8 @@ from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import door, fold, four_tabs, tabs
 from viz_model.app.elements.told import Said, note, notice, title, told
-from viz_model.app.elements.worked import Worked, worked
+from viz_model.app.elements.worked import worked
+from viz_model.island.page import Worked
 
 __all__ = [
     "Answer",

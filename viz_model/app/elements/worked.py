@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import streamlit as st
 
-import viz_model as vm
 from viz_model.app.cell_names import written
 from viz_model.app.derivation import lines, painted
 from viz_model.app.every_term import LARGEST, every_term
 from viz_model.app.page import Page
+from viz_model.island.page import Worked
 from viz_model.runs.derivation import derive
-
-
-class Worked(NamedTuple):
-    """One number: the full keys of the prose that stands before it, its site in the page's view, and where in it."""
-
-    words: tuple[str, ...]
-    site: str
-    at: tuple[int, ...]
-    trace: vm.Trace | None = None
-    """The run that it is of; the page's own unless another is named."""
 
 
 def worked(page: Page, numbers: Sequence[Worked], /, **values: object) -> None:

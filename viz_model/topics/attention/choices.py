@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from viz_model.app.choices import Choice, one_of, switch, whole, wholes
-from viz_model.topics.attention.numbers import caveats, layer, masks
+from viz_model.measures import masks
+from viz_model.topics.attention.numbers import caveats, layer
 
 FURTHEST = 99_999
 """More than any position. Whether the sentence is that long is for the page to say."""

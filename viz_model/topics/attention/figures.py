@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from viz_model.app import patches
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.drawing import maps, strips
 from viz_model.drawing.scene import Scene
-from viz_model.topics.attention.claims import HEAD
+from viz_model.measures import patches
+from viz_model.measures.heads import HEAD, HeadSummary
 from viz_model.topics.attention.numbers import layer, painted, views
 from viz_model.topics.attention.numbers import thumbnails as every_head
-from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.attention.numbers.thumbnails import Thumbnails
 from viz_model.topics.attention.pictures import grid, steps, thumbnails
 from viz_model.topics.attention.pictures import painted as over_picture

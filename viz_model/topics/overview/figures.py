@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz_model.app import patches
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted
-from viz_model.topics.attention.claims import HEAD
+from viz_model.measures import patches
+from viz_model.measures.heads import HEAD
 from viz_model.topics.next_token.numbers.classes import classes
 from viz_model.topics.overview.numbers import evenly, views
 from viz_model.topics.overview.numbers.things_to_try import ending

@@ -16,12 +16,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from viz_model.config import Side
+from viz_model.measures import masks
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import masks
 from viz_model.topics.block.numbers import stream
 
 TURNED = 0.01

@@ -9,12 +9,13 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, patches, runs, state
+from viz_model.app import elements, runs, state
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
+from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.topics.ablations.choices import CHANGES, EXPERIMENT

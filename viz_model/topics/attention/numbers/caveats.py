@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from viz_model.drawing.writing import share
+from viz_model.measures import heads, masks
 from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.attention.numbers import heads, masks
 
 Group = Literal["first", "punctuation", "marks"]
 GROUPS: tuple[Group, ...] = get_args(Group)

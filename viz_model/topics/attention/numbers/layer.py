@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from viz_model.config import ModelConfig
+from viz_model.measures import heads, masks
 from viz_model.model import masks as masks_of
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads, masks
 
 MATRICES = ("scores", "capped", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from viz_model.measures import masks
 from viz_model.model import ops
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import masks
 
 
 class Pruned(NamedTuple):

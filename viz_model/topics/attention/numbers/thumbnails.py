@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing.brief import brief
+from viz_model.measures import heads
+from viz_model.measures.heads import HeadSummary
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads
-from viz_model.topics.attention.numbers.heads import HeadSummary
 
 MOST_CELLS, LARGEST = 90_000, 48
 """Cells of all heads together, a byte each on their way to the browser; and along a side of one."""

@@ -11,10 +11,10 @@ from viz_model.config import Rope
 from viz_model.drawing import heatmap
 from viz_model.drawing.cells import COLUMN, ROW, Cells, Index, span_of
 from viz_model.drawing.spans import around
+from viz_model.measures import heads, masks
 from viz_model.model import masks as masks_of
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads, masks
 from viz_model.topics.attention.pictures.forms import FormsView
 from viz_model.topics.attention.pictures.grid import GridView
 from viz_model.topics.attention.pictures.steps import StepsView

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.drawing.brief import brief
 from viz_model.drawing.maps import Map, MapsView
-from viz_model.topics.attention.numbers.heads import HeadSummary
+from viz_model.measures.heads import HeadSummary
 
 
 @brief

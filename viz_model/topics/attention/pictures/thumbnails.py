@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from viz_model.drawing.scene import Cells, Mark, Panel, Scene, Select, Text
-from viz_model.topics.attention.numbers.heads import HeadSummary
+from viz_model.measures.heads import HeadSummary
 from viz_model.topics.attention.numbers.thumbnails import Thumbnails
 
 SIDE, TOP, GAP = 18.0, 16.0, 3.0

@@ -12,9 +12,10 @@ from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.writing import percent
+from viz_model.measures.heads import HEAD, STRONGEST, written
 from viz_model.texts.markdown import literal
 from viz_model.topics.attention import figures
-from viz_model.topics.attention.claims import HEAD, SIGHT, STRONGEST, written
+from viz_model.topics.attention.claims import SIGHT
 from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.pictures import grid
 from viz_model.topics.attention.sections.query import Query

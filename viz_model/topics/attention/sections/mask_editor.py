@@ -23,6 +23,7 @@ from viz_model.config import Side
 from viz_model.drawing import heatmap, strips, theme, writing
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
+from viz_model.measures import masks
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.texts.markdown import literal
@@ -32,7 +33,7 @@ from viz_model.topics.ablations.pictures.places import PlacesView, draw_places
 from viz_model.topics.ablations.pictures.written import WrittenView, draw_written
 from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
 from viz_model.topics.attention.claims import GUESSES, PRUNED
-from viz_model.topics.attention.numbers import layer, masks, pruning
+from viz_model.topics.attention.numbers import layer, pruning
 from viz_model.topics.attention.sections import matrices
 from viz_model.topics.attention.sections.query import Query
 

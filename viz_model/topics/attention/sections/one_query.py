@@ -10,8 +10,8 @@ from viz_model.app import elements
 from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
+from viz_model.measures.heads import STRONGEST
 from viz_model.topics.attention import figures
-from viz_model.topics.attention.claims import STRONGEST
 from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.pictures import forms
 from viz_model.topics.attention.sections.query import Query

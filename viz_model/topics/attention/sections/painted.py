@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viz_model.app import elements, patches
+from viz_model.app import elements
 from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.writing import percent
 from viz_model.island.page import Trials
+from viz_model.measures import patches
 from viz_model.topics.attention import figures
 from viz_model.topics.attention.numbers import painted
 from viz_model.topics.attention.sections import heads, one_query, taken_apart, together

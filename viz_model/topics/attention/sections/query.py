@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from viz_model.app import ahead
 from viz_model.app.page import Page
+from viz_model.measures.heads import Largest, largest
 from viz_model.topics.attention.numbers import views
-from viz_model.topics.attention.numbers.heads import Largest, largest
 from viz_model.topics.attention.numbers.layer import shared_facts
 from viz_model.topics.attention.pictures.steps import StepsView
 

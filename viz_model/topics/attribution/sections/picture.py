@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, patches, runs, state
+from viz_model.app import elements, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.elements import Option, Worked
 from viz_model.app.page import Page
@@ -17,6 +17,7 @@ from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import signed
+from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.topics.attribution.choices import CLASS
 from viz_model.topics.attribution.numbers import picture

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_model.app import elements, patches, state
+from viz_model.app import elements, state
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
@@ -16,6 +16,7 @@ from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import signed
 from viz_model.island.page import Trials
+from viz_model.measures import patches
 from viz_model.topics.block.choices import NEURON, WHICH
 from viz_model.topics.block.pictures.firing import scene
 from viz_model.topics.block.sections import depth, neurons, norm, taken_apart, vectors, weights

@@ -8,8 +8,8 @@ from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
-from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import heads
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD
 from viz_model.topics.cost.claims import KINDS
 from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
 

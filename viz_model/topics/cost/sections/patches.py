@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import elements, patches
+from viz_model.app import elements
 from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
+from viz_model.measures import patches
 from viz_model.topics.cost.numbers.counted import Multiplications
 from viz_model.topics.cost.numbers.patches import Cut, cuts
 from viz_model.topics.cost.pictures.patches import PARTS, scene

@@ -12,8 +12,7 @@ from viz_model.app.saving import Known
 from viz_model.drawing import lines
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
-from viz_model.topics.attention.claims import STRONGEST
-from viz_model.topics.attention.numbers.heads import largest
+from viz_model.measures.heads import STRONGEST, largest
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import SHOWN
 from viz_model.topics.cross_attention.sections.weights import Weights

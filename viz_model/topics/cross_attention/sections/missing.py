@@ -11,10 +11,9 @@ from viz_model.app import elements, runs, state
 from viz_model.app.elements import Guess, Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
+from viz_model.measures import masks
+from viz_model.measures.heads import STRONGEST, largest
 from viz_model.texts.markdown import literal
-from viz_model.topics.attention.claims import STRONGEST
-from viz_model.topics.attention.numbers import masks
-from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures.row import row_strip
 

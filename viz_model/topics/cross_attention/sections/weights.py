@@ -13,8 +13,8 @@ from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.cells import COLUMN, Cells, Index
 from viz_model.drawing.writing import percent
+from viz_model.measures.heads import largest
 from viz_model.texts.markdown import literal
-from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import figures
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import SHOWN

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from viz_model.app import elements, patches, state
+from viz_model.app import elements, state
 from viz_model.app.elements import Guess, Option, Said, Worked, note, title
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.strips import StripsView, scaled
+from viz_model.measures import patches
 from viz_model.topics.embedding.choices import FILTER
 from viz_model.topics.embedding.numbers import filters
 from viz_model.topics.embedding.pictures import filters as pictures

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from viz_model.app import elements, patches
+from viz_model.app import elements
 from viz_model.app.elements import Answer, Guess, Worked
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
+from viz_model.measures import patches
 from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes
 from viz_model.topics.next_token.pictures import classes as pictures
 

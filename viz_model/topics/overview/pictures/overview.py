@@ -15,7 +15,7 @@ from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.writing import percent
-from viz_model.topics.attention.numbers.heads import HeadSummary
+from viz_model.measures.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
 
 MOST_NUMBERS = 27_000

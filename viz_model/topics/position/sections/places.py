@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import torch
 
-from viz_model.app import elements, patches
+from viz_model.app import elements
 from viz_model.app.elements import Guess, Option, Worked
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import signed
+from viz_model.measures import patches
 from viz_model.topics.position.choices import WHOLE
 from viz_model.topics.position.numbers.places import Places, places
 from viz_model.topics.position.pictures.places import scene

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from viz_model.app import describe, elements, patches, runs
+from viz_model.app import describe, elements, runs
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, itself
 from viz_model.drawing.scene import Film, Frame
 from viz_model.drawing.writing import percent
+from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.topics.embedding.numbers import filters
 from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes

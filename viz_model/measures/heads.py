@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
+from viz_model.measures import masks
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import masks
 
 
 class HeadSummary(NamedTuple):
@@ -179,3 +180,51 @@ def shared_with(config: ModelConfig, head: int) -> tuple[int, range]:
     size = config.n_heads // config.n_kv_heads
     group = head // size
     return group, range(group * size, (group + 1) * size)
+
+
+# What may be said of them: predicates take numbers and arrays of numbers alike.
+
+MOST = 0.5
+"""More than this share of a head's weight, on the mean over its rows, is "mostly"."""
+
+EVEN_ROWS = 0.9
+"""The share of rows that have to be even before a head is called so."""
+
+ROUNDING = 1e-4
+"""Of the largest number that is compared: what single precision, added up in another order, may differ by."""
+
+
+_PLACES = ("previous", "next", "first", "itself")
+
+
+def _mostly(place: str) -> Claim[HeadSummary]:
+    """The head gives the place more than half of its weight, and no other place more."""
+
+    def holds(head: HeadSummary) -> Any:
+        weight = getattr(head, place)
+        return (weight > MOST) & (weight == np.max([getattr(head, each) for each in _PLACES], axis=0))
+
+    return Claim(place, holds)
+
+
+HEAD: Verdict[HeadSummary] = Verdict(
+    "attention.head",
+    Claim("alone", lambda head: np.logical_not(head.chooses)),
+    *map(_mostly, _PLACES),
+    Claim("broad", lambda head: head.even >= EVEN_ROWS),
+    Claim("marks", lambda head: head.marks > MOST),
+)
+
+
+def written(head: HeadSummary) -> dict[str, str]:
+    """The numbers of a head for its sentence."""
+    places = {"previous": head.previous, "next": head.next, "first": head.first, "itself": head.itself}
+    shares = {**places, "weight": places.get(HEAD.of(head).name, 0.0), "even": head.even, "on_marks": head.marks}
+    return {name: f"{share:.0%}" for name, share in shares.items()}
+
+
+STRONGEST: Verdict[Largest] = Verdict(
+    "attention.strongest",
+    Claim("only", lambda row: row.n_seen == 1),
+    Claim("most", lambda row: row.weight - row.second > ROUNDING * row.weight),
+)

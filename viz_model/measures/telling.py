@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from viz_model.measures import heads
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads
 
 MOST_CELLS = 1_000_000
 """Weights that are held together: of a long text one head's at a time."""

@@ -1,0 +1,119 @@
+"""A matrix with a row and a column a token, and the row of the selected token framed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.tables import By, by
+
+TOP, LINE, SCALE = 4, 15, 46.0
+"""Pixels above the cells, of a line of writing, and on the right, for what full color stands for."""
+
+
+def scene(
+    id: str,
+    title: Any,
+    values: Any,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    axes: tuple[str, str] = ("", ""),
+    top: Any = 1.0,
+    frames: bool = True,
+    written: bool = True,
+    labels: tuple[Sequence[str], Sequence[str]] | None = None,
+    height: float | None = None,
+    **more: Any,
+) -> Scene:
+    """A matrix [R, C], or a table of such, as cells.
+
+    Args:
+        rows, columns: their names, as they stand beside the cells.
+        axes: what rows and columns are.
+        top: the magnitude of full color, which the scale on the right says.
+        frames: whether the row of the selected token is framed.
+        written: whether cells hold their numbers, where there is room.
+        labels: names that are said of a cell, where they are others than those written.
+        more: of the cells, such as ``look``, ``where``, ``hidden``.
+    """
+    n = len(rows)
+    longest = max((width_of(short(name)) for name in rows), default=0)
+    left = min(longest, 190) + 10 + (LINE + 4 if axes[0] else 0)
+    across = (1.0, -left - SCALE)
+    names = max((width_of(short(name)) for name in columns), default=0)
+    bottom = (LINE + 6 if all(map(str.isdecimal, columns)) else min(84, 0.72 * names + 16)) + (
+        LINE + 4 if axes[1] else 0
+    )
+    tall = height or min(560, max(260, 90 + 26 * n))
+    end = tall - bottom
+    said = labels or (
+        [f"{k}: {name}" for k, name in enumerate(rows)],
+        [f"{k}: {name}" for k, name in enumerate(columns)],
+    )
+    marks: list[Mark] = [
+        Cells(
+            id="cells",
+            x=left,
+            y=TOP,
+            width=across,
+            height=end - TOP,
+            values=values,
+            top=top,
+            name=title,
+            rows=said[0],
+            columns=said[1],
+            row_axis=axes[0],
+            column_axis=axes[1],
+            written=written,
+            **more,
+        ),
+        Labels(id="rows", texts=rows, x=left - 8, y=TOP, length=end - TOP, along="y"),
+        Labels(id="columns", texts=columns, x=left, y=end + 3, length=across),
+        *_scale(more.get("look", "signed"), top, more.get("role", "pattern"), end),
+    ]
+    if axes[0]:
+        middle = (TOP + end) / 2
+        marks.append(Text(id="row axis", text=axes[0], x=LINE / 2, y=middle, anchor="middle", rotate=-90))
+    if axes[1]:
+        place = (across[0] / 2, left + across[1] / 2)
+        marks.append(Text(id="column axis", text=axes[1], x=place, y=tall - LINE / 2, anchor="middle"))
+    if frames:
+        step = (end - TOP) / n
+        ys = by("token", TOP + step * np.arange(n, dtype=np.float32))
+        marks.append(Rect(id="selected", x=left, y=ys, width=across, height=step, stroke="accent", thick=2))
+    return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
+
+
+def _scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
+    """What full color stands for, on the right; of a matrix whose scale differs by selection the bar alone."""
+    is_signed = look == "signed"
+    steps = np.linspace(1, -1 if is_signed else 0, 64)[:, None]
+    bar: Any = Cells(
+        id="scale",
+        x=(1, -36),
+        y=TOP,
+        width=8,
+        height=end - TOP,
+        values=steps,
+        look="signed" if is_signed else "share",
+        top=1.0,
+        role=role,
+        walk=False,
+    )
+    ends = [
+        ("high", 1.0, TOP + 6),
+        ("middle", 0.0 if is_signed else 0.5, (TOP + end) / 2),
+        ("low", -1.0 if is_signed else 0.0, end - 6),
+    ]
+    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, -24), y=y) for name, share, y in ends)]
+
+
+def _tick(top: Any, share: float) -> Any:
+    if isinstance(top, By):
+        return top._replace(values=np.asarray(top.values) * share, write="1" if share else "0")
+    return f"{float(f'{top * share:.2g}'):g}".replace("-", "−")

@@ -1,0 +1,241 @@
+"""All heads of a layer side by side, and what the selected one does on this text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import heatmap
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Select, Text
+from viz_model.drawing.tables import Among
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD, STRONGEST
+from viz_model.model import masks as masks_of
+from viz_model.texts.markdown import literal
+from viz_model.topics.attention.numbers import layer as of_model
+
+PLACE = "layer head token"
+GRID_SIZE, GRID_CELLS = 64, 48_000
+"""Cells along a side of a map at the most, and of all maps of a layer together; longer texts are pooled."""
+HEAD_HEIGHT, EDGE = 24.0, 6.0
+"""Pixels above a map, for its name, and around it."""
+
+
+class Heads(NamedTuple):
+    """Every head of the layers that are held.
+
+    Attributes:
+        patterns: [L, H, S, S], of each pool of T×T cells the largest, NaN where a mask hides all of them.
+        does: by the field of :class:`viz_model.measures.heads.HeadSummary`, [L, H].
+        pool: tokens that share a row.
+    """
+
+    patterns: np.ndarray
+    does: heads.HeadSummary
+    pool: int
+
+
+def every(look: Look) -> Heads:
+    size = min(GRID_SIZE, math.isqrt(GRID_CELLS // look.n_heads))
+    pool = -(-len(look) // size)
+    layers = [heads.together(look.trace, layer, pool) for layer in look.layers]
+    fields = (
+        np.array([[getattr(head, name) for head in layer.does] for layer in layers])
+        for name in heads.HeadSummary._fields
+    )
+    summary: Any = heads.HeadSummary._make(fields)
+    return Heads(np.stack([layer.patterns for layer in layers]), summary, pool)
+
+
+class Largest(NamedTuple):
+    """Of each query's row the key of most weight, that weight, the next one (0 without one), and how many keys it sees.
+
+    Each [L, H, T].
+    """
+
+    at: np.ndarray
+    weight: np.ndarray
+    second: np.ndarray
+    n_seen: np.ndarray
+
+
+def largest(look: Look) -> Largest:
+    pattern = look.every("attn.pattern")
+    two = np.partition(np.pad(pattern, ((0, 0),) * 3 + ((0, 1),)), -2)[..., -2:]
+    n_seen = np.broadcast_to(look.visible.sum(-1)[:, None], pattern.shape[:-1])
+    return Largest(pattern.argmax(-1), two[..., 1], two[..., 0], n_seen)
+
+
+def facts(look: Look) -> dict[str, object]:
+    """For texts: what is selected, the key that is read most there, and its weight."""
+    row = look.once(largest)
+    key = look.token_named(look.by(PLACE, row.at))
+    return {
+        "head": look.head_number,
+        "layer": look.layer_number,
+        "token": look.token_named(),
+        "key": key,
+        "strongest": key,
+        "weight": look.by(PLACE, row.weight, "percent"),
+    }
+
+
+class Sight(NamedTuple):
+    """Whom the queries of each layer see; each [L].
+
+    Attributes:
+        n: tokens.
+        hidden: cells of the T×T mask that hide a key.
+        is_causal: whether they are just those above the diagonal.
+        size: that of the window that the mask is, 0 where it is another.
+        is_two_way: whether some query sees what comes after it.
+    """
+
+    n: int
+    hidden: np.ndarray
+    is_causal: np.ndarray
+    size: np.ndarray
+    is_two_way: np.ndarray
+
+
+def sight(look: Look) -> Sight:
+    """Read off the masks that the run had, which may be others than the model's own."""
+    visible, side, n = look.visible, look.trace.stack.side, len(look)
+
+    def window(layer: int, seen: np.ndarray) -> int:
+        size = look.config.window(side, layer)
+        if not size:
+            return 0
+        own = masks_of.window(n, n, size, two_way=side == "encoder").numpy()
+        return size if (seen == own).all() else 0
+
+    return Sight(
+        n,
+        (~visible).sum((-2, -1)),
+        (visible == np.tri(n, dtype=bool)).all((-2, -1)),
+        np.array([window(layer, seen) for layer, seen in zip(look.layers, visible, strict=True)]),
+        np.asarray(np.triu(visible, 1).any((-2, -1))),
+    )
+
+
+def does(look: Look, **fixed: int) -> Any:
+    """What each head does, in a word or two."""
+    return look.claim_label(HEAD, look.once(every).does, "layer head", fixed)
+
+
+def draw(look: Look) -> Scene:
+    """Rows are queries, columns keys; a click on a map selects its head, another asks for a number."""
+    found, words = look.once(every), look.words
+    names = heatmap.spans(look.labels, found.pool)
+    is_shared = look.config.n_kv_heads < look.n_heads
+    top = HEAD_HEIGHT + (18 if is_shared else 0)
+    panels = []
+    for head in range(look.n_heads):
+        name, kind = f"{words('grid_head')} {head}", does(look, head=head)
+        where = look.cells("attn.pattern", (head, ROW, COLUMN)) if found.pool == 1 else None
+        marks: list[Mark] = [
+            Text(id="name", text=name, x=EDGE + 2, y=14, size=13, bold=True),
+            Text(id="does", text=kind, x=(1, -EDGE), y=14, anchor="end", fill="muted"),
+            Cells(
+                id="cells",
+                x=EDGE,
+                y=top,
+                width=(1, -2 * EDGE),
+                height=(1, -2 * EDGE),
+                values=look.by("layer head", found.patterns, head=head),
+                look="share",
+                name=name,
+                rows=names,
+                columns=names,
+                row_axis=look.common("axis_query"),
+                column_axis=look.common("axis_key"),
+                site=look.full("attn.pattern"),
+                hidden=words("grid_masked"),
+                where=where,
+                bound="≤ " if found.pool > 1 else "",
+                walk=False,
+            ),
+        ]
+        if is_shared:
+            group, sharing = heads.shared_with(look.config, head)
+            shares = words("grid_shared", heads=of_model.span(sharing), group=group)
+            marks += [
+                Rect(id="shared", x=EDGE, y=25, width=4, height=14, fill="key"),
+                Text(id="shares", text=shares, x=EDGE + 9, y=32),
+            ]
+        height = (1.0, top + EDGE - 2 * EDGE)
+        act = Select(head=head)
+        panels.append(Panel(id=f"head.{head}", marks=marks, height=height, min=132, most=260, act=act, label=kind))
+    return Scene(
+        id="attention.grid",
+        panels=panels,
+        title=words("grid_title", layer=look.layer_number),
+        description=words("grid_hint"),
+        words={"masked": words("grid_masked")},
+        note=words("pooled", pool=found.pool) if found.pool > 1 else "",
+        even=True,
+        data=found._replace(patterns=look.by("layer", found.patterns)),
+        sites=(look.site("attn.pattern"),),
+        call=look.call("heads", layer=look.layer),
+    )
+
+
+def source(look: Look) -> Iterator[Line]:
+    yield look.source("attn.pattern")
+
+
+def tell(look: Look) -> Iterator[Line]:
+    """What the selected head does over the whole text, what the selected token reads there, and what is hidden."""
+    found, row, config = look.once(every), look.once(largest), look.config
+    yield look.title("does_title", does=does(look), head=look.head_number, layer=look.layer_number)
+    of = look.words("of_head", head=look.head_number, layer=look.layer_number)
+    yield look.claim(STRONGEST, row, PLACE, of=of, **facts(look))
+    yield look.claim(HEAD, found.does, "layer head", **_written(look, found.does), marks=_marks(look))
+    seen = look.once(sight)
+    counts = {"size": look.by("layer", seen.size, "whole"), "hidden": look.by("layer", seen.hidden, "whole")}
+    yield look.claim(SIGHT, seen, "layer", cells=seen.n**2, **counts, **_sums(look))
+    if config.n_kv_heads < config.n_heads:
+        groups = [heads.shared_with(config, head) for head in range(config.n_heads)]
+        names = [of_model.span(sharing) for _, sharing in groups]
+        sizes = {"n_heads": config.n_heads, "n_kv_heads": config.n_kv_heads, "times": len(groups[0][1])}
+        group = look.by("head", np.array([group for group, _ in groups]), "whole")
+        yield look.text("see_shared", group=group, heads=Among(names, look.by("head", np.arange(len(names)))), **sizes)
+
+
+def _written(look: Look, head: heads.HeadSummary) -> dict[str, object]:
+    """The numbers of each head for its sentence; ``weight`` is that of the place that it mostly reads."""
+    places = (head.previous, head.next, head.first, head.itself)
+    shares = dict(zip(("previous", "next", "first", "itself"), places, strict=True))
+    shares |= {"weight": np.max(places, axis=0), "even": head.even, "on_marks": head.marks}
+    return {name: look.by("layer head", values, "%0") for name, values in shares.items()}
+
+
+def _marks(look: Look) -> str:
+    labels = dict.fromkeys(look.trace.tokens[position].label for position in heads.marks(look.trace))
+    return look.listed(map(literal, labels))
+
+
+def _sums(look: Look) -> dict[str, object]:
+    """What the rows of a layer's patterns sum to: less than 1 where a logit that no key has takes a part."""
+    if not look.has("attn.sink"):
+        return {"sums": look.words("sums"), "most": "1"}
+    sums = look.every("attn.pattern").sum(-1)
+    least, most = (look.by("layer", limit(sums, axis=(1, 2)), "percent") for limit in (np.min, np.max))
+    return {"sums": look.words("sums_less", least=least, most=most), "most": most}
+
+
+SIGHT: Verdict[Sight] = Verdict(
+    "attention.sight",
+    Claim("alone", lambda sight: np.full_like(sight.is_causal, sight.n == 1)),
+    Claim("everything", lambda sight: sight.hidden == 0),
+    Claim("causal", lambda sight: sight.is_causal),
+    Claim("window", lambda sight: (sight.size > 0) & ~sight.is_two_way),
+    Claim("window_two_way", lambda sight: sight.size > 0),
+)
