@@ -3,7 +3,7 @@ import { written } from "./digits.js"
 
 const PLACE = /\{\{(\w+)\}\}/g
 const isObject = value => value !== null && typeof value === "object"
-export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value)
+export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value || "lengths" in value)
 
 // What stands for a selection; undefined where the server has yet to send it. An array is { values, shape }.
 export function pick(value, place, arrays) {
@@ -17,6 +17,7 @@ export function pick(value, place, arrays) {
   }
   if ("phrase" in value) return fill(pick(value.phrase, place, arrays), name => pick(value.values[name], place, arrays))
   if ("each" in value) return each(value, place, arrays)
+  if ("lengths" in value) return lengths(value, place, arrays)
   if ("site" in value) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, Array.isArray(part) ? part.map(one => pick(one, place, arrays)) : pick(part, place, arrays)]))
   return value
 }
@@ -71,6 +72,19 @@ function each(value, place, arrays) {
     return how && typeof one === "number" ? written(one, how) : one
   }
   return Array.from({ length: count }, (_, n) => fill(value.each, name => nth(name, n)))
+}
+
+// Where values stand along a scale, in lengths.
+function lengths({ lengths: values, start, end, low, high, log }, place, arrays) {
+  const found = pick(values, place, arrays)
+  if (found === undefined) return undefined
+  const on = log ? Math.log10 : value => value, from = on(low), span = on(high) - from || 1
+  const share = value => (on(value) - from) / span, between = (a, b, value) => a + share(value) * (b - a)
+  const isPair = Array.isArray(start)
+  if (typeof found === "number") return isPair ? start.map((a, n) => between(a, end[n], found)) : between(start, end, found)
+  const given = found.values ?? found, made = new Float32Array(given.length * (isPair ? 2 : 1))
+  given.forEach((value, n) => isPair ? start.forEach((a, k) => { made[2 * n + k] = between(a, end[k], value) }) : made[n] = between(start, end, value))
+  return { values: made, shape: isPair ? [given.length, 2] : [given.length] }
 }
 
 // The axes that a value is looked up by.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -70,7 +71,21 @@ class Each(NamedTuple):
     values: Mapping[str, Any]
 
 
-Table = By | Among | Phrase | Each
+class Lengths(NamedTuple):
+    """Where values stand along a scale, as marks take lengths: from ``start`` at ``low`` to ``end`` at ``high``.
+
+    ``start`` and ``end`` are pixels, or (share of the width, pixels). Values are sent once, whatever is drawn of them.
+    """
+
+    values: Any
+    low: float
+    high: float
+    start: Any
+    end: Any
+    is_log: bool = False
+
+
+Table = By | Among | Phrase | Each | Lengths
 
 
 class Absent(Exception):
@@ -107,8 +122,21 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
             return _PLACEHOLDER.sub(lambda found: _said(pick(values[found[1]], place)), template)
         case Each():
             return _each(value, place)
+        case Lengths():
+            return _lengths(value, place)
         case _:
             return value
+
+
+def _lengths(value: Lengths, place: Mapping[str, int]) -> Any:
+    found, ends = np.asarray(pick(value.values, place), dtype=np.float64), (value.low, value.high)
+    if value.is_log:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found, ends = np.log10(found), (math.log10(value.low), math.log10(value.high))
+    share = (found - ends[0]) / ((ends[1] - ends[0]) or 1.0)
+    start, end = np.asarray(value.start, dtype=np.float64), np.asarray(value.end, dtype=np.float64)
+    made = start + share[(..., *(None,) * start.ndim)] * (end - start)
+    return made.astype(np.float32) if share.ndim else tuple(made.tolist()) if start.ndim else float(made)
 
 
 def _each(value: Each, place: Mapping[str, int]) -> tuple[str, ...]:
@@ -140,6 +168,8 @@ def axes(value: Any) -> frozenset[str]:
             return own.union(*map(axes, _leaves(inner)))
         case Among():
             return axes(value.at).union(*map(axes, value.names if _has_tables(value.names) else ()))
+        case Lengths():
+            return axes(value.values)
         case Phrase() | Each():
             return axes(value.template).union(*map(axes, value.values.values()))
         case _:

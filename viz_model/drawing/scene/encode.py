@@ -22,7 +22,7 @@ import numpy as np
 from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
-from viz_model.drawing.tables import Among, By, Each, Phrase
+from viz_model.drawing.tables import Among, By, Each, Lengths, Phrase
 
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
@@ -417,6 +417,15 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
             filled = {name: _plain(one, arrays, False) for name, one in value.values.items()}
             kind = "phrase" if isinstance(value, Phrase) else "each"
             return {kind: _plain(value.template, arrays, False), "values": filled}
+        case Lengths():
+            ends: dict[str, Any] = {
+                "start": value.start,
+                "end": value.end,
+                "low": value.low,
+                "high": value.high,
+                "log": value.is_log,
+            }
+            return {"lengths": _plain(value.values, arrays, False), **ends}
         case np.ndarray():
             return arrays.add(value, is_coarse)
         case Where():

@@ -1,0 +1,71 @@
+"""Reading a page that is one island: its sentences and pictures as they are for a selection, without a browser."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import viz_model as vm
+from viz_model.drawing.scene import Scene, seen
+from viz_model.drawing.tables import pick
+from viz_model.island.look import Look
+from viz_model.island.page import Chooser, Item, Page, Quiz, Row, Section, flat
+from viz_model.island.prose import Line
+from viz_model.island.prose import html as as_html
+from viz_model.texts import Texts
+
+
+def look(trace: vm.Trace, page: Page, lang: str = "en", **place: Any) -> Look:
+    """A look at a run for a page, as the app makes it."""
+    return Look.at(trace, Texts.of(lang, trace.config), page.topic, **place)
+
+
+def made(page: Page, look: Look) -> Iterator[Any]:
+    """All that stands on a page, sections opened, in the order of reading."""
+    for part in (*page.items, *page.end):
+        yield from _made(part, look)
+
+
+def _made(part: Item | Row | Section, look: Look) -> Iterator[Any]:
+    if isinstance(part, Section) and part.needs is not None and not part.needs(look):
+        return
+    for item in flat([part]):
+        found = item(look)
+        if isinstance(found, Scene | Chooser | Quiz):
+            yield found
+        elif found is not None:
+            yield from found
+
+
+def sentences(page: Page, look: Look, **place: int) -> list[str]:
+    """What is said at a selection, by default the look's own, as plain text."""
+    here = {**look.place, **place}
+    return [said(one, here) for one in made(page, look) if isinstance(one, Line) and said(one, here)]
+
+
+def said(line: Line, place: dict[str, int]) -> str:
+    """A line as plain text: tables looked up, markup taken off."""
+    return plain(as_html(_words(line.words, place)))
+
+
+def _words(words: Any, place: dict[str, int]) -> str:
+    found = pick(words, place)
+    return found if isinstance(found, str) else str(found)
+
+
+def plain(markup: str) -> str:
+    """HTML without its tags."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", markup))).strip()
+
+
+def pictures(page: Page, look: Look, **place: int) -> dict[str, Scene]:
+    """The pictures of a selection, by their names."""
+    here = {**look.place, **place}
+    return {one.id: seen(one, here) for one in made(page, look) if isinstance(one, Scene)}
+
+
+def one(lines: Iterable[Line], place: dict[str, int]) -> list[str]:
+    """What one item says."""
+    return [said(line, place) for line in lines]
