@@ -108,14 +108,18 @@ function create(root) {
       const kept = store.named(changed)
       chosen = { ...chosen, ...Object.fromEntries(kept.filter(name => name in page.usual).map(name => [name, store.selection[name]])) }
       follow(me, root)
-      const [from, to] = page.layers
-      if (store.selection.layer < from || store.selection.layer >= to) ask() // of a long run only some layers are here
+      // What is too large for one message is here for some layers alone: the others are asked for.
+      if (isLacking()) ask()
       rest()
     })
     addEventListener("popstate", back)
     unsubscribe = selected
   }
   let isTaking = false
+  const isLacking = () => {
+    const [from, to] = page.layers, { layer } = store.selection
+    return layer < from || layer >= to || !!root.querySelector("[data-waiting]")
+  }
   const back = () => clearTimeout(timer) // the server reads the address, and tells what it says
 
   function draw() {
@@ -130,7 +134,7 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette, layers: me.page.layers }, me.arrays, (name, value) => me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => me.tell(name, { of: item.id, value }))
   },
   row(me, root, item) {
     root.className = "row"

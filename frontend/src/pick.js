@@ -3,7 +3,7 @@ import { written } from "./digits.js"
 
 const PLACE = /\{\{(\w+)\}\}/g
 const isObject = value => value !== null && typeof value === "object"
-export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value || "lengths" in value)
+export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value || "lengths" in value || "scaled" in value)
 
 // What stands for a selection; undefined where the server has yet to send it. An array is { values, shape }.
 export function pick(value, place, arrays) {
@@ -18,6 +18,7 @@ export function pick(value, place, arrays) {
   if ("phrase" in value) return fill(pick(value.phrase, place, arrays), name => pick(value.values[name], place, arrays))
   if ("each" in value) return each(value, place, arrays)
   if ("lengths" in value) return lengths(value, place, arrays)
+  if ("scaled" in value) return scaled(value, place, arrays)
   if ("site" in value) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, Array.isArray(part) ? part.map(one => pick(one, place, arrays)) : pick(part, place, arrays)]))
   return value
 }
@@ -74,6 +75,16 @@ function each(value, place, arrays) {
   return Array.from({ length: count }, (_, n) => fill(value.each, name => nth(name, n)))
 }
 
+// Numbers that follow from others; made of the same ones they are one object.
+function scaled({ scaled: values, times, seen }, place, arrays) {
+  const found = pick(values, place, arrays), shown = seen && pick(seen, place, arrays)
+  if (found === undefined) return undefined
+  found.made ??= new Map()
+  const key = `${times},${shown?.values.byteOffset}`
+  if (!found.made.has(key)) found.made.set(key, { ...found, made: undefined, values: found.values.map((value, n) => shown && !shown.values[n] ? NaN : value * times) })
+  return found.made.get(key)
+}
+
 // Where values stand along a scale, in lengths.
 function lengths({ lengths: values, start, end, low, high, log }, place, arrays) {
   const found = pick(values, place, arrays)
@@ -85,6 +96,22 @@ function lengths({ lengths: values, start, end, low, high, log }, place, arrays)
   const given = found.values ?? found, made = new Float32Array(given.length * (isPair ? 2 : 1))
   given.forEach((value, n) => isPair ? start.forEach((a, k) => { made[2 * n + k] = between(a, end[k], value) }) : made[n] = between(start, end, value))
   return { values: made, shape: isPair ? [given.length, 2] : [given.length] }
+}
+
+// For axes of which tables hold a part, from where to where they hold it.
+export function heldBy(value, arrays, found = {}) {
+  if (Array.isArray(value)) value.forEach(one => heldBy(one, arrays, found))
+  else if (isObject(value)) {
+    if (value.start && "by" in value) for (const [n, axis] of value.by.entries()) {
+      const from = value.start[axis]
+      if (from === undefined) continue
+      const size = isObject(value.of) && "array" in value.of ? arrays[value.of.array].shape[n] : value.of.length
+      const [low, high] = found[axis] ?? [0, Infinity]
+      found[axis] = [Math.max(low, from), Math.min(high, from + size)]
+    }
+    for (const name in value) if (name !== "start") heldBy(value[name], arrays, found)
+  }
+  return found
 }
 
 // The axes that a value is looked up by.

@@ -5,7 +5,7 @@ import { paintCells } from "./cells.js"
 import { corner } from "./corner.js"
 import { standing } from "./items.js"
 import { keys } from "./keys.js"
-import { axesOf } from "./pick.js"
+import { axesOf, heldBy } from "./pick.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
 import { seat, targets } from "./targets.js"
@@ -97,10 +97,9 @@ export function draw(made, moves, isMeasured = true) {
 function entryOf(made, place) {
   const { header } = made
   if (header.cases) return caseOf(header, place)
-  if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)] }
-  const { names } = made.axes, { layers } = header
-  // Of a long run only some layers are here: the others are asked for.
-  if (layers && names.includes("layer") && !(place.layer >= layers[0] && place.layer < layers[1])) return undefined
+  if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)], held: Object.entries(heldBy(header, made.arrays)) }
+  const { names, held } = made.axes
+  if (held.some(([axis, [from, to]]) => !(place[axis] >= from && place[axis] < to))) return undefined
   return names.map(name => place[name]).join(",")
 }
 

@@ -6,15 +6,13 @@ import streamlit as st
 
 from viz_model.app import components, runs, saving, state
 from viz_model.app.cache import cached
-from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
-from viz_model.app.subject import Subject
 from viz_model.config import Side
 from viz_model.drawing.scene import Scene, encode
+from viz_model.island.look import Look
 from viz_model.texts import Texts
-from viz_model.topics.attention import figures
-from viz_model.topics.attention.numbers import thumbnails as numbers
+from viz_model.topics.attention import every_head
 
 MOST_ROWS, TALL = 6, 260
 """Layers that stand in the sidebar in full; of deeper models the maps scroll within so many pixels."""
@@ -23,27 +21,16 @@ _KEY = "heads"
 """Of the large maps, in the names of files."""
 
 
-@cached()
-def _heads(run: runs.RunKey, side: Side) -> numbers.Thumbnails:
-    return numbers.of(runs.trace(run).at(side))
-
-
-def _drawn(run: runs.RunKey, side: Side, language: str, most: int) -> Drawn:
-    subject = Subject(runs.trace(run).at(side), 0, 0, 0, Texts(language), "attention")
-    return figures.of_every_layer(subject, _heads(run, side), most)
-
-
 def _scene(run: runs.RunKey, side: Side, language: str, most: int) -> Scene:
-    made = _drawn(run, side, language, most)
-    assert isinstance(made.picture, Scene)
-    return made.picture
+    look = Look.at(runs.trace(run).at(side), Texts(language), "attention")
+    return every_head.draw(look, most)
 
 
 @cached()
 def _picture(run: runs.RunKey, side: Side, language: str, most: int) -> bytes:
     """The maps as the browser reads them: the same whichever is looked at."""
     scene = _scene(run, side, language, most)
-    return encode(saving.with_menu(scene, Texts(language)) if most == figures.LARGE else scene)
+    return encode(saving.with_menu(scene, Texts(language)) if most == every_head.LARGE else scene)
 
 
 def draw(page: Page) -> None:
@@ -59,17 +46,17 @@ def draw(page: Page) -> None:
     said.caption(t("common.heads"), help=t("common.heads_help"))
     is_deep = page.trace.n_layers > MOST_ROWS
     with st.container(height=TALL, border=False) if is_deep else st.container():
-        components.picture(_picture(run, side, t.language, figures.SMALL), key="sidebar_heads")
+        components.picture(_picture(run, side, t.language, every_head.SMALL), key="sidebar_heads")
     label = t("common.heads_large")
     if door.button("", icon=":material/open_in_full:", help=label, key="sidebar.heads_large", type="tertiary"):
         _all_at_once(page)
         return
 
     def known() -> Known:
-        made = _drawn(run, side, t.language, figures.LARGE)
-        return Known(made.call, made.sites)
+        scene = _scene(run, side, t.language, every_head.LARGE)
+        return Known(scene.call, tuple(scene.sites))
 
-    saving.answer(page, lambda _: _scene(run, side, t.language, figures.LARGE), _KEY, known=known)
+    saving.answer(page, lambda _: _scene(run, side, t.language, every_head.LARGE), _KEY, known=known)
 
 
 def _all_at_once(page: Page) -> None:
@@ -78,7 +65,7 @@ def _all_at_once(page: Page) -> None:
     @st.dialog(t("common.heads"), width="large")
     def show() -> None:
         st.caption(t("common.heads_help"))
-        data = _picture(page.run_key, page.trace.stack.side, t.language, figures.LARGE)
+        data = _picture(page.run_key, page.trace.stack.side, t.language, every_head.LARGE)
         components.picture(data, key="sidebar_heads_large", on_menu=saving.ask(page.name, _KEY, state.PLACE))
 
     show()

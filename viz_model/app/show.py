@@ -34,6 +34,7 @@ from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch, word
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.open_page import Opening
 from viz_model.app.state import ViewState
+from viz_model.app.topic import Door
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Phrase
@@ -47,22 +48,25 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
 
 
-def choices(topic: Topic) -> tuple[Choice[Any], ...]:
+def choices(topic: Topic, *doors: Door[app_page.Page]) -> tuple[Choice[Any], ...]:
     """What a visitor chooses on a page."""
+    beside = [choice for door in doors for choice in (door.choice, *door.choices)]
     own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
-    return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values())
+    return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values(), *beside)
 
 
 def _sections(topic: Topic) -> dict[str, Choice[bool]]:
     return {section.name: switch(f"door_{section.name}") for page in topic.pages for section in page.sections}
 
 
-def opened_by(topic: Topic) -> dict[str, Choice[bool]]:
+def opened_by(topic: Topic, *doors: Door[app_page.Page]) -> dict[str, Choice[bool]]:
     """What in an address opens which section."""
     found = {choice.name: APART for choice in (TAB, CODE)}
     for page in topic.pages:
         for section in page.sections:
             found |= {asked: switch(f"door_{section.name}") for asked in section.opened_by}
+    for door in doors:
+        found |= door.opened_by
     return found
 
 
@@ -73,6 +77,7 @@ class _Opened:
     Attributes:
         page: what it shows of the model; None where that is nothing.
         picture: the run of a picture, which is drawn in a field of its own.
+        doors: what stands below it and is Streamlit's own.
     """
 
     topic: Topic
@@ -80,6 +85,7 @@ class _Opened:
     opening: Opening
     picture: runs.RunKey | None
     has_chips: bool
+    doors: tuple[Door[app_page.Page], ...]
 
 
 class Now(NamedTuple):
@@ -95,9 +101,9 @@ class Now(NamedTuple):
     notes: tuple[Line, ...]
 
 
-def show(topic: Topic) -> None:
-    """Open a page."""
-    opening = open_page.begin(topic.name, choices(topic), opened_by(topic), topic.needs)
+def show(topic: Topic, *doors: Door[app_page.Page]) -> None:
+    """Open a page; ``doors`` lead to what runs the model again with what a visitor makes there, of texts alone."""
+    opening = open_page.begin(topic.name, choices(topic, *doors), opened_by(topic, *doors), topic.needs)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -106,7 +112,7 @@ def show(topic: Topic) -> None:
             st.stop()
         picture = runs.RunKey.of(opening.view.model, run)
     has_chips = taught is None or "tokens" in taught.step.controls
-    opened = _Opened(topic, topic.page(lm.config), opening, picture, has_chips)
+    opened = _Opened(topic, topic.page(lm.config), opening, picture, has_chips, () if picture else doors)
     if taught is not None and taught.is_behind_curtain:
         with opening.places.body:
             lesson_step.curtain(opening.t)
@@ -161,6 +167,8 @@ def _body(opened: _Opened) -> None:
     if page.view.present:
         return
     with st.container(gap="xsmall"):
+        for door in opened.doors:
+            door.draw(page, page)
         _below(opened.page, look, page)
     if page.view.lesson is None:
         onward.neighbours(page)

@@ -403,3 +403,9 @@ def lines(
         keys=keys if len(series) > 1 else [],
         series=[Series(one.name or str(title), names, one.values) for one in series],
     )
+
+
+def key_of(name: str, role: str, symbol: str) -> Key:
+    """A line of a legend, for points."""
+    mark = Items(id="key", x=np.array([14.0]), y=np.array([7.0]), symbol=symbol, fill=role, walk=False)
+    return Key(name=name, marks=[mark])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Act, Cells, Mark, Panel, Rect, Text
+from viz_model.drawing.tables import By, Each, Phrase
 from viz_model.drawing.writing import percent
 
 FAINT = 0.4
@@ -31,16 +32,16 @@ class Painted(NamedTuple):
         names: of the positions, for what is said of them.
         site: of the values, and ``place`` where they stand in it, with COLUMN for the position; "" where
             they are no value of the run.
-        chosen: the position that is ringed, if one is.
+        chosen: the position that is ringed, if one is; "token" is the selected one.
     """
 
     pixels: np.ndarray
-    values: np.ndarray
+    values: Any
     grid: tuple[int, int]
     names: Sequence[str]
     site: str = ""
     place: Index = (COLUMN,)
-    chosen: int | None = None
+    chosen: int | Literal["token"] | None = None
 
 
 def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: float, opacity: float = 1) -> list[Mark]:
@@ -79,12 +80,14 @@ def painted(
 
     def of(name: str, positions: range, x: float, y: float, width: float) -> Cells:
         names = [view.names[n] for n in positions]
+        values = _made(view.values, lambda all: all[..., positions.start : positions.stop])
+        numbers: Any = values if isinstance(values, By) else By((), values)
         return Cells(
             id=f"{id}{name}", x=x, y=y, width=width, height=tall, opacity=0.8,
-            values=view.values[None, positions.start : positions.stop],
+            values=_made(values, lambda all: all[..., None, :]),
             look=look, role=role, top=top,
             columns=tuple(names),
-            labels=tuple(f"{name}: {view.values[n]:.3f}" for name, n in zip(names, positions, strict=True)),
+            labels=cast(Any, Each("{{name}}: {{value}}", {"name": names, "value": numbers._replace(write="3")})),
             where=Where(view.site, view.place, columns=tuple(positions)) if view.site else None,
             choose="column" if selects else None,
             first=positions.start,
@@ -107,13 +110,20 @@ def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list
         Rect(id=f"{id}frame", x=left, y=y, width=size, height=tall * rows, stroke="grid"),
         Rect(id=f"{id}class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"),
     ]
-    if view.chosen == 0:
-        marks.append(Rect(id=f"{id}ring", x=x, y=y, width=CLASS, height=tall, stroke="accent", thick=3))
-    elif view.chosen is not None:
-        row, column = divmod(view.chosen - 1, columns)
-        x, y = left + column * wide, y + row * tall
-        marks.append(Rect(id=f"{id}ring", x=x, y=y, width=wide, height=tall, stroke="accent", thick=3))
-    return marks
+    if view.chosen is None:
+        return marks
+    boxes = [(x, y, CLASS)]
+    boxes += [(left + n % columns * wide, y + n // columns * tall, wide) for n in range(rows * columns)]
+    ring: Any = {"height": tall, "stroke": "accent", "thick": 3}
+    for n, name in enumerate(("x", "y", "width")):
+        places = By(("token",), np.array([box[n] for box in boxes], np.float32))
+        ring[name] = places if view.chosen == "token" else float(places.values[int(view.chosen)])
+    return [*marks, Rect(id=f"{id}ring", **ring)]
+
+
+def _made(values: Any, make: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """Numbers made of some values, with the same axes if these are a table."""
+    return values._replace(values=make(values.values)) if isinstance(values, By) else make(values)
 
 
 def across(size: float) -> float:
@@ -126,11 +136,11 @@ class Tile(NamedTuple):
 
     id: str
     name: str
-    values: np.ndarray
+    values: Any
     top: float
     act: Act | None
     label: str
-    is_chosen: bool
+    is_chosen: Any
 
 
 def tiles(
@@ -146,6 +156,10 @@ def tiles(
     """Small pictures without [CLS], so many in a row, each under its name; ``beside`` says whether [CLS] is told."""
     rows, wide = view.grid
     tall = size * rows / wide
+
+    def cut(every: np.ndarray) -> np.ndarray:
+        return every[..., 1:].reshape(*every.shape[:-1], rows, wide)
+
     marks: list[Mark] = []
     for n, tile in enumerate(each):
         x, y = (n % columns) * (size + 14), (n // columns) * (tall + 30)
@@ -153,21 +167,33 @@ def tiles(
             Text(id=f"{tile.id}.name", text=tile.name, x=x, y=y + 12, bold=tile.is_chosen),
             *ink(f"{tile.id}.ink", view.pixels, x, y + TILE, size, tall, FAINT),
             Cells(
-                id=tile.id, x=x, y=y + TILE, width=size, height=tall, values=tile.values[1:].reshape(rows, wide),
+                id=tile.id, x=x, y=y + TILE, width=size, height=tall, values=_made(tile.values, cut),
                 look=look, role="pattern", top=tile.top, opacity=0.8, coarse=True, walk=False, act=tile.act,
                 label=tile.label,
             ),
             Rect(
                 id=f"{tile.id}.frame", x=x, y=y + TILE, width=size, height=tall,
-                stroke="accent" if tile.is_chosen else "grid", thick=3 if tile.is_chosen else 1,
+                stroke=_where(tile.is_chosen, "accent", "grid"), thick=_where(tile.is_chosen, 3, 1),
             ),
         ]  # fmt: skip
         if beside:
-            said = f"[CLS] {tile.values[0]:.0%}"
+            first = _made(tile.values, lambda all: all[..., 0])
+            said: Any = (
+                Phrase("[CLS] {{share}}", {"share": first._replace(write="%0")})
+                if isinstance(first, By)
+                else f"[CLS] {first:.0%}"
+            )
             marks.append(Text(id=f"{tile.id}.class", text=said, x=x + size, y=y + 12, anchor="end", fill="muted"))
     n_rows = -(-len(each) // columns)
     width = int(columns * (size + 14))
     return Panel(id=id, marks=marks, height=n_rows * (tall + 30), min=width, most=width)
+
+
+def _where(is_chosen: Any, yes: Any, no: Any) -> Any:
+    """One of two values, or a table of them."""
+    if isinstance(is_chosen, By):
+        return is_chosen._replace(values=[yes if one else no for one in is_chosen.values])
+    return yes if is_chosen else no
 
 
 def shares(

@@ -85,7 +85,15 @@ class Lengths(NamedTuple):
     is_log: bool = False
 
 
-Table = By | Among | Phrase | Each | Lengths
+class Scaled(NamedTuple):
+    """Values times a number, NaN where ``seen`` is 0: numbers that follow from others are not sent again."""
+
+    values: Any
+    times: float = 1.0
+    seen: Any = None
+
+
+Table = By | Among | Phrase | Each | Lengths | Scaled
 
 
 class Absent(Exception):
@@ -124,6 +132,9 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
             return _each(value, place)
         case Lengths():
             return _lengths(value, place)
+        case Scaled():
+            found = np.asarray(pick(value.values, place)) * np.float32(value.times)
+            return found if value.seen is None else np.where(pick(value.seen, place), found, np.float32(np.nan))
         case _:
             return value
 
@@ -168,7 +179,7 @@ def axes(value: Any) -> frozenset[str]:
             return own.union(*map(axes, _leaves(inner)))
         case Among():
             return axes(value.at).union(*map(axes, value.names if _has_tables(value.names) else ()))
-        case Lengths():
+        case Lengths() | Scaled():
             return axes(value.values)
         case Phrase() | Each():
             return axes(value.template).union(*map(axes, value.values.values()))

@@ -17,7 +17,7 @@ from viz_model.claims import Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.tables import Among, By, Phrase, Table, by
+from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
 from viz_model.runs.recompute import Recomputed
@@ -73,6 +73,14 @@ class Look:
         """
         layers = range(layer, layer + 1) if one or is_long(trace) else range(trace.n_layers)
         return cls(trace, t, topic, layer, head, token % len(trace), {}, layers)
+
+    @property
+    def narrow(self) -> Look:
+        """The same with tables of the selected layer alone: for what is too much of all layers together."""
+        if len(self.layers) == 1:
+            return self
+        layers = range(self.layer, self.layer + 1)
+        return self.once(lambda look: replace(look, layers=layers, _read={}), ("narrow", self.layer))
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
@@ -142,7 +150,7 @@ class Look:
         """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: what it has of layers begins
         where :attr:`layers` do.
         """
-        start = {"layer": self.layers.start} if "layer" in axes.split() and self.layers.start else {}
+        start = {"layer": self.layers.start} if "layer" in axes.split() and len(self.layers) < self.n_layers else {}
         return By(tuple(axes.split()), values, fixed, start, write)
 
     @property
@@ -204,6 +212,11 @@ class Look:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")
 
+    def only_here(self, scene: Scene) -> Scene:
+        """A scene that is of the selected layer alone: for another one it is asked for."""
+        held: Any = By(("layer",), [True], start={"layer": self.layer})
+        return replace(scene, panels=[replace(panel, present=held) for panel in scene.panels])
+
     def drawn(self, scene: Scene, sites: Iterable[str] = (), **more: Any) -> Scene:
         """A scene with what is known of it beside its marks; ``sites`` are values of blocks."""
         return replace(scene, sites=tuple(self.site(name) for name in sites), **more)
@@ -248,6 +261,10 @@ class Look:
         """Whether the topic has such a label or section."""
         return key in self.t.labels(self.topic) or key in self.t.sections(self.topic)
 
+    def each(self, template: str, **values: Any) -> Any:
+        """As many texts as there are entries in the values."""
+        return Each(template, values)
+
     def listed(self, items: Iterable[str]) -> str:
         """Several things one after another, as the language writes it."""
         return self.t("models.comma").join(items)
@@ -256,8 +273,19 @@ class Look:
         return key if "." in key else f"{self.topic}.{key}"
 
     def _filled(self, template: str, values: Mapping[str, Any]) -> Any:
-        tables = _tables(values)
-        return Phrase(template, tables) if tables else template
+        """A template with its tables. A phrase within it becomes a part of it, so that its names stay names."""
+        tables, found = _tables(values), [template]
+        choice: By | int | None = None
+        for name, phrase in [(name, one) for name, one in tables.items() if isinstance(one, Phrase)]:
+            own = phrase.template.names if isinstance(phrase.template, Among) else [phrase.template]
+            if len(own) > 1 and choice is not None:
+                continue  # one choice among texts is a table; of two each stays a value
+            choice = phrase.template.at if isinstance(phrase.template, Among) else choice
+            del tables[name]
+            tables |= phrase.values
+            found = [one.replace(f"{{{{{name}}}}}", text) for one in found for text in own]
+        whole = found[0] if choice is None else Among(found, choice)
+        return Phrase(whole, tables) if tables or choice is not None else template
 
     def call(self, name: str, /, *more: object, **places: object) -> str:
         """A call of :mod:`viz_model.plot` for this stack, in this language; ``more`` stand beside the run."""

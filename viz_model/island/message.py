@@ -59,7 +59,7 @@ class _Writer:
     def _item(self, item: Item | Row | Section) -> dict[str, Any] | None:
         match item:
             case Row():
-                columns = [self.items(column) for column in item.columns]
+                columns = [made for column in item.columns if (made := self.items(column))]
                 return {"kind": "row", "shares": item.shares, "columns": columns}
             case Section():
                 return self._section(item)

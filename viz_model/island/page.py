@@ -68,7 +68,9 @@ Item: TypeAlias = Callable[[Look], Made]
 
 
 class Row(NamedTuple):
-    """Columns side by side, as wide as ``shares`` say; on a narrow screen one below the other."""
+    """Columns side by side, as wide as ``shares`` say, and more of them in further rows; those that are empty in a run
+    are left out. On a narrow screen they stand one below the other.
+    """
 
     columns: Sequence[Sequence[Item]]
     shares: tuple[int, ...] = (2, 1)

@@ -182,6 +182,11 @@ def shared_with(config: ModelConfig, head: int) -> tuple[int, range]:
     return group, range(group * size, (group + 1) * size)
 
 
+def span(group: range) -> str:
+    """The heads of a group: ``3–5``."""
+    return f"{group[0]}–{group[-1]}"
+
+
 # What may be said of them: predicates take numbers and arrays of numbers alike.
 
 MOST = 0.5

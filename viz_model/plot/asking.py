@@ -10,7 +10,10 @@ from typing import Any, ParamSpec, TypeAlias, TypedDict, cast
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.config import Side
+from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.scene.svg import Theme
+from viz_model.drawing.tables import resolved
+from viz_model.island.look import Look
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
@@ -27,7 +30,7 @@ Made: TypeAlias = tuple[Subject, Drawn]
 P = ParamSpec("P")
 
 
-class Look(TypedDict, total=False):
+class Options(TypedDict, total=False):
     """What every function is told besides, by keyword."""
 
     stack: Side | None
@@ -70,8 +73,21 @@ def subject(
     return Subject(seen, t=Texts.of(lang, seen.config), text_key=group, **places)
 
 
+def drawn(of: Subject, draw: Callable[[Look], Scene], topic: str | None = None) -> Drawn:
+    """What a picture's file draws, of one selection."""
+    look = looked(of, topic)
+    scene = seen(draw(look), look.place)
+    return Drawn(scene, scene.title, resolved(scene.data, look.place), tuple(scene.sites), scene.call, scene.other)
+
+
+def looked(of: Subject, topic: str | None = None) -> Look:
+    """The same as a picture's file is given it."""
+    place = {"layer": of.layer, "head": of.head, "token": of.token}
+    return Look.at(of.trace, of.t, topic or of.text_key, one=True, **place)
+
+
 def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:
-    """Makes a figure of what ``draw`` returns, under its name, and spells out :class:`Look` in its signature."""
+    """Makes a figure of what ``draw`` returns, under its name, and spells out :class:`Options` in its signature."""
 
     @functools.wraps(draw)
     def made(*args: P.args, **keywords: P.kwargs) -> Figure:
@@ -80,7 +96,7 @@ def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:
 
     own, asked = inspect.signature(draw), inspect.signature(subject).parameters
     shown = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    shown += [asked[name] for name in Look.__annotations__]
+    shown += [asked[name] for name in Options.__annotations__]
     vars(made)["__signature__"] = own.replace(parameters=shown, return_annotation="Figure")
     made.__annotations__ = {**{one.name: one.annotation for one in shown}, "return": "Figure"}
     return made

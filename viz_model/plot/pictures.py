@@ -8,15 +8,18 @@ from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
 from viz_model.model import sites
 from viz_model.plot import asking
-from viz_model.plot.asking import Asked, Look, Made, figure, subject
+from viz_model.plot.asking import Asked, Made, Options, drawn, figure, looked, subject
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
 from viz_model.topics.architectures import figures as architectures
 from viz_model.topics.architectures.numbers import views as architecture_views
-from viz_model.topics.attention import figures as attention
-from viz_model.topics.attention.numbers import layer as attention_layer
+from viz_model.topics.attention import every_head
+from viz_model.topics.attention import head as one_head
+from viz_model.topics.attention import heads as of_layer
+from viz_model.topics.attention import painted as over_picture
+from viz_model.topics.attention import query as one_query
 from viz_model.topics.attribution import figures as attributions
 from viz_model.topics.attribution.numbers import attribution as sums
 from viz_model.topics.block import figures as blocks
@@ -33,7 +36,7 @@ from viz_model.topics.tokens.numbers.facts import facts as token_facts
 
 
 @figure
-def overview(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
+def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """The whole run in one picture: tokens, what enters the blocks, a head of each block, the next token.
 
     Of a model that reads pictures: patches, vectors, where the chosen one looks in each block, the class.
@@ -43,13 +46,13 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Lo
     Raises:
         ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
     """
-    of = subject(trace, "overview", layer=layer, token=token, **look)
+    of = subject(trace, "overview", layer=layer, token=token, **options)
     draw = overviews.overview if of.trace.picture is None else overviews.drawn
     return of, draw(of)
 
 
 @figure
-def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **look: Unpack[Look]) -> Made:
+def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **options: Unpack[Options]) -> Made:
     """The text cut by the model's vocabulary, over the same bytes cut by another: ``cl100k_base`` unless said.
 
     Raises:
@@ -57,7 +60,7 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
             was typed, or spells none; or the model reads a picture.
     """
     _needs_text(trace, "tokens")
-    of = subject(trace, "tokens", token=token, **look)
+    of = subject(trace, "tokens", token=token, **options)
     view = token_facts(of.trace, beside or cl100k_base(), of.token).view
     if view is None:
         raise ValueError("tokens: this vocabulary does not keep the text as it was typed, so no other lies beside it")
@@ -65,19 +68,19 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
 
 
 @figure
-def embedding(trace: Trace, *, token: int = -1, **look: Unpack[Look]) -> Made:
+def embedding(trace: Trace, *, token: int = -1, **options: Unpack[Options]) -> Made:
     """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked.
 
     Raises:
         ValueError: the model reads a picture.
     """
     _needs_text(trace, "embedding")
-    of = subject(trace, "embedding", token=token, **look)
+    of = subject(trace, "embedding", token=token, **options)
     return of, embeddings.rows(of)
 
 
 @figure
-def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
+def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """What tells the model the order of its tokens, by its scheme.
 
     Sinusoidal and learned positions: the vectors that are added, [T, D]. Rotary: by which angle each pair is turned,
@@ -87,7 +90,7 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
     Raises:
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
     """
-    of = subject(trace, "position", layer=layer, head=head, token=token, **look)
+    of = subject(trace, "position", layer=layer, head=head, token=token, **options)
     made = positions.of_scheme(of)
     if made is None:
         raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")
@@ -95,19 +98,19 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
 
 
 @figure
-def heads(trace: Trace, layer: int | None = None, **look: Unpack[Look]) -> Made:
+def heads(trace: Trace, layer: int | None = None, **options: Unpack[Options]) -> Made:
     """The attention patterns of one layer's heads, [H, T, T]; without a ``layer`` of all, [L, H, T, T].
 
     Each row of a pattern is a query, and sums to 1, or to less where a logit that no key has takes a part. Of long
     texts several tokens share a cell, which holds the largest of their weights; cells that a mask hides are NaN.
     """
-    of = subject(trace, "attention", layer=layer or 0, **look)
-    return of, attention.of_every_layer(of) if layer is None else attention.of_layer(of)
+    of = subject(trace, "attention", layer=layer or 0, **options)
+    return of, drawn(of, every_head.draw if layer is None else of_layer.draw)
 
 
 @figure
 def head(
-    trace: Trace, layer: int, head: int, *, matrix: str = "pattern", token: int = -1, **look: Unpack[Look]
+    trace: Trace, layer: int, head: int, *, matrix: str = "pattern", token: int = -1, **options: Unpack[Options]
 ) -> Made:
     """One matrix of a head in large: its pattern [Tq, Tk], or "q", "k", "v", "z" [T, K], "scores", "masked" …
 
@@ -116,20 +119,16 @@ def head(
     Raises:
         ValueError: this model has no such matrix; the message says which it has.
     """
-    of = subject(trace, "attention", layer=layer, head=head, token=token, **look)
-    known = dict.fromkeys(
-        (
-            *attention_layer.matrices(of.trace, of.layer, attention_layer.CHAIN),
-            *attention_layer.matrices(of.trace, of.layer),
-        )
-    )
+    of = subject(trace, "attention", layer=layer, head=head, token=token, **options)
+    at = looked(of)
+    known = dict.fromkeys((*one_head.known(at, one_head.CHAIN), *one_head.known(at)))
     if matrix not in known:
         raise ValueError(f"matrix: {matrix!r} is not one of {', '.join(known)}")
-    return of, attention.matrix(of, matrix)
+    return of, drawn(of, lambda look: one_head.of_one(look, matrix))
 
 
 @figure
-def painted(trace: Trace, layer: int, head: int, token: int = 0, **look: Unpack[Look]) -> Made:
+def painted(trace: Trace, layer: int, head: int, token: int = 0, **options: Unpack[Options]) -> Made:
     """Where one patch looks, painted over the picture: a head in large, and all heads of its layer, [H, T].
 
     ``token`` is the patch that asks, 0 [CLS].
@@ -137,37 +136,37 @@ def painted(trace: Trace, layer: int, head: int, token: int = 0, **look: Unpack[
     Raises:
         ValueError: the model reads a text.
     """
-    of = subject(trace, "attention", layer=layer, head=head, token=token, **look)
+    of = subject(trace, "attention", layer=layer, head=head, token=token, **options)
     if of.trace.picture is None:
         raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
-    return of, attention.of_picture(of)
+    return of, drawn(of, over_picture.draw)
 
 
 @figure
-def steps(trace: Trace, layer: int, head: int, token: int = -1, **look: Unpack[Look]) -> Made:
+def steps(trace: Trace, layer: int, head: int, token: int = -1, **options: Unpack[Options]) -> Made:
     """One query from its dot products with all keys to its weights, step by step: a row [Tk] a step."""
-    of = subject(trace, "attention", layer=layer, head=head, token=token, **look)
-    return of, attention.of_query(of)
+    of = subject(trace, "attention", layer=layer, head=head, token=token, **options)
+    return of, drawn(of, one_query.draw)
 
 
 @figure
-def residual(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
+def residual(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """How long the residual stream of each token is, from the embedding to the last block: [depths, T].
 
     ``layer`` and ``token`` are marked.
     """
-    of = subject(trace, "block", layer=layer, token=token, **look)
+    of = subject(trace, "block", layer=layer, token=token, **options)
     return of, blocks.along_depth(of)
 
 
 @figure
-def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **look: Unpack[Look]) -> Made:
+def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **options: Unpack[Options]) -> Made:
     """A token's vectors [D] on their way through a block, from its input to its output; one ``dimension`` is followed.
 
     Raises:
         ValueError: the model has no such dimension.
     """
-    of = subject(trace, "block", layer=layer, token=token, **look)
+    of = subject(trace, "block", layer=layer, token=token, **options)
     width = of.trace.config.d_model
     if not 0 <= dimension < width:
         raise ValueError(f"dimension: there are dimensions 0 to {width - 1}, not {dimension}")
@@ -175,7 +174,9 @@ def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **lo
 
 
 @figure
-def norms(trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = None, **look: Unpack[Look]) -> Made:
+def norms(
+    trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = None, **options: Unpack[Options]
+) -> Made:
     """What a norm of the block makes of a token's vector [D]: before, standardised, after the learnt gain.
 
     ``which`` is the sublayer that the norm belongs to, "attn", "cross" or "ffn"; by default the first.
@@ -183,7 +184,7 @@ def norms(trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = 
     Raises:
         ValueError: the block has no norms, or none of that sublayer.
     """
-    of = subject(trace, "block", layer=layer, token=token, **look)
+    of = subject(trace, "block", layer=layer, token=token, **options)
     view = block_views.strips_view(of.trace, of.layer, of.token)
     if not view.has_norms:
         raise ValueError(f"norms: block {of.layer} has none")
@@ -194,20 +195,20 @@ def norms(trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = 
 
 
 @figure
-def neurons(trace: Trace, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
+def neurons(trace: Trace, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """The feed-forward neurons with the largest values on a token, and what each of them promotes.
 
     Raises:
         ValueError: the feed-forward of this block has no hidden neurons.
     """
-    of = subject(trace, "block", layer=layer, token=token, **look)
+    of = subject(trace, "block", layer=layer, token=token, **options)
     if not sites.n_neurons(of.trace.config, of.trace.stack.side, of.layer):
         raise ValueError(f"neurons: the feed-forward of block {of.layer} has none")
     return of, blocks.strongest(of)
 
 
 @figure
-def experts(trace: Trace, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
+def experts(trace: Trace, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """Which experts are chosen for each token in each layer that has some, and with which weight.
 
     At most 22 tokens, around ``token``; of many layers those around ``layer``, which may be one without experts.
@@ -215,16 +216,16 @@ def experts(trace: Trace, layer: int = 0, token: int = -1, **look: Unpack[Look])
     Raises:
         ValueError: no layer has experts.
     """
-    of = subject(trace, "block", layer=layer, token=token, **look)
-    drawn = blocks.of_experts(of)
-    if drawn is None:
+    of = subject(trace, "block", layer=layer, token=token, **options)
+    made = blocks.of_experts(of)
+    if made is None:
         raise ValueError("experts: no block of this stack has experts")
-    return of, drawn
+    return of, made
 
 
 @figure
 def attribution(
-    trace: Trace, token: int = -1, target: int | str | None = None, rival: Asked = None, **look: Unpack[Look]
+    trace: Trace, token: int = -1, target: int | str | None = None, rival: Asked = None, **options: Unpack[Options]
 ) -> Made:
     """The logit at a position as the sum that it is: what heads, feed-forward layers and embedding add to it.
 
@@ -237,7 +238,7 @@ def attribution(
     Raises:
         ValueError: there is no such token, or the stack has no logits to ask about.
     """
-    of = asking.covered(subject(trace, "attribution", token=token, **look))
+    of = asking.covered(subject(trace, "attribution", token=token, **options))
     parts = sums.decompose(of.trace, of.token)
     if not sums.predicts(of.trace):
         if target is not None or rival is not None:
@@ -250,7 +251,7 @@ def attribution(
 
 
 @figure
-def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
+def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """What the model would say if it stopped after each block: the most probable token by position and depth, [P, S].
 
     At most twelve positions around ``token`` and eight depths, that after ``layer`` among them. An encoder with a mask
@@ -259,14 +260,14 @@ def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[
     Raises:
         ValueError: the stack has no logits.
     """
-    of = asking.covered(subject(trace, "attribution", layer=layer, token=token, **look))
+    of = asking.covered(subject(trace, "attribution", layer=layer, token=token, **options))
     _needs_logits(of.trace, "logit_lens")
     return of, attributions.of_lens(of)
 
 
 @figure
 def next_tokens(
-    trace: Trace, position: int = -1, *, sampling: Sampling = next_token.USUAL, **look: Unpack[Look]
+    trace: Trace, position: int = -1, *, sampling: Sampling = next_token.USUAL, **options: Unpack[Options]
 ) -> Made:
     """The twenty most probable tokens after a position, before and after ``sampling`` filters them (shares of 1).
 
@@ -275,8 +276,8 @@ def next_tokens(
     Raises:
         ValueError: the stack has no logits.
     """
-    group = next_token.text_key(asking.from_stack(trace, look.get("stack")).config)
-    of = subject(trace, group, token=position, **look)
+    group = next_token.text_key(asking.from_stack(trace, options.get("stack")).config)
+    of = subject(trace, group, token=position, **options)
     _needs_logits(of.trace, "next_tokens")
     run, own_id = asking.covered(of).trace, of.trace.own_ids[of.token]
     is_covered = can_be_covered(of.trace, of.token)

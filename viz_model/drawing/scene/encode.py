@@ -22,7 +22,7 @@ import numpy as np
 from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
-from viz_model.drawing.tables import Among, By, Each, Lengths, Phrase
+from viz_model.drawing.tables import Among, By, Each, Lengths, Phrase, Scaled
 
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
@@ -426,6 +426,9 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
                 "log": value.is_log,
             }
             return {"lengths": _plain(value.values, arrays, False), **ends}
+        case Scaled():
+            mask = {} if value.seen is None else {"seen": _plain(value.seen, arrays, False)}
+            return {"scaled": _plain(value.values, arrays, False), "times": value.times, **mask}
         case np.ndarray():
             return arrays.add(value, is_coarse)
         case Where():

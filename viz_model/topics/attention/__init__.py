@@ -1,7 +1,80 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
-from viz_model.island.page import Page, Topic, beside
-from viz_model.topics.attention import heads, query
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
+from viz_model.topics.attention import apart, brings, forms, head, heads, painted, query, together
 
-PAGE = Page("attention", items=(beside((heads.draw, heads.source), heads.tell), query.title, query.draw))
-TOPIC = Topic("attention", (PAGE,))
+CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
+LARGE = Section(
+    "large",
+    (head.title, head.choose, columns((head.draw,), (head.lines,)), head.chain_title, CHAIN),
+    ("matrix", "span", "section=matrices"),
+)
+TOGETHER = Section(
+    "together",
+    (
+        together.tell,
+        together.side_by_side,
+        together.times,
+        together.output_matrix,
+        together.makes,
+        together.written,
+        together.end,
+    ),
+    ("section=together",),
+)
+FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
+CARE = Section(
+    "care",
+    (
+        brings.title,
+        columns((brings.row_title, brings.row, brings.row_tell), (brings.cloud_title, brings.cloud)),
+        brings.ask,
+        brings.ranks_title,
+        beside((brings.ranks, brings.gaps), brings.ranks_tell),
+        brings.choose,
+        brings.sinks_title,
+        columns(brings.sinks("weight"), brings.sinks("share")),
+        brings.sinks_tell,
+    ),
+    ("group", "run", "section=care"),
+)
+TRIALS = Trials(
+    ("scale", "mask", "head", "pattern", "flip"),
+    ("causal", "diagonal", "mask_then_softmax", "normalise", "scaled", "divided", "compare", "split"),
+)
+PAGE = Page(
+    "attention",
+    items=(
+        heads.lead,
+        beside((heads.draw, heads.source), heads.tell),
+        query.title,
+        query.draw,
+        FORMS,
+        LARGE,
+        TOGETHER,
+        CARE,
+    ),
+    end=(apart.quiz,),
+    options=(
+        ("matrix", ("pattern", *head.MATRICES[:-1])),
+        ("group", ("first", "punctuation", "marks")),
+        ("run", ("0", "1")),
+    ),
+    apart=apart.TABS,
+    trials=TRIALS,
+)
+PICTURES = Page(
+    "attention",
+    items=(
+        heads.lead,
+        beside((painted.draw, heads.source), painted.tell),
+        Section("grid", (heads.draw, heads.source, painted.maps)),
+        Section("steps", (query.title, query.draw)),
+        TOGETHER,
+    ),
+    end=(painted.quiz,),
+    apart=apart.TABS,
+    trials=Trials(("head", "scale")),
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("attention", (PAGE, PICTURES))

@@ -19,7 +19,6 @@ from viz_model.measures import heads
 from viz_model.measures.heads import HEAD, STRONGEST
 from viz_model.model import masks as masks_of
 from viz_model.texts.markdown import literal
-from viz_model.topics.attention.numbers import layer as of_model
 
 PLACE = "layer head token"
 GRID_SIZE, GRID_CELLS = 64, 48_000
@@ -165,7 +164,7 @@ def draw(look: Look) -> Scene:
         ]
         if is_shared:
             group, sharing = heads.shared_with(look.config, head)
-            shares = words("grid_shared", heads=of_model.span(sharing), group=group)
+            shares = words("grid_shared", heads=heads.span(sharing), group=group)
             marks += [
                 Rect(id="shared", x=EDGE, y=25, width=4, height=14, fill="key"),
                 Text(id="shares", text=shares, x=EDGE + 9, y=32),
@@ -203,7 +202,7 @@ def tell(look: Look) -> Iterator[Line]:
     yield look.claim(SIGHT, seen, "layer", cells=seen.n**2, **counts, **_sums(look))
     if config.n_kv_heads < config.n_heads:
         groups = [heads.shared_with(config, head) for head in range(config.n_heads)]
-        names = [of_model.span(sharing) for _, sharing in groups]
+        names = [heads.span(sharing) for _, sharing in groups]
         sizes = {"n_heads": config.n_heads, "n_kv_heads": config.n_kv_heads, "times": len(groups[0][1])}
         group = look.by("head", np.array([group for group, _ in groups]), "whole")
         yield look.text("see_shared", group=group, heads=Among(names, look.by("head", np.arange(len(names)))), **sizes)
@@ -239,3 +238,8 @@ SIGHT: Verdict[Sight] = Verdict(
     Claim("window", lambda sight: (sight.size > 0) & ~sight.is_two_way),
     Claim("window_two_way", lambda sight: sight.size > 0),
 )
+
+
+def lead(look: Look) -> Iterator[Line]:
+    """What this page is about."""
+    yield look.text("lead")

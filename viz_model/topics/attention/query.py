@@ -11,7 +11,7 @@ from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.strips import Strip
-from viz_model.drawing.tables import Among
+from viz_model.drawing.tables import Among, Scaled
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures.heads import STRONGEST
@@ -118,6 +118,11 @@ def _strip(look: Look, name: str, values: np.ndarray, label: str, found: Steps) 
     site = "scores" if name.startswith("products") else name.removesuffix("_bias").removesuffix("_width")
     where = look.cells(f"attn.{site}", ("head", "token", COLUMN), columns=look.by(PLACE, found.shown))
     cells: Any = look.by(PLACE, values)
+    scores = found.rows.get("scores", found.rows.get("scores_width"))
+    if scores is not None and name.startswith("products"):
+        cells = Scaled(look.by(PLACE, scores), 1 / look.trace.stack.block(look.layer).attn.scale)
+    elif name == "masked" and "capped" not in found.rows and scores is not None:
+        cells = Scaled(look.by(PLACE, scores), seen=look.by(PLACE, np.isfinite(values)))
     if name == "pattern":
         return Strip(label, cells, "share", 1.0, cells=where)
     return Strip(label, cells, "signed", look.by(PLACE, _tops(values)), cells=where)

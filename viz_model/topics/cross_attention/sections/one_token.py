@@ -14,12 +14,12 @@ from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, Cells
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
-from viz_model.topics.attention.numbers.views import steps_view
-from viz_model.topics.attention.pictures.steps import MAX_WRITTEN, StepsView, step_strips
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import MASK
 from viz_model.topics.cross_attention.claims import PADDING, Padded
+from viz_model.topics.cross_attention.numbers.steps import steps_view
 from viz_model.topics.cross_attention.pictures.heads import draw_heads
+from viz_model.topics.cross_attention.pictures.steps import MAX_WRITTEN, StepsView, step_strips
 from viz_model.topics.cross_attention.sections.weights import Weights
 
 STEPS = ("products", "products_normed", "scores", "masked", "pattern", "weighted")

@@ -9,9 +9,9 @@ from viz_model.app.elements import Guess, Worked
 from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
 from viz_model.texts.markdown import literal
-from viz_model.topics.attention.numbers.views import steps_view
-from viz_model.topics.attention.sections import by_hand
+from viz_model.topics.attention import apart as by_hand
 from viz_model.topics.cross_attention import numbers as cross
+from viz_model.topics.cross_attention.numbers.steps import steps_view
 from viz_model.topics.cross_attention.sections import decoding
 from viz_model.topics.cross_attention.sections.one_token import steps_of
 from viz_model.topics.cross_attention.sections.weights import Weights

@@ -54,7 +54,7 @@ class Arriving(NamedTuple):
     """What the heads of a layer take from where.
 
     Attributes:
-        weights: [H, T, T] α.
+        weights: [H, T, T] α; of several layers [L, H, T, T].
         lengths: [H, T, T] ‖α v W_O‖, how long a vector arrives.
         visible: boolean [T, T], who may look at whom.
     """
@@ -236,7 +236,7 @@ def _gaps(found: Arriving, layer: int) -> Iterator[Gap]:
 
 
 class First(NamedTuple):
-    """Of one query: the key that it gives most weight, and the one from which most arrives.
+    """Of every query: the key that it gives most weight, and the one from which most arrives. Each [..., T].
 
     Attributes:
         n_seen: keys that it sees.
@@ -244,19 +244,24 @@ class First(NamedTuple):
         sender, weight, share: the key from which most arrives, its weight, and its share of what arrives.
     """
 
-    n_seen: int
-    read: int
-    read_weight: float
-    sender: int
-    weight: float
-    share: float
+    n_seen: np.ndarray
+    read: np.ndarray
+    read_weight: np.ndarray
+    sender: np.ndarray
+    weight: np.ndarray
+    share: np.ndarray
 
 
-def first(found: Arriving, query: int, head: int = 0) -> First:
-    weights, shares = found.weights[head, query], found.shares[head, query]
-    read, sender = int(weights.argmax()), int(shares.argmax())
-    n_seen = int(found.visible[query].sum())
-    return First(n_seen, read, float(weights[read]), sender, float(weights[sender]), float(shares[sender]))
+def firsts(found: Arriving) -> First:
+    """Of weights and lengths [..., H, T, T], whose masks are [..., T, T]."""
+    weights, shares = found.weights, found.shares
+    read, sender = weights.argmax(-1), shares.argmax(-1)
+    n_seen = np.broadcast_to(found.visible.sum(-1)[..., None, :], read.shape)
+
+    def at(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        return np.asarray(np.take_along_axis(values, keys[..., None], -1)[..., 0])
+
+    return First(n_seen, read, at(weights, read), sender, at(weights, sender), at(shares, sender))
 
 
 def correlation(value: float) -> str:

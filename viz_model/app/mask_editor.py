@@ -6,7 +6,10 @@ are off, no mask, and cells turned over by hand. Other masks belong to this page
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -15,35 +18,65 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import ahead, alone, components, elements, runs, saving, state
 from viz_model.app.cache import cached
-from viz_model.app.choices import Choice
+from viz_model.app.choices import Choice, one_of, whole, wholes
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.app.state import ViewState
+from viz_model.app.topic import Door
+from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
 from viz_model.drawing import heatmap, strips, theme, writing
-from viz_model.drawing.scene import Scene
+from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.spans import around
+from viz_model.island.look import Look
 from viz_model.measures import masks
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.numbers import views
-from viz_model.topics.ablations.pictures.guesses import GuessesView, draw_guesses
+from viz_model.topics.ablations.pictures.guesses import UNCHANGED, GuessesView, draw_guesses
 from viz_model.topics.ablations.pictures.places import PlacesView, draw_places
 from viz_model.topics.ablations.pictures.written import WrittenView, draw_written
-from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
-from viz_model.topics.attention.claims import GUESSES, PRUNED
-from viz_model.topics.attention.numbers import layer, pruning
-from viz_model.topics.attention.sections import matrices
-from viz_model.topics.attention.sections.query import Query
+from viz_model.topics.attention import head, pruning
+from viz_model.topics.attention.pruning import PRUNED
+
+FURTHEST = 99_999
+"""More than any position. Whether the sentence is that long is for the page to say."""
+MOST_FLIPPED = 400
+"""Cells of a drawing that an address holds."""
+
+
+def _read_cells(text: str) -> tuple[tuple[int, int], ...]:
+    if not re.fullmatch(r"\d{1,5}\.\d{1,5}(~\d{1,5}\.\d{1,5})*", text[: 12 * MOST_FLIPPED], re.ASCII):
+        raise ValueError(text)
+    pairs = (cell.split(".") for cell in text.split("~", MOST_FLIPPED)[:MOST_FLIPPED])
+    return tuple((int(query), int(key)) for query, key in pairs)
+
+
+def _written_cells(cells: Iterable[tuple[int, int]]) -> str:
+    return "~".join(f"{query}.{key}" for query, key in tuple(cells)[:MOST_FLIPPED])
+
+
+MASK = one_of("mask", masks.MASKS)
+"""Of the masks, no mask and a drawn one are edits of the view where edits can say so."""
+N_PADDING = whole("n_padding", masks.MaskChoice().n_padding, 1, FURTHEST)
+SIZE = whole("size", masks.MaskChoice().size, 1, FURTHEST)
+CHOSEN = wholes("chosen", masks.MaskChoice().chosen, FURTHEST, most=64)
+FLIPPED: Choice[tuple[tuple[int, int], ...]] = Choice("flipped", (), _read_cells, _written_cells)
+CHOICES = (MASK, N_PADDING, SIZE, CHOSEN, FLIPPED)
+
+GUESSES: Verdict[GuessesView] = Verdict(
+    "attention.guesses",
+    Claim("same", lambda found: found.divergence < UNCHANGED and found.best[0] == found.best[1]),
+    Claim("stays", lambda found: found.best[0] == found.best[1]),
+)
 
 DRAWN = 16
 """Positions along a side of the square that can be drawn in."""
 
 
-def section(query: Query) -> None:
+def section(page: Page) -> None:
     """The controls, and below them what the run with them changed."""
-    page = query.page
     words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
     elements.told(page, _tell, "what_if", by=("layer",))
@@ -98,7 +131,19 @@ def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
         yield f"**{page.words('under_mask', **named)}**"
 
     elements.told(page, title, "under_mask", by=("layer", "head"))
-    matrices.draw(page, trace, layer.matrices(trace, page.view.layer), "under_mask", 2)
+    names = [name for name in head.MATRICES if f"blocks.{page.view.layer}.attn.{name}" in trace]
+    for start in range(0, len(names), 2):
+        for name, place in zip(names[start : start + 2], st.columns(2, gap="medium"), strict=False):
+            with place:
+                st.markdown(page.words(f"matrix_{name}"))
+                elements.picture(page, partial(_matrix, trace, name), f"under_mask.{name}", own=trace is page.trace)
+
+
+def _matrix(trace: vm.Trace, name: str, page: Page) -> Scene:
+    """One matrix of the chosen head of a run."""
+    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
+    look = Look.at(trace, page.t, "attention", one=True, **place)
+    return seen(replace(head.of_one(look, name), id=f"attention.under_mask.{name}"), look.place)
 
 
 def _written(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
@@ -386,8 +431,7 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
         return strips.scene(drawn, "attention.drawn_mask", words["label"], {"masked": words["hidden"]})
 
     def known() -> Known:
-        names = layer.matrices(page.trace, page.view.layer)
-        if not is_made or "mask" not in names:
+        if not is_made or page.at("attn.mask") not in page.trace:
             return Known()
         of = page.subject
         call = of.call("head", layer=of.layer, head=of.head, matrix="mask", token=of.token)
@@ -401,3 +445,6 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
     row.button(page.words("draw_again"), key="attention.draw_again", on_click=again, disabled=not flipped)
     if length > DRAWN:
         row.caption(page.words("draw_part", first=shown.start, last=shown.stop - 1))
+
+
+DOOR = Door("what_if", (section,), CHOICES, "section=what_if", is_alone=True)

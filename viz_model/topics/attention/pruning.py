@@ -9,7 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from viz_model.claims import Claim, Verdict
 from viz_model.measures import masks
+from viz_model.measures.heads import ROUNDING
 from viz_model.model import ops
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
@@ -89,3 +91,8 @@ def _rows(projection: nn.Linear, heads: Sequence[int], width: int) -> nn.Linear:
         small.bias = nn.Parameter(projection.bias.unflatten(0, (-1, width))[list(heads)].flatten())
     small.out_features = len(small.weight)
     return small
+
+
+PRUNED: Verdict[Pruned] = Verdict(
+    "attention.pruned", Claim("equal", lambda small: small.difference <= ROUNDING * small.size)
+)

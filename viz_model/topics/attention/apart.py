@@ -1,0 +1,100 @@
+"""What the four tabs of this page have, and what is asked at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viz_model.drawing.tables import Among, pick
+from viz_model.island.look import Look
+from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.prose import Line
+from viz_model.runs.trace import Trace
+from viz_model.topics.attention.head import MATRICES, known
+from viz_model.topics.attention.heads import facts, largest
+from viz_model.topics.attention.query import FORMS
+
+FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MATRICES[:4], "pattern", "z", "out")
+"""Values of attention whose formulas are shown, where the model has them."""
+
+
+def formulas(look: Look) -> list[str]:
+    return [look.site(f"attn.{name}") for name in FORMULAS if look.has(f"attn.{name}")]
+
+
+def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
+    """From one score of the selected query, with the key that it reads most, to what attention writes."""
+    row = look.narrow.once(largest)
+    at = 0, look.head, look.token
+    said = {name: pick(value, look.place) for name, value in facts(look.narrow).items()}
+    named = {name: f"`{said[name]}`" for name in ("token", "key")}
+    config = look.config
+    caps = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
+    numbers = parts(look.trace, look.layer, look.head, look.token, int(row.at[at]))
+    return look.text("hand", **named), numbers, {"n_seen": int(row.n_seen[at]), "d_head": config.d_head, **caps}
+
+
+def parts(trace: Trace, layer: int, head: int, query: int, key: int, part: str = "attn") -> list[Worked]:
+    """From one score to dimension 0 of what attention writes, such as this model does it; "attn" or "cross"."""
+    config, at = trace.config, f"blocks.{layer}.{part}."
+    form = next((form for form in reversed(FORMS) if form and f"{at}q{form}" in trace), "")
+    bias = ("attention.hand_bias",) if f"{at}bias" in trace else ()
+    scale = "attention.hand_no_scale"
+    if config.scale_scores:
+        scale = "attention.hand_scale" if config.divides_by_root else "attention.hand_scale_width"
+    cell = (head, query, key)
+    capped = [Worked(("attention.hand_capped",), f"{at}capped", cell)] if f"{at}capped" in trace else []
+    heads = "attention.hand_heads" if config.has_out_bias else "attention.hand_heads_no_bias"
+    return [
+        Worked((f"attention.hand_product{form}", scale), f"{at}scores", cell),
+        *capped,
+        Worked((*bias, "attention.hand_mask"), f"{at}masked", cell),
+        Worked(("attention.hand_softmax",), f"{at}pattern", cell),
+        Worked(("attention.hand_mix",), f"{at}z", (head, query, 0)),
+        Worked((heads,), f"{at}out", (query, 0)),
+    ]
+
+
+def code(look: Look) -> tuple[str, ...]:
+    """The pattern, then all values of attention as they are made."""
+    at, own = look.site("attn."), look.site("attn.pattern")
+    return own, *(name for name in look.trace.sites if name.startswith(at) and name != own)
+
+
+def numbers(look: Look) -> tuple[str, np.ndarray, Sequence[str], Sequence[str]]:
+    """The matrix that is chosen, of the selected head."""
+    chosen = look.options.get("matrix", "pattern")
+    site = look.site(f"attn.{chosen if chosen in known(look) else 'pattern'}")
+    exact = look.trace.head(site, look.head).numpy()
+    return f"{look.trace.full_name(site)}[{look.head}]", exact, look.labels, look.labels
+
+
+TABS = Apart(formulas, hand, code, numbers)
+
+
+def quiz(look: Look) -> Quiz | None:
+    """Which head of the layer gives most to the token just before?"""
+    if len(look) < 2:
+        return None
+    before = look.every("attn.pattern").diagonal(-1, -2, -1).mean(-1)  # [L, H]
+    shown = sorted({*np.linspace(0, look.n_heads - 1, min(6, look.n_heads)).round().astype(int).tolist()})
+    best = before.argmax(-1)
+    # Beside some heads evenly spread, the right one: in the place of the last where it is none of them.
+    offered = np.stack([np.sort([*shown] if top in shown else [*shown[:-1], top]) for top in best])  # [L, N]
+    names = [look.common("guess_head", n=n) for n in range(look.n_heads)]
+    right = (offered == best[:, None]).argmax(-1)
+    most = look.by("layer", before.max(-1), "percent")
+    own = look.by("layer", np.take_along_axis(before, offered, -1), "percent")
+    return Quiz(
+        asked=look.words("guess", layer=look.layer_number),
+        options=Among(names, look.by("layer", offered)),
+        right=look.by("layer", right),
+        said=look.words("guess_found", best=Among(names, look.by("layer", best)), most=most),
+        own=look.each(
+            look.t("common.guess_own", name="{{name}}", value="{{value}}"),
+            name=Among(names, look.by("layer", offered)),
+            value=own,
+        ),
+    )

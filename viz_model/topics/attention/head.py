@@ -1,0 +1,272 @@
+"""The selected head enlarged: one of its matrices with every number, and its weights as lines between tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from viz_model.drawing import heatmap, matrix, palettes
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.drawing.heatmap import HeatmapView
+from viz_model.drawing.scene import Length, Mark, Panel, Path, Rect, Scene, Select, Text
+from viz_model.drawing.scene.writing import short
+from viz_model.drawing.tables import Among, Lengths, by
+from viz_model.island.look import Look
+from viz_model.island.page import Chooser
+from viz_model.island.prose import Line
+from viz_model.measures import heads
+from viz_model.topics.attention.query import FORMS, products
+
+MATRICES = ("scores", "capped", "bias", "mask", "masked", "pattern")
+"""The T×T values of a head, in the order in which they are made."""
+CHAIN = ("q", "k", "v", "products", *MATRICES, "z")
+"""A head as matrices: Q, K, V [T, K], QKᵀ and what becomes of it [T, T], what it mixes [T, K]."""
+VECTORS = {"q": "query", "k": "key", "v": "value", "z": "value"}
+"""The roles of a head's matrices [T, K]; its others are [Tq, Tk]."""
+LARGEST = 88
+"""Positions along a side of a matrix; of longer texts several share a cell."""
+MOST_LINES, PITCH = 20, 26
+"""Tokens on either side of the lines at the most, and the pixels that each takes."""
+LEAST, TALL, TOP, WIDE = 0.02, 22.0, 26.0, 0.34
+"""The smallest weight that is drawn; pixels of a token and above the first; share of the width that a token takes."""
+
+
+def known(look: Look, names: tuple[str, ...] = MATRICES) -> tuple[str, ...]:
+    """Those that this model has."""
+    return tuple(name for name in names if name == "products" or look.has(f"attn.{name}"))
+
+
+def site_of(look: Look, name: str) -> str:
+    """The value of a block that holds a matrix; products are the first step of the scores."""
+    if name in ("q", "k"):
+        return next(f"attn.{name}{form}" for form in reversed(FORMS) if look.has(f"attn.{name}{form}"))
+    return "attn.scores" if name == "products" else f"attn.{name}"
+
+
+def values_of(look: Look, name: str) -> np.ndarray:
+    """A matrix of every head of the layers that are held: [L, H, T, K] or [L, H, T, T].
+
+    In the pattern cells that a mask hides are NaN: they are no small weights, softmax had no choice there.
+    """
+    if name == "products":
+        return look.once(products)
+    if name == "mask":
+        found = look.every("attn.mask")
+        return np.broadcast_to(found.reshape(len(found), -1, *found.shape[-2:]), look.every("attn.scores").shape)
+    found = look.of_heads(site_of(look, name))
+    return np.where(look.visible[:, None], found, np.nan) if name == "pattern" else found
+
+
+def pool(look: Look) -> int:
+    return -(-len(look) // LARGEST)
+
+
+def of_one(look: Look, name: str) -> Scene:
+    """One matrix of the selected head, with its numbers where there is room.
+
+    Of a long text some positions share a cell, which shows the largest by size.
+    """
+    found = look.once(lambda look: values_of(look, name), f"matrix {name}")
+    size, axes = pool(look), (look.common("axis_query"), look.common("axis_key"), look.words("form_axis"))
+    is_square, is_pattern = name not in VECTORS, name == "pattern"
+    names = heatmap.spans(look.labels, size)
+    columns = names if is_square else tuple(map(str, range(found.shape[-1])))
+    if size > 1:
+        found = look.once(lambda _: _pooled(found, size, is_square), f"pooled {name}")
+    head = (
+        look.by("head", [heads.shared_with(look.config, n)[0] for n in range(look.n_heads)]) if name in "kv" else "head"
+    )
+    where = look.cells(site_of(look, name), (head, ROW, COLUMN)) if size == 1 else None
+    finite = np.where(np.isfinite(found), np.abs(found), 0.0).max((-2, -1))
+    top: Any = 1.0 if is_pattern else look.by("layer head", np.where(finite > 0, finite, 1.0).astype(np.float32))
+    title = look.words("matrix_alt", name=look.words(f"matrix_{name}"), head=look.head_number, layer=look.layer_number)
+    scene = matrix.scene(
+        "attention.head",
+        title,
+        look.by("layer head", found),
+        names,
+        columns,
+        axes=(axes[1] if name in "kv" else axes[0], axes[1 if is_square else 2]),
+        top=top,
+        frames=name not in ("k", "v") and size == 1,
+        look="share" if is_pattern else "signed",
+        role={**VECTORS, "bias": "position"}.get(name, "pattern"),
+        site=look.full(site_of(look, name)),
+        hidden="0" if is_pattern else "−∞",
+        where=where,
+        bound="≤ " if size > 1 else "",
+    )
+    data = HeatmapView(
+        look.by("layer head", found), names, columns, look.full(site_of(look, name)),
+        {**VECTORS, "bias": "position"}.get(name, "pattern"), "probability" if is_pattern else "signed",
+    )  # fmt: skip
+    call = look.call("head", layer=look.layer, head=look.head, matrix=name, token=look.token)
+    note = look.common("pooled", rows=size, columns=size) if size > 1 else ""
+    return look.drawn(scene, [site_of(look, name)], data=data, call=call, note=note)
+
+
+def _pooled(values: np.ndarray, size: int, is_square: bool) -> np.ndarray:
+    """Of each pool of cells the value of largest magnitude, with its sign."""
+    shape = heatmap.Pool(size, size if is_square else 1)
+    flat = values.reshape(-1, *values.shape[-2:])
+    small = np.stack([heatmap.extremes(one, shape) for one in flat])
+    return small.reshape(*values.shape[:-2], *small.shape[-2:]).astype(np.float32)
+
+
+def title(look: Look) -> Iterator[Line]:
+    yield look.title("one_head", head=look.head_number, layer=look.layer_number)
+
+
+def choose(look: Look) -> Chooser:
+    options = {name: look.words(f"matrix_{name}") for name in known(look)}
+    return Chooser("matrix", options, look.words("matrix"), look.words("matrix_help"), "pattern", asks=True)
+
+
+def draw(look: Look) -> Scene:
+    """The matrix that is chosen."""
+    chosen = look.options.get("matrix", "pattern")
+    scene = of_one(look.narrow, chosen if chosen in known(look) else "pattern")
+    return replace(scene, id="attention.head")
+
+
+def lines(look: Look) -> Scene:
+    """Keys on the left, queries on the right, joined by lines as thick as the weights; a click selects a query.
+
+    Of a long text those around the selected token stand there, and the keys that it reads most.
+    """
+    look = look.narrow
+    n = min(len(look), MOST_LINES)
+    pattern, positions = look.every("attn.pattern"), np.arange(len(look))
+    first = np.clip(positions - n // 2, 0, len(look) - n)  # of the queries
+    keys = _windows(pattern, n)  # [L, H, T]: where the keys that are read most begin
+    weights = np.take_along_axis(pattern, keys[..., None] + np.arange(n), -1)  # [L, H, T, n]
+    place = "layer head token"
+    ys = (TOP + PITCH * (np.arange(n) + 0.5)).astype(np.float32)
+    marks: list[Mark] = []
+    if n == len(look):
+        for q, s in zip(*np.nonzero((pattern >= LEAST).any((0, 1))), strict=True):
+            weight = look.by("layer head query key", pattern, query=int(q), key=int(s))
+            marks.append(_line(look, f"faint.{q}.{s}", ys[s], ys[q], weight, 0.1))
+    middle = by("token", ys[positions - first])
+    for s in range(n):
+        weight = look.by(f"{place} key", weights, key=s)
+        shown = look.by(f"{place} key", weights >= LEAST, key=s)
+        marks.append(_line(look, f"strong.{s}", ys[s], middle, weight, Lengths(weight, 0, 1, 0.35, 1.0), shown))
+    for side, at, anchor in (("source", WIDE, "end"), ("target", 1 - WIDE, "start")):
+        words = look.words(f"lines_{side}")
+        marks.append(Text(id=side, text=words, x=(at, 0), y=TOP - 12, anchor=anchor, fill="muted"))  # type: ignore[arg-type]
+    for i in range(n):
+        own = by("token", first + i)
+        read = look.by(f"{place}", keys + i)
+        share = look.by(f"{place} key", weights, "%0", key=i)
+        shown = look.by(f"{place} key", weights >= 0.005, key=i)
+        marks += _token(look, "source", i, ys[i], read, None)
+        marks.append(Text(id=f"share.{i}", text=share, x=8, y=float(ys[i]), fill="muted", present=shown))
+        marks += _token(look, "target", i, ys[i], own, Select(token=int(i)) if n == len(look) else None)
+    marks.append(
+        Rect(
+            id="selected",
+            x=(1 - WIDE, 0),
+            y=by("token", ys[positions - first] - TALL / 2),
+            width=(WIDE, 0),
+            height=TALL,
+            radius=4,
+            stroke="accent",
+            thick=2,
+        )
+    )
+    note = ""
+    if n < len(look):
+        note = look.words("lines_part", share=look.by(place, weights.sum(-1), "%0"))
+    panel = Panel(id="lines", marks=marks, height=TOP + PITCH * n + 4, min=260)
+    scene = Scene(id="attention.lines", panels=[panel], title=look.words("lines_title"), note=note)
+    return look.drawn(scene, ["attn.pattern"])
+
+
+def _windows(pattern: np.ndarray, n: int) -> np.ndarray:
+    """Where the run of ``n`` neighbors begins that holds the largest share of each row: [L, H, T]."""
+    total = np.pad(pattern.cumsum(-1, dtype=np.float64), ((0, 0),) * 3 + ((1, 0),))
+    return np.asarray((total[..., n:] - total[..., :-n]).argmax(-1))
+
+
+def _line(look: Look, id: str, source: Any, target: Any, weight: Any, opacity: Any, present: Any = True) -> Path:
+    start, end = np.array([WIDE, 3], np.float32), np.array([1 - WIDE, -3], np.float32)
+    ends = np.stack([start, end])
+    if np.ndim(getattr(target, "values", target)) == 0:
+        y: Any = np.array([[0, source], [0, target]], np.float32)
+    else:
+        y = by("token", np.stack([[[0, source], [0, at]] for at in target.values]).astype(np.float32))
+    thick: Any = Lengths(weight, 0, 1, 0.6, 7.6)
+    return Path(id=id, x=ends, y=y, stroke="pattern", thick=thick, opacity=opacity, curve="link", present=present)
+
+
+def _token(look: Look, side: str, i: int, middle: Any, position: Any, act: Select | None) -> list[Mark]:
+    """A token in its box; a click on one that reads selects it."""
+    is_source, middle = side == "source", float(middle)
+    left: Length = 0.0 if is_source else (1 - WIDE, 0)
+    at: Length = (WIDE, -10) if is_source else (1 - WIDE, 10)
+    role: Any = Among([palettes.token(n) for n in range(len(look))], position)
+    named: Any = Among([f"{n}: {label}" for n, label in enumerate(look.labels)], position)
+    text: Any = Among([short(label) for label in look.labels], position)
+    edge: Length = (WIDE, -4) if is_source else left
+    box: dict[str, Any] = {"y": middle - TALL / 2, "height": TALL, "fill": role}
+    return [
+        Rect(id=f"{side}.{i}", x=left, width=(WIDE, 0), radius=4, opacity=0.13, act=act, label=named, **box),
+        Rect(id=f"{side}.mark.{i}", x=edge, width=4, **box),
+        Text(id=f"{side}.name.{i}", text=text, x=at, y=middle, anchor="end" if is_source else "start", size=13),
+    ]
+
+
+def chain_title(look: Look) -> Iterator[Line]:
+    config = look.config
+    yield look.title("matrices_title", head=look.head_number, layer=look.layer_number)
+    yield look.text("matrices", n=len(look), d_head=config.d_head)
+
+
+def in_chain(name: str) -> Callable[[Look], Scene | None]:
+    """One matrix of the chain with its symbol and shape, where this model has it."""
+
+    def draw(look: Look) -> Scene | None:
+        if name not in known(look, CHAIN):
+            return None
+        return replace(of_one(look.narrow, name), id=f"attention.chain.{name}")
+
+    return draw
+
+
+def heading(name: str) -> Callable[[Look], Iterator[Line]]:
+    """What a matrix of the chain is, and its shape."""
+
+    def tell(look: Look) -> Iterator[Line]:
+        if name in known(look, CHAIN):
+            n, width = len(look), look.config.d_head
+            size = f"{n} × {width if name in VECTORS else n}"
+            yield Line(f"{_symbol(look, name)} {look.words(f'matrix_{name}')} [{size}]")
+            if name == "mask":
+                yield look.note("mask_legend")
+
+    return tell
+
+
+def _symbol(look: Look, name: str) -> str:
+    """LaTeX of a matrix and of how it is made of those before it."""
+    config = look.config
+    scores = "S" if config.score_cap is None else r"\bar{S}"
+    root = r"\sqrt{d_k}" if config.divides_by_root else rf"\sqrt{{{config.root_of:g}}}"
+    symbols = {
+        "q": "Q",
+        "k": "K",
+        "v": "V",
+        "products": r"QK^\top",
+        "scores": rf"S = QK^\top / {root}" if config.scale_scores else r"S = QK^\top",
+        "capped": rf"\bar{{S}} = c \tanh(S / c),\; c = {config.score_cap or 0:g}",
+        "bias": "B",
+        "mask": "M",
+        "masked": rf"\tilde{{S}} = {scores} + B + M" if look.has("attn.bias") else rf"\tilde{{S}} = {scores} + M",
+        "pattern": r"A = \mathrm{softmax}(\tilde{S})",
+        "z": "Z = AV",
+    }
+    return f"${symbols[name]}$"

@@ -1,0 +1,112 @@
+"""Where one patch looks, painted over the picture: the selected head enlarged, all heads of its layer small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
+from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
+from viz_model.drawing.tables import Among, Phrase, by
+from viz_model.island.look import Look
+from viz_model.island.page import Quiz
+from viz_model.island.prose import Line
+from viz_model.measures import patches
+from viz_model.topics.attention.heads import PLACE, does, facts
+
+LARGE, SMALL, TOP = 250.0, 116.0, 24.0
+"""Pixels of the picture of one head, of those of all heads, and above them."""
+
+
+class Looks(NamedTuple):
+    """The weights [H, T] of one query, over the picture [height, width] that was cut into ``grid`` patches."""
+
+    pixels: np.ndarray
+    weights: Any
+    grid: tuple[int, int]
+    names: tuple[str, ...]
+    site: Any
+    head: int
+    token: int
+
+
+def draw(look: Look) -> Scene:
+    """Full color is the largest weight of each head; a click on a patch selects it, on a small picture its head."""
+    pattern, word = look.every("attn.pattern"), look.words("grid_head")
+    own = look.by(PLACE, pattern)
+    tops = np.where(pattern.max(-1) > 0, pattern.max(-1), 1.0)
+    top: Any = look.by(PLACE, tops)
+    where = look.cells("attn.pattern", ("head", "token", COLUMN))
+    grid = patches.grid(look.config)
+    view = Painted(patches.pixels(look.trace), own, grid, look.names, where.site, where.where, "token")
+    name: Any = Phrase("{{word}} {{head}}", {"word": word, "head": look.head_number})
+    most: Any = Phrase("≤ {{top}}", {"top": top._replace(write="%0")})
+    marks: list[Mark] = [
+        Text(id="name", text=name, y=12, bold=True, size=13),
+        Text(id="top", text=most, x=across(LARGE), y=12, anchor="end", fill="muted"),
+        *painted(view, 0, TOP, LARGE, top),
+    ]
+    height, width = TOP + LARGE * grid[0] / grid[1] + 6, int(across(LARGE))
+    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
+    each = [
+        Tile(
+            f"head.{n}",
+            f"{word} {n}",
+            look.by(PLACE, pattern, head=n),
+            look.by(PLACE, tops, head=n),
+            Select(head=n),
+            does(look, head=n),
+            by("head", [one == n for one in range(look.n_heads)]),
+        )
+        for n in range(look.n_heads)
+    ]
+    is_few = len(each) <= 4
+    every = tiles(view, each, "heads", SMALL if is_few else SMALL * 0.7, 2 if is_few else 3, beside=is_few)
+    title = look.words("painted_title", token=look.token_named(), layer=look.layer_number)
+    scene = Scene(id="attention.painted", panels=[large, every], title=title, description=look.words("painted_hint"))
+    weights = look.by("layer token", pattern.swapaxes(1, 2))
+    data = Looks(view.pixels, weights, grid, look.names, where.site, look.head, look.token)
+    call = look.call("painted", layer=look.layer, head=look.head, token=look.token)
+    return look.drawn(scene, ["attn.pattern"], data=data, call=call)
+
+
+def tell(look: Look) -> Iterator[Line]:
+    """Where the weight of the selected patch goes: to [CLS], to patches with ink and to blank ones, and to itself."""
+    pattern = look.every("attn.pattern")
+    inked = np.concatenate([[False], patches.of(look.trace).any((1, 2))])
+    blank = ~inked
+    blank[0] = False
+    shares = {
+        "class_": pattern[..., 0],
+        "inked": pattern[..., inked].sum(-1),
+        "blank": pattern[..., blank].sum(-1),
+        "itself": pattern.diagonal(axis1=-2, axis2=-1),
+    }
+    yield look.text(
+        "see_painted", **{**facts(look), **{name: look.by(PLACE, one, "percent") for name, one in shares.items()}}
+    )
+
+
+def maps(look: Look) -> Iterator[Line]:
+    yield look.text("see_grid", n=len(look))
+
+
+def quiz(look: Look) -> Quiz:
+    """Which patch [CLS] reads most in the layer."""
+    mean = look.every("attn.pattern")[:, :, 0].mean(1)  # [L, T]
+    shown = np.linspace(0, len(look) - 1, min(6, len(look))).round().astype(int)
+    best = mean.argmax(-1)
+    offered = np.stack([np.sort(shown if top in shown else [*shown[:-1], top]) for top in best])
+    names = Among(look.names, look.by("layer", offered))
+    values = look.by("layer", np.take_along_axis(mean, offered, -1), "percent")
+    best_named = Among(look.names, look.by("layer", best))
+    return Quiz(
+        asked=look.words("guess_class", layer=look.layer_number),
+        options=names,
+        right=look.by("layer", (offered == best[:, None]).argmax(-1)),
+        said=look.words("guess_class_found", best=best_named, most=look.by("layer", mean.max(-1), "percent")),
+        own=look.each(look.t("common.guess_own", name="{{name}}", value="{{value}}"), name=names, value=values),
+    )
