@@ -6,8 +6,12 @@ import { head } from "./head.js"
 import { lines } from "./lines.js"
 import { child } from "./nodes.js"
 import { quiz } from "./quiz.js"
+import { reachScrolling } from "./reach.js"
 import { scene } from "./scene.js"
+import { skip } from "./skip.js"
 import { store } from "./store.js"
+import { terms } from "./terms.js"
+import { turns } from "./turns.js"
 
 const REST = 500 // ms after the last click or letter until the address is written
 
@@ -23,8 +27,8 @@ function create(root) {
   let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false
   let chosen = {}, typed = {}, options = {}, opened = new Set()
   const place = name => Object.assign(document.createElement("div"), { className: name })
-  const [top, body, end] = ["head", "body", "body end"].map(place)
-  root.replaceChildren(top, body, end)
+  const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(place)
+  root.replaceChildren(top, body, end, glossary)
 
   const said = () => ({ seq: sent, ...typed, place: chosen, options, open: [...opened] })
   // One question is under way at a time: no answer is older than what is asked next.
@@ -96,6 +100,7 @@ function create(root) {
       store.adopt(now)
       draw()
       isTaking = false
+      glossary.rescan?.()
       root.dataset.still = `${header.seq}` // for tests: which question this answers
     },
   }
@@ -108,6 +113,8 @@ function create(root) {
       const kept = store.named(changed)
       chosen = { ...chosen, ...Object.fromEntries(kept.filter(name => name in page.usual).map(name => [name, store.selection[name]])) }
       follow(me, root)
+      glossary.rescan?.()
+      turns(me, root, body)
       // What is too large for one message is here for some layers alone: the others are asked for.
       if (isLacking()) ask()
       rest()
@@ -126,6 +133,14 @@ function create(root) {
     head(me, top)
     parts(me, body, page.items)
     parts(me, end, page.end)
+    skip(root, { label: page.words.skip }, [], null, () => root.querySelector("h1:not([hidden]), .sentence"))
+    if (page.terms && glossary.of !== page.language) {
+      glossary.of = page.language
+      glossary.ends?.()
+      glossary.ends = terms(glossary, page.terms, [], null, root)
+    }
+    reachScrolling(root)
+    turns(me, root, body)
   }
   return me
 }

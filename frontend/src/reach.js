@@ -3,8 +3,9 @@ import { afterChanges } from "./changes.js"
 
 const SCROLLING = ".katex-display, table, pre, [data-testid=stVerticalBlock], [data-testid=stMarkdownContainer]"
 
-function reachScrolling() {
-  for (const part of document.querySelectorAll(`:is([data-testid=stMain], [role=dialog]) :is(${SCROLLING})`)) {
+export function reachScrolling(within = document) {
+  const scope = within === document ? `:is([data-testid=stMain], [role=dialog]) :is(${SCROLLING})` : SCROLLING
+  for (const part of within.querySelectorAll(scope)) {
     const isLarger = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1
     const scrolls = isLarger && /auto|scroll/.test(getComputedStyle(part).overflow)
     if (scrolls && !part.hasAttribute("tabindex")) {
@@ -17,4 +18,4 @@ function reachScrolling() {
   }
 }
 
-export const reach = () => afterChanges(reachScrolling)
+export const reach = () => afterChanges(() => reachScrolling())

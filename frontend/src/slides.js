@@ -109,7 +109,7 @@ function told(home, groups, n) {
 }
 
 // Its words, without what Streamlit adds to a heading.
-function copy(into, from, otherwise = "") {
+export function copy(into, from, otherwise = "") {
   const copied = from?.cloneNode(true) ?? Object.assign(document.createElement("p"), { textContent: otherwise })
   for (const added of copied.querySelectorAll("svg, a:not([href^=http]), [data-testid=stHeaderActionElements]")) added.remove()
   if (into.innerHTML !== copied.innerHTML) into.replaceChildren(...copied.childNodes)
@@ -152,7 +152,7 @@ function hide(made, shown) {
 }
 
 // Where a picture's panels stand in rows that are too high for one screen together, they have turns of their own.
-function rowsOf(made, group) {
+export function rowsOf(made, group) {
   const [{ root }] = group
   if (group.length > 1 || !root?.scene) return null
   const { scene } = root
@@ -171,7 +171,7 @@ function room(root) {
 }
 
 // Says how tall the flattest of them is, of what it was drawn with.
-function fit({ group, part }) {
+export function fit({ group, part }) {
   let least = MOST
   for (const { root } of group) {
     if (!root?.scene || !root.clientWidth) continue

@@ -10,9 +10,9 @@ const NOT = "a, button, label, summary, code, pre, h1, h2, h3, h4, h5, h6, [role
 const LINES = "p, li, td, th, dd, dt"
 const GAP = "\uFFFC" // in place of what is not searched, so that no term reaches across it
 
-// Lines of prose that can be seen, each with its text nodes and what of it is searched.
-function* lines() {
-  for (const part of document.querySelectorAll(PROSE)) {
+// Lines of prose that can be seen, each with its text nodes and what of it is searched; an island has its own.
+function* lines(island) {
+  for (const part of [...document.querySelectorAll(PROSE), ...island?.querySelectorAll(".prose") ?? []]) {
     if (part.closest(NOT) || !part.checkVisibility()) continue
     for (const line of part.querySelectorAll(LINES)) {
       const pieces = []
@@ -76,7 +76,7 @@ const list = (root, title) => {
   }
 }
 
-export function terms(root, { terms, title, spaced }) {
+export function terms(root, { terms, title, spaced }, arrays, tell, island) {
   const known = patterns(terms, spaced)
   const fill = list(root, title)
   const { show, hide, holds } = tip(root)
@@ -85,7 +85,7 @@ export function terms(root, { terms, title, spaced }) {
   function scan() {
     here = []
     const seen = new Set()
-    for (const { text, pieces } of lines()) {
+    for (const { text, pieces } of lines(island)) {
       for (const { term, start, end } of found(text, known)) {
         if (seen.has(term)) continue
         seen.add(term)
@@ -98,8 +98,9 @@ export function terms(root, { terms, title, spaced }) {
   }
 
   const within = (rect, x, y) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom
-  function at({ target, clientX, clientY }) {
-    for (const one of byElement.get(target) ?? []) {
+  function at(event) {
+    const { clientX, clientY } = event
+    for (const one of byElement.get(event.composedPath()[0]) ?? []) {
       for (const rect of one.range.getClientRects()) if (within(rect, clientX, clientY)) return { term: one.term, rect }
     }
     return null
@@ -130,9 +131,15 @@ export function terms(root, { terms, title, spaced }) {
   document.addEventListener("keydown", key)
   document.addEventListener("wheel", scrolled, { passive: true })
   document.addEventListener("touchmove", scrolled, { passive: true })
+  let waiting = 0
+  root.rescan = () => { // what changes within an island is seen from nowhere else
+    clearTimeout(waiting)
+    waiting = setTimeout(scan, 150)
+  }
   const stop = afterChanges(scan, { characterData: true, attributeFilter: ["open"] })
   return () => {
     stop()
+    clearTimeout(waiting)
     hide()
     globalThis.CSS?.highlights?.delete(NAME)
     document.removeEventListener("pointermove", point)

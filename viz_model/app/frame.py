@@ -262,19 +262,20 @@ class Places(NamedTuple):
     body: Any
 
 
-def lay_out(t: Texts) -> Places:
-    """Lay out what stands around a page, with a way past it for who comes by keyboard."""
-    head, line = bar(t)
+def lay_out(t: Texts, skips: bool = True) -> Places:
+    """Lay out what stands around a page, with a way past it for who comes by keyboard, unless the page has its own."""
+    head, line = bar(t, skips)
     if is_bare():
         settings = line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings")
         return Places(head, line, settings, nullcontext())
     return Places(head, line, st.sidebar, nullcontext())
 
 
-def bar(t: Texts) -> tuple[Any, Any]:
+def bar(t: Texts, skips: bool = True) -> tuple[Any, Any]:
     """What stays in sight, and the line of the sentence in it."""
-    with st.container(key="frame_skip"):
-        components.skip(t("common.skip"), key="frame.skip")
+    if skips:
+        with st.container(key="frame_skip"):
+            components.skip(t("common.skip"), key="frame.skip")
     head = st.container(key="frame_head", gap="xsmall")
     line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
     return head, line

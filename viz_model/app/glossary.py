@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from viz_model.app import components
 from viz_model.texts import ENGLISH, LANGUAGES, Texts, tables
@@ -55,10 +55,13 @@ def _form(written: str) -> Form:
 
 def draw(t: Texts) -> None:
     """Mark the terms of a page, and list them at this place; once a page, after all that has prose."""
+    components.terms(sent(t), key="frame.terms")
+
+
+def sent(t: Texts) -> dict[str, Any]:
+    """The terms as the browser reads them."""
     rows = [
         [list(term.forms), term.says, t("common.terms_source", source=term.source) if term.source else ""]
         for term in terms(t.language)
     ]
-    components.terms(
-        {"title": t("common.terms"), "terms": rows, "spaced": LANGUAGES[t.language].spaces}, key="frame.terms"
-    )
+    return {"title": t("common.terms"), "terms": rows, "spaced": LANGUAGES[t.language].spaces}

@@ -220,6 +220,14 @@ def _chosen(view: ViewState, choices: Mapping[str, str], opened: list[str]) -> d
     return {"chosen": chosen, "options": dict(choices), "open": opened, "words": (view.text, view.target, view.to)}
 
 
+def turns(view: ViewState, page: str, t: Texts) -> dict[str, str] | None:
+    """The words of who turns from picture to picture by a projector; None elsewhere."""
+    if not view.present:
+        return None
+    words = {name: t(f"common.present_{name}") for name in ("back", "on", "count", "nothing")}
+    return {"page": t(f"common.page_{page}"), **words}
+
+
 def rests() -> bool:
     """Whether the address is to say what is shown: not while somebody types."""
     return bool(st.session_state.get(_RESTS, True))

@@ -45,6 +45,8 @@ def begin(
     choices: Sequence[Choice[Any]],
     opened_by: Mapping[str, Choice[bool]],
     needs: Callable[[ModelConfig], bool] | None,
+    *,
+    skips: bool = True,
 ) -> Opening:
     """Open the frame of a page.
 
@@ -52,6 +54,7 @@ def begin(
         choices: what a visitor chooses on it.
         opened_by: what in an address opens which of its doors.
         needs: which models it can show; None where it shows all.
+        skips: whether a link past what stands on every page is to be made here.
     """
     pages = frame.navigation().pages
     state.has_parts(None)
@@ -67,7 +70,7 @@ def begin(
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     frame.dress_page(name, is_taught=taught is not None)
-    places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
+    places = (frame if taught is None else lesson_step).lay_out(t, skips)
     with places.settings:
         slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
     if frame.is_bare() and taught is None:

@@ -103,7 +103,7 @@ class Now(NamedTuple):
 
 def show(topic: Topic, *doors: Door[app_page.Page]) -> None:
     """Open a page; ``doors`` lead to what runs the model again with what a visitor makes there, of texts alone."""
-    opening = open_page.begin(topic.name, choices(topic, *doors), opened_by(topic, *doors), topic.needs)
+    opening = open_page.begin(topic.name, choices(topic, *doors), opened_by(topic, *doors), topic.needs, skips=False)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -129,7 +129,6 @@ def show(topic: Topic, *doors: Door[app_page.Page]) -> None:
                 draw(opened)
     with opening.places.body:
         _body(opened)
-    glossary.draw(opening.t)
     state.note_drawn()
 
 
@@ -207,6 +206,8 @@ def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look
         **top,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
         "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
+        "present": island.turns(view, topic.name, t),
+        "terms": glossary.sent(t),
         "notes": prose.lines([] if is_alone else _notes(topic, now, notes, look), arrays),
     }
     if shown is None or look is None or now is None:

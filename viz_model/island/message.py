@@ -45,7 +45,7 @@ def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
 
 def _frame(t: Texts) -> dict[str, Any]:
     words = {name: html(t(f"common.guess_{name}")) for name in ("right", "wrong")}
-    words |= {"guess": html(f"**{t('common.guess')}**"), "masked": t("common.masked")}
+    words |= {"guess": html(f"**{t('common.guess')}**"), "masked": t("common.masked"), "skip": t("common.skip")}
     return {"kind": "island", "language": t.language, "palette": PALETTE, "words": words}
 
 

@@ -97,9 +97,9 @@ def _pin(step: Step, shown: View) -> None:
         state.put(**changed)
 
 
-def lay_out(t: Texts) -> Places:
+def lay_out(t: Texts, skips: bool = True) -> Places:
     """The frame of a step: the sentence above, the lesson beside the page."""
-    head, line = frame.bar(t)
+    head, line = frame.bar(t, skips)
     columns = st.container(horizontal=True, vertical_alignment="top", gap="medium", key="lesson_columns")
     panel = columns.container(key="lesson_panel", width=330, gap="small")
     return Places(head, line, panel, columns.container(key="lesson_body", width="stretch"))

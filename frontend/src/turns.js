@@ -1,0 +1,89 @@
+// An island by a projector: what stands on it one picture, or one row of pictures, at a time, with its sentences.
+import { child } from "./nodes.js"
+import { draw } from "./scene.js"
+import { copy, fit, rowsOf } from "./slides.js"
+
+const KEYS = { PageUp: -1, PageDown: 1 } // which is what a presenter's remote sends
+const HEADINGS = ".prose :is(h2, h3)"
+
+export function turns(me, root, body) {
+  const { present } = me.page
+  root.classList.toggle("presents", !!present)
+  if (!present) return
+  const made = root.turns ??= build(root, body)
+  made.words = present
+  requestAnimationFrame(() => show(made))
+}
+
+function build(root, body) {
+  const bar = document.createElement("div"), made = { root, body, turn: 0 }
+  bar.className = "viz-slides"
+  const words = child(bar, 0, "div", "words"), turns = child(bar, 1, "div", "turns")
+  Object.assign(made, { heading: child(words, 0, "h2", "heading"), said: child(words, 1, "p", "said") })
+  const button = (n, sign, by) => Object.assign(child(turns, n, "button"), { type: "button", textContent: sign, onclick: () => turn(made, by) })
+  Object.assign(made, { bar: turns, back: button(0, "‹", -1), count: child(turns, 1, "span", "count"), on: button(2, "›", 1) })
+  made.count.setAttribute("aria-live", "polite")
+  body.before(bar)
+  const key = event => {
+    const by = KEYS[event.key]
+    if (!root.isConnected) return document.removeEventListener("keydown", key)
+    if (!by || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    turn(made, by)
+  }
+  document.addEventListener("keydown", key)
+  new ResizeObserver(() => show(made)).observe(root)
+  return made
+}
+
+function turn(made, by) {
+  if (made.turn + by < 0 || made.turn + by >= made.all) return
+  made.turn += by
+  show(made)
+}
+
+function show(made) {
+  const { body, words, bar } = made
+  const groups = [...body.children].filter(part => part.matches(".viz-scene") || part.querySelector(".viz-scene"))
+  const shown = groups.flatMap(part => {
+    const group = [...part.matches(".viz-scene") ? [part] : part.querySelectorAll(".viz-scene")].map(root => ({ root }))
+    // How many rows a picture has is seen once it stands there.
+    const isMeasured = part.measured === made.root.clientWidth
+    return ((isMeasured && rowsOf(made, group)) || [null]).map(rows => ({ part, group, rows }))
+  })
+  made.all = shown.length
+  made.turn = Math.max(0, Math.min(made.turn, shown.length - 1))
+  const now = shown[made.turn]
+  bar.hidden = shown.length < 2
+  made.count.textContent = words.count.replace("{n}", made.turn + 1).replace("{all}", shown.length)
+  for (const [button, name, isOver] of [[made.back, words.back, made.turn === 0], [made.on, words.on, made.turn === shown.length - 1]]) {
+    button.title = name
+    button.setAttribute("aria-label", name)
+    button.disabled = isOver
+  }
+  for (const part of body.children) part.classList.toggle("now", part === now?.part)
+  if (!now) {
+    copy(made.heading, null, words.page)
+    return copy(made.said, null, words.nothing)
+  }
+  // Its own heading, or the one that stands before it, and the first sentence after that.
+  const before = [], own = [...now.part.querySelectorAll(HEADINGS)]
+  for (let part = now.part.previousElementSibling; part && !groups.includes(part); part = part.previousElementSibling) before.unshift(part)
+  const heading = own[0] ?? before.flatMap(part => [...part.querySelectorAll("h2, h3")]).at(-1)
+  const said = [now.part, ...before.reverse()].flatMap(part => [...part.querySelectorAll(".prose .text p")]).find(p => p.textContent.trim())
+  copy(made.heading, heading, words.page)
+  copy(made.said, said)
+  if (now.part.measured !== made.root.clientWidth) return measure(made, now)
+  fit({ group: now.group, part: now.rows })
+}
+
+// Once the picture is as wide as it gets.
+function measure(made, { part, group }) {
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    part.measured = made.root.clientWidth
+    for (const { root } of group) Object.assign(root, { panels: null, rows: null, tall: 1 })
+    for (const { root } of group) if (root.scene) draw(root.scene, false)
+    show(made)
+  }))
+}
+
