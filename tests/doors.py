@@ -9,11 +9,15 @@ from importlib import import_module
 
 from viz_model.app.choices import APART, TRIALS
 from viz_model.app.frame import FIRST
+from viz_model.app.show import Declared, declared
 from viz_model.app.topic import Topic
 
 
-def topic(page: str) -> Topic:
+def topic(page: str) -> Topic | Declared:
     """What a page is declared as."""
+    own = import_module(f"viz_model.topics.{page}")
+    if hasattr(own, "TOPIC"):
+        return declared(own.TOPIC)
     found = import_module(f"viz_model.topics.{page}.page").TOPIC
     assert isinstance(found, Topic)
     return found
@@ -21,7 +25,6 @@ def topic(page: str) -> Topic:
 
 def all_open(page: str) -> dict[str, str]:
     """The parameters of an address that open every door of a page; the walk is asked for by one of its stops."""
-    doors = {
-        choice.name: choice.write(True) for choice in (APART, TRIALS, *(door.choice for door in topic(page).doors))
-    }
+    names = [choice.name for choice in topic(page).all_choices if choice.name.startswith("door_")]
+    doors = dict.fromkeys((APART.name, TRIALS.name, *names), "1")
     return {"stop": "look", **doors} if page == FIRST else doors

@@ -14,9 +14,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import viz_model.topics
+from viz_model import measures
+from viz_model.app import mask_editor
 from viz_model.claims import Verdict
 from viz_model.runs.trace import Trace
 
@@ -45,13 +48,19 @@ class Checks(Protocol):
 TOPICS = tuple(
     name
     for _, name, _ in pkgutil.iter_modules(viz_model.topics.__path__)
-    if importlib.util.find_spec(f"viz_model.topics.{name}.claims")
+    if (Path(__file__).parent / f"{name}.py").is_file()
 )
 
 
 def verdicts(topic: str) -> dict[str, Verdict[Any]]:
-    """All verdicts of a topic by name."""
-    found = vars(importlib.import_module(f"viz_model.topics.{topic}.claims")).values()
+    """All verdicts of a topic by name: they stand beside the pictures that they speak of, or in what topics share."""
+    own = importlib.import_module(f"viz_model.topics.{topic}")
+    rooms = [
+        *pkgutil.walk_packages(own.__path__, f"{own.__name__}."),
+        *pkgutil.walk_packages(measures.__path__, f"{measures.__name__}."),
+    ]
+    names = [own.__name__, mask_editor.__name__, *(room.name for room in rooms)]
+    found = [each for name in names for each in vars(importlib.import_module(name)).values()]
     return {each.name: each for each in found if isinstance(each, Verdict) and each.name.startswith(f"{topic}.")}
 
 

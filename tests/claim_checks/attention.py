@@ -13,22 +13,27 @@ import torch
 
 import viz_model as vm
 from claim_checks import Shown
+from viz_model.app.mask_editor import GUESSES
+from viz_model.island.look import Look
 from viz_model.measures import heads, masks
 from viz_model.measures.heads import HEAD, STRONGEST, HeadSummary, Largest
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 from viz_model.topics.ablations.numbers.views import guesses_view
 from viz_model.topics.ablations.pictures.guesses import GuessesView
-from viz_model.topics.attention.claims import FIRST, GUESSES, PRUNED, SIGHT, SINKS
-from viz_model.topics.attention.numbers import caveats
-from viz_model.topics.attention.numbers.layer import Sight, sight
-from viz_model.topics.attention.numbers.pruning import Pruned, pruned
+from viz_model.topics.attention import weights as caveats
+from viz_model.topics.attention.brings import FIRST, SINKS
+from viz_model.topics.attention.heads import SIGHT, Sight, sight
+from viz_model.topics.attention.pruning import PRUNED, Pruned, pruned
 
 ROW = Largest(at=1, weight=0.4, second=0.3, n_seen=5)
-SIGHT_OF = Sight(n=6, hidden=10, is_causal=False, size=0, is_two_way=True, least=None, most=1.0)
+SIGHT_OF = Sight(
+    n=6, hidden=np.array([10]), is_causal=np.array([False]), size=np.array([0]), is_two_way=np.array([True])
+)
 SMALL = Pruned({}, 2, 1, torch.zeros(1), difference=1e-6, size=1.0)
 CHANGED = GuessesView(("a", "b"), np.array([0.6, 0.4]), np.array([0.6, 0.4]), 0, (0, 0), 0.0001, (1.0, 1.0))
-KEYS = caveats.First(n_seen=4, read=0, read_weight=0.5, sender=0, weight=0.5, share=0.6)
+KEYS = caveats.First(*map(np.array, (4, 0, 0.5, 0, 0.5, 0.6)))
 TAKEN = caveats.Taken((0,), np.array([[0.6]]), np.array([[0.2]]), 0.25)
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
 
@@ -42,16 +47,19 @@ EXAMPLES = {
     "attention.head.marks": (NOWHERE._replace(marks=0.6), NOWHERE),
     "attention.strongest.only": (ROW._replace(n_seen=1), ROW),
     "attention.strongest.most": (ROW, ROW._replace(second=0.39999)),
-    "attention.sight.alone": (SIGHT_OF._replace(n=1, hidden=0), SIGHT_OF._replace(hidden=0)),
-    "attention.sight.everything": (SIGHT_OF._replace(hidden=0), SIGHT_OF),
-    "attention.sight.causal": (SIGHT_OF._replace(is_causal=True, is_two_way=False), SIGHT_OF),
-    "attention.sight.window": (SIGHT_OF._replace(size=3, is_two_way=False), SIGHT_OF._replace(is_two_way=False)),
-    "attention.sight.window_two_way": (SIGHT_OF._replace(size=3), SIGHT_OF),
+    "attention.sight.alone": (SIGHT_OF._replace(n=1), SIGHT_OF),
+    "attention.sight.everything": (SIGHT_OF._replace(hidden=np.array([0])), SIGHT_OF),
+    "attention.sight.causal": (SIGHT_OF._replace(is_causal=np.array([True])), SIGHT_OF),
+    "attention.sight.window": (
+        SIGHT_OF._replace(size=np.array([3]), is_two_way=np.array([False])),
+        SIGHT_OF._replace(is_two_way=np.array([False])),
+    ),
+    "attention.sight.window_two_way": (SIGHT_OF._replace(size=np.array([3])), SIGHT_OF),
     "attention.pruned.equal": (SMALL, SMALL._replace(difference=0.01)),
     "attention.guesses.same": (CHANGED, CHANGED._replace(divergence=0.0006)),
     "attention.guesses.stays": (CHANGED._replace(divergence=2.0), CHANGED._replace(divergence=2.0, best=(0, 1))),
-    "attention.first.agree": (KEYS, KEYS._replace(sender=1, weight=0.1)),
-    "attention.first.differ": (KEYS._replace(sender=1, weight=0.1), KEYS._replace(n_seen=1)),
+    "attention.first.agree": (KEYS, KEYS._replace(weight=np.array(0.1))),
+    "attention.first.differ": (KEYS._replace(weight=np.array(0.1)), KEYS._replace(n_seen=np.array(1))),
     "attention.sinks.some": (TAKEN, TAKEN._replace(weights=np.array([[0.1]]))),
 }
 ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
@@ -167,10 +175,12 @@ def shown(trace: Trace) -> Iterator[Shown]:
     row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()
     n_seen = int(masks.of_run(trace, layer)[query].sum())
     yield Shown(STRONGEST, heads.largest(row, n_seen), partial(_row, trace, layer, head, query))
-    yield Shown(SIGHT, sight(trace, layer), partial(_sight, trace, layer))
+    seen = sight(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))
+    yield Shown(SIGHT, seen, partial(_sight, trace, layer))
     if chance % 5 == 0 and len(trace) > 1:
         found = caveats.arriving(trace, layer, head)
-        yield Shown(FIRST, caveats.first(found, query), partial(_first, trace, layer, head, query))
+        first = caveats.First(*(values[0, query] for values in caveats.firsts(found)))
+        yield Shown(FIRST, first, partial(_first, trace, layer, head, query))
     if chance % 12 == 0 and len(trace) > 1:
         for taken in caveats.care(trace).groups.values():
             yield Shown(SINKS, taken, partial(_sinks, trace, taken.positions))

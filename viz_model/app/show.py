@@ -18,6 +18,7 @@ from viz_model.app import (
     interventions,
     island,
     lent,
+    mask_editor,
     onward,
     open_page,
     runs,
@@ -48,9 +49,24 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
 
 
-def choices(topic: Topic, *doors: Door[app_page.Page]) -> tuple[Choice[Any], ...]:
-    """What a visitor chooses on a page."""
-    beside = [choice for door in doors for choice in (door.choice, *door.choices)]
+DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {"attention": (mask_editor.DOOR,)}
+"""Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""
+
+
+class Declared(NamedTuple):
+    """What an address of a page may say, and what in it opens which section."""
+
+    all_choices: tuple[Choice[Any], ...]
+    opened_by: dict[str, Choice[bool]]
+
+
+def declared(topic: Topic) -> Declared:
+    """Of a page that is not opened to be asked."""
+    return Declared(_choices(topic), _opened_by(topic))
+
+
+def _choices(topic: Topic) -> tuple[Choice[Any], ...]:
+    beside = [choice for door in DOORS.get(topic.name, ()) for choice in (door.choice, *door.choices)]
     own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
     return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values(), *beside)
 
@@ -59,13 +75,12 @@ def _sections(topic: Topic) -> dict[str, Choice[bool]]:
     return {section.name: switch(f"door_{section.name}") for page in topic.pages for section in page.sections}
 
 
-def opened_by(topic: Topic, *doors: Door[app_page.Page]) -> dict[str, Choice[bool]]:
-    """What in an address opens which section."""
+def _opened_by(topic: Topic) -> dict[str, Choice[bool]]:
     found = {choice.name: APART for choice in (TAB, CODE)}
     for page in topic.pages:
         for section in page.sections:
             found |= {asked: switch(f"door_{section.name}") for asked in section.opened_by}
-    for door in doors:
+    for door in DOORS.get(topic.name, ()):
         found |= door.opened_by
     return found
 
@@ -101,9 +116,9 @@ class Now(NamedTuple):
     notes: tuple[Line, ...]
 
 
-def show(topic: Topic, *doors: Door[app_page.Page]) -> None:
-    """Open a page; ``doors`` lead to what runs the model again with what a visitor makes there, of texts alone."""
-    opening = open_page.begin(topic.name, choices(topic, *doors), opened_by(topic, *doors), topic.needs, skips=False)
+def show(topic: Topic) -> None:
+    """Open a page."""
+    opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -112,7 +127,9 @@ def show(topic: Topic, *doors: Door[app_page.Page]) -> None:
             st.stop()
         picture = runs.RunKey.of(opening.view.model, run)
     has_chips = taught is None or "tokens" in taught.step.controls
-    opened = _Opened(topic, topic.page(lm.config), opening, picture, has_chips, () if picture else doors)
+    opened = _Opened(
+        topic, topic.page(lm.config), opening, picture, has_chips, () if picture else DOORS.get(topic.name, ())
+    )
     if taught is not None and taught.is_behind_curtain:
         with opening.places.body:
             lesson_step.curtain(opening.t)

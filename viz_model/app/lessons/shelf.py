@@ -81,8 +81,14 @@ def _absent(view: ViewState, query: Mapping[str, str]) -> str | None:
 def _pages() -> dict[str, Any]:
     """The pages, each with what may be chosen on it: a page declares that itself, and is not opened to be asked."""
     rooms = [room.name for room in pkgutil.iter_modules(topics.__path__)]
-    declared = {room: importlib.import_module(f"{topics.__name__}.{room}.page") for room in rooms}
-    return {room: page.TOPIC for room, page in declared.items() if hasattr(page, "TOPIC")}
+    found = {}
+    for room in rooms:
+        own = importlib.import_module(f"{topics.__name__}.{room}")
+        if hasattr(own, "TOPIC"):
+            found[room] = importlib.import_module("viz_model.app.show").declared(own.TOPIC)
+        elif hasattr(page := importlib.import_module(f"{own.__name__}.page"), "TOPIC"):
+            found[room] = page.TOPIC
+    return found
 
 
 def run(asked: Asked) -> Trace:
