@@ -94,6 +94,8 @@ def array(encoded: Any) -> np.ndarray:
 def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:
     """The run that a page shows, made again from what its boxes hold."""
     boxes = {box.key: box.value for box in app.text_input}
+    for one in _sent(app).values():
+        boxes |= {f"frame.{box['name']}": box["text"] for box in one.header.get("boxes", [])}
     asked = dict(app.query_params)
     return lm.trace(
         boxes["frame.text"],
@@ -140,7 +142,49 @@ def _matrices(app: AppTest) -> Iterator[tuple[cells.Cells, np.ndarray]]:
 
 def pictures(app: AppTest) -> dict[str, scenes.Sent]:
     """The scenes of a page, by their keys."""
-    return {key: sent for key, sent in _sent(app).items() if sent.header["kind"] == "scene"}
+    sent = _sent(app)
+    found = {key: one for key, one in sent.items() if one.header["kind"] == "scene"}
+    for one in sent.values():
+        if one.header["kind"] == "island":
+            found |= scenes.island(one, address(app))[0]
+    return found
+
+
+def said(app: AppTest) -> str:
+    """All that is said on a page, line by line."""
+    parts = (*app.markdown, *app.caption, *app.subheader, *app.header, *app.info, *app.warning)
+    own = [part.value for part in parts]
+    for one in _sent(app).values():
+        if one.header["kind"] == "island":
+            own += [one.header["heading"], *scenes.island(one, address(app))[1]]
+    return "\n".join(own)
+
+
+def address(app: AppTest) -> dict[str, str]:
+    """What the address says, a value for each name."""
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+ISLAND = "frame_island"
+
+
+def answer(app: AppTest, **told: object) -> AppTest:
+    """What the island of a page says that a visitor did there, and the page that follows.
+
+    ``told`` is what it adds to what stands: "text", "target", "place", "options", "open".
+    """
+    header = _sent(app)[ISLAND].header
+    now = {"seq": header["seq"] + 1, "place": header["chosen"], "options": header["options"], "open": header["open"]}
+    states = app._tree.get_widget_states()
+    (part,) = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith(f"-{ISLAND}")]
+    for state in [state for state in states.widgets if state.id == part.id]:
+        states.widgets.remove(state)
+    state = states.widgets.add()
+    state.id = part.id
+    state.json_value = json.dumps({"told": {**now, **told, "rests": 1}})
+    app._run(states)
+    assert not app.exception, app.exception[0].message
+    return app
 
 
 def mounts(app: AppTest) -> dict[str, dict[str, Any]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import cells
+from viz_model.drawing import cells, tables
+from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Case, Scene, encode
 
-_TYPES = {"u1": "<u1", "f4": "<f4", "i1": "<i1"}
+_TYPES = {"u1": "<u1", "u2": "<u2", "i4": "<i4", "f4": "<f4", "i1": "<i1"}
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Sent(NamedTuple):
@@ -24,7 +28,7 @@ class Sent(NamedTuple):
     @property
     def cases(self) -> dict[Case, int]:
         """The selections that a picture holds, and which of its cases each is."""
-        written = self.header["cases"]
+        written = self.header.get("cases", {"": 0})
         return {tuple(map(int, filter(None, name.split(",")))): n for name, n in written.items()}
 
     def field(self, name: str, case: int = 0) -> Any:
@@ -64,6 +68,8 @@ class Sent(NamedTuple):
         return [panel for panel in self.field("panels", case) if panel.get("present", True)]
 
     def _plain(self, value: Any, case: int) -> Any:
+        if _is_table(value):
+            return self._plain(resolved(value, self.arrays, {}), case)
         match value:
             case {"case": values}:
                 return self._plain(values[case], case)
@@ -80,20 +86,128 @@ class Sent(NamedTuple):
         return value
 
 
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and any(
+        name in value for name in ("by", "among", "phrase", "each", "lengths", "scaled")
+    )
+
+
+def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> Any:
+    """What stands for a selection in a message: tables looked up, at whatever depth."""
+    match value:
+        case {"array": n}:
+            return arrays[n]
+        case {"by": axes, "of": found, **more}:
+            found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
+            for axis in axes:
+                n = more.get("fixed", {}).get(axis, place.get(axis, 0)) - more.get("start", {}).get(axis, 0)
+                assert n >= 0, f"the entry of {axis} was not sent"
+                found = found[n]
+            found = resolved(found, arrays, place)
+            return written(found, more["write"]) if more.get("write") and np.ndim(found) == 0 else found
+        case {"names": names, "among": at}:
+            names, at = (
+                resolved(names, arrays, {}) if not any(map(_is_table, names)) else names,
+                resolved(at, arrays, place),
+            )
+            return [names[int(n)] for n in at] if np.ndim(at) else resolved(names[int(at)], arrays, place)
+        case {"phrase": template, "values": values}:
+            return _filled(
+                resolved(template, arrays, place), {k: resolved(v, arrays, place) for k, v in values.items()}
+            )
+        case {"each": template, "values": values}:
+            given = {name: resolved(one, arrays, place) for name, one in values.items()}
+            writes = {name: one.get("write") if isinstance(one, dict) else None for name, one in values.items()}
+            count = max(len(one) for one in given.values() if not isinstance(one, str) and np.ndim(one))
+            return [
+                _filled(template, {name: _nth(one, n, writes[name]) for name, one in given.items()})
+                for n in range(count)
+            ]
+        case {"lengths": values, "start": start, "end": end, "low": low, "high": high, "log": is_log}:
+            table = tables.Lengths(resolved(values, arrays, place), low, high, start, end, is_log)
+            return tables.pick(table, {})
+        case {"scaled": values, "times": times, **more}:
+            seen = resolved(more["seen"], arrays, place) if "seen" in more else None
+            return tables.pick(tables.Scaled(resolved(values, arrays, place), times, seen), {})
+        case dict():
+            return {name: resolved(one, arrays, place) for name, one in value.items()}
+        case list():
+            return [resolved(one, arrays, place) for one in value]
+    return value
+
+
+def _nth(value: Any, n: int, write: str | None) -> Any:
+    if isinstance(value, str) or not np.ndim(value):
+        return value
+    return written(value[n], write) if write and not isinstance(value[n], str) else value[n]
+
+
+def _filled(template: str, values: Mapping[str, Any]) -> str:
+    def said(found: re.Match[str]) -> str:
+        value = values[found[1]]
+        return " · ".join(value) if isinstance(value, list) else str(value)
+
+    return _PLACE.sub(said, template)
+
+
+def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[str]]:
+    """The pictures and the sentences of a page that is one island, at what an address says is selected."""
+    header = data.header
+    lists = header.get("lists", [])
+    place = {**header["usual"], **{name: int(query[name]) for name in header["usual"] if name in query}}
+    pictures, said = {}, []
+
+    def walk(items: list[dict[str, Any]]) -> None:
+        for item in items:
+            match item["kind"]:
+                case "scene":
+                    pictures[item["id"]] = Sent(resolved(_whole(item, lists), data.arrays, place), data.arrays)
+                case "row":
+                    for column in item["columns"]:
+                        walk(column)
+                case "section":
+                    walk(item.get("items", []))
+                case "prose":
+                    said.extend(_line(_whole(line, lists), data.arrays, place) for line in item["lines"])
+                case "quiz":
+                    said.append(_line(item["asked"], data.arrays, place))
+
+    walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]])
+    return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]
+
+
+def _line(line: dict[str, Any], arrays: list[np.ndarray], place: Mapping[str, int]) -> str:
+    values = {name: resolved(one, arrays, place) for name, one in line.get("values", {}).items()}
+    return _filled(resolved(line["html"], arrays, place), values)
+
+
+def _whole(value: Any, lists: list[Any]) -> Any:
+    """Plain data with the long lists in their places."""
+    match value:
+        case {"list": n}:
+            return lists[n]
+        case dict():
+            return {name: _whole(one, lists) for name, one in value.items()}
+        case list():
+            return [_whole(one, lists) for one in value]
+    return value
+
+
 def read(data: bytes) -> Sent:
     length = struct.unpack("<I", data[:4])[0]
     header, at = json.loads(data[4 : 4 + length]), 4 + length
     arrays = []
     for one in header["arrays"]:
-        rows, is_lower = one["shape"][0] if one["shape"] else 1, one.get("lower", False)
-        count = rows * (rows + 1) // 2 if is_lower else int(np.prod(one["shape"]))
+        rows, is_lower = one["shape"][-1] if one["shape"] else 1, one.get("lower", False)
+        whole_count = int(np.prod(one["shape"]))
+        count = whole_count // rows * (rows + 1) // 2 if is_lower else whole_count
         values = np.frombuffer(data, _TYPES[one["type"]], count, at)
         at += values.nbytes
         if "scale" in one:
             values = np.where(values == -128, np.nan, values * one["scale"])
         if is_lower:
-            whole = np.full((rows, rows), np.nan, values.dtype)
-            whole[np.tril_indices(rows)] = values
+            whole = np.full((whole_count // rows**2, rows, rows), np.nan, values.dtype)
+            whole[:, *np.tril_indices(rows)] = values.reshape(len(whole), -1)
             values = whole
         arrays.append(values.reshape(one["shape"]))
     assert at == len(data), "no byte is left over"

@@ -47,8 +47,8 @@ class Cells(NamedTuple):
         """The number behind a cell, as the browser finds it; None beyond the rows or columns."""
         found: list[int] = []
         for part in self.where:
-            if isinstance(part, int):
-                found.append(part)
+            if not isinstance(part, str):
+                found.append(int(part))  # one that a table gave is of numpy's
                 continue
             n, known = (row, self.rows) if part == ROW else (column, getattr(self, _LISTS[part]))
             if known and not 0 <= n < len(known):

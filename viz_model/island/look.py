@@ -79,8 +79,8 @@ class Look:
         """The same with tables of the selected layer alone: for what is too much of all layers together."""
         if len(self.layers) == 1:
             return self
-        layers = range(self.layer, self.layer + 1)
-        return self.once(lambda look: replace(look, layers=layers, _read={}), ("narrow", self.layer))
+        read: dict[Any, Any] = self.once(lambda _: {}, ("narrow", self.layer))
+        return replace(self, layers=range(self.layer, self.layer + 1), _read=read)
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
