@@ -3,9 +3,10 @@ import { build } from "esbuild"
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 
 const out = "../viz_model/drawing/browser"
-await build({
-  entryPoints: ["src/index.js"], bundle: true, format: "esm", target: "es2022", minify: true,
-  legalComments: "none", outfile: `${out}/viz.js`,
+// The app's module; and for a picture that is saved as a file, what draws that one alone.
+for (const [from, to] of [["index", "app"], ["file", "viz"]]) await build({
+  entryPoints: [`src/${from}.js`], bundle: true, format: "esm", target: "es2022", minify: true,
+  legalComments: "none", outfile: `${out}/${to}.js`,
 })
 const sheets = ["viz", "corner", "film", "island", "mask", "numbers", "parts", "sketch", "slides", "terms", "tree"].map(name => readFileSync(`src/${name}.css`, "utf8"))
 writeFileSync(`${out}/viz.css`, sheets.join(""))

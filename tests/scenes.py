@@ -97,7 +97,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
     match value:
         case {"array": n}:
             return arrays[n]
-        case {"by": axes, "of": found, **more}:
+        case {"by": axes, "of": found, **rest}:
+            more: dict[str, Any] = dict(rest)
             found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
             for axis in axes:
                 n = more.get("fixed", {}).get(axis, place.get(axis, 0)) - more.get("start", {}).get(axis, 0)
@@ -126,8 +127,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
         case {"lengths": values, "start": start, "end": end, "low": low, "high": high, "log": is_log}:
             table = tables.Lengths(resolved(values, arrays, place), low, high, start, end, is_log)
             return tables.pick(table, {})
-        case {"scaled": values, "times": times, **more}:
-            seen = resolved(more["seen"], arrays, place) if "seen" in more else None
+        case {"scaled": values, "times": times, **mask}:
+            seen = resolved(mask["seen"], arrays, place) if "seen" in mask else None
             return tables.pick(tables.Scaled(resolved(values, arrays, place), times, seen), {})
         case dict():
             return {name: resolved(one, arrays, place) for name, one in value.items()}
@@ -155,7 +156,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
     header = data.header
     lists = header.get("lists", [])
     place = {**header["usual"], **{name: int(query[name]) for name in header["usual"] if name in query}}
-    pictures, said = {}, []
+    pictures: dict[str, Sent] = {}
+    said: list[str] = []
 
     def walk(items: list[dict[str, Any]]) -> None:
         for item in items:

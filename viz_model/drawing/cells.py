@@ -51,9 +51,9 @@ class Cells(NamedTuple):
                 found.append(int(part))  # one that a table gave is of numpy's
                 continue
             n, known = (row, self.rows) if part == ROW else (column, getattr(self, _LISTS[part]))
-            if known and not 0 <= n < len(known):
+            if len(known) and not 0 <= n < len(known):
                 return None
-            found.append(known[n] if known else n)
+            found.append(int(known[n]) if len(known) else n)
         return self.site, tuple(found)
 
 

@@ -19,6 +19,7 @@ from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.measures import heads
 from viz_model.topics.attention.query import FORMS, products
+from viz_model.topics.attention.query import values_of as matrix_of
 
 MATRICES = ("scores", "capped", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
@@ -53,9 +54,8 @@ def values_of(look: Look, name: str) -> np.ndarray:
     """
     if name == "products":
         return look.once(products)
-    if name == "mask":
-        found = look.every("attn.mask")
-        return np.broadcast_to(found.reshape(len(found), -1, *found.shape[-2:]), look.every("attn.scores").shape)
+    if name in MATRICES and name != "pattern":
+        return matrix_of(look, name)
     found = look.of_heads(site_of(look, name))
     return np.where(look.visible[:, None], found, np.nan) if name == "pattern" else found
 

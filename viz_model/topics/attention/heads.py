@@ -10,6 +10,7 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import heatmap
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Select, Text
 from viz_model.drawing.tables import Among
@@ -27,6 +28,7 @@ HEAD_HEIGHT, EDGE = 24.0, 6.0
 """Pixels above a map, for its name, and around it."""
 
 
+@brief
 class Heads(NamedTuple):
     """Every head of the layers that are held.
 

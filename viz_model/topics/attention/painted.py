@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
@@ -21,6 +22,7 @@ LARGE, SMALL, TOP = 250.0, 116.0, 24.0
 """Pixels of the picture of one head, of those of all heads, and above them."""
 
 
+@brief
 class Looks(NamedTuple):
     """The weights [H, T] of one query, over the picture [height, width] that was cut into ``grid`` patches."""
 

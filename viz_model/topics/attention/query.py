@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import strips
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.strips import Strip
@@ -21,6 +22,43 @@ MOST_KEYS = 16
 """Keys that are drawn at the most, so that every cell has room for its number."""
 FORMS = ("", "_normed", "_rotated")
 """What may become of a query or a key before scores are made of it, in order."""
+
+
+@brief
+class Query(NamedTuple):
+    """One query's way from dot products to a mixed value; over the keys [T], or tables of such by layer, head, token.
+
+    ``products`` q·k of the form that scores are made of; ``scores`` after ÷√K, where the model divides; ``capped``
+    those kept within a cap, or None; ``bias`` what the position scheme adds, or None; ``mask`` 0 or −∞; ``masked``
+    the sum of these; ``pattern`` after softmax; ``values`` the value vectors [T, K], ``z`` their weighted sum [K].
+    """
+
+    labels: tuple[str, ...]
+    query: int
+    products: Any
+    scores: Any
+    capped: Any
+    bias: Any
+    mask: Any
+    masked: Any
+    pattern: Any
+    values: Any
+    z: Any
+
+
+def whole(look: Look) -> Query:
+    """All of it, as the run has it."""
+    place = "layer head token"
+    names = ("scores", "capped", "bias", "mask", "masked", "pattern")
+    rows = {name: look.by(place, values_of(look, name)) if look.has(f"attn.{name}") else None for name in names}
+    values, z = look.by("layer head", look.of_heads("attn.v")), look.by(place, look.every("attn.z"))
+    return Query(look.labels, look.token, look.by(place, look.once(products)), **rows, values=values, z=z)
+
+
+def values_of(look: Look, name: str) -> np.ndarray:
+    """A T×T value of attention with an axis for heads, also where it is the same in all of them: [L, H, T, T]."""
+    found = look.every(f"attn.{name}")
+    return np.broadcast_to(found.reshape(len(found), -1, *found.shape[-2:]), look.every("attn.scores").shape)
 
 
 class Steps(NamedTuple):
@@ -105,9 +143,7 @@ def draw(look: Look) -> Scene:
     return look.drawn(
         scene,
         note=" ".join(notes),
-        data=found._replace(
-            rows={name: look.by(PLACE, values) for name, values in found.rows.items()}, fetched=bars, shown=keys
-        ),
+        data=whole(look),
         sites=[f"attn.{name}" for name in names],
         call=look.call("steps", layer=look.layer, head=look.head, token=look.token),
     )

@@ -9,7 +9,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.topics.attention.numbers import caveats as care
+from viz_model.topics.attention import weights as care
 
 
 @pytest.mark.parametrize("config", variants()[::4], ids=describe)

@@ -9,8 +9,7 @@ from tiny_models import language_model, run_both, variants
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.runs.edits import AblateHead, FixPattern
-from viz_model.topics.attention.claims import PRUNED
-from viz_model.topics.attention.numbers.pruning import can_be_compared, pruned
+from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 
 LAYER = 1
 

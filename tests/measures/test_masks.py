@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig, Side
+from viz_model.island.look import Look
 from viz_model.measures import masks
 from viz_model.measures.masks import MaskChoice
-from viz_model.topics.attention.claims import SIGHT
-from viz_model.topics.attention.numbers.layer import sight
+from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
+from viz_model.topics.attention.heads import SIGHT, Sight
+from viz_model.topics.attention.heads import sight as sights
 
 SIDES: tuple[Side, Side] = ("encoder", "decoder")
 
@@ -111,6 +114,10 @@ def test_a_window_of_the_model_is_its_own() -> None:
     seen = run_both(language_model(windowed)).at("decoder")
     layer = next(i for i, window in enumerate(windowed.windows) if window)
     assert masks.of_run(seen, layer).equal(built(MaskChoice("window", size=windowed.windows[layer]), length=len(seen)))
+
+
+def sight(trace: Trace, layer: int) -> Sight:
+    return sights(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))
 
 
 def test_what_is_said_of_a_mask_is_read_off_the_run() -> None:
