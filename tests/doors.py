@@ -11,6 +11,7 @@ from viz_model.app.choices import APART, TRIALS
 from viz_model.app.frame import FIRST
 from viz_model.app.show import Declared, declared
 from viz_model.app.topic import Topic
+from viz_model.island.page import Topic as IslandTopic
 
 
 def topic(page: str) -> Topic | Declared:
@@ -20,6 +21,12 @@ def topic(page: str) -> Topic | Declared:
         return declared(own.TOPIC)
     found = import_module(f"viz_model.topics.{page}.page").TOPIC
     assert isinstance(found, Topic)
+    return found
+
+
+def island_of(page: str) -> IslandTopic:
+    """The same of a page that is one island: what it shows of each kind of model."""
+    found: IslandTopic = import_module(f"viz_model.topics.{page}").TOPIC
     return found
 
 

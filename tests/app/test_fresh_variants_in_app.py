@@ -12,6 +12,7 @@ import fresh_variants
 import pytest
 import torch
 from app_driver import offer, open_page
+from app_driver import said as words_of
 from tiers import turns
 from tiny_models import describe, language_model
 
@@ -127,5 +128,5 @@ def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(
     name, lm = list(fresh.items())[n]
     assert health.check(lm).is_well
     app = open_page("attention", {"model": name, "text": "A cat sat", "target": "a cat", "lang": "en", "token": "2"})
-    said = " ".join(part.value for part in app.markdown)
+    said = words_of(app)
     assert "a logit that no key has takes the rest" in said and "sums to 1." not in said

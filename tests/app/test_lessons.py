@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from app_driver import open_page, tell
+from app_driver import ISLAND, mounts, open_page, tell
 from lessons.lesson_files import GOOD
 from streamlit.testing.v1 import AppTest
 
@@ -60,7 +60,7 @@ def test_a_guess_opens_the_page_and_one_hint_follows_a_wrong_answer() -> None:
     app.pills(key=name).set_value(key.right[0]).run()
     press(app, f"{name}.answer")
     said = words(app)
-    assert t("lesson.curtain") not in said and app.header[-1].value == "Attention"
+    assert t("lesson.curtain") not in said and mounts(app)[ISLAND]["heading"] == "Attention"
     assert answers.told(key) in said and not app.button(key="lesson.next").disabled
     assert asked(app, "lesson.given") == f"~~~~{wrong}!{key.right[0]}"
     again = step("first_walk", 4, *[Given()] * 4, Given((wrong, key.right[0])))

@@ -97,19 +97,12 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
     for head, weights in enumerate(pattern):
         cells = found["attention.grid"].mark("cells", panel=f"head.{head}")
         np.testing.assert_allclose(cells["values"], np.where(visible, weights, np.nan), atol=1e-6)
-    large = found["attention.head"]
-    np.testing.assert_allclose(large.mark("cells")["values"], np.where(visible, pattern[3], np.nan), atol=1e-6)
-    assert large.mark("rows")["marked"] == 4, "the row of the query that is looked at"
     steps = list(found["attention.steps"].cells())
     query = Cells("blocks.2.attn.scores", (3, 4, COLUMN))
     assert all(which[:2] == query[:2] for which, _ in steps[:2])
     q, k = trace.head("blocks.2.attn.q", 3)[4], trace.head("blocks.2.attn.k", 3)
     np.testing.assert_allclose(steps[0][1][0], (k @ q).numpy(), atol=1e-4)
     np.testing.assert_allclose(steps[1][1][0], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)
-    widths = {mark["id"]: mark["thick"] for mark in found["attention.lines"].marks() if mark["id"].startswith("line.")}
-    assert widths == {
-        f"line.{q}.{k}": pytest.approx(0.6 + 7 * w) for (q, k), w in np.ndenumerate(pattern[3]) if w >= 0.02
-    }
 
 
 @pytest.mark.parametrize("model", TWINS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from app_driver import mounts, open_page, pictures
+from app_driver import ISLAND, mounts, open_page, pictures
 
 import viz_model as vm
 from viz_model.app import runs, usual
@@ -46,16 +46,21 @@ def test_the_address_says_only_what_was_chosen(page: str) -> None:
     heads = pictures(app)["sidebar_heads"]
     assert heads.header["chooses"]  # under it stands what is said of the one that the bridge selects
     assert heads.mark(f"{free.layer}.{free.head}")["label"].startswith(f"Layer {free.layer} · head {free.head}:")
-    assert {name: mounts(app)["frame_selection"][name] for name in free._fields} == free._asdict()
-    (why,) = [part for part in app.caption if "chosen by the app" in part.value]
+    if ISLAND in mounts(app):
+        assert {name: mounts(app)[ISLAND]["usual"][name] for name in free._fields} == free._asdict()
+        (why,) = [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
+        words, help, unless = why["html"], why["help"], why["unless"]
+        assert unless == "head", "who has chosen one is not told"
+    else:
+        assert {name: mounts(app)["frame_selection"][name] for name in free._fields} == free._asdict()
+        (part,) = [part for part in app.caption if "chosen by the app" in part.value]
+        words, help = part.value, part.help
     n_heads = vm.load(MODEL).config.n_heads
     trace = runs.trace(RUN)
     tells = [telling.of_layer(trace, layer)[head] for layer in range(trace.n_layers) for head in range(n_heads)]
     first, second = sorted(tells, reverse=True)[:2]
-    assert (
-        f"layer {free.layer}, head {free.head} " in why.value and f"({first:.2f}, first of {len(tells)} " in why.value
-    )
-    assert f"{second:.2f}" in why.help
+    assert f"layer {free.layer}, head {free.head} " in words and f"({first:.2f}, first of {len(tells)} " in words
+    assert f"{second:.2f}" in help
     chosen = open_page(page, {"model": MODEL, "text": CAT, "layer": "0", "head": "1"})
     assert not any("chosen by the app" in part.value for part in chosen.caption)
 

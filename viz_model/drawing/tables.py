@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.cells import Cells
 from viz_model.drawing.digits import written
 
 NOWHERE: Mapping[str, int] = MappingProxyType({})
@@ -209,12 +210,21 @@ def resolved(thing: Any, place: Mapping[str, int]) -> Any:
         if not any(map(_may_hold, thing)):
             return thing
         parts = [resolved(each, place) for each in thing]
+        if isinstance(thing, Cells):
+            return Cells(*map(_numbers, parts))
         return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         fields = {name: getattr(thing, name) for name in _fields(type(thing))}
         changed = {name: resolved(value, place) for name, value in fields.items() if _may_hold(value)}
         return dataclasses.replace(thing, **changed) if changed else thing
     return thing
+
+
+def _numbers(part: Any) -> Any:
+    """A part of what says which numbers cells are, with numbers of Python's own."""
+    if isinstance(part, np.ndarray):
+        return tuple(part.tolist())
+    return tuple(int(n) if isinstance(n, np.integer) else n for n in part) if isinstance(part, tuple) else part
 
 
 def _may_hold(value: Any) -> bool:
