@@ -7,10 +7,10 @@ serves it by itself. Chromium (``chromium`` on the PATH) opens both and clicks i
 from the click until the next number is painted. For every page that shows a run, and each of head, layer and token
 that it answers to: the time from the click until all its pictures are painted, canvases included, and until its
 texts have followed and nothing that one sees changes any more. A page is opened in a fresh profile: the time until
-the first picture is painted, or the heading, and until nothing changes any more; so is the first page of servers just
-started, at once and seconds later. At last the files that a browser
-loads before anything else are asked for by one connection. Each figure is the median of the rounds, and the ratio
-is what counts: seconds depend on the machine and on what else runs there.
+the first picture is painted, or the heading, and until nothing changes any more; so is the first page of servers
+just started, at once and seconds later. At last the files that a browser loads before anything else are asked for by
+one connection. Each figure is the median of the rounds, and the ratio is what counts: seconds depend on the machine
+and on what else runs there.
 
 | | target |
 |---|---|
