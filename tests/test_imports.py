@@ -109,6 +109,22 @@ def test_importing_the_package_brings_no_interface() -> None:
     assert done.stdout.split() == []
 
 
+UNUSED = ("torch._dynamo", "sympy", "gguf", "viz_model.checkpoints.gguf", "viz_model.checkpoints.huggingface")
+"""What a model of ours needs nothing of, and takes longer to import than to load it."""
+
+
+def test_a_bundled_model_is_loaded_and_run_without_what_only_others_need() -> None:
+    code = (
+        "import sys, viz_model as vm\n"
+        "for name in ('story-pre-ln', 'story-modern', 'story-alibi', 'translate-t5'):\n"
+        "    lm = vm.load(name)\n"
+        "    lm.trace('The cat sat')['probs']\n"
+        f"print(*({set(UNUSED)} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def written_out(node: ast.AST) -> int:
     """How many numbers a literal holds; what is given to a function in it, such as the place of a mark, is none."""
     if isinstance(node, ast.Constant):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import shutil
 import threading
+import time
 import tomllib
 import urllib.error
 import urllib.request
@@ -78,6 +79,22 @@ def test_the_endpoint_says_how_many_things_are_wrong_and_not_which() -> None:
     assert {answer.status_code for answer in answers} == {503}
     assert answers[0].json()["problems"] == 1 and "secret" not in answers[0].text
     assert len(asked) == 1
+
+
+# A warm start
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("script", ["app.py", "serve.py"])
+def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
+    both = 'cache="viz_model.app.cache._resource"} 2'  # the store of models, and the one of what was run on them
+    with server(script) as (url, _):
+        until, told = time.monotonic() + 60, ""
+        while both not in told and time.monotonic() < until:
+            time.sleep(0.2)
+            with urllib.request.urlopen(f"{url}/_stcore/metrics") as answer:
+                told = answer.read().decode()
+        assert both in told
 
 
 # Headers

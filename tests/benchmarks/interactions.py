@@ -7,9 +7,10 @@ serves it by itself. Chromium (``chromium`` on the PATH) opens both and clicks i
 from the click until the next number is painted. For every page that shows a run, and each of head, layer and token
 that it answers to: the time from the click until all its pictures are painted, canvases included, and until its
 texts have followed and nothing that one sees changes any more. A page is opened in a fresh profile: the time until
-the first picture is painted, or the heading, and until nothing changes any more. At last the files that a browser
-loads before anything else are asked for by one connection. Each figure is the median of the rounds, and the ratio
-is what counts: seconds depend on the machine and on what else runs there.
+the first picture is painted, or the heading, and until nothing changes any more; so is the first page of servers
+just started, at once and seconds later. At last the files that a browser loads before anything else are asked for by
+one connection. Each figure is the median of the rounds, and the ratio is what counts: seconds depend on the machine
+and on what else runs there.
 
 | | target |
 |---|---|
@@ -55,6 +56,9 @@ drawn ahead."""
 
 NEW, FIRST = 3.0, 1.5
 """The targets."""
+
+RESTS = (0, 5)
+"""Seconds after a server has answered in which its first visitor comes."""
 
 PAGES = (
     "overview",
@@ -184,6 +188,13 @@ def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
     painted = page.evaluate("what => window.painted[what]", what) / 1000
     context.close()
     return float(painted), float(still)
+
+
+def first_visitor(browser: Any, script: Path, what: str, rest: float, *, alone: bool = False) -> float:
+    """Seconds until the first visitor of a server sees ``what``, who comes so many seconds after it has answered."""
+    with server(script, alone=alone) as url:
+        time.sleep(rest)
+        return first_paint(browser, url, what)[0]
 
 
 def files(url: str) -> tuple[int, float]:
@@ -334,8 +345,16 @@ def main() -> None:
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         text = told.text if told.tokens is None else long(told.text, told.model, told.tokens)
         query = urlencode({"model": told.model, "lang": "en", "text": text})
-        # Nobody has been there: modules are imported, the model is loaded.
-        cold, its_cold = first_paint(browser, app, "picture")[0], first_paint(browser, empty, "heading")[0]
+        for rest in RESTS:
+            pairs = [
+                (
+                    first_visitor(browser, ROOT / "app.py", "picture", rest),
+                    first_visitor(browser, folder / "empty.py", "heading", rest, alone=True),
+                )
+                for _ in range(told.rounds)
+            ]
+            ratio, waited = statistics.median(own / other for own, other in pairs), statistics.median(dict(pairs))
+            print(f"the first visitor, {rest} s after the server: {ratio:.1f} times the empty page, {waited:.1f} s")
         idle = statistics.median(clicks(browser, empty, told.rounds, told.slower))
         print(f"empty page: a click {1000 * idle:.0f} ms")
         print("page | what | painted, ms | ratio (target 0.6) | texts, ms | ratio (target 2)")
@@ -352,12 +371,11 @@ def main() -> None:
             page.context.close()
         new = statistics.median(sentences(browser, f"{app}/attention?{query}", told.rounds))
         print(f"a new sentence of 32 tokens: {new / idle:.1f} times the empty page (target {NEW:g})")
-        pairs = [
+        opened_again = [
             (first_paint(browser, app, "picture"), first_paint(browser, empty, "heading")) for _ in range(told.rounds)
         ]
-        first, still = (statistics.median(own[n] / other[n] for own, other in pairs) for n in range(2))
+        first, still = (statistics.median(own[n] / other[n] for own, other in opened_again) for n in range(2))
         print(f"first paint: {first:.1f} times the empty page (target {FIRST:g}), still {still:.1f} times")
-        print(f"first paint for the first visitor: {cold:.1f} s, of the empty page {its_cold:.1f} s")
         (n, own_files), (_, its_files) = files(app), files(empty)
         print(f"{n} files over one connection: {1000 * own_files:.0f} ms, of the empty page {1000 * its_files:.0f} ms")
         browser.close()

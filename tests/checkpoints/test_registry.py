@@ -25,7 +25,7 @@ from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.checkpoints import hub, registry
+from viz_model.checkpoints import gguf_file, hub, registry
 from viz_model.checkpoints.weights import ModelError, stored_tensors
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
@@ -87,7 +87,7 @@ def test_an_unknown_name_has_no_config(tmp_path: Path) -> None:
 
 def test_names_do_not_read_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "SafetensorsArchive", None)
-    monkeypatch.setattr(registry, "GgufArchive", None)
+    monkeypatch.setattr(gguf_file, "GgufArchive", None)
     assert vm.models()
     assert {registry.config_of(name).d_model for name in BUNDLED} == {192, 64}
 

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime import Runtime
 
 import viz_model as vm
 from viz_model.app import health
@@ -149,7 +150,9 @@ def is_public() -> bool:
 
 @contextlib.asynccontextmanager
 async def warm(_app: Any) -> AsyncIterator[None]:
-    """Load the first model before anybody is let in; a server that cannot run it does not start.
+    """Load the first model before anybody is let in, then draw the first page for nobody, as ``app.py`` does.
+
+    A server that cannot run the model does not start.
 
     Raises:
         RuntimeError: the model runs and its numbers are wrong, or it does not run; or the server was started in a
@@ -161,4 +164,6 @@ async def warm(_app: Any) -> AsyncIterator[None]:
     found = await asyncio.to_thread(check_first)
     if not found.is_well:
         raise RuntimeError("; ".join(found.problems))
+    drawing = asyncio.create_task(Runtime.instance().does_script_run_without_error())
     yield
+    drawing.cancel()

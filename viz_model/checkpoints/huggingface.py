@@ -43,12 +43,9 @@ from viz_model.checkpoints.families import (
 )
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.renames import Rename
-from viz_model.checkpoints.weights import ModelError, SafetensorsArchive, fill, read_json
+from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, ModelError, SafetensorsArchive, fill, read_json
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.model.transformer import Transformer
-
-MAX_CONFIG_BYTES = 2**20
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
 
 class Family(Protocol):
@@ -153,19 +150,6 @@ def family_of(plain: dict[str, Any], path: Path) -> Family:
     if not isinstance(name, str) or name not in FAMILIES:
         raise ModelError(f"{path}: model_type: {absent.told(name, FAMILIES)}")
     return FAMILIES[name]
-
-
-def refuse_adapter(folder: Path) -> None:
-    """Raises ModelError for a folder that holds only what is added to the weights of another model."""
-    path = folder / "adapter_config.json"
-    if not path.exists() or any((folder / name).exists() for name in WEIGHTS):
-        return
-    plain = read_json(path, MAX_CONFIG_BYTES)
-    kind, base = (repr(plain.get(name))[:80] for name in ("peft_type", "base_model_name_or_path"))
-    raise ModelError(
-        f"{path}: this is an adapter ({kind}), not a model; merge it into its base ({base}) first: "
-        "merge_and_unload() of peft, and save_pretrained"
-    )
 
 
 def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -> ModelConfig:

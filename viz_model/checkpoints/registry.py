@@ -3,7 +3,8 @@
 A model is a ``.gguf`` file or a folder: one of ours, whose ``config.json`` holds the config, the
 tokenizer's name, the twin's name and perhaps whose weights it shares, or one as Hugging Face
 lays them out. Names are found without reading weights; installed packages are looked at, and never
-imported.
+imported. What reads other people's files is imported when one of them is read: a model of ours is
+there sooner without it.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from viz_model.checkpoints import gguf, hub, huggingface
-from viz_model.checkpoints.gguf_file import GgufArchive
+from viz_model.checkpoints import hub
 from viz_model.checkpoints.int8 import OwnArchive
 from viz_model.checkpoints.joined import JoinedArchive
-from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
+from viz_model.checkpoints.weights import (
+    Archive,
+    ModelError,
+    SafetensorsArchive,
+    fill,
+    read_json,
+    refuse_adapter,
+    unchanged,
+)
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
@@ -88,6 +96,8 @@ def tokenizer_of(name: str) -> Tokenizer:
             return _own_tokenizer(path, description, config)
         tokenizer = _their_tokenizer(path, config)
     else:
+        from viz_model.checkpoints.gguf_file import GgufArchive
+
         tokenizer = tokenizers.from_gguf(GgufArchive(path).metadata, path, config.n_vocab)
     if not isinstance(tokenizer, IdTokenizer | PatchTokenizer):
         tokenizer.name = name
@@ -131,7 +141,7 @@ def load_folder(folder: Path) -> LanguageModel:
     Raises:
         ModelError: names the file and what is wrong with it.
     """
-    huggingface.refuse_adapter(folder)
+    refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
     twin, left_out = None, tuple[str, ...]()
@@ -139,6 +149,8 @@ def load_folder(folder: Path) -> LanguageModel:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, _own_archive(folder, description, config), unchanged(config))
     else:
+        from viz_model.checkpoints import huggingface
+
         tokenizer = _their_tokenizer(folder, config)
         model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
     return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
@@ -152,18 +164,27 @@ def _named(lm: LanguageModel, name: str) -> LanguageModel:
 
 
 def _load_path(path: Path) -> LanguageModel:
-    return load_folder(path) if path.is_dir() else gguf.load_gguf(path)
+    if path.is_dir():
+        return load_folder(path)
+    from viz_model.checkpoints import gguf
+
+    return gguf.load_gguf(path)
 
 
 def _read_config(path: Path) -> ModelConfig:
     if path.is_dir():
-        huggingface.refuse_adapter(path)
+        refuse_adapter(path)
         return _folder_config(path, read_json(path / "config.json"))
+    from viz_model.checkpoints import gguf
+    from viz_model.checkpoints.gguf_file import GgufArchive
+
     return gguf.read_config(GgufArchive(path))
 
 
 def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
     if "config" not in description:
+        from viz_model.checkpoints import huggingface
+
         huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
         return huggingface.read_config(folder, description, SafetensorsArchive(folder).shapes)
     try:

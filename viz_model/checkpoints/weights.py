@@ -26,9 +26,12 @@ from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
 
 MAX_JSON_BYTES = 2**24
+MAX_CONFIG_BYTES = 2**20
+SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
 FLOATS = ("F64", "F32", "F16", "BF16")
 # Some functions of nn.init come to a TorchFunctionMode themselves, of others the tensor's own methods.
-_DRAWS = (init.kaiming_uniform_, init.normal_, init.uniform_, Tensor.normal_, Tensor.uniform_)
+_FIRST_VALUES = (init.kaiming_uniform_, init.normal_, init.uniform_, Tensor.normal_, Tensor.uniform_, Tensor.div_)
+_ALLOCATE = (torch.empty, torch.ones, torch.zeros)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -76,7 +79,7 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Tr
     """
     expected = _expected(config)
     plan = _plan(expected, archive, renames)
-    with _NoDraws():
+    with _NoFirstValues():
         model = Transformer(config)
     tensors = stored_tensors(model)
     filled: set[tuple[str, Share | None]] = set()
@@ -95,22 +98,37 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Tr
     return model.eval().requires_grad_(False)
 
 
-class _NoDraws(TorchFunctionMode):
-    """Leaves out the drawing of first values that a checkpoint is about to replace."""
+class _NoFirstValues(TorchFunctionMode):
+    """Leaves out the drawing and scaling of first values that a checkpoint is about to replace."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func in _DRAWS:
+        if func in _FIRST_VALUES:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **kwargs)
+
+
+class _ShapesOnly(_NoFirstValues):
+    """Weights have shapes and no memory; tables of positions, whose size a config bounds, are computed.
+
+    With everything on the meta device, PyTorch would compute tables in Python, and import its compiler for it: that
+    takes a second.
+    """
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in _ALLOCATE:
+            kwargs = {**(kwargs or {}), "device": "meta"}
+        return super().__torch_function__(func, types, args, kwargs)
 
 
 @lru_cache(maxsize=64)
 def _expected(config: ModelConfig) -> Mapping[str, tuple[int, ...]]:
     """Names and shapes of what a checkpoint of ``config`` holds, at no cost in memory."""
-    with torch.device("meta"), _NoDraws():
+    with _ShapesOnly():
         return {name: tuple(tensor.shape) for name, tensor in stored_tensors(Transformer(config)).items()}
 
 
@@ -184,6 +202,19 @@ def _their_name(place: str, renames: Iterable[Rename], archive: Archive) -> str:
     return place
 
 
+def refuse_adapter(folder: Path) -> None:
+    """Raises ModelError for a folder that holds only what is added to the weights of another model."""
+    path = folder / "adapter_config.json"
+    if not path.exists() or any((folder / name).exists() for name in SAFETENSORS):
+        return
+    plain = read_json(path, MAX_CONFIG_BYTES)
+    kind, base = (repr(plain.get(name))[:80] for name in ("peft_type", "base_model_name_or_path"))
+    raise ModelError(
+        f"{path}: this is an adapter ({kind}), not a model; merge it into its base ({base}) first: "
+        "merge_and_unload() of peft, and save_pretrained"
+    )
+
+
 class SafetensorsArchive:
     """The safetensors of a folder: ``model.safetensors``, or shards listed in an index.
 
@@ -195,7 +226,7 @@ class SafetensorsArchive:
     """
 
     def __init__(self, folder: Path) -> None:
-        single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+        single, index = (folder / name for name in SAFETENSORS)
         self.path = single
         self._files: dict[str, Any] = {}
         if single.exists():
