@@ -17,7 +17,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, runs, state
-from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.app.texts import LANGUAGES, Texts, literal
 from viz_model.config import ModelConfig
 
 SECTIONS = {
@@ -278,6 +278,13 @@ def bar(t: Texts) -> tuple[Any, Any]:
     head = st.container(key="frame_head", gap="xsmall")
     line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
     return head, line
+
+
+def notices(t: Texts) -> None:
+    """What the address asked for that is not there."""
+    for notice in state.notices():
+        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
+        st.warning(t(notice.key, **values))
 
 
 def go(page: str, back: tuple[str, str] | None = None, /, **changes: Any) -> None:

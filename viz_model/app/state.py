@@ -266,21 +266,33 @@ def begin(
     other pages is kept in any case. Arguments are as those of :func:`parse`.
     """
     st.session_state[_OPENED_BY] = opened_by
-    query = st.query_params.to_dict()
     is_asked = leads()
     follow_address()
     if is_asked:
-        preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
-        view, notices = parse(query, models, configs, preferred, page, choices, opened_by)
-        before: ViewState | None = st.session_state.get(_SESSION)
-        elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
-        view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
-        # Another run may come before this one writes what it shows: the view is that of this address from here on.
-        st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
-        st.session_state.update({_WRITTEN: query, _GONE_TO: goes_through_history()})
+        read(models, configs, page, choices, opened_by)
     if current().page != page:
         st.session_state[_SESSION] = replace(current(), page=page)
     return current()
+
+
+def read(
+    models: Sequence[str],
+    configs: Mapping[str, ModelConfig],
+    page: str,
+    choices: Sequence[Choice[Any]],
+    opened_by: Mapping[str, Choice[bool]] = MappingProxyType({}),
+) -> ViewState:
+    """The view of the address, which is the session's from here on. Arguments are as those of :func:`parse`."""
+    query = st.query_params.to_dict()
+    preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+    view, notices = parse(query, models, configs, preferred, page, choices, opened_by)
+    before: ViewState | None = st.session_state.get(_SESSION)
+    elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
+    view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
+    # Another run may come before this one writes what it shows: the view is that of this address all the same.
+    st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
+    st.session_state.update({_WRITTEN: query, _GONE_TO: goes_through_history()})
+    return view
 
 
 def leads() -> bool:

@@ -262,8 +262,9 @@ def show(topic: Topic) -> None:
     """
     pages = frame.navigation().pages
     state.has_parts(None)
-    view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
-    view = lent.fitted(view, topic.name, topic.needs)
+    address = (runs.offered(), topic.name, topic.all_choices, topic.opened_by)
+    view = state.begin(runs.names(), *address)
+    view = lent.fitted(view, topic.name, topic.needs, lambda models: state.read(models, *address))
     t = Texts.of(view.lang, runs.offered()[view.model])
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
@@ -290,9 +291,7 @@ def show(topic: Topic) -> None:
     if frame.is_bare() and taught is None:
         with places.line:
             share.whole(view, t)
-    for notice in state.notices():
-        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
-        st.warning(t(notice.key, **values))
+    frame.notices(t)
     line = sketch.line if lm.config.reads_pictures else sentence.line
     run = line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
