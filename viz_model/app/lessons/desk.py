@@ -28,7 +28,7 @@ def run() -> None:
     frame.arrived()
     t = Texts(view.lang)
     state.write(view)
-    frame.notices(t)
+    frame.begin_without_run(t)
     progress, lessons = view.lesson, shelf.lessons().lessons
     if progress is not None and progress.name in lessons:
         lesson = lessons[progress.name]
