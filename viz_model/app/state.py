@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_model.app.choices import Choice
@@ -47,6 +48,8 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
 _GONE_TO, _DRAWN = "view.gone_to", "view.drawn"
+_UNKNOWN_PART = "rerun-unknown-fragment-key"
+"""What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
@@ -486,7 +489,12 @@ def _run_parts(parts: Sequence[str]) -> None:
     the browser would read of places that it lacks, and show nothing but that error.
     """
     time.sleep(max(0.0, st.session_state.get(_DRAWN, 0.0) + SENDING - time.monotonic()))
-    st.rerun(list(parts))
+    try:
+        st.rerun(list(parts))
+    except StreamlitAPIException as error:
+        # What changed on a page that was left is heard on the next one, which draws itself whole.
+        if error.error_id != _UNKNOWN_PART:
+            raise
 
 
 @contextmanager
