@@ -12,8 +12,8 @@ from app_driver import open_page, pictures, tell
 from socket_visitor import Visitor, server
 from streamlit.errors import StreamlitAPIException
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.fragment import MemoryFragmentStorage
 
 from viz_model.app import runs, state
 

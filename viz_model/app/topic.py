@@ -263,8 +263,10 @@ def show(topic: Topic) -> None:
     pages = frame.navigation().pages
     state.has_parts(None)
     address = (runs.offered(), topic.name, topic.all_choices, topic.opened_by)
-    view = state.begin(runs.names(), *address)
-    view = lent.fitted(view, topic.name, topic.needs, lambda models: state.read(models, *address))
+    asked = state.begin(runs.names(), *address)
+    view = lent.fitted(asked, topic.name, topic.needs, lambda models: state.read(models, *address))
+    if view.model != asked.model:
+        st.rerun()  # the navigation, which stands already, is called by what the model reads and gives
     t = Texts.of(view.lang, runs.offered()[view.model])
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
