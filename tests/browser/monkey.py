@@ -120,11 +120,12 @@ class Screen:
       return [one.ariaLabel || one.innerText?.slice(0, 60) || one.tagName, x, y, width, height]
     }"""
 
-    # Paragraphs that begin so, for a moment.
+    # For a moment, paragraphs that begin so, and what Streamlit shows under the pointer alone.
     _HIDE = """([own, hide]) => {
       for (const e of window.monkey.main().flatMap(part => window.monkey.all('p', part))) {
         if (own.some(words => e.textContent.startsWith(words))) e.hidden = hide
       }
+      for (const e of document.querySelectorAll('[data-testid=stSidebarCollapseButton]')) e.hidden = hide
     }"""
     _SETS = """() => !!document.activeElement?.matches(
       '[role=slider], [role=spinbutton], [role=switch], [type=range], [type=number], [type=checkbox]')"""
