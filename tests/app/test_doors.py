@@ -119,6 +119,14 @@ def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_
     ]
 
 
+def test_links_of_a_model_that_translates_into_nothing_name_no_language() -> None:
+    app = open_page("attention", {"text": "The cat sat", "lang": "en", "model": "translate-2017", "to": "fr"})
+    app.selectbox(key="sidebar.model").set_value(MODEL).run()
+    links = [dict(parse_qsl(link.proto.query_string)) for link in app.get("page_link")]
+    named = [query for query in links if "experiment" in query]
+    assert named and not any("to" in query for query in named)
+
+
 def test_answers_say_what_they_are_in_this_run() -> None:
     text = "The cat sat on the mat"
     trace = vm.load(MODEL).trace(text)
