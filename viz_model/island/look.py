@@ -32,9 +32,10 @@ MOST_CELLS = 120_000
 
 
 def is_long(trace: Trace) -> bool:
-    """Whether tables of a run hold one layer at a time."""
+    """Whether tables of a run hold one layer at a time: it is long, or layers tell places apart in different ways."""
     cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
-    return isinstance(trace.values, Recomputed) or cells > MOST_CELLS
+    schemes = {trace.config.layer(trace.stack.side, layer).position for layer in range(trace.n_layers)}
+    return isinstance(trace.values, Recomputed) or cells > MOST_CELLS or len(schemes) > 1
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,11 @@ class Look:
         return {"layer": self.layer, "head": self.head, "token": self.token}
 
     def site(self, name: str, layer: int | None = None) -> str:
-        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected."""
-        return f"blocks.{self.layer if layer is None else layer}.{name}"
+        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected.
+
+        A value of no block keeps its name.
+        """
+        return name if name in self.trace else f"blocks.{self.layer if layer is None else layer}.{name}"
 
     def has(self, name: str) -> bool:
         """Whether blocks make a value of that name."""

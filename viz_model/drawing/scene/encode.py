@@ -407,7 +407,8 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
         return value
     match value:
         case By():
-            given = {"fixed": dict(value.fixed), "start": dict(value.start), "write": value.write}
+            fixed = {axis: _plain(one, arrays, False) for axis, one in value.fixed.items()}
+            given = {"fixed": fixed, "start": dict(value.start), "write": value.write}
             found = {"by": value.axes, "of": _plain(value.values, arrays, is_coarse)}
             return found | {name: one for name, one in given.items() if one}
         case Among():
@@ -421,8 +422,8 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
             ends: dict[str, Any] = {
                 "start": value.start,
                 "end": value.end,
-                "low": value.low,
-                "high": value.high,
+                "low": _plain(value.low, arrays, False),
+                "high": _plain(value.high, arrays, False),
                 "log": value.is_log,
             }
             return {"lengths": _plain(value.values, arrays, False), **ends}
