@@ -26,7 +26,7 @@ from viz_model.topics.attribution.numbers import attribution as sums
 from viz_model.topics.block import figures as blocks
 from viz_model.topics.block.numbers import views as block_views
 from viz_model.topics.cross_attention import figures as crossing
-from viz_model.topics.embedding import figures as embeddings
+from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import figures as next_token
 from viz_model.topics.next_token.numbers.masked import can_be_covered
 from viz_model.topics.next_token.numbers.views import choice_view
@@ -76,7 +76,7 @@ def embedding(trace: Trace, *, token: int = -1, **options: Unpack[Options]) -> M
     """
     _needs_text(trace, "embedding")
     of = subject(trace, "embedding", token=token, **options)
-    return of, embeddings.rows(of)
+    return of, drawn(of, embeddings.rows)
 
 
 @figure

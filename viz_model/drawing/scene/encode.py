@@ -169,6 +169,7 @@ PALETTE = {page: palettes.PALETTES[page] for page in ("light", "dark")}
 def plain(scene: Scene, arrays: Arrays) -> dict[str, Any]:
     """A scene as plain data, its numbers among ``arrays``."""
     own = {"kind": "scene", "id": scene.id, "even": scene.even, "chooses": scene.chooses}
+    own |= {"option": scene.option} if scene.option else {}
     whole = _plain_scene(scene, arrays, False)
     return (
         own

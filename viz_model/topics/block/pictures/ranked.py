@@ -1,38 +1,13 @@
-"""The rows that point most nearly the same way as a token's."""
+"""Tokens from above to below, each with its number as a bar."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.sheet import Numbers
 from viz_model.drawing.writing import hover
-
-
-class NeighboursView(NamedTuple):
-    """The rows nearest to row ``id`` by cosine: ``ids`` [k], ``cosines`` [k], nearest first."""
-
-    id: int
-    label: str
-    ids: np.ndarray
-    cosines: np.ndarray
-    labels: tuple[str, ...]
-    position: int
-
-
-def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int = 430) -> sheet.Sheet:
-    """A bar a neighbour, the nearest on top. ``words`` holds ``cosine`` and ``id``."""
-    told = [
-        hover(("", label), f"{words['id']} {id}", f"{words['cosine']} {cosine:.4f}")
-        for label, id, cosine in zip(view.labels, view.ids.tolist(), view.cosines, strict=True)
-    ]
-    least = min(0.0, float(view.cosines.min(initial=0.0)))
-    axis = {"range": [least, 1.08], "tickvals": [0, 0.5, 1]}
-    colour = theme.token_colour(view.position)
-    return draw_ranked(view.labels, view.cosines, words["cosine"], colour, hovers=told, height=height, **axis)
 
 
 def draw_ranked(
