@@ -97,8 +97,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
     match value:
         case {"array": n}:
             return arrays[n]
-        case {"by": axes, "of": found, **rest}:
-            more: dict[str, Any] = dict(rest)
+        case {"by": axes, "of": found}:
+            more = value
             found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
             for axis in axes:
                 fixed = more.get("fixed", {}).get(axis, place.get(axis, 0))
@@ -157,7 +157,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
     """The pictures and the sentences of a page that is one island, at what an address says is selected."""
     header = data.header
     lists = header.get("lists", [])
-    place = {**header["usual"], **{name: int(query[name]) for name in header["usual"] if name in query}}
+    asked = {name: int(query[name]) for name in header["usual"] if name in query}
+    place = {**header["usual"], **{name: min(n, header["sizes"][name] - 1) for name, n in asked.items()}}
     pictures: dict[str, Sent] = {}
     said: list[str] = []
 

@@ -115,7 +115,7 @@ function create(root) {
       follow(me, root)
       glossary.rescan?.()
       turns(me, root, body)
-      // What is too large for one message is here for some layers alone: the others are asked for.
+      // What is too large for one message is here for some layers and tokens alone: the others are asked for.
       if (isLacking()) ask()
       rest()
     })

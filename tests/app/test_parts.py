@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 import streamlit
-from app_driver import open_page, pictures, tell
+from app_driver import answer, open_page, pictures
 from socket_visitor import Visitor, server
 from streamlit.errors import StreamlitAPIException
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -169,8 +169,8 @@ def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.Monke
     app = open_page("attention", QUERY)
     ran: list[object] = []
     monkeypatch.setattr(runs, "run", lambda *asked: ran.append(asked))
-    for seq, key in enumerate(("layer", "head", "token"), start=1):
-        tell(app, "frame_selection", "selected", {key: 1, "seq": seq})
+    for key in ("layer", "head", "token"):
+        answer(app, place={key: 1})
         assert app.query_params[key] == "1"
     app.query_params["token"] = "3"
     app.run()

@@ -422,7 +422,7 @@ class Monkey:
         return self.screen.model(u[0])
 
     def _language(self, u: list[float]) -> str | None:
-        return self.screen.option(list(LANGUAGES.values())[int(u[0] * len(LANGUAGES))])
+        return self.screen.option([known.name for known in LANGUAGES.values()][int(u[0] * len(LANGUAGES))])
 
     def _go(self, u: list[float]) -> str | None:
         return self.screen.go(u[0], u[1])

@@ -30,12 +30,24 @@ T = TypeVar("T")
 MOST_CELLS = 120_000
 """Weights of all heads of all layers that are held in tables together; of a longer run a table holds one layer."""
 
+MOST_TOKENS, BLOCK = 128, 64
+"""Tokens of which tables hold all; of a longer text those of a block of so many, in which the selected one is."""
+
 
 def is_long(trace: Trace) -> bool:
-    """Whether tables of a run hold one layer at a time: it is long, or layers tell places apart in different ways."""
+    """Whether a run has too many weights for one table, or keeps few of its values."""
     cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
+    return isinstance(trace.values, Recomputed) or cells > MOST_CELLS
+
+
+def one_layer(trace: Trace) -> bool:
+    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same values, or
+    not in the same way.
+    """
+    parts = [name.split(".", 2) for name in trace.sites if name.startswith("blocks.")]
+    made = [{part for _, n, part in parts if n == str(layer)} for layer in range(trace.n_layers)]
     schemes = {trace.config.layer(trace.stack.side, layer).position for layer in range(trace.n_layers)}
-    return isinstance(trace.values, Recomputed) or cells > MOST_CELLS or len(schemes) > 1
+    return is_long(trace) or len(schemes) > 1 or any(each != made[0] for each in made)
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class Look:
         trace: seen from one stack (:meth:`viz_model.Trace.at`).
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
-        layers: those that tables hold; all of them, unless the run is long.
+        layers: those that tables hold; all of them, or one (:func:`one_layer`).
     """
 
     trace: Trace
@@ -72,7 +84,7 @@ class Look:
             token: counted from the end where it is negative.
             one: whether only this selection is asked for, as for a file.
         """
-        layers = range(layer, layer + 1) if one or is_long(trace) else range(trace.n_layers)
+        layers = range(layer, layer + 1) if one or one_layer(trace) else range(trace.n_layers)
         return cls(trace, t, topic, layer, head, token % len(trace), {}, layers)
 
     @property
@@ -151,11 +163,17 @@ class Look:
     # Tables.
 
     def by(self, axes: str, values: Any, write: str = "", **fixed: int) -> Any:
-        """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: what it has of layers begins
-        where :attr:`layers` do.
+        """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: of layers it has those that
+        are held, and of tokens those around the selected one where there are many.
         """
-        start = {"layer": self.layers.start} if "layer" in axes.split() and len(self.layers) < self.n_layers else {}
-        return By(tuple(axes.split()), values, fixed, start, write)
+        names, start = tuple(axes.split()), {}
+        if "layer" in names and len(self.layers) < self.n_layers:
+            start["layer"] = self.layers.start
+        if "token" in names and "token" not in fixed and isinstance(values, np.ndarray) and len(self) > MOST_TOKENS:
+            first = self.token // BLOCK * BLOCK
+            start["token"] = first
+            values = values[(slice(None),) * names.index("token") + (slice(first, first + BLOCK),)]
+        return By(names, values, fixed, start, write)
 
     @property
     def layer_number(self) -> Any:

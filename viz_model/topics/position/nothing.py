@@ -147,6 +147,8 @@ def only(said: Line, where: np.ndarray) -> Line:
     if isinstance(known, str):
         known = Among((known,), by("token", np.zeros(len(where), int)))
     assert isinstance(known.at, By)
+    first = known.at.start.get("token", 0)  # of a long text the table has a part
+    where = where[first : first + len(known.at.values)]
     at = known.at._replace(values=np.where(where, known.at.values, len(known.names)))
     return said._replace(words=words._replace(template=known._replace(names=(*known.names, ""), at=at)))
 
