@@ -101,7 +101,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
             more = value
             found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
             for axis in axes:
-                n = more.get("fixed", {}).get(axis, place.get(axis, 0)) - more.get("start", {}).get(axis, 0)
+                fixed = more.get("fixed", {}).get(axis, place.get(axis, 0))
+                n = int(resolved(fixed, arrays, place)) - more.get("start", {}).get(axis, 0)
                 assert n >= 0, f"the entry of {axis} was not sent"
                 found = found[n]
             found = resolved(found, arrays, place)
@@ -125,6 +126,7 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
                 for n in range(count)
             ]
         case {"lengths": values, "start": start, "end": end, "low": low, "high": high, "log": is_log}:
+            low, high = (resolved(one, arrays, place) for one in (low, high))
             table = tables.Lengths(resolved(values, arrays, place), low, high, start, end, is_log)
             return tables.pick(table, {})
         case {"scaled": values, "times": times, **mask}:

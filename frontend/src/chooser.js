@@ -1,4 +1,5 @@
-// A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for.
+// A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
+// a scale are gone through with a slider.
 import { child } from "./nodes.js"
 import { store } from "./store.js"
 
@@ -7,12 +8,23 @@ export function chooser(me, root, item) {
   const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options")
   label.textContent = item.label
   label.title = item.help
-  const now = Math.max(0, item.names.indexOf(me.option(item.name) ?? item.usual))
+  const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
   if (!item.asks) store.adopt({ [item.name]: now })
-  radios(group, item.label, item.options, now, n => {
+  const choose = n => {
     me.choose(item.name, item.names[n], item.asks)
     chooser(me, root, item)
-  })
+  }
+  item.is_scale ? slider(group, item.label, item.options, now, choose) : radios(group, item.label, item.options, now, choose)
+}
+
+function slider(group, label, options, chosen, pick) {
+  const input = child(group, 0, "input"), said = child(group, 1, "output")
+  Object.assign(input, { type: "range", min: 0, max: options.length - 1, step: 1 })
+  input.setAttribute("aria-label", label)
+  input.setAttribute("aria-valuetext", options[chosen])
+  said.textContent = options[chosen]
+  if (document.activeElement !== input || !input.matches(":active")) input.value = chosen
+  input.oninput = () => { pick(Number(input.value)) }
 }
 
 // Buttons of which one is chosen: one stop of Tab, and arrows go from one to the next.

@@ -149,7 +149,7 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => name === "picked" && item.option ? me.choose(item.option, String(value), true) : me.tell(name, { of: item.id, value }))
   },
   row(me, root, item) {
     root.className = "row"

@@ -49,8 +49,6 @@ from viz_model.topics.block.numbers import views as blocks
 from viz_model.topics.block.pictures.neurons import draw_curve
 from viz_model.topics.next_token.numbers.views import choice_view
 from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
-from viz_model.topics.position.numbers import views as positions
-from viz_model.topics.position.pictures.waves import draw_waves
 
 
 def test_a_file_names_itself_and_its_text_stays_text() -> None:
@@ -159,11 +157,6 @@ def curve() -> Sheet:
     return draw_curve(view, {name: name for name in ("before", "after", "count")})
 
 
-def waves() -> Sheet:
-    words = {name: name for name in ("pair", "dimension", "beyond", "axis")}
-    return draw_waves(positions.waves_view(trace_of(), 3, 2, whole_context=True), words)
-
-
 def grid() -> Sheet:
     trace = trace_of().at("decoder")
     found = attribution.of_logit(trace, attribution.decompose(trace, 3), 5, "average")
@@ -222,7 +215,7 @@ def said(words: Words) -> str:
 
 
 @pytest.mark.parametrize("width", [340, 960])
-@pytest.mark.parametrize("draw", [tail, curve, waves, grid, blocks_of], ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", [tail, curve, grid, blocks_of], ids=lambda draw: draw.__name__)
 def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Sheet], width: int) -> None:
     picture = plot.scene(draw(), "picture", "title", "what it shows")
     parts: list[Panel | Key] = [*picture.panels, *picture.keys]

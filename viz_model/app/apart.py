@@ -15,11 +15,17 @@ def draw(page: Page, look: Look, tabs: Apart) -> None:
     """Formula, by hand, code, numbers; the one that is open is drawn."""
     elements.four_tabs(
         page,
-        lambda: elements.formula(page, *tabs.formulas(look)),
+        lambda: _formulas(page, look, tabs),
         lambda: _hand(page, look, tabs),
         lambda: elements.code(page, sites=tuple(tabs.code(look))),
         lambda: _numbers(page, look, tabs),
     )
+
+
+def _formulas(page: Page, look: Look, tabs: Apart) -> None:
+    elements.formula(page, *tabs.formulas(look))
+    for line in tabs.said(look) if tabs.said else ():
+        st.markdown(pick(line.words, look.place))
 
 
 def _hand(page: Page, look: Look, tabs: Apart) -> None:

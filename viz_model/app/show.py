@@ -26,6 +26,7 @@ from viz_model.app import (
     sketch,
     state,
     stations,
+    two_sentences,
     usual,
     without_sense,
 )
@@ -49,7 +50,10 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
 
 
-DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {"attention": (mask_editor.DOOR,)}
+DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
+    "attention": (mask_editor.DOOR,),
+    "embedding": (two_sentences.DOOR,),
+}
 """Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""
 
 

@@ -41,10 +41,13 @@ def is_long(trace: Trace) -> bool:
 
 
 def one_layer(trace: Trace) -> bool:
-    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same values."""
+    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same values, or
+    not in the same way.
+    """
     parts = [name.split(".", 2) for name in trace.sites if name.startswith("blocks.")]
     made = [{part for _, n, part in parts if n == str(layer)} for layer in range(trace.n_layers)]
-    return is_long(trace) or any(each != made[0] for each in made)
+    schemes = {trace.config.layer(trace.stack.side, layer).position for layer in range(trace.n_layers)}
+    return is_long(trace) or len(schemes) > 1 or any(each != made[0] for each in made)
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,11 @@ class Look:
         return {"layer": self.layer, "head": self.head, "token": self.token}
 
     def site(self, name: str, layer: int | None = None) -> str:
-        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected."""
-        return f"blocks.{self.layer if layer is None else layer}.{name}"
+        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected.
+
+        A value of no block keeps its name.
+        """
+        return name if name in self.trace else f"blocks.{self.layer if layer is None else layer}.{name}"
 
     def has(self, name: str) -> bool:
         """Whether blocks make a value of that name."""

@@ -45,7 +45,8 @@ def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
 
 def _frame(t: Texts) -> dict[str, Any]:
     words = {name: html(t(f"common.guess_{name}")) for name in ("right", "wrong")}
-    words |= {"guess": html(f"**{t('common.guess')}**"), "masked": t("common.masked"), "skip": t("common.skip")}
+    words |= {name: t(f"common.{name}") for name in ("masked", "skip", "answer")}
+    words |= {"guess": html(f"**{t('common.guess')}**")}
     return {"kind": "island", "language": t.language, "palette": PALETTE, "words": words}
 
 
@@ -60,6 +61,8 @@ class _Writer:
         match item:
             case Row():
                 columns = [made for column in item.columns if (made := self.items(column))]
+                if not columns:
+                    return None
                 return {"kind": "row", "shares": item.shares, "columns": columns}
             case Section():
                 return self._section(item)

@@ -73,10 +73,12 @@ def subject(
     return Subject(seen, t=Texts.of(lang, seen.config), text_key=group, **places)
 
 
-def drawn(of: Subject, draw: Callable[[Look], Scene], topic: str | None = None) -> Drawn:
+def drawn(of: Subject, draw: Callable[[Look], Scene | None], topic: str | None = None) -> Drawn:
     """What a picture's file draws, of one selection."""
     look = looked(of, topic)
-    scene = seen(draw(look), look.place)
+    made = draw(look)
+    assert made is not None  # or whoever asked has said so
+    scene = seen(made, look.place)
     return Drawn(scene, scene.title, resolved(scene.data, look.place), tuple(scene.sites), scene.call, scene.other)
 
 

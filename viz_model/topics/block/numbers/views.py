@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz_model.drawing.cells import ROW, Cells, span_of
+from viz_model.measures.stream import stream_sites
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block, neurons, stream
 from viz_model.topics.block.pictures.lengths import LengthsView
@@ -47,7 +48,7 @@ def lengths_view(trace: Trace, layer: int, token: int, lengths: np.ndarray | Non
     :func:`viz_model.topics.block.numbers.stream.stream_norms`.
     """
     return LengthsView(
-        sites=stream.stream_sites(trace),
+        sites=stream_sites(trace),
         labels=tuple(t.label for t in trace.tokens),
         lengths=stream.stream_norms(trace) if lengths is None else lengths,
         token=token,

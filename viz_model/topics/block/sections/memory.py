@@ -20,8 +20,8 @@ from viz_model.texts.markdown import literal, row
 from viz_model.topics.block.choices import FIRES, NEURON
 from viz_model.topics.block.claims import FIRING
 from viz_model.topics.block.numbers import experts, memory, views
+from viz_model.topics.block.pictures.ranked import draw_ranked
 from viz_model.topics.block.sections.one_block import OneBlock
-from viz_model.topics.embedding.pictures.neighbours import draw_ranked
 
 
 @cached(beside=True)

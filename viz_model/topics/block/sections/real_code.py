@@ -8,10 +8,11 @@ import viz_model as vm
 from viz_model.app import elements, run_lock, runs
 from viz_model.app.page import Page
 from viz_model.drawing.writing import small
+from viz_model.measures.stream import stream_sites
 from viz_model.model import sites
 from viz_model.topics.block.choices import REAL_CODE
 from viz_model.topics.block.claims import CHUNKED, CLAMPED, INSIDE
-from viz_model.topics.block.numbers import real_code, stream
+from viz_model.topics.block.numbers import real_code
 from viz_model.topics.block.pictures import depth
 from viz_model.topics.block.sections.one_block import OneBlock
 
@@ -69,5 +70,5 @@ def _fresh(page: Page, run: vm.Trace) -> None:
     facts |= {f"{name}_logits": "–" if model.logits is None else f"{model.logits:.2f}" for name, model in fresh.items()}
     elements.see(page, "fresh", matrix=real_code.drawn(run, page.view.layer).symbol, **facts)
     lines = {page.words(f"fresh_{name}"): model.lengths for name, model in fresh.items()}
-    figure = depth.draw_by_depth(stream.stream_sites(run), lines, page.words("step"), page.words("fresh_length"))
+    figure = depth.draw_by_depth(stream_sites(run), lines, page.words("step"), page.words("fresh_length"))
     elements.figure(page, figure, "fresh", page.words("fresh_alt"))
