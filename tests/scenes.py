@@ -175,6 +175,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                     walk(item.get("items", []))
                 case "prose":
                     said.extend(_line(_whole(line, lists), data.arrays, place) for line in item["lines"])
+                case "chooser":
+                    said.append(item["refused"])
                 case "quiz":
                     said.append(_line(item["asked"], data.arrays, place))
 

@@ -5,7 +5,9 @@ import { store } from "./store.js"
 
 export function chooser(me, root, item) {
   root.className = "chooser"
-  const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options")
+  const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options"), refused = child(root, 2, "div", "notice")
+  refused.innerHTML = item.refused
+  refused.hidden = !item.refused || me.option(item.name) in item.names
   label.textContent = item.label
   label.title = item.help
   const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
