@@ -226,6 +226,13 @@ class Look:
         """A section of the topic's prose."""
         return Line(self._filled(self.t.prose(self._key(key), **_kept(values)), values))
 
+    def answer(self, *keys: str, **values: Any) -> Line:
+        """Sections of the topic's prose one after another, folded away."""
+        texts = [self.text(key, **values).words for key in keys]
+        named = {f"text_{n}": text for n, text in enumerate(texts) if isinstance(text, Phrase)}
+        whole = (f"{{{{text_{n}}}}}" if f"text_{n}" in named else text for n, text in enumerate(texts))
+        return Line(self._filled("\n\n".join(whole), named), "answer")
+
     def title(self, key: str, /, **values: Any) -> Line:
         """A label of the topic as the title of a section."""
         return Line(self.words(key, **values), "title")

@@ -26,7 +26,7 @@ def message(page: Page, look: Look, arrays: Arrays, opened: Collection[str] = ()
         menu: what the menu of a picture is called; "" where pictures have none.
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
-    writer = _Writer(look, arrays, opened, menu, {name: values[0] for name, values in page.options})
+    writer = _Writer(look, arrays, opened, menu, {name: str(values[0]) for name, values in page.options})
     header = {
         **_frame(look.t),
         "sizes": look.sizes,

@@ -40,6 +40,6 @@ def to_try(question: str = "question", answer: str = "answer", facts: Facts | No
         known = facts(look) if facts else {}
         yield Line(look.common("try_it"), "part")
         yield look.text(question, **known)
-        yield look.text(answer, **known)._replace(what="answer")
+        yield look.answer(answer, **known)
 
     return said
