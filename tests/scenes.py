@@ -69,7 +69,8 @@ class Sent(NamedTuple):
 
     def _plain(self, value: Any, case: int) -> Any:
         if _is_table(value):
-            return self._plain(resolved(value, self.arrays, {}), case)
+            whole = _whole(value, self.header.get("lists", []))
+            return self._plain(resolved(whole, self.arrays, {}), case)
         match value:
             case {"case": values}:
                 return self._plain(values[case], case)
