@@ -167,7 +167,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
         for item in items:
             match item["kind"]:
                 case "scene":
-                    pictures[item["id"]] = Sent(resolved(_whole(item, lists), data.arrays, place), data.arrays)
+                    shown = pictures[item["id"]] = Sent(resolved(_whole(item, lists), data.arrays, place), data.arrays)
+                    said.append(shown.header.get("note") or "")
                 case "row":
                     for column in item["columns"]:
                         walk(column)

@@ -123,9 +123,10 @@ class Screen:
     # For a moment, paragraphs that begin so, and what Streamlit shows under the pointer alone.
     _HIDE = """([own, hide]) => {
       for (const e of window.monkey.main().flatMap(part => window.monkey.all('p', part))) {
-        if (own.some(words => e.textContent.startsWith(words))) e.hidden = hide
+        if (own.some(words => e.textContent.startsWith(words))) e.style.display = hide ? 'none' : ''
       }
-      for (const e of document.querySelectorAll('[data-testid=stSidebarCollapseButton]')) e.hidden = hide
+      const corner = document.querySelector('[data-testid=stSidebarCollapseButton]')
+      if (corner) corner.style.display = hide ? 'none' : ''
     }"""
     _SETS = """() => !!document.activeElement?.matches(
       '[role=slider], [role=spinbutton], [role=switch], [type=range], [type=number], [type=checkbox]')"""
