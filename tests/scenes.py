@@ -177,7 +177,7 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                 case "prose":
                     said.extend(_line(_whole(line, lists), data.arrays, place) for line in item["lines"])
                 case "quiz":
-                    said.append(_line(item["asked"], data.arrays, place))
+                    said.append(_line(_whole(item["asked"], lists), data.arrays, place))
 
     walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]])
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]
