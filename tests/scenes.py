@@ -69,7 +69,8 @@ class Sent(NamedTuple):
 
     def _plain(self, value: Any, case: int) -> Any:
         if _is_table(value):
-            return self._plain(resolved(value, self.arrays, {}), case)
+            whole = _whole(value, self.header.get("lists", []))
+            return self._plain(resolved(whole, self.arrays, {}), case)
         match value:
             case {"case": values}:
                 return self._plain(values[case], case)
@@ -178,7 +179,7 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                 case "chooser":
                     said.append(item["refused"])
                 case "quiz":
-                    said.append(_line(item["asked"], data.arrays, place))
+                    said.append(_line(_whole(item["asked"], lists), data.arrays, place))
 
     walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]])
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]

@@ -261,6 +261,6 @@ def picture(look: Look) -> Scene | None:
         case "t5bias":
             return buckets.curves(look)
         case "noposition":
-            return nothing.draw(look) if nothing.is_moved(look)[look.token] else None
+            return nothing.draw(look) if nothing.is_moved(look)[look.token - nothing.measured(look).start] else None
         case _:
             return declared.draw(look)

@@ -23,8 +23,10 @@ from viz_model.runs.trace import Trace
 
 ROUNDING = 1e-5
 """Relative changes below this come from adding the same numbers in another order."""
-AT_ONCE = 16
-"""Orders that a model reads at once: they take memory."""
+AT_ONCE, MOST_TOKENS = 16, 32
+"""Orders that a model reads at once, as they take memory; and tokens of a text of which all are measured ahead: of a
+longer one the selected one alone.
+"""
 
 
 @brief
@@ -40,22 +42,23 @@ class OrderEffect(NamedTuple):
 
 
 @torch.inference_mode()
-def order_effect(trace: Trace) -> OrderEffect:
-    """Reverse everything before each token and run the model again."""
+def order_effect(trace: Trace, tokens: range | None = None) -> OrderEffect:
+    """Reverse everything before each token, or each of some, and run the model again."""
     ids = list(trace.own_ids)
-    orders = [[*ids[:token][::-1], *ids[token:]] for token in range(len(ids))]
-    moved = [token for token, order in enumerate(orders) if order != ids]
-    shape = (len(ids), trace.n_layers)
+    tokens = range(len(ids)) if tokens is None else tokens
+    orders = {token: [*ids[:token][::-1], *ids[token:]] for token in tokens}
+    moved = [token for token, order in orders.items() if order != ids]
+    shape = (len(tokens), trace.n_layers)
     found = OrderEffect(np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32))
     everything = torch.ones(len(ids), len(ids), dtype=torch.bool)
     for values, mask in ((found.own_mask, None), (found.no_mask, everything)):
         (was,) = _behind(trace, [ids], mask)  # [T, L, D]
         for first in range(0, len(moved), AT_ONCE):
-            tokens = moved[first : first + AT_ONCE]
-            now = _behind(trace, [orders[token] for token in tokens], mask)
-            at = torch.tensor(tokens)
-            change = now[torch.arange(len(tokens)), at] - was[at]
-            values[tokens] = (change.norm(dim=-1) / was[at].norm(dim=-1)).numpy()
+            some = moved[first : first + AT_ONCE]
+            now = _behind(trace, [orders[token] for token in some], mask)
+            at = torch.tensor(some)
+            change = now[torch.arange(len(some)), at] - was[at]
+            values[[token - tokens.start for token in some]] = (change.norm(dim=-1) / was[at].norm(dim=-1)).numpy()
     return found
 
 
@@ -92,12 +95,22 @@ ORDER: Verdict[OrderEffect] = Verdict(
 )
 
 
+def measured(look: Look) -> range:
+    """The tokens of which it is measured."""
+    return range(len(look)) if len(look) <= MOST_TOKENS else range(look.token, look.token + 1)
+
+
 def effect(look: Look) -> OrderEffect:
-    return look.once(lambda look: order_effect(look.trace), order_effect)
+    tokens = measured(look)
+    return look.once(lambda look: order_effect(look.trace, tokens), (order_effect, tokens))
+
+
+def _table(look: Look, values: np.ndarray, write: str = "") -> Any:
+    return By(("token",), values, start={"token": measured(look).start}, write=write)
 
 
 def is_moved(look: Look) -> np.ndarray:
-    """Of which tokens another order changes what stands before them, [T]."""
+    """Of which measured tokens another order changes what stands before them."""
     return ~np.isnan(effect(look).own_mask[:, 0])
 
 
@@ -111,9 +124,9 @@ def draw(look: Look) -> Scene | None:
         return None
     told = f"{words('none_layer')} {{{{at}}}}\n{{{{value}}}} · {{{{name}}}}"
     series = [
-        chart.Line(words("none_own_mask"), by("token", found.own_mask), "residual", told=told, write="g3", thick=2.4),
+        chart.Line(words("none_own_mask"), _table(look, found.own_mask), "residual", told=told, write="g3", thick=2.4),
         chart.Line(
-            words("none_no_mask"), by("token", found.no_mask), "position", symbol="diamond", told=told, write="g3",
+            words("none_no_mask"), _table(look, found.no_mask), "position", symbol="diamond", told=told, write="g3",
             thick=2.4,
         ),
     ]  # fmt: skip
@@ -122,7 +135,7 @@ def draw(look: Look) -> Scene | None:
     at = np.arange(look.n_layers)
     scene = chart.lines("position.effect", words("none_alt"), at, series, x, y, height=360)
     return look.drawn(
-        scene, ["resid.out"], data=OrderEffect(*(by("token", values) for values in found)), keys_at="below"
+        scene, ["resid.out"], data=OrderEffect(*(_table(look, values) for values in found)), keys_at="below"
     )
 
 
@@ -133,24 +146,22 @@ def tell(look: Look) -> Iterator[Line]:
     """What another order does to the selected token, or that there is none to try."""
     found, moves = effect(look), is_moved(look)
     ends = {"first": found.own_mask[:, 0], "last": found.own_mask[:, -1], "largest": found.no_mask.max(-1)}
-    known = {name: by("token", values, "g2") for name, values in ends.items()}
+    known = {name: _table(look, values, "g2") for name, values in ends.items()}
     see = look.text("none_see", token=look.token_named(), count=by("token", np.arange(len(look)), "whole"), **known)
-    yield only(see, moves)
-    yield only(look.claim(ORDER, found, "token", **known), moves)
-    yield only(Line(look.words("none_short"), "notice"), ~moves)
+    yield _only(look, see, moves)
+    yield _only(look, look.claim(ORDER, found, "", **known), moves)
+    yield _only(look, Line(look.words("none_short"), "notice"), ~moves)
 
 
-def only(said: Line, where: np.ndarray) -> Line:
-    """A line that is said at some tokens alone, [T]."""
+def _only(look: Look, said: Line, where: np.ndarray) -> Line:
+    """A line that is said at some of the measured tokens alone."""
     words = said.words if isinstance(said.words, Phrase) else Phrase(said.words, {})
-    known = words.template
-    if isinstance(known, str):
-        known = Among((known,), by("token", np.zeros(len(where), int)))
-    assert isinstance(known.at, By)
-    first = known.at.start.get("token", 0)  # of a long text the table has a part
-    where = where[first : first + len(known.at.values)]
-    at = known.at._replace(values=np.where(where, known.at.values, len(known.names)))
-    return said._replace(words=words._replace(template=known._replace(names=(*known.names, ""), at=at)))
+    texts, at = (words.template,), np.zeros(len(where), int)
+    if isinstance(words.template, Among):
+        assert isinstance(words.template.at, By)
+        texts, at = tuple(words.template.names), words.template.at.values
+    which = _table(look, np.where(where, at, len(texts)))
+    return said._replace(words=words._replace(template=Among((*texts, ""), which)))
 
 
 to_try = say.to_try("none_question", "none_answer")
@@ -158,6 +169,8 @@ to_try = say.to_try("none_question", "none_answer")
 
 def quiz(look: Look) -> Quiz | None:
     """After which block the other order shows most."""
+    if len(measured(look)) < len(look):
+        return None
     shown = asking.spread(look.n_layers)
     names = [look.common("guess_block", n=n) for n in shown]
     values = effect(look).own_mask[:, shown]
@@ -175,7 +188,8 @@ def _hand(look: Look) -> Any:
 def _numbers(look: Look) -> Any:
     found = effect(look)
     layers = [str(layer) for layer in range(look.n_layers)]
-    values = np.stack([found.own_mask[look.token], found.no_mask[look.token]])
+    n = look.token - measured(look).start
+    values = np.stack([found.own_mask[n], found.no_mask[n]])
     return "order_effect", values, [look.words("none_own_mask"), look.words("none_no_mask")], layers
 
 
