@@ -7,12 +7,32 @@ export function chooser(me, root, item) {
   const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options")
   label.textContent = item.label
   label.title = item.help
+  if (typeof item.options === "number") return numbered(me, root, item, group)
   const now = Math.max(0, item.names.indexOf(me.option(item.name) ?? item.usual))
   if (!item.asks) store.adopt({ [item.name]: now })
   radios(group, item.label, item.options, now, n => {
     me.choose(item.name, item.names[n], item.asks)
     chooser(me, root, item)
   })
+}
+
+// One of many numbers: a slider, and a field to type in.
+function numbered(me, root, item, group) {
+  const asked = me.option(item.name), now = Math.min(Number(asked === undefined || asked === "" ? item.usual || 0 : asked), item.options - 1)
+  if (!item.asks) store.adopt({ [item.name]: now })
+  for (const [n, type] of ["range", "number"].entries()) {
+    const field = child(group, n, "input", type)
+    Object.assign(field, { type, min: 0, max: item.options - 1, step: 1, ariaLabel: item.label, title: item.help })
+    if (document.activeElement !== field || type === "range") field.value = now
+    const take = () => {
+      const picked = Math.round(field.valueAsNumber)
+      if (!(picked >= 0 && picked < item.options)) return
+      me.choose(item.name, String(picked), item.asks)
+      chooser(me, root, item)
+    }
+    field.oninput = item.asks ? null : take
+    field.onchange = take
+  }
 }
 
 // Buttons of which one is chosen: one stop of Tab, and arrows go from one to the next.

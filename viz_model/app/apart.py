@@ -15,11 +15,17 @@ def draw(page: Page, look: Look, tabs: Apart) -> None:
     """Formula, by hand, code, numbers; the one that is open is drawn."""
     elements.four_tabs(
         page,
-        lambda: elements.formula(page, *tabs.formulas(look)),
+        lambda: _formulas(page, look, tabs),
         lambda: _hand(page, look, tabs),
         lambda: elements.code(page, sites=tuple(tabs.code(look))),
         lambda: _numbers(page, look, tabs),
     )
+
+
+def _formulas(page: Page, look: Look, tabs: Apart) -> None:
+    for line in tabs.said(look) if tabs.said else ():
+        st.markdown(pick(line.words, look.place))
+    elements.formula(page, *tabs.formulas(look))
 
 
 def _hand(page: Page, look: Look, tabs: Apart) -> None:
@@ -30,5 +36,6 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
 
 
 def _numbers(page: Page, look: Look, tabs: Apart) -> None:
-    site, values, rows, columns = tabs.numbers(look)
-    elements.table(page, site, values, list(rows), list(columns), "numbers")
+    more = tabs.tables(look) if tabs.tables else ()
+    for n, (site, values, rows, columns) in enumerate([tabs.numbers(look), *more]):
+        elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")

@@ -15,7 +15,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, state
-from viz_model.app.choices import Choice, one_of, switch
+from viz_model.app.choices import Choice, maybe, one_of, switch, whole
 from viz_model.app.state import ViewState
 from viz_model.config import Side
 from viz_model.drawing import theme
@@ -323,7 +323,10 @@ def open_of(view: ViewState, page: str, sections: tuple[str, ...]) -> list[str]:
 
 def options_of(page: Page) -> dict[str, Choice[Any]]:
     """What a visitor chooses on a page, as the view keeps it."""
-    return {name: one_of(name, tuple(values)) for name, values in page.options}
+    return {
+        name: maybe(whole(name, 0, 0, values[-1])) if isinstance(values, range) else one_of(name, tuple(values))
+        for name, values in page.options
+    }
 
 
 def _is_index(n: object) -> bool:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from viz_model.app import (
     apart,
+    block_doors,
     derivation,
     elements,
     frame,
@@ -49,7 +50,7 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
 
 
-DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {"attention": (mask_editor.DOOR,)}
+DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {"attention": (mask_editor.DOOR,), "block": block_doors.DOORS}
 """Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""
 
 

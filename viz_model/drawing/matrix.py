@@ -74,7 +74,7 @@ def scene(
         ),
         Labels(id="rows", texts=rows, x=left - 8, y=TOP, length=end - TOP, along="y"),
         Labels(id="columns", texts=columns, x=left, y=end + 3, length=across),
-        *_scale(more.get("look", "signed"), top, more.get("role", "pattern"), end),
+        *scale(more.get("look", "signed"), top, more.get("role", "pattern"), end),
     ]
     if axes[0]:
         middle = (TOP + end) / 2
@@ -89,7 +89,7 @@ def scene(
     return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
 
 
-def _scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
+def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
     """What full color stands for, on the right; of a matrix whose scale differs by selection the bar alone."""
     is_signed = look == "signed"
     steps = np.linspace(1, -1 if is_signed else 0, 64)[:, None]
@@ -110,7 +110,7 @@ def _scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
         ("middle", 0.0 if is_signed else 0.5, (TOP + end) / 2),
         ("low", -1.0 if is_signed else 0.0, end - 6),
     ]
-    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, -24), y=y) for name, share, y in ends)]
+    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, -26), y=y) for name, share, y in ends)]
 
 
 def _tick(top: Any, share: float) -> Any:

@@ -24,7 +24,7 @@ class Chooser(NamedTuple):
 
     Attributes:
         name: of the axis, and in the address.
-        options: names in the address -> labels, in order; the n-th is entry n of the axis.
+        options: names in the address -> labels, in order; the n-th is entry n of the axis. Or numbers from 0 on.
         label: what it chooses.
         help: what that means, in a sentence.
         usual: the option where nobody has chosen; the first unless said.
@@ -32,7 +32,7 @@ class Chooser(NamedTuple):
     """
 
     name: str
-    options: dict[str, str]
+    options: dict[str, str] | range
     label: str
     help: str = ""
     usual: str = ""
@@ -41,6 +41,8 @@ class Chooser(NamedTuple):
     @property
     def plain(self) -> dict[str, Any]:
         """For the browser."""
+        if isinstance(self.options, range):
+            return {"kind": "chooser", **self._asdict(), "options": len(self.options)}
         split = {"names": list(self.options), "options": list(self.options.values())}
         return {"kind": "chooser", **self._asdict(), **split}
 
@@ -114,6 +116,9 @@ class Worked(NamedTuple):
     """The run that it is of; the page's own unless another is named."""
 
 
+Table: TypeAlias = tuple[str, np.ndarray, Sequence[str], Sequence[str]]
+
+
 class Apart(NamedTuple):
     """What the four tabs of a page have, of the selected layer, head and token.
 
@@ -122,12 +127,16 @@ class Apart(NamedTuple):
         hand: what is said before the numbers that are worked out, those numbers, and what fills their texts.
         code: the names of values whose code is offered, the page's own first.
         numbers: the name of a value with its numbers, and the names of rows and columns.
+        said: what is said above the formulas.
+        tables: further numbers, as ``numbers``.
     """
 
     formulas: Callable[[Look], Sequence[str]]
     hand: Callable[[Look], tuple[Line | None, Sequence[Worked], dict[str, Any]]]
     code: Callable[[Look], Sequence[str]]
-    numbers: Callable[[Look], tuple[str, np.ndarray, Sequence[str], Sequence[str]]]
+    numbers: Callable[[Look], Table]
+    said: Callable[[Look], Iterable[Line]] | None = None
+    tables: Callable[[Look], Sequence[Table]] | None = None
 
 
 class Trials(NamedTuple):
@@ -155,7 +164,8 @@ class Page:
         topic: the group of its texts.
         items: what everybody meets, then sections.
         end: what stands below all of it, such as a question.
-        options: what a visitor chooses beside the selection: names and what they may be, the usual one first.
+        options: what a visitor chooses beside the selection: names and what they may be, the usual one first; of
+            numbers the largest range that a model may have, where a visitor may also have chosen none.
         apart: its four tabs.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
@@ -164,7 +174,7 @@ class Page:
     topic: str
     items: Sequence[Item | Row | Section]
     end: Sequence[Item] = ()
-    options: Sequence[tuple[str, Sequence[str]]] = ()
+    options: Sequence[tuple[str, Sequence[str] | range]] = ()
     apart: Apart | None = None
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text

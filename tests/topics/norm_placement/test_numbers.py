@@ -15,9 +15,9 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.measures import stream
 from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
-from viz_model.topics.block.numbers import stream
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.numbers import gradients, last_norm, mixed, readings, training_log
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.measures.stream import stream_sites
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers.stream import stream_sites
 from viz_model.topics.embedding.numbers import Geometry
 
 EQUAL = 1 - 1e-6

@@ -12,9 +12,9 @@ import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
+from viz_model.drawing.by_depth import draw_by_depth
 from viz_model.drawing.sheet import Sheet
 from viz_model.texts.markdown import literal
-from viz_model.topics.block.pictures.depth import draw_by_depth
 from viz_model.topics.embedding.choices import MOST_LETTERS, ONE, OTHER, WORD
 from viz_model.topics.embedding.claims import CONTEXTUAL, OWN
 from viz_model.topics.embedding.numbers import context
