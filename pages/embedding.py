@@ -1,5 +1,6 @@
 """Embedding: every token id picks its row of a learned table, and near rows mean near uses."""
 
-from viz_model.topics.embedding import page
+from viz_model.app import show
+from viz_model.topics import embedding
 
-page.run()
+show.show(embedding.TOPIC)

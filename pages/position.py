@@ -1,5 +1,6 @@
 """Position: how the model knows where a token stands, on this sentence's values, whichever scheme it has."""
 
-from viz_model.topics.position import page
+from viz_model.app import show
+from viz_model.topics import position
 
-page.run()
+show.show(position.TOPIC)

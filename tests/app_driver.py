@@ -153,11 +153,13 @@ def pictures(app: AppTest) -> dict[str, scenes.Sent]:
 def said(app: AppTest) -> str:
     """All that is said on a page, line by line."""
     parts = (*app.markdown, *app.caption, *app.subheader, *app.header, *app.info, *app.warning)
-    own = [part.value for part in parts]
-    for one in _sent(app).values():
-        if one.header["kind"] == "island":
-            own += [one.header["heading"], *scenes.island(one, address(app))[1]]
-    return "\n".join(own)
+    return "\n".join([*(part.value for part in parts), *island_lines(app)])
+
+
+def island_lines(app: AppTest) -> list[str]:
+    """What the island of a page says, if it has one."""
+    islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]
+    return [line for one in islands for line in (one.header["heading"], *scenes.island(one, address(app))[1])]
 
 
 def address(app: AppTest) -> dict[str, str]:

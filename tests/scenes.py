@@ -69,7 +69,8 @@ class Sent(NamedTuple):
 
     def _plain(self, value: Any, case: int) -> Any:
         if _is_table(value):
-            return self._plain(resolved(value, self.arrays, {}), case)
+            whole = _whole(value, self.header.get("lists", []))
+            return self._plain(resolved(whole, self.arrays, {}), case)
         match value:
             case {"case": values}:
                 return self._plain(values[case], case)
@@ -97,11 +98,12 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
     match value:
         case {"array": n}:
             return arrays[n]
-        case {"by": axes, "of": found, **rest}:
-            more: dict[str, Any] = dict(rest)
+        case {"by": axes, "of": found}:
+            more = value
             found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
             for axis in axes:
-                n = more.get("fixed", {}).get(axis, place.get(axis, 0)) - more.get("start", {}).get(axis, 0)
+                fixed = more.get("fixed", {}).get(axis, place.get(axis, 0))
+                n = int(resolved(fixed, arrays, place)) - more.get("start", {}).get(axis, 0)
                 assert n >= 0, f"the entry of {axis} was not sent"
                 found = found[n]
             found = resolved(found, arrays, place)
@@ -125,6 +127,7 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
                 for n in range(count)
             ]
         case {"lengths": values, "start": start, "end": end, "low": low, "high": high, "log": is_log}:
+            low, high = (resolved(one, arrays, place) for one in (low, high))
             table = tables.Lengths(resolved(values, arrays, place), low, high, start, end, is_log)
             return tables.pick(table, {})
         case {"scaled": values, "times": times, **mask}:
@@ -155,7 +158,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
     """The pictures and the sentences of a page that is one island, at what an address says is selected."""
     header = data.header
     lists = header.get("lists", [])
-    place = {**header["usual"], **{name: int(query[name]) for name in header["usual"] if name in query}}
+    asked = {name: int(query[name]) for name in header["usual"] if name in query}
+    place = {**header["usual"], **{name: min(n, header["sizes"][name] - 1) for name, n in asked.items()}}
     pictures: dict[str, Sent] = {}
     said: list[str] = []
 
@@ -163,7 +167,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
         for item in items:
             match item["kind"]:
                 case "scene":
-                    pictures[item["id"]] = Sent(resolved(_whole(item, lists), data.arrays, place), data.arrays)
+                    shown = pictures[item["id"]] = Sent(resolved(_whole(item, lists), data.arrays, place), data.arrays)
+                    said.append(shown.header.get("note") or "")
                 case "row":
                     for column in item["columns"]:
                         walk(column)
@@ -171,8 +176,10 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                     walk(item.get("items", []))
                 case "prose":
                     said.extend(_line(_whole(line, lists), data.arrays, place) for line in item["lines"])
+                case "chooser":
+                    said.append(item["refused"])
                 case "quiz":
-                    said.append(_line(item["asked"], data.arrays, place))
+                    said.append(_line(_whole(item["asked"], lists), data.arrays, place))
 
     walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]])
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]

@@ -52,7 +52,7 @@ def test_imports_keep_the_rules() -> None:
 
 
 OTHERWISE = (
-    ('["(page)", "(sections)"', '["(sections)", "page"', "is not allowed to import viz_model.topics"),
+    ('["(page)", "(sections)"', '["(sections)", "(page)"', "is not allowed to import viz_model.topics"),
     ('forbidden_modules = ["torch"]', 'forbidden_modules = ["numpy"]', "is not allowed to import numpy"),
     ('"streamlit"', '"torch"', "is not allowed to import torch"),
 )

@@ -1,19 +1,33 @@
-// A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for.
+// A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
+// a scale are gone through with a slider.
 import { child } from "./nodes.js"
 import { store } from "./store.js"
 
 export function chooser(me, root, item) {
   root.className = "chooser"
-  const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options")
+  const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options"), refused = child(root, 2, "div", "notice")
+  refused.innerHTML = item.refused
+  refused.hidden = !item.refused || me.option(item.name) in item.names
   label.textContent = item.label
   label.title = item.help
   if (typeof item.options === "number") return numbered(me, root, item, group)
-  const now = Math.max(0, item.names.indexOf(me.option(item.name) ?? item.usual))
+  const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
   if (!item.asks) store.adopt({ [item.name]: now })
-  radios(group, item.label, item.options, now, n => {
+  const choose = n => {
     me.choose(item.name, item.names[n], item.asks)
     chooser(me, root, item)
-  })
+  }
+  item.is_scale ? slider(group, item.label, item.options, now, choose) : radios(group, item.label, item.options, now, choose)
+}
+
+function slider(group, label, options, chosen, pick) {
+  const input = child(group, 0, "input"), said = child(group, 1, "output")
+  Object.assign(input, { type: "range", min: 0, max: options.length - 1, step: 1 })
+  input.setAttribute("aria-label", label)
+  input.setAttribute("aria-valuetext", options[chosen])
+  said.textContent = options[chosen]
+  if (document.activeElement !== input || !input.matches(":active")) input.value = chosen
+  input.oninput = () => { pick(Number(input.value)) }
 }
 
 // One of many numbers: a slider, and a field to type in.

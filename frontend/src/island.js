@@ -115,7 +115,7 @@ function create(root) {
       follow(me, root)
       glossary.rescan?.()
       turns(me, root, body)
-      // What is too large for one message is here for some layers alone: the others are asked for.
+      // What is too large for one message is here for some layers and tokens alone: the others are asked for.
       if (isLacking()) ask()
       rest()
     })
@@ -149,7 +149,7 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => name === "picked" && item.option ? me.choose(item.option, String(value), true) : me.tell(name, { of: item.id, value }))
   },
   row(me, root, item) {
     root.className = "row"

@@ -3,7 +3,7 @@ import { child } from "./nodes.js"
 import { pick } from "./pick.js"
 import { set } from "./formulas.js"
 
-const TAGS = { title: "h2", part: "h3" }
+const TAGS = { title: "h2", part: "h3", answer: "details" }
 const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;" }
 const escaped = text => String(text).replace(/[&<>]/g, one => ESCAPED[one])
 const PLACE = /\{\{(\w+)\}\}/g
@@ -25,7 +25,7 @@ export function lines(me, root, item) {
     const element = child(root, n, TAGS[line.what] ?? "div")
     element.className = line.what
     const said = line.unless && me.hasChosen(line.unless) ? "" : filled(line, me)
-    write(element, TAGS[line.what] ? said.replace(/^<p>|<\/p>$/g, "") : said)
+    write(element, said && line.what === "answer" ? `<summary>${me.page.words.answer}</summary>${said}` : TAGS[line.what] ? said.replace(/^<p>|<\/p>$/g, "") : said)
     if (line.help) explain(element, pick(line.help, me.place, me.arrays))
   })
   while (root.children.length > item.lines.length) root.lastChild.remove()

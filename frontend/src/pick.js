@@ -33,7 +33,7 @@ function entry(table, place, arrays) {
     shape = array.shape
     for (const length of shape) size *= length
     for (const [n, axis] of table.by.entries()) {
-      const k = nth(table, axis, place)
+      const k = nth(table, axis, place, arrays)
       if (!(k >= 0 && k < shape[n])) return undefined
       size /= shape[n]
       at += k * size
@@ -43,7 +43,7 @@ function entry(table, place, arrays) {
     return view(array, at, size, rest)
   }
   for (const axis of table.by) {
-    const k = nth(table, axis, place)
+    const k = nth(table, axis, place, arrays)
     if (!(k >= 0 && k < found.length)) return undefined
     found = found[k]
   }
@@ -51,7 +51,7 @@ function entry(table, place, arrays) {
   return pick(found, place, arrays)
 }
 
-const nth = (table, axis, place) => (table.fixed?.[axis] ?? place[axis] ?? 0) - (table.start?.[axis] ?? 0)
+const nth = (table, axis, place, arrays) => (pick(table.fixed?.[axis], place, arrays) ?? place[axis] ?? 0) - (table.start?.[axis] ?? 0)
 
 // The same part of an array is one object: whoever keeps what was made of it sees that it is the same.
 function view(array, at, size, shape) {
@@ -89,7 +89,7 @@ function scaled({ scaled: values, times, seen }, place, arrays) {
 function lengths({ lengths: values, start, end, low, high, log }, place, arrays) {
   const found = pick(values, place, arrays)
   if (found === undefined) return undefined
-  const on = log ? Math.log10 : value => value, from = on(low), span = on(high) - from || 1
+  const on = log ? Math.log10 : value => value, from = on(pick(low, place, arrays)), span = on(pick(high, place, arrays)) - from || 1
   const share = value => (on(value) - from) / span, between = (a, b, value) => a + share(value) * (b - a)
   const isPair = Array.isArray(start)
   if (typeof found === "number") return isPair ? start.map((a, n) => between(a, end[n], found)) : between(start, end, found)
@@ -119,7 +119,7 @@ export function axesOf(value, found = new Set()) {
   if (Array.isArray(value)) value.forEach(one => axesOf(one, found))
   else if (isObject(value)) {
     if ("by" in value) value.by.forEach(axis => axis in (value.fixed ?? {}) || found.add(axis))
-    for (const name in value) if (name !== "by" && name !== "fixed" && name !== "start") axesOf(value[name], found)
+    for (const name in value) if (name !== "by" && name !== "start") axesOf(value[name], found)
   }
   return found
 }

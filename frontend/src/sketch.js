@@ -34,8 +34,10 @@ function watchAddress() {
 }
 
 export function sketch(root, header, arrays, tell) {
-  const field = root.field ??= build(root, header)
-  field.update(header, arrays, tell)
+  const words = JSON.stringify([header.words, header.examples])
+  if (root.said !== words) root.field = build(root, header) // in another language all of it is called otherwise
+  root.said = words
+  root.field.update(header, arrays, tell)
 }
 
 function make(name, className, text = "") {

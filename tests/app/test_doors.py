@@ -40,10 +40,10 @@ def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) ->
     names = [choice.name for choice in found.all_choices]
     assert len(names) == len({*names}) and not OF_THE_FRAME.intersection(names)
     if isinstance(found, Declared):
-        for layout in island_of(page).pages:
-            for section in layout.sections:
+        for own_page in island_of(page).pages:
+            for section in own_page.sections:
                 for language in LANGUAGES:
-                    known = Texts(language, pictures=layout.fits is not reads_text).labels(layout.topic)
+                    known = Texts(language, pictures=own_page.fits is not reads_text).labels(own_page.topic)
                     assert {f"door_{section.name}", f"door_{section.name}_line"} <= known.keys()
         return
     own = {choice.name for choice in found.choices}
@@ -59,11 +59,11 @@ def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) ->
 def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) -> None:
     found = topic(page)
     if isinstance(found, Declared):
-        for asked, door in found.opened_by.items():
+        for asked, section in found.opened_by.items():
             name, _, value = asked.partition("=")
-            if door.name.startswith("door_"):
-                opened = {f"{page}.{door.name}": "1"}
-                assert parse(page, **{door.name: "1"}) == opened
+            if section.name.startswith("door_"):
+                opened = {f"{page}.{section.name}": "1"}
+                assert parse(page, **{section.name: "1"}) == opened
                 assert parse(page, **{name: value or "1"}).items() >= opened.items()
         assert parse(page, tab="hand") == {f"{page}.tab": "hand", f"{page}.apart": "1"}
         return
@@ -103,9 +103,9 @@ def test_without_a_browser_every_door_is_drawn() -> None:
 
 def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_is_on_every_page() -> None:
     every = {page: topic(page) for page in PAGES}
-    old = [layout for found in every.values() if isinstance(found, Topic) for layout in found.all_layouts]
-    new = [layout for page, found in every.items() if isinstance(found, Declared) for layout in island_of(page).pages]
-    offered = [layout.trials for layout in (*old, *new) if layout.trials]
+    old = [layout.trials for found in every.values() if isinstance(found, Topic) for layout in found.all_layouts]
+    new = [own.trials for page, found in every.items() if isinstance(found, Declared) for own in island_of(page).pages]
+    offered = [trials for trials in (*old, *new) if trials]
     assert {name for each in offered for name in each.experiments} <= OUTCOMES.keys()
     assert {name for each in offered for name in each.bugs} <= BUGS.keys()
     links = [link.proto for link in open_page("attention", {"text": "The cat sat", "lang": "en"}).get("page_link")]
@@ -119,13 +119,21 @@ def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_
     ]
 
 
+def test_links_of_a_model_that_translates_into_nothing_name_no_language() -> None:
+    app = open_page("attention", {"text": "The cat sat", "lang": "en", "model": "translate-2017", "to": "fr"})
+    app.selectbox(key="sidebar.model").set_value(MODEL).run()
+    links = [dict(parse_qsl(link.proto.query_string)) for link in app.get("page_link")]
+    named = [query for query in links if "experiment" in query]
+    assert named and not any("to" in query for query in named)
+
+
 def test_answers_say_what_they_are_in_this_run() -> None:
     text = "The cat sat on the mat"
     trace = vm.load(MODEL).trace(text)
 
     def answer(page: str) -> str:
-        told = open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"}).markdown
-        told = [part.value for part in told]
+        shown = open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"}).markdown
+        told = [part.value for part in shown]
         return next(part for part in told if part.startswith("**In th") or part.startswith("**In `story"))
 
     chances = np.exp(np.log(trace["probs"][-1].double().numpy()) / 2)

@@ -8,10 +8,12 @@ from urllib.parse import parse_qs
 
 import pytest
 import streamlit
-from app_driver import open_page, pictures, tell
+from app_driver import answer, open_page, pictures
 from socket_visitor import Visitor, server
+from streamlit.errors import StreamlitAPIException
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.fragment import MemoryFragmentStorage
 
 from viz_model.app import runs, state
 
@@ -52,6 +54,23 @@ def test_parts_run_once_the_page_is_sent(monkeypatch: pytest.MonkeyPatch) -> Non
     state.run_alone(state.BODY)
     assert slept == [0.0, pytest.approx(state.SENDING)]
     assert ran == [[state.BODY, state.LINK]] * 2
+
+
+def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StreamlitAPIException) as unknown:
+        MemoryFragmentStorage().resolve_target(["attention.apart.part"])
+    wrong = StreamlitAPIException("anything else", error_id="another")
+    raised = iter((unknown.value, wrong))
+
+    def rerun(parts: list[str]) -> None:
+        raise next(raised)
+
+    monkeypatch.setattr(state, "has_browser", lambda: True)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "rerun", rerun)
+    state.run_alone("attention.apart.part")
+    with pytest.raises(StreamlitAPIException, match="anything else"):
+        state.run_alone("attention.apart.part")
 
 
 CHANGES = {"head": 3, "layer": 2, "token": 4}
@@ -150,8 +169,8 @@ def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.Monke
     app = open_page("attention", QUERY)
     ran: list[object] = []
     monkeypatch.setattr(runs, "run", lambda *asked: ran.append(asked))
-    for seq, key in enumerate(("layer", "head", "token"), start=1):
-        tell(app, "frame_selection", "selected", {key: 1, "seq": seq})
+    for key in ("layer", "head", "token"):
+        answer(app, place={key: 1})
         assert app.query_params[key] == "1"
     app.query_params["token"] = "3"
     app.run()

@@ -12,11 +12,17 @@ just started, at once and seconds later. At last the files that a browser loads 
 one connection. Each figure is the median of the rounds, and the ratio is what counts: seconds depend on the machine
 and on what else runs there.
 
+What a new sentence of 32 tokens takes is measured on a page with all its sections closed, from the key that ends it:
+the time until the last frame that shows anything new, canvases included; the time for which the browser's main thread
+works for it, and the processor time of the server, both until neither does anything any more. The last two are taken
+of sentences that nobody watches, because a watched page works longer, and less what both do where nothing happens.
+A page that is still and has a picture without a mark or a pixel ends the run, with its name.
+
 | | target |
 |---|---|
 | another head, layer or token: painted | 0.6 |
 | their texts | 2 |
-| a new sentence of 32 tokens | 3 |
+| a new sentence of 32 tokens: painted and still | 3 |
 | first paint of the first page, server started | 1.5 |
 """
 
@@ -26,6 +32,7 @@ import argparse
 import contextlib
 import http.client
 import itertools
+import os
 import re
 import shutil
 import socket
@@ -35,9 +42,9 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,6 +78,8 @@ PAGES = (
     "next_token",
     "attribution",
 )
+SENTENCES_ON = ("attention", "overview")
+"""The pages on which a new sentence is timed."""
 WITHOUT = {
     "overview": {"head", "layer"},
     "tokens": {"head", "layer"},
@@ -133,6 +142,109 @@ _FIRST = """(() => {
   requestAnimationFrame(look)
 })()"""
 
+# Notes, on a page from its beginning, when a frame was last painted that shows anything new: words that differ, marks
+# of a picture, pixels of a canvas. The time begins with the key that ends a sentence.
+_WATCH = """(() => {
+  let begin = 0, stirred = 0, shown = 0, isDue = false, isNew = false, words = ''
+  const canvases = new Set(), known = new WeakMap(), channel = new MessageChannel()
+  const pixels = canvas => new Uint32Array(
+    canvas.getContext('2d').getImageData(0, 0, canvas.width || 1, canvas.height || 1).data.buffer)
+  const sum = canvas => pixels(canvas).reduce((found, pixel) => (Math.imul(found, 31) + pixel) | 0, canvas.width)
+  channel.port1.onmessage = () => {
+    const now = performance.now()
+    isDue = false
+    // What is drawn ahead has pictures drawn again, just as they were.
+    for (const canvas of canvases) {
+      const found = sum(canvas)
+      if (found !== known.get(canvas)) isNew = true
+      known.set(canvas, found)
+    }
+    canvases.clear()
+    if (isNew) shown = now
+    isNew = false
+  }
+  const due = () => {
+    stirred = performance.now()
+    if (isDue) return
+    isDue = true
+    requestAnimationFrame(() => channel.port2.postMessage(0))
+  }
+  const changed = () => { isNew = true; due() }
+  const start = event => { if (event.key === 'Enter') begin = stirred = shown = performance.now() }
+  addEventListener('keydown', start, true)
+
+  const pen = CanvasRenderingContext2D.prototype
+  for (const name of ['fillRect', 'clearRect', 'fill', 'stroke', 'fillText', 'drawImage', 'putImageData']) {
+    const draw = pen[name]
+    pen[name] = function (...what) {
+      if (this.canvas.isConnected && this.canvas.clientWidth) {
+        canvases.add(this.canvas)
+        due()
+      }
+      return draw.apply(this, what)
+    }
+  }
+  // What a screen reader is told of a rounded cell becomes exact in a moment: nobody sees that.
+  const differs = one => one.type !== 'attributes' ||
+    one.attributeName !== 'aria-label' && one.oldValue !== one.target.getAttribute(one.attributeName)
+  const all = { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true }
+  const seen = new MutationObserver(records => { if (records.some(differs)) changed() })
+  const attach = Element.prototype.attachShadow
+  Element.prototype.attachShadow = function (how) {
+    const root = attach.call(this, how)
+    seen.observe(root, all)
+    return root
+  }
+  // Outside of pictures Streamlit also changes what nobody sees.
+  const isDrawn = one => (one.target.closest ? one.target : one.target.parentElement)?.closest('svg')
+  new MutationObserver(records => {
+    if (records.some(one => isDrawn(one) && differs(one))) changed()
+    if (records.every(one => one.type === 'attributes')) return
+    const now = document.querySelector('[data-testid=stMain]')?.innerText
+    if (now !== words) changed()
+    words = now
+  }).observe(document, all)
+
+  // Resolves with the milliseconds until the last such frame, once nothing has stirred for a while.
+  window.untilStill = quiet => new Promise(done => {
+    const look = () => {
+      const isIdle = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+      if (isIdle && !isDue && performance.now() - stirred > quiet) done(shown - begin)
+      else setTimeout(look, 20)
+    }
+    look()
+  })
+})()"""
+
+# The pictures of the page by their names: those that are empty, with no mark and no pixel, or that still wait; and how
+# many canvases of each have pixels.
+_PICTURES = """() => {
+  const all = (selector, root) => [...root.querySelectorAll('*')].flatMap(e =>
+    [...(e.matches(selector) ? [e] : []), ...(e.shadowRoot ? all(selector, e.shadowRoot) : [])])
+  const up = e => e.parentElement ?? e.getRootNode().host
+  const name = e => {
+    for (let one = e; one; one = up(one)) {
+      const said = one.ariaLabel || [...one.classList].find(each => each.startsWith('st-key-'))
+      if (said) return said
+    }
+    return e.outerHTML.slice(0, 80)
+  }
+  const isSeen = e => e.checkVisibility({ visibilityProperty: true }) && e.clientWidth > 24 && e.clientHeight > 8
+  const hasPixels = canvas => canvas.width > 0 && canvas.height > 0 &&
+    new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer).some(Boolean)
+  const marks = 'path, rect, circle, ellipse, line, polyline, polygon, text, image, use'
+  const isPainted = e => e.matches('canvas') ? hasPixels(e) : !!e.querySelector(marks)
+  const main = document.querySelector('[data-testid=stMain]'), painted = {}
+  const drawn = all('canvas, svg', main).filter(isSeen)
+  // Marks and cells of one panel lie over one another.
+  const beside = e => [...e.parentElement.children].filter(one => one.matches('canvas, svg'))
+  const empty = drawn.filter(e => !beside(e).some(isPainted))
+  for (const canvas of drawn.filter(e => e.matches('canvas') && isPainted(e))) {
+    painted[name(canvas)] = (painted[name(canvas)] ?? 0) + 1
+  }
+  return [[...new Set([...empty, ...all('[data-waiting]', main)].map(name))], painted]
+}"""
+
 _ALONE = """import sys
 
 sys.modules["uvloop"] = sys.modules["httptools"] = None
@@ -143,9 +255,22 @@ cli.main(prog_name="streamlit")
 """Streamlit without what it takes where it is installed, as the app has it."""
 
 
+class Server(NamedTuple):
+    """A Streamlit server: its address, and its process."""
+
+    url: str
+    pid: int
+
+    def worked(self) -> float:
+        """Seconds of processor time that it has taken so far, of all its threads, those that have ended too."""
+        # After the name of the program, which may hold anything.
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
-def server(script: Path, *, alone: bool = False) -> Iterator[str]:
-    """A Streamlit server of its own, and its address; ``alone`` without the libraries that make the app's faster."""
+def server(script: Path, *, alone: bool = False) -> Iterator[Server]:
+    """A Streamlit server of its own; ``alone`` without the libraries that make the app's faster."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -161,19 +286,11 @@ def server(script: Path, *, alone: bool = False) -> Iterator[str]:
                 urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
                 break
             time.sleep(0.1)
-        yield url
+        yield Server(url, app.pid)
     finally:
         app.terminate()
         app.wait(timeout=30)
         log.close()
-
-
-def wait(page: Any, action: Callable[[], object]) -> float:
-    """Seconds from an action to the last change that it caused."""
-    begin = time.perf_counter()
-    action()
-    acted = time.perf_counter() - begin
-    return float(acted + page.evaluate(_SETTLED, QUIET) / 1000)
 
 
 def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
@@ -192,9 +309,9 @@ def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
 
 def first_visitor(browser: Any, script: Path, what: str, rest: float, *, alone: bool = False) -> float:
     """Seconds until the first visitor of a server sees ``what``, who comes so many seconds after it has answered."""
-    with server(script, alone=alone) as url:
+    with server(script, alone=alone) as own:
         time.sleep(rest)
-        return first_paint(browser, url, what)[0]
+        return first_paint(browser, own.url, what)[0]
 
 
 def files(url: str) -> tuple[int, float]:
@@ -286,19 +403,106 @@ def selections(page: Any, what: str, rounds: int) -> tuple[list[float], list[flo
     return painted[1:], followed[1:]
 
 
-def sentences(browser: Any, url: str, rounds: int) -> list[float]:
-    """Seconds from the last letter of a sentence that nobody has run to its picture, which does not move there."""
+class Renewed(NamedTuple):
+    """Seconds that a new sentence takes: until its page is painted and still, of the browser, and of the server."""
+
+    still: float
+    browser: float
+    server: float
+
+
+def sentences(browser: Any, app: Server, page: str, query: str, texts: Sequence[str], slower: int) -> Renewed:
+    """What sentences take that nobody has run, on a page where nothing moves; the first of them counts for nothing.
+
+    Raises:
+        SystemExit: a picture was not painted.
+    """
+    half = len(texts) // 2
+    watched = _ready(browser, f"{app.url}/{page}?{query}", slower, _WATCH)
+    painted, still = demand_painted(watched), []
+    for text in texts[:half]:
+        _say(watched, text)
+        still.append(watched.evaluate("quiet => window.untilStill(quiet)", QUIET) / 1000)
+        demand_painted(watched, painted)
+    watched.context.close()
+    worked = _worked(_ready(browser, f"{app.url}/{page}?{query}", slower), app, texts[half:])
+    return Renewed(statistics.median(still[1:]), *worked)
+
+
+def demand_painted(page: Any, before: Mapping[str, int] | None = None) -> dict[str, int]:
+    """How many canvases of each picture are painted on a page that is still, where none was left out.
+
+    Args:
+        before: how many there were with another sentence.
+
+    Raises:
+        SystemExit: one was, of this name.
+    """
+    empty, painted = page.evaluate(_PICTURES)
+    empty += [name for name, n in (before or {}).items() if painted.get(name, 0) < n]
+    if empty or not painted:
+        raise SystemExit(f"{page.url.partition('?')[0]}: not painted: {'; '.join(empty) or 'anything'}")
+    return dict(painted)
+
+
+def _ready(browser: Any, url: str, slower: int, watch: str = "") -> Any:
+    """A page that is still, in a profile of its own, with its processor made slower; ``watch`` runs in it first."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce").new_page()
+    if watch:
+        page.add_init_script(watch)
     page.goto(url)
-    box = page.locator(".st-key-frame-text input")
-    box.wait_for(timeout=120_000)
+    _box(page).wait_for(timeout=120_000)
+    if slower > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
     page.evaluate(_SETTLED, QUIET)
+    return page
+
+
+def _box(page: Any) -> Any:
+    """The box of the sentence."""
+    return page.locator("[data-testid=stMain]").get_by_role("textbox").first
+
+
+def _say(page: Any, text: str) -> None:
+    """Make a text the sentence of the page."""
+    _box(page).fill(text)
+    _box(page).press("Enter")
+
+
+def _worked(page: Any, app: Server, texts: Sequence[str]) -> tuple[float, float]:
+    """Seconds that the browser's main thread and the server work for a sentence, until neither does any more."""
+    tools = page.context.new_cdp_session(page)
+    # By the thread's own clock: another process that takes the processor away is no work of the page's.
+    tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def now() -> tuple[float, float, float]:
+        metrics = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
+        return time.perf_counter(), metrics["TaskDuration"], app.worked()
+
+    def idle() -> tuple[float, float, float]:
+        """Wait until both did next to nothing for a second; what the clocks say then."""
+        before = now()
+        for _ in range(60):
+            time.sleep(1)
+            after = now()
+            if after[1] - before[1] < 0.03 and after[2] - before[2] < 0.03:
+                return after
+            before = after
+        raise SystemExit(f"{page.url}: never at rest")
+
+    begin = idle()
+    time.sleep(3)
+    end = now()
+    rates = [(end[n] - begin[n]) / (end[0] - begin[0]) for n in (1, 2)]
     found = []
-    for n in range(rounds + 1):
-        text = f"{SENTENCE} {WORDS[n % len(WORDS)]} number {n} " * 2
-        found.append(wait(page, lambda text=text: (box.fill(text), box.press("Enter"))))  # type: ignore[misc]
+    for text in texts:
+        begin = now()
+        _say(page, text)
+        end = idle()
+        found.append([end[n] - begin[n] - rate * (end[0] - begin[0]) for n, rate in enumerate(rates, 1)])
     page.context.close()
-    return found[1:]
+    browser, server = (statistics.median(each[n] for each in found[1:]) for n in range(2))
+    return browser, server
 
 
 def long(text: str, model: str, count: int) -> str:
@@ -355,11 +559,11 @@ def main() -> None:
             ]
             ratio, waited = statistics.median(own / other for own, other in pairs), statistics.median(dict(pairs))
             print(f"the first visitor, {rest} s after the server: {ratio:.1f} times the empty page, {waited:.1f} s")
-        idle = statistics.median(clicks(browser, empty, told.rounds, told.slower))
+        idle = statistics.median(clicks(browser, empty.url, told.rounds, told.slower))
         print(f"empty page: a click {1000 * idle:.0f} ms")
         print("page | what | painted, ms | ratio (target 0.6) | texts, ms | ratio (target 2)")
         for name in told.pages:
-            page = opened(browser, f"{app}/{name}?{query}", told.slower)
+            page = opened(browser, f"{app.url}/{name}?{query}", told.slower)
             for what in ("head", "layer", "token"):
                 if what in WITHOUT.get(name, set()):
                     continue
@@ -369,14 +573,30 @@ def main() -> None:
                     ratios = f"{1000 * first:.0f} | {first / idle:.2f} | {1000 * then:.0f} | {then / idle:.1f}"
                     print(f"{name} | {what} | {ratios}", flush=True)
             page.context.close()
-        new = statistics.median(sentences(browser, f"{app}/attention?{query}", told.rounds))
-        print(f"a new sentence of 32 tokens: {new / idle:.1f} times the empty page (target {NEW:g})")
+        print(
+            "a new sentence of 32 tokens on | a click on the empty page, ms | "
+            f"painted and still, ms | ratio (target {NEW:g}) | "
+            "main thread, ms | ratio | server, ms | ratio"
+        )
+        numbers = itertools.count()
+        for name in SENTENCES_ON:
+            texts = [
+                long(f"{WORDS[n % len(WORDS)]} number {next(numbers)} {SENTENCE}", told.model, 32)
+                for n in range(2 * told.rounds + 2)
+            ]
+            # Measured before and after: the machine may have become busier meanwhile.
+            around = clicks(browser, empty.url, told.rounds, told.slower)
+            took = sentences(browser, app, name, query, texts, told.slower)
+            click = statistics.median(around + clicks(browser, empty.url, told.rounds, told.slower))
+            ratios = " | ".join(f"{1000 * each:.0f} | {each / click:.1f}" for each in took)
+            print(f"{name} | {1000 * click:.0f} | {ratios}", flush=True)
         opened_again = [
-            (first_paint(browser, app, "picture"), first_paint(browser, empty, "heading")) for _ in range(told.rounds)
+            (first_paint(browser, app.url, "picture"), first_paint(browser, empty.url, "heading"))
+            for _ in range(told.rounds)
         ]
         first, still = (statistics.median(own[n] / other[n] for own, other in opened_again) for n in range(2))
         print(f"first paint: {first:.1f} times the empty page (target {FIRST:g}), still {still:.1f} times")
-        (n, own_files), (_, its_files) = files(app), files(empty)
+        (n, own_files), (_, its_files) = files(app.url), files(empty.url)
         print(f"{n} files over one connection: {1000 * own_files:.0f} ms, of the empty page {1000 * its_files:.0f} ms")
         browser.close()
 

@@ -209,3 +209,16 @@ def test_an_edit_is_undone_where_it_is_told_of(visit: Visit) -> None:
     page.wait_for_function("() => !location.search.includes('edits')")
     settle(page)
     assert page.get_by_text("Changed run").count() == 0
+
+
+@pytest.mark.parametrize(("section", "name"), [("Compare", "Models"), ("Try it", "Lessons")])
+def test_a_page_of_no_run_keeps_nothing_of_the_page_before(section: str, name: str, visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, text=TEXT, lang="en")
+    go_to(page, section, name)
+    page.wait_for_url(f"**/{name.lower()}*")
+    settle(page)
+    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
+    page.locator("[data-testid=stMain]").get_by_role("radio", name="中文").click(force=True)
+    wait_for_query(page, lang="zh")
+    page.get_by_role("link", name="跳到正文").wait_for(state="attached")
+    assert page.get_by_role("link", name="Skip to the content").count() == 0

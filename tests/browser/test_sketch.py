@@ -151,3 +151,17 @@ def test_files_are_read_or_refused(visit: Visit) -> None:
     page.get_by_text("11.5MB").wait_for()
     settle(page)
     assert query(page)["drawing"] == drawn
+
+
+def test_the_field_speaks_the_language_of_the_page_and_keeps_what_is_drawn(visit: Visit) -> None:
+    page = visit("/next_token", model=MODEL, lang="en")
+    page.get_by_role("button", name="Clear").click()
+    stroke(page, (0.3, 0.2), (0.7, 0.2), (0.4, 0.85))
+    settle(page)
+    drawn = inked(page, ".sketch .paper canvas")
+    page.locator("[data-testid=stSidebar]").get_by_role("radio", name="中文").click(force=True)
+    page.get_by_role("button", name="清空").wait_for()
+    settle(page)
+    assert page.get_by_role("button", name="Clear").count() == 0
+    # As an address keeps it: in sixteen levels.
+    assert inked(page, ".sketch .paper canvas") == pytest.approx(drawn, rel=0.1) and drawn > 50

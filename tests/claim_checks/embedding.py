@@ -11,16 +11,17 @@ import numpy as np
 import torch
 
 from claim_checks import Shown
+from viz_model.island.look import Look
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.embedding import claims
-from viz_model.topics.embedding.numbers import Geometry, by_hand, geometry, views
-from viz_model.topics.embedding.numbers.context import OwnPart, TwoSentences, own_part
-from viz_model.topics.embedding.pictures.neighbours import NeighboursView
+from viz_model.texts import Texts
+from viz_model.topics.embedding import depth, lookup, nearest, table
+from viz_model.topics.embedding.depth import OwnPart, TwoSentences
+from viz_model.topics.embedding.table import Near
 
 
-def _near(cosine: float) -> NeighboursView:
-    return NeighboursView(0, "a", np.array([1]), np.array([cosine]), ("b",), 0)
+def _near(cosine: float) -> Near:
+    return Near(np.array([1]), np.array([cosine]))
 
 
 def _two(*cosines: float) -> TwoSentences:
@@ -28,13 +29,13 @@ def _two(*cosines: float) -> TwoSentences:
 
 
 def _own(*rank: int) -> OwnPart:
-    return OwnPart(("a",) * len(rank), np.ones(len(rank)), np.ones(len(rank)), np.array(rank), np.array(rank))
+    return OwnPart(np.ones(len(rank)), np.ones(len(rank)), np.array(rank), np.array(rank))
 
 
 EXAMPLES = {
     "embedding.near.parallel": (_near(0.95), _near(0.8)),
     "embedding.near.far": (_near(0.2), _near(0.4)),
-    "embedding.repeated.again": ([1, 3], []),
+    "embedding.repeated.again": (np.array([1, 3]), np.array([])),
     "embedding.contextual.never": (_two(1.0, 1.0), _two(1.0, 0.99)),
     "embedding.contextual.parts": (_two(1.0, 0.5), _two(0.5, 0.5)),
     "embedding.own.stays": (_own(0, 0), _own(0, 1)),
@@ -43,11 +44,6 @@ EXAMPLES = {
 
 ELSEWHERE = ("embedding.contextual.never", "embedding.contextual.parts", "embedding.near.parallel")
 """They need a second sentence, or a byte that few texts end in: tests/topics/embedding/test_context.py has them."""
-
-
-@functools.cache
-def _table(model: Transformer) -> Geometry:
-    return geometry(model.embedding.weight.detach().numpy())
 
 
 @functools.cache
@@ -77,12 +73,13 @@ def _decodes(trace: Trace, token: int, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    table, token = _table(trace.model), len(trace) - 1
-    id = trace.own_ids[token]
-    yield Shown(claims.NEAR, views.neighbours_view(trace, table, token), partial(_nearest, trace, id))
-    repeated = by_hand.repeats(trace)
-    yield Shown(claims.REPEATED, repeated, lambda claim: len({*trace.own_ids}) < len(trace))
+    look, token = Look.at(trace, Texts("en"), "embedding"), len(trace) - 1
+    near = look.once(table.near)
+    yield Shown(nearest.NEAR, Near(*(one[token] for one in near)), partial(_nearest, trace, trace.own_ids[token]))
+    repeated = np.array(look.once(lookup.repeats))
+    yield Shown(lookup.REPEATED, repeated, lambda claim: len({*trace.own_ids}) < len(trace))
     if zlib.crc32(str(trace.ids).encode()) % 4:
         return
+    found = look.once(depth.of_run)
     for place in {0, token}:
-        yield Shown(claims.OWN, own_part(trace, table, place), partial(_decodes, trace, place))
+        yield Shown(depth.OWN, OwnPart(*(one[place] for one in found)), partial(_decodes, trace, place))

@@ -12,27 +12,23 @@ import torch
 
 from claim_checks import Shown
 from viz_model import config
+from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
-from viz_model.topics.position import numbers
-from viz_model.topics.position.claims import (
-    ALIKE,
-    BIAS,
-    MOVED,
-    ORDER,
-    REACH,
-    SLOWEST,
-    UNMET,
-    Beyond,
-    Moved,
-)
-from viz_model.topics.position.numbers import OrderEffect, Reach, Turns, views
-from viz_model.topics.position.numbers import attention_views as attention
+from viz_model.texts import Texts
+from viz_model.topics.position import added, alibi, bias, nothing, rotation, waves
+from viz_model.topics.position.added import ALIKE
+from viz_model.topics.position.alibi import REACH, Reach
+from viz_model.topics.position.bias import BIAS
+from viz_model.topics.position.longer import Beyond
+from viz_model.topics.position.nothing import ORDER, OrderEffect
+from viz_model.topics.position.rotation import MOVED, UNMET, Moved
+from viz_model.topics.position.waves import SLOWEST, Turns
 
 STILL, STIRRED = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4])
 
 
 def _order(own: np.ndarray, bare: np.ndarray = STILL) -> OrderEffect:
-    return OrderEffect((1, 0, 2), own, bare)
+    return OrderEffect(own, bare)
 
 
 EXAMPLES = {
@@ -42,8 +38,8 @@ EXAMPLES = {
     "position.alike.distance": (1e-6, 0.02),
     "position.slowest.flat": (Turns(40, 96, 0.004), Turns(96, 96, 1.2)),
     "position.unmet.some": (Turns(9, 16, 0.007), Turns(16, 16, 1.5)),
-    "position.moved.stays": (Moved(2e-5, 9.0), Moved(0.1, 9.0)),
-    "position.reach.nearer": (Reach(1.5, 6.0), Reach(6.0, 1.5)),
+    "position.moved.stays": (Moved(np.array(2e-5), np.array(9.0)), Moved(np.array(0.1), np.array(9.0))),
+    "position.reach.nearer": (Reach(np.array(1.5), np.array(6.0)), Reach(np.array(6.0), np.array(1.5))),
     "position.bias.distance": (0.0, 0.3),
     "position.beyond.worse": (Beyond(3.4, 5.8), Beyond(3.4, 3.45)),
     "position.beyond.same": (Beyond(3.64, 3.62), Beyond(3.64, 3.2)),
@@ -131,29 +127,31 @@ def _mask_tells(trace: Trace, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
+    look = Look.at(trace, Texts("en"), "position")
     match trace.config.position:
         case config.Sinusoidal():
-            yield Shown(SLOWEST, numbers.turns(trace.config), partial(_flat, trace))
-            yield Shown(ALIKE, views.similarity_view(trace, 0).spread, partial(_alike, trace))
+            yield Shown(SLOWEST, waves.turns(trace.config), partial(_flat, trace))
+            yield Shown(ALIKE, look.once(added.alike).spread, partial(_alike, trace))
         case config.Learned():
-            yield Shown(ALIKE, views.similarity_view(trace, 0).spread, partial(_alike, trace))
+            yield Shown(ALIKE, look.once(added.alike).spread, partial(_alike, trace))
         case config.Rope():
-            found = numbers.frequencies(trace, 0)
-            turns = Turns(found.turning(trace.config.n_context), len(found.used), 0.0)
-            yield Shown(UNMET, turns, partial(_unmet, trace))
-            for layer in range(trace.n_layers):
-                view = attention.shift_view(trace, layer, 1, len(trace) - 1, 0, 0, 700)
-                yield Shown(MOVED, Moved(view.largest, view.score), partial(_stays, trace, layer, 1, 700))
+            yield Shown(UNMET, rotation.turns(look), partial(_unmet, trace))
+            look.options.update(shift="700", pair="0", key="0")  # type: ignore[attr-defined]
+            moved = rotation.shifted(look).moved
+            for n, layer in enumerate(look.layers):
+                values = Moved(moved.change[n, 1], moved.score[n, 1])
+                yield Shown(MOVED, values, partial(_stays, trace, layer, 1, 700))
         case config.Alibi():
-            for layer in range(trace.n_layers):
-                yield Shown(REACH, numbers.reach(trace, layer), partial(_nearer, trace, layer))
+            reach = look.once(alibi.reach)
+            for n, layer in enumerate(look.layers):
+                yield Shown(REACH, Reach(reach.steepest[n], reach.flattest[n]), partial(_nearer, trace, layer))
         case config.NoPosition():
-            dear = zlib.crc32((trace.text or "").encode()) % 20  # the model is run four times for each text
-            effect = None if dear else numbers.order_effect(trace, len(trace) - 1)
-            if effect is not None:
-                yield Shown(ORDER, effect, partial(_mask_tells, trace))
+            dear = zlib.crc32((trace.text or "").encode()) % 20  # the model is run for each token of a text
+            effect = None if dear else nothing.order_effect(trace)
+            if effect is not None and not np.isnan(effect.own_mask[-1]).any():
+                yield Shown(ORDER, OrderEffect(*(values[-1] for values in effect)), partial(_mask_tells, trace))
         case _:
             pass
-    if "blocks.0.attn.bias" in trace:
-        change = numbers.along_diagonals(trace["blocks.0.attn.bias"].numpy())
-        yield Shown(BIAS, change, partial(_diagonals, trace, 0))
+    if look.has("attn.bias"):
+        change = bias.along_diagonals(look.every("attn.bias"))
+        yield Shown(BIAS, float(change[0]), partial(_diagonals, trace, look.layers[0]))

@@ -47,8 +47,6 @@ from viz_model.topics.attribution.numbers import views as attributions
 from viz_model.topics.attribution.pictures.grid import draw_grid
 from viz_model.topics.next_token.numbers.views import choice_view
 from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
-from viz_model.topics.position.numbers import views as positions
-from viz_model.topics.position.pictures.waves import draw_waves
 
 
 def test_a_file_names_itself_and_its_text_stays_text() -> None:
@@ -151,11 +149,6 @@ def tail() -> Sheet:
     return draw_tail(view, {name: name for name in names})
 
 
-def waves() -> Sheet:
-    words = {name: name for name in ("pair", "dimension", "beyond", "axis")}
-    return draw_waves(positions.waves_view(trace_of(), 3, 2, whole_context=True), words)
-
-
 def grid() -> Sheet:
     trace = trace_of().at("decoder")
     found = attribution.of_logit(trace, attribution.decompose(trace, 3), 5, "average")
@@ -214,7 +207,7 @@ def said(words: Words) -> str:
 
 
 @pytest.mark.parametrize("width", [340, 960])
-@pytest.mark.parametrize("draw", [tail, waves, grid, blocks_of], ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", [tail, grid, blocks_of], ids=lambda draw: draw.__name__)
 def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Sheet], width: int) -> None:
     picture = plot.scene(draw(), "picture", "title", "what it shows")
     parts: list[Panel | Key] = [*picture.panels, *picture.keys]

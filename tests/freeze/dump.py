@@ -28,11 +28,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from app_driver import open_page, pictures  # noqa: E402
+from app_driver import island_lines, open_page, pictures  # noqa: E402
 from bundled_models import NAMES  # noqa: E402
-from doors import all_open, topic  # noqa: E402
+from doors import all_open, island_of, topic  # noqa: E402
 from streamlit.testing.v1 import AppTest  # noqa: E402
 
+from viz_model.app.show import Declared  # noqa: E402
 from viz_model.checkpoints import registry  # noqa: E402
 
 SENTENCES = HERE / "sentences"
@@ -84,7 +85,8 @@ def plain(words: str) -> list[str]:
 
 def sentences(app: AppTest) -> list[str]:
     """What a page says, from above to below."""
-    return [sentence for words in _said(app._tree) for sentence in plain(words)]
+    own = (line for one in island_lines(app) for line in plain(one))
+    return [*own, *(sentence for words in _said(app._tree) for sentence in plain(words))]
 
 
 def _said(block: Any) -> Iterator[str]:
@@ -114,6 +116,8 @@ def models(page: str, asked: list[str]) -> list[str]:
     """The bundled models that a page has something to show of."""
     shown = topic(page)
     configs = {name: registry.config_of(name) for name in NAMES if name in asked}
+    if isinstance(shown, Declared):
+        return [name for name, config in configs.items() if any(own.fits(config) for own in island_of(page).pages)]
     return [
         name
         for name, config in configs.items()

@@ -23,9 +23,9 @@ def draw(page: Page, look: Look, tabs: Apart) -> None:
 
 
 def _formulas(page: Page, look: Look, tabs: Apart) -> None:
+    elements.formula(page, *tabs.formulas(look))
     for line in tabs.said(look) if tabs.said else ():
         st.markdown(pick(line.words, look.place))
-    elements.formula(page, *tabs.formulas(look))
 
 
 def _hand(page: Page, look: Look, tabs: Apart) -> None:

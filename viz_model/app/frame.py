@@ -19,6 +19,7 @@ import viz_model as vm
 from viz_model.app import components, runs, state
 from viz_model.config import ModelConfig
 from viz_model.texts import LANGUAGES, Texts, preferred
+from viz_model.texts.markdown import literal
 
 SECTIONS = {
     "": ("walk", "overview"),
@@ -45,7 +46,7 @@ FORMER = {
 
 _BACK = "frame.back"
 
-Sheet: TypeAlias = Literal["frame", "access", "bare", "present", "lesson", "walk"]
+Sheet: TypeAlias = Literal["frame", "access", "bare", "no_sidebar", "present", "lesson", "walk"]
 """A style sheet beside this file."""
 
 
@@ -235,6 +236,7 @@ def dress_page(page: str, *, is_taught: bool) -> None:
     """Put the sheets on a page that it has beside those of all pages."""
     worn: dict[Sheet, bool] = {
         "bare": is_bare() and not is_taught,
+        "no_sidebar": is_bare() or is_taught,
         "present": is_presenting() and not is_taught,
         "lesson": is_taught,
         "walk": page == FIRST,
@@ -274,11 +276,30 @@ def lay_out(t: Texts, skips: bool = True) -> Places:
 def bar(t: Texts, skips: bool = True) -> tuple[Any, Any]:
     """What stays in sight, and the line of the sentence in it."""
     if skips:
-        with st.container(key="frame_skip"):
-            components.skip(t("common.skip"), key="frame.skip")
+        skip(t)
     head = st.container(key="frame_head", gap="xsmall")
     line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
     return head, line
+
+
+def begin_without_run(t: Texts) -> None:
+    """What stands above a page that shows no run: nothing is set in a sidebar, and no sentence stays in sight."""
+    dress("no_sidebar")
+    skip(t)
+    notices(t)
+
+
+def skip(t: Texts) -> None:
+    """The way to a page's title for who comes by keyboard; on every page, or the former page's would stay."""
+    with st.container(key="frame_skip"):
+        components.skip(t("common.skip"), key="frame.skip")
+
+
+def notices(t: Texts) -> None:
+    """What the address asked for that is not there."""
+    for notice in state.notices():
+        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
+        st.warning(t(notice.key, **values))
 
 
 def go(page: str, back: tuple[str, str] | None = None, /, **changes: Any) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, state
-from viz_model.app.choices import Choice, maybe, one_of, switch, whole
+from viz_model.app.choices import Choice, one_of, switch, whole
 from viz_model.app.state import ViewState
 from viz_model.config import Side
 from viz_model.drawing import theme
@@ -323,10 +323,14 @@ def open_of(view: ViewState, page: str, sections: tuple[str, ...]) -> list[str]:
 
 def options_of(page: Page) -> dict[str, Choice[Any]]:
     """What a visitor chooses on a page, as the view keeps it."""
-    return {
-        name: maybe(whole(name, 0, 0, values[-1])) if isinstance(values, range) else one_of(name, tuple(values))
-        for name, values in page.options
-    }
+    return {name: _choice(name, values) for name, values in page.options}
+
+
+def _choice(name: str, values: Sequence[str] | range) -> Choice[str]:
+    if not isinstance(values, range):
+        return one_of(name, tuple(values))
+    number = whole(name, 0, values.start, values.stop - 1)
+    return Choice(name, "", lambda text: str(number.read(text)) if text else "")
 
 
 def _is_index(n: object) -> bool:

@@ -27,10 +27,16 @@ class _Lent(NamedTuple):
     former: dict[str, Any]
 
 
-def fitted(view: ViewState, page: str, needs: Callable[[ModelConfig], bool] | None) -> ViewState:
+def fitted(
+    view: ViewState, page: str, needs: Callable[[ModelConfig], bool] | None, read: Callable[[list[str]], ViewState]
+) -> ViewState:
     """The view with a model that the page can show, or with the former one again.
 
     An address that names a model is shown as it asks, and so is a model that was chosen on the page.
+
+    Args:
+        read: reads the address again, for the models that it is given. Layers, heads and tokens of an address that
+            names no model are those of the model that is shown, and so is what is said of one that is not there.
     """
     lent: _Lent | None = st.session_state.get(_LENT)
     named = "model" in st.query_params
@@ -43,8 +49,12 @@ def fitted(view: ViewState, page: str, needs: Callable[[ModelConfig], bool] | No
     others = [name for name, config in runs.offered().items() if needs(config)]
     if not others:
         return view
+    is_read = bool(st.query_params) and state.from_address()
     blank = ViewState(model=others[0])
-    st.session_state[_LENT] = _Lent(page, others[0], {name: getattr(view, name) for name in _OF_THE_MODEL})
+    former = ViewState(model=view.model) if is_read else view
+    st.session_state[_LENT] = _Lent(page, others[0], {name: getattr(former, name) for name in _OF_THE_MODEL})
+    if is_read:
+        return read(others)
     return _put(view, {name: getattr(blank, name) for name in _OF_THE_MODEL})
 
 

@@ -21,6 +21,7 @@ def run() -> None:
     frame.arrived()
     t = Texts(view.lang)
     state.write(view)
+    frame.begin_without_run(t)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(t("common.page_models"), anchor=False, width="content")
         with st.container(width=160):

@@ -25,9 +25,9 @@ def _links(page: Page, to: str, choice: str, names: tuple[str, ...], said: str) 
     st.markdown(f"**{page.t(f'common.page_{to}')}** · {page.t(f'common.trials_{to}')}")
     with st.container(horizontal=True):
         for name in names:
-            there = replace(
-                state.current(), page=to, cell=None, choices=MappingProxyType({f"{to}.{choice}": name})
-            ).query()
+            # Of the language to translate into only the page knows whether its model has it.
+            view, choices = replace(state.current(), to=page.view.to), MappingProxyType({f"{to}.{choice}": name})
+            there = replace(view, page=to, cell=None, choices=choices).query()
             label = page.t(f"{to}.{said}_{name}")
             st.page_link(page.pages[to], label=label, query_params=there, icon=":material/arrow_forward:")
 

@@ -58,8 +58,11 @@ def begin(
     """
     pages = frame.navigation().pages
     state.has_parts(None)
-    view = state.begin(runs.names(), runs.offered(), name, choices, opened_by)
-    view = lent.fitted(view, name, needs)
+    address = (runs.offered(), name, choices, opened_by)
+    asked = state.begin(runs.names(), *address)
+    view = lent.fitted(asked, name, needs, lambda models: state.read(models, *address))
+    if view.model != asked.model:
+        st.rerun()  # the navigation, which stands already, is called by what the model reads and gives
     t = Texts.of(view.lang, runs.offered()[view.model])
     frame.arrived()
     taught = lesson_step.opened(name, pages)
@@ -76,9 +79,7 @@ def begin(
     if frame.is_bare() and taught is None:
         with places.line:
             share.whole(view, t)
-    for notice in state.notices():
-        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
-        st.warning(t(notice.key, **values))
+    frame.notices(t)
     return Opening(view, lm, t, example, taught, places, slots, pages)
 
 

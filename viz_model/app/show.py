@@ -27,6 +27,7 @@ from viz_model.app import (
     sketch,
     state,
     stations,
+    two_sentences,
     usual,
     without_sense,
 )
@@ -41,7 +42,7 @@ from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Phrase
 from viz_model.island import message, prose
-from viz_model.island.look import Look, is_long
+from viz_model.island.look import Look, one_layer
 from viz_model.island.page import Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
@@ -50,7 +51,11 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
 
 
-DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {"attention": (mask_editor.DOOR,), "block": block_doors.DOORS}
+DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
+    "attention": (mask_editor.DOOR,),
+    "block": block_doors.DOORS,
+    "embedding": (two_sentences.DOOR,),
+}
 """Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""
 
 
@@ -297,7 +302,7 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
 def _look(shown: Page, page: app_page.Page) -> Look:
     """The look at a run; what pictures read of it is kept with the run."""
     options = island.chosen_of(state.current(), page.name, island.options_of(shown))
-    layer = page.view.layer if is_long(page.trace) else None
+    layer = page.view.layer if one_layer(page.trace) else None
     look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, layer)
     return replace(look, layer=page.view.layer, head=page.view.head, token=page.token, options=options)
 
@@ -326,8 +331,12 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
     side = fitted.stack(lm.config)
     trace = runs.trace(key).at(side)
     last = len(trace) - 1
-    if fitted.token is not None and fitted.token > last and state.from_address():
-        notes = (*notes, line(t("common.token_beyond", asked=fitted.token, last=last), "notice"))
+    if fitted.token is not None and fitted.token > last:
+        if state.from_address():
+            notes = (*notes, line(t("common.token_beyond", asked=fitted.token, last=last), "notice"))
+        else:  # the sentence was longer
+            state.put(token=None)
+            fitted = replace(fitted, token=None)
     token = usual.token(key, fitted, side) if fitted.token is None else min(fitted.token, last)
     layer, head = _place_of(topic, key, fitted, side, token)
     view = state.shown(fitted, layer=layer, head=head)

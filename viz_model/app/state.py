@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_model.app.choices import Choice
@@ -47,6 +48,8 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
 _GONE_TO, _DRAWN = "view.gone_to", "view.drawn"
+_UNKNOWN_PART = "rerun-unknown-fragment-key"
+"""What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
@@ -266,21 +269,33 @@ def begin(
     other pages is kept in any case. Arguments are as those of :func:`parse`.
     """
     st.session_state[_OPENED_BY] = opened_by
-    query = st.query_params.to_dict()
     is_asked = leads()
     follow_address()
     if is_asked:
-        language = preferred(st.context.locale)
-        view, notices = parse(query, models, configs, language, page, choices, opened_by)
-        before: ViewState | None = st.session_state.get(_SESSION)
-        elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
-        view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
-        # Another run may come before this one writes what it shows: the view is that of this address from here on.
-        st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
-        st.session_state.update({_WRITTEN: query, _GONE_TO: goes_through_history()})
+        read(models, configs, page, choices, opened_by)
     if current().page != page:
         st.session_state[_SESSION] = replace(current(), page=page)
     return current()
+
+
+def read(
+    models: Sequence[str],
+    configs: Mapping[str, ModelConfig],
+    page: str,
+    choices: Sequence[Choice[Any]],
+    opened_by: Mapping[str, Choice[bool]] = MappingProxyType({}),
+) -> ViewState:
+    """The view of the address, which is the session's from here on. Arguments are as those of :func:`parse`."""
+    query = st.query_params.to_dict()
+    language = preferred(st.context.locale)
+    view, notices = parse(query, models, configs, language, page, choices, opened_by)
+    before: ViewState | None = st.session_state.get(_SESSION)
+    elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
+    view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
+    # Another run may come before this one writes what it shows: the view is that of this address all the same.
+    st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
+    st.session_state.update({_WRITTEN: query, _GONE_TO: goes_through_history()})
+    return view
 
 
 def leads() -> bool:
@@ -479,7 +494,12 @@ def _run_parts(parts: Sequence[str]) -> None:
     the browser would read of places that it lacks, and show nothing but that error.
     """
     time.sleep(max(0.0, st.session_state.get(_DRAWN, 0.0) + SENDING - time.monotonic()))
-    st.rerun(list(parts))
+    try:
+        st.rerun(list(parts))
+    except StreamlitAPIException as error:
+        # What changed on a page that was left is heard on the next one, which draws itself whole.
+        if error.error_id != _UNKNOWN_PART:
+            raise
 
 
 @contextmanager

@@ -328,6 +328,56 @@ def plot(x: Axis, y: Axis, height: float = 320.0, *, x_names: Sequence[str] | Am
     return made, marks
 
 
+def columns(
+    id: str,
+    title: Any,
+    names: Any,
+    series: Sequence[Bars],
+    scale: Axis | None = None,
+    *,
+    height: float = 320.0,
+) -> Scene:
+    """Bars from below, a place a name, those of several series side by side.
+
+    Args:
+        names: N texts, or a table of such.
+        scale: by default from 0 to the largest value of all selections.
+    """
+    scale = scale or axis(*(one.values for one in series))
+    n = _array(series[0].values).shape[-1]
+    on, marks = plot(places(n), scale, height, x_names=names)
+    tall, wide = on.bottom - on.top, 0.8 / len(series)
+    for k, one in enumerate(series):
+        at = np.asarray(on.x.share(np.arange(n) - 0.4 + k * wide))
+        x = np.stack([at, on.left + at * on.across[1]], -1).astype(np.float32)
+        share = wide / n
+        heights: Any = Lengths(one.values, scale.low, scale.high, 0.0, tall, scale.is_log)
+        width = np.tile(np.array([[share, share * on.across[1]]], np.float32), (n, 1))
+        said = _said(one.told, one.values, one.write, {"name": names, **one.facts})
+        look: dict[str, Any] = {"fill": one.role if one.fill is None else one.fill, "name": one.name}
+        marks.append(
+            Items(
+                id=f"bars.{k}",
+                x=x,
+                y=on.at_y(one.values),
+                width=width,
+                height=heights,
+                labels=said,
+                hatch="ink" if one.hatched else None,
+                picks=one.picks,
+                where=one.where,
+                **look,
+            )
+        )
+    return Scene(
+        id=id,
+        panels=[Panel(id="columns", marks=marks, height=height)],
+        title=title,
+        keys=_keys(series),
+        series=[Series(one.name or scale.title or str(title), names, one.values) for one in series],
+    )
+
+
 def places(n: int, title: str = "") -> Axis:
     """The level axis of ``n`` named places."""
     return Axis(-0.5, n - 0.5, title)

@@ -119,12 +119,6 @@ def named_point(figure: Sheet, x: float, y: float, text: str, colour: str) -> No
     )
 
 
-def area(figure: Sheet, first: float, last: float, text: str, x: float) -> None:
-    """A part of the axis that is not as the rest, with a few words above it that end at ``x``."""
-    figure.add_vrect(first, last, fillcolor=theme.MASKED, line={"width": 0}, layer="below")
-    note(figure, text, x, 1.0, xref="x", yref="paper", xanchor="right", yanchor="bottom")
-
-
 def level(figure: Sheet, y: float, text: str, style: Style, at: At = WHOLE) -> None:
     """A value that is marked all along, with its name at the left end, below the line."""
     row, column = at if at != WHOLE else (1, 1)

@@ -14,13 +14,16 @@ from typing import Any
 
 def written(value: Any, how: str) -> str:
     """A number as ``how`` says: "2" digits behind the point, "+2" with its sign, "%1" as a percentage, "whole" with
-    thousands separated, or one of :data:`RULES`. Half a unit is rounded up, as browsers do; the minus is a real one.
+    thousands separated, "g3" with three significant digits, or one of :data:`RULES`. Half a unit is rounded up, as
+    browsers do; the minus is a real one.
     """
     number = float(value)
     if math.isnan(number):
         return "–"
     if how in RULES:
         return RULES[how](number)
+    if how[0] == "g":
+        return _significant(number, int(how[1:]))
     if how == "whole":
         return _minus(f"{number:,.0f}")
     sign, digits = ("+", how[1:]) if how[0] == "+" else ("", how)
@@ -36,6 +39,25 @@ def _fixed(number: float, digits: int, sign: str = "") -> str:
     # No negative zero, and none that is written as one.
     shown = "−" if number < 0 and rounded else sign
     return f"{shown}{rounded:f}"
+
+
+def _significant(number: float, digits: int) -> str:
+    """Without zeros at the end; what is very small or large with a power of ten."""
+    if not number or not math.isfinite(number):
+        return _fixed(number, 0)
+    exact = Decimal(number)
+    exact = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)
+    power = exact.adjusted()
+    if -5 <= power < 15:
+        return _bare(f"{exact:f}")
+    return f"{_bare(f'{exact.scaleb(-power):f}')}·10{str(power).translate(_RAISED)}"
+
+
+def _bare(text: str) -> str:
+    return _minus(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _minus(text: str) -> str:

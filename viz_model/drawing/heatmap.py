@@ -11,7 +11,6 @@ from viz_model.drawing import sheet, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.squares import frame
-from viz_model.drawing.writing import heading
 
 Span: TypeAlias = tuple[int, int]
 """The first of some neighbours, and the last."""
@@ -171,40 +170,3 @@ def on_sheet(
     if view.pool != Pool():
         figure.update_layout(meta={"pool": view.pool._asdict()})
     return theme.layout(figure, height=tall, title=title)
-
-
-def aligned(
-    views: Sequence[HeatmapView], names: Sequence[str], axis: str, *, row_height: int, frames: Sequence[Span] = ()
-) -> sheet.Sheet:
-    """Matrices of the same columns below each other, each with its name above, on one colour scale.
-
-    A matrix with a single row is called by its name alone. ``axis`` names the columns, ``frames`` are first and last
-    column of what is framed in all of them; ``row_height`` is a matrix's in pixels.
-    """
-    gap, bottom, bar = 30, 40, 26
-    inner = len(views) * row_height + (len(views) - 1) * gap
-    limit = max(view.limit or float(np.abs(view.values).max()) for view in views) or 1.0
-    figure = sheet.Sheet.grid(rows=len(views), cols=1, shared_xaxes=True, vertical_spacing=gap / inner)
-    for row, (view, name) in enumerate(zip(views, names, strict=True), start=1):
-        is_strip = len(view.rows) == 1
-        cells = sheet.heatmap(
-            z=view.values.astype(np.float32),
-            meta=None if view.cells is None else view.cells.meta,
-            y=[theme.plain(name)] if is_strip else theme.unique(view.rows),
-            coloraxis="coloraxis",
-            hovertemplate=f"<b>%{{z:.4f}}</b><br>{theme.plain(axis)} %{{x}}<br>%{{y}}"
-            f"<extra>{theme.plain(view.site)}</extra>",
-        )
-        figure.add_trace(cells, row=row, col=1)
-        ticks = {"showticklabels": False} if is_strip else theme.ticks(view.rows, max(1, row_height // 18))
-        figure.update_yaxes(row=row, col=1, type="category", autorange="reversed", **ticks)
-        heading(figure, name, row)
-        for first, last in frames:
-            line = {"color": theme.HIGHLIGHT, "width": 1.5}
-            figure.add_vrect(first - 0.5, last + 0.5, row, 1, line=line)
-    figure.update_xaxes(title={"text": theme.plain(axis), "standoff": 4}, row=len(views), col=1)
-    scale = {"colorscale": theme.diverging(), "cmin": -limit, "cmax": limit, "colorbar": theme.flat_bar(inner)}
-    figure.update_layout(coloraxis=scale)
-    # The bottom margin is given, so that the strips and the bar below them keep their distance.
-    margin = {"t": gap - 4, "b": bottom + bar + 4}
-    return theme.finished(figure, height=inner + gap + bottom + bar, margin=margin, fixed=False)

@@ -9,9 +9,9 @@ import numpy as np
 
 from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.scene.writing import short, width_of
-from viz_model.drawing.tables import By, by
+from viz_model.drawing.tables import By, Lengths, by
 
-TOP, LINE, SCALE = 4, 15, 46.0
+TOP, LINE, SCALE = 4, 15, 58.0
 """Pixels above the cells, of a line of writing, and on the right, for what full color stands for."""
 
 
@@ -25,6 +25,8 @@ def scene(
     axes: tuple[str, str] = ("", ""),
     top: Any = 1.0,
     frames: bool = True,
+    every: int = 1,
+    spans: Sequence[tuple[Any, int]] = (),
     written: bool = True,
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
     height: float | None = None,
@@ -36,7 +38,8 @@ def scene(
         rows, columns: their names, as they stand beside the cells.
         axes: what rows and columns are.
         top: the magnitude of full color, which the scale on the right says.
-        frames: whether the row of the selected token is framed.
+        frames: whether the row of the selected token is framed; a row stands for ``every`` tokens.
+        spans: columns that are framed: the first, or a table of such, and how many.
         written: whether cells hold their numbers, where there is room.
         labels: names that are said of a cell, where they are others than those written.
         more: of the cells, such as ``look``, ``where``, ``hidden``.
@@ -84,8 +87,13 @@ def scene(
         marks.append(Text(id="column axis", text=axes[1], x=place, y=tall - LINE / 2, anchor="middle"))
     if frames:
         step = (end - TOP) / n
-        ys = by("token", TOP + step * np.arange(n, dtype=np.float32))
+        ys = by("token", TOP + step * (np.arange(n * every) // every).astype(np.float32))
         marks.append(Rect(id="selected", x=left, y=ys, width=across, height=step, stroke="accent", thick=2))
+    for k, (first, count) in enumerate(spans):
+        at: Any = Lengths(first, 0, len(columns), (0.0, left), (1.0, left + across[1]))
+        share = count / len(columns)
+        wide = share, share * across[1]
+        marks.append(Rect(id=f"span.{k}", x=at, y=TOP, width=wide, height=end - TOP, stroke="accent", thick=2))
     return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
 
 
@@ -95,7 +103,7 @@ def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
     steps = np.linspace(1, -1 if is_signed else 0, 64)[:, None]
     bar: Any = Cells(
         id="scale",
-        x=(1, -36),
+        x=(1, -48),
         y=TOP,
         width=8,
         height=end - TOP,
@@ -110,7 +118,7 @@ def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
         ("middle", 0.0 if is_signed else 0.5, (TOP + end) / 2),
         ("low", -1.0 if is_signed else 0.0, end - 6),
     ]
-    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, -26), y=y) for name, share, y in ends)]
+    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, -36), y=y) for name, share, y in ends)]
 
 
 def _tick(top: Any, share: float) -> Any:

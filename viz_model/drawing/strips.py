@@ -13,7 +13,7 @@ from viz_model.drawing import heatmap
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Labels, Length, Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.scene.writing import short, width_of
-from viz_model.drawing.tables import Among, Phrase
+from viz_model.drawing.tables import Among, Lengths, Phrase
 
 STRIP_HEIGHT, BARS_HEIGHT = 46, 120
 """Pixels of a row of cells that stands for itself, and of a row of bars."""
@@ -58,6 +58,7 @@ class StripsView(NamedTuple):
         parts: what neighbouring columns belong to, and how many of them: a line stands between the parts.
         site: the values that a matrix holds.
         pool: how many numbers of a large matrix share a cell.
+        spans: columns that are framed: the first, or a table of such, and how many.
     """
 
     strips: tuple[Strip, ...]
@@ -75,6 +76,7 @@ class StripsView(NamedTuple):
     parts: tuple[tuple[str, int], ...] = ()
     site: str = ""
     pool: heatmap.Pool = heatmap.Pool()
+    spans: Sequence[tuple[Any, int]] = ()
 
 
 def top_of(values: np.ndarray) -> float:
@@ -207,6 +209,11 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     if view.selected is not None:
         y, height = tops[view.selected], heights[view.selected]
         marks.append(Rect(id="selected", x=left, y=y, width=across, height=height, stroke="accent", thick=2))
+    for k, (first, count) in enumerate(view.spans):
+        at: Any = Lengths(first, 0, len(named), (0.0, left), (1.0, left + across[1]))
+        share = count / len(named)
+        wide = share, share * across[1]
+        marks.append(Rect(id=f"span.{k}", x=at, y=TOP, width=wide, height=end - TOP, stroke="accent", thick=2))
     return Scene(
         id=id, panels=[Panel(id="strips", marks=marks, height=view.height)], title=title, description=alt, words=words
     )

@@ -19,7 +19,7 @@ import numpy as np
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.digits import written
 
-NOWHERE: Mapping[str, int] = MappingProxyType({})
+NOWHERE: Mapping[str, Any] = MappingProxyType({})
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -29,14 +29,14 @@ class By(NamedTuple):
     Attributes:
         axes: what it is looked up by, in order; ``values`` has an axis for each of them, before its own.
         values: an array, or nested lists of anything.
-        fixed: which entry is meant of axes that do not follow the selection here.
+        fixed: which entry is meant of axes that do not follow the selection here, or a table that says which.
         start: the first entry that ``values`` has along an axis, where a long run is sent in parts.
         write: how a number is written (:func:`viz_model.drawing.digits.written`).
     """
 
     axes: tuple[str, ...]
     values: Any
-    fixed: Mapping[str, int] = NOWHERE
+    fixed: Mapping[str, Any] = NOWHERE
     start: Mapping[str, int] = NOWHERE
     write: str = ""
 
@@ -75,12 +75,13 @@ class Each(NamedTuple):
 class Lengths(NamedTuple):
     """Where values stand along a scale, as marks take lengths: from ``start`` at ``low`` to ``end`` at ``high``.
 
-    ``start`` and ``end`` are pixels, or (share of the width, pixels). Values are sent once, whatever is drawn of them.
+    ``start`` and ``end`` are pixels, or (share of the width, pixels). ``low`` and ``high`` may be tables. Values are
+    sent once, whatever is drawn of them.
     """
 
     values: Any
-    low: float
-    high: float
+    low: Any
+    high: Any
     start: Any
     end: Any
     is_log: bool = False
@@ -101,7 +102,7 @@ class Absent(Exception):
     """The entry was not sent: it belongs to another part of a long run."""
 
 
-def by(axes: str, values: Any, write: str = "", **fixed: int) -> Any:
+def by(axes: str, values: Any, write: str = "", **fixed: Any) -> Any:
     """A table by the axes named in one string, such as ``"layer head"``."""
     return By(tuple(axes.split()), values, fixed, write=write)
 
@@ -116,7 +117,7 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
         case By():
             found = value.values
             for axis in value.axes:
-                n = value.fixed.get(axis, place.get(axis, 0)) - value.start.get(axis, 0)
+                n = int(pick(value.fixed.get(axis, place.get(axis, 0)), place)) - value.start.get(axis, 0)
                 if not 0 <= n < len(found):
                     raise Absent(axis)
                 found = found[n]
@@ -141,10 +142,11 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
 
 
 def _lengths(value: Lengths, place: Mapping[str, int]) -> Any:
-    found, ends = np.asarray(pick(value.values, place), dtype=np.float64), (value.low, value.high)
+    found = np.asarray(pick(value.values, place), dtype=np.float64)
+    ends = float(pick(value.low, place)), float(pick(value.high, place))
     if value.is_log:
         with np.errstate(divide="ignore", invalid="ignore"):
-            found, ends = np.log10(found), (math.log10(value.low), math.log10(value.high))
+            found, ends = np.log10(found), (math.log10(ends[0]), math.log10(ends[1]))
     share = (found - ends[0]) / ((ends[1] - ends[0]) or 1.0)
     start, end = np.asarray(value.start, dtype=np.float64), np.asarray(value.end, dtype=np.float64)
     made = start + share[(..., *(None,) * start.ndim)] * (end - start)
@@ -175,12 +177,14 @@ def axes(value: Any) -> frozenset[str]:
     """The axes that a value is looked up by."""
     match value:
         case By():
-            own = frozenset(value.axes) - frozenset(value.fixed)
+            own = (frozenset(value.axes) - frozenset(value.fixed)).union(*map(axes, value.fixed.values()))
             inner = value.values if isinstance(value.values, list | tuple) else ()
             return own.union(*map(axes, _leaves(inner)))
         case Among():
             return axes(value.at).union(*map(axes, value.names if _has_tables(value.names) else ()))
-        case Lengths() | Scaled():
+        case Lengths():
+            return axes(value.values) | axes(value.low) | axes(value.high)
+        case Scaled():
             return axes(value.values)
         case Phrase() | Each():
             return axes(value.template).union(*map(axes, value.values.values()))

@@ -30,11 +30,24 @@ T = TypeVar("T")
 MOST_CELLS = 120_000
 """Weights of all heads of all layers that are held in tables together; of a longer run a table holds one layer."""
 
+MOST_TOKENS, BLOCK = 128, 64
+"""Tokens of which tables hold all; of a longer text those of a block of so many, in which the selected one is."""
+
 
 def is_long(trace: Trace) -> bool:
-    """Whether tables of a run hold one layer at a time."""
+    """Whether a run has too many weights for one table, or keeps few of its values."""
     cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
     return isinstance(trace.values, Recomputed) or cells > MOST_CELLS
+
+
+def one_layer(trace: Trace) -> bool:
+    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same values, or
+    not in the same way.
+    """
+    parts = [name.split(".", 2) for name in trace.sites if name.startswith("blocks.")]
+    made = [{part for _, n, part in parts if n == str(layer)} for layer in range(trace.n_layers)]
+    schemes = {trace.config.layer(trace.stack.side, layer).position for layer in range(trace.n_layers)}
+    return is_long(trace) or len(schemes) > 1 or any(each != made[0] for each in made)
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,7 @@ class Look:
         trace: seen from one stack (:meth:`viz_model.Trace.at`).
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
-        layers: those that tables hold; all of them, unless the run is long.
+        layers: those that tables hold; all of them, or one (:func:`one_layer`).
     """
 
     trace: Trace
@@ -71,7 +84,7 @@ class Look:
             token: counted from the end where it is negative.
             one: whether only this selection is asked for, as for a file.
         """
-        layers = range(layer, layer + 1) if one or is_long(trace) else range(trace.n_layers)
+        layers = range(layer, layer + 1) if one or one_layer(trace) else range(trace.n_layers)
         return cls(trace, t, topic, layer, head, token % len(trace), {}, layers)
 
     @property
@@ -113,8 +126,11 @@ class Look:
         return {**numbers, "layer": self.layer, "head": self.head, "token": self.token}
 
     def site(self, name: str, layer: int | None = None) -> str:
-        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected."""
-        return f"blocks.{self.layer if layer is None else layer}.{name}"
+        """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected.
+
+        A value of no block keeps its name.
+        """
+        return name if name in self.trace else f"blocks.{self.layer if layer is None else layer}.{name}"
 
     def has(self, name: str) -> bool:
         """Whether blocks make a value of that name."""
@@ -148,11 +164,17 @@ class Look:
     # Tables.
 
     def by(self, axes: str, values: Any, write: str = "", **fixed: int) -> Any:
-        """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: what it has of layers begins
-        where :attr:`layers` do.
+        """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: of layers it has those that
+        are held, and of tokens those around the selected one where there are many.
         """
-        start = {"layer": self.layers.start} if "layer" in axes.split() and len(self.layers) < self.n_layers else {}
-        return By(tuple(axes.split()), values, fixed, start, write)
+        names, start = tuple(axes.split()), {}
+        if "layer" in names and len(self.layers) < self.n_layers:
+            start["layer"] = self.layers.start
+        if "token" in names and "token" not in fixed and isinstance(values, np.ndarray) and len(self) > MOST_TOKENS:
+            first = self.token // BLOCK * BLOCK
+            start["token"] = first
+            values = values[(slice(None),) * names.index("token") + (slice(first, first + BLOCK),)]
+        return By(names, values, fixed, start, write)
 
     @property
     def layer_number(self) -> Any:
@@ -205,6 +227,13 @@ class Look:
         """A section of the topic's prose."""
         return Line(self._filled(self.t.prose(self._key(key), **_kept(values)), values))
 
+    def answer(self, *keys: str, **values: Any) -> Line:
+        """Sections of the topic's prose one after another, folded away."""
+        texts = [self.text(key, **values).words for key in keys]
+        named = {f"text_{n}": text for n, text in enumerate(texts) if isinstance(text, Phrase)}
+        whole = (f"{{{{text_{n}}}}}" if f"text_{n}" in named else text for n, text in enumerate(texts))
+        return Line(self._filled("\n\n".join(whole), named), "answer")
+
     def title(self, key: str, /, **values: Any) -> Line:
         """A label of the topic as the title of a section."""
         return Line(self.words(key, **values), "title")
@@ -222,20 +251,16 @@ class Look:
 
     def drawn(self, scene: Scene, sites: Iterable[str] = (), **more: Any) -> Scene:
         """A scene with what is known of it beside its marks; ``sites`` are values of blocks, or others."""
-        return replace(scene, sites=tuple(map(self._found, sites)), **more)
+        return replace(scene, sites=tuple(map(self.site, sites)), **more)
 
     def source(self, *names: str) -> Line:
         """Under a picture: which of a block's values it shows; for who asks, their names in code and their shapes."""
-        labels = [self.t.site_label(self.trace.site(self._found(name))) for name in names]
-        sizes = [" × ".join(map(str, self.trace.shape(self._found(name)))) for name in names]
+        labels = [self.t.site_label(self.trace.site(self.site(name))) for name in names]
+        sizes = [" × ".join(map(str, self.trace.shape(self.site(name)))) for name in names]
         code = " · ".join(
-            f"{self.trace.full_name(self._found(name, 0))} [{size}]" for name, size in zip(names, sizes, strict=True)
+            f"{self.trace.full_name(self.site(name, 0))} [{size}]" for name, size in zip(names, sizes, strict=True)
         )
         return Line(" · ".join(labels), "note", help=self._of_layer(code))
-
-    def _found(self, name: str, layer: int | None = None) -> str:
-        """A value of a block, or one that stands outside of blocks."""
-        return self.site(name, layer) if self.has(name) else name
 
     def _of_layer(self, text: str) -> Any:
         """A text that names block 0, for any layer."""

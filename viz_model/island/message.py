@@ -5,7 +5,7 @@ It is of every layer, head and token: where only these change it stays the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
@@ -26,7 +26,7 @@ def message(page: Page, look: Look, arrays: Arrays, opened: Collection[str] = ()
         menu: what the menu of a picture is called; "" where pictures have none.
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
-    writer = _Writer(look, arrays, opened, menu)
+    writer = _Writer(look, arrays, opened, menu, {name: str(values[0]) for name, values in page.options})
     header = {
         **_frame(look.t),
         "sizes": look.sizes,
@@ -45,13 +45,16 @@ def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
 
 def _frame(t: Texts) -> dict[str, Any]:
     words = {name: html(t(f"common.guess_{name}")) for name in ("right", "wrong")}
-    words |= {"guess": html(f"**{t('common.guess')}**"), "masked": t("common.masked"), "skip": t("common.skip")}
+    words |= {name: t(f"common.{name}") for name in ("masked", "skip", "answer")}
+    words |= {"guess": html(f"**{t('common.guess')}**")}
     return {"kind": "island", "language": t.language, "palette": PALETTE, "words": words}
 
 
 class _Writer:
-    def __init__(self, look: Look, arrays: Arrays, opened: Collection[str], menu: str) -> None:
-        self._look, self._arrays, self._opened, self._menu = look, arrays, opened, menu
+    def __init__(
+        self, look: Look, arrays: Arrays, opened: Collection[str], menu: str, usual: Mapping[str, str]
+    ) -> None:
+        self._look, self._arrays, self._opened, self._menu, self._usual = look, arrays, opened, menu, usual
 
     def items(self, items: Iterable[Item | Row | Section]) -> list[dict[str, Any]]:
         return [made for item in items if (made := self._item(item)) is not None]
@@ -60,6 +63,8 @@ class _Writer:
         match item:
             case Row():
                 columns = [made for column in item.columns if (made := self.items(column))]
+                if not columns:
+                    return None
                 return {"kind": "row", "shares": item.shares, "columns": columns}
             case Section():
                 return self._section(item)
@@ -73,6 +78,13 @@ class _Writer:
         own = {"kind": "section", "name": section.name, "title": words(name), "line": words(f"{name}_line")}
         return own | ({"items": self.items(section.items)} if section.name in self._opened else {})
 
+    def _refused(self, chooser: Chooser) -> str:
+        """What was asked for and is no option of this run; "" where none was."""
+        asked = self._look.options.get(chooser.name)
+        if asked is None or asked in (*chooser.options, self._usual.get(chooser.name)):
+            return ""
+        return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
+
     def _made(self, made: Made) -> dict[str, Any] | None:
         match made:
             case None:
@@ -81,7 +93,7 @@ class _Writer:
                 words = {**made.words, **({"menu": self._menu} if self._menu else {})}
                 return {**plain_scene(made, self._arrays), "words": words}
             case Chooser():
-                return made.plain
+                return {**made.plain, "refused": self._refused(made)}
             case Quiz():
                 texts = {name: prose.said(getattr(made, name), self._arrays) for name in ("asked", "said")}
                 values = {name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")}

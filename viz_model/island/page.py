@@ -29,6 +29,7 @@ class Chooser(NamedTuple):
         help: what that means, in a sentence.
         usual: the option where nobody has chosen; the first unless said.
         asks: whether another option is another message, because tables do not hold it.
+        is_scale: whether options are steps of a scale, to be gone through with a slider.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Chooser(NamedTuple):
     help: str = ""
     usual: str = ""
     asks: bool = False
+    is_scale: bool = False
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -74,16 +76,16 @@ class Row(NamedTuple):
     are left out. On a narrow screen they stand one below the other.
     """
 
-    columns: Sequence[Sequence[Item]]
+    columns: Sequence[Sequence[Item | Row]]
     shares: tuple[int, ...] = (2, 1)
 
 
-def beside(picture: Item | Sequence[Item], *said: Item) -> Row:
+def beside(picture: Item | Sequence[Item | Row], *said: Item) -> Row:
     """A picture, or some below each other, with what is said of it on the right."""
     return Row((picture if isinstance(picture, Sequence) else (picture,), said))
 
 
-def columns(*items: Item | Sequence[Item]) -> Row:
+def columns(*items: Item | Sequence[Item | Row]) -> Row:
     """Columns of equal width."""
     return Row(tuple(one if isinstance(one, Sequence) else (one,) for one in items), (1,) * len(items))
 
@@ -127,7 +129,7 @@ class Apart(NamedTuple):
         hand: what is said before the numbers that are worked out, those numbers, and what fills their texts.
         code: the names of values whose code is offered, the page's own first.
         numbers: the name of a value with its numbers, and the names of rows and columns.
-        said: what is said above the formulas.
+        said: what is said of the formulas.
         tables: further numbers, as ``numbers``.
     """
 
@@ -164,8 +166,8 @@ class Page:
         topic: the group of its texts.
         items: what everybody meets, then sections.
         end: what stands below all of it, such as a question.
-        options: what a visitor chooses beside the selection: names and what they may be, the usual one first; of
-            numbers the largest range that a model may have, where a visitor may also have chosen none.
+        options: what a visitor chooses beside the selection: names and what they may be, the usual one first; or whole
+            numbers, of which none is the usual one: "" is for the page to fill in.
         apart: its four tabs.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.

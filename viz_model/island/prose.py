@@ -15,8 +15,9 @@ from markdown_it import MarkdownIt
 from viz_model.drawing.scene import Arrays, value
 from viz_model.drawing.tables import Among, Phrase
 
-What: TypeAlias = Literal["title", "part", "text", "note", "notice"]
-"""The title of a section or of a part of it, a text, a note in small letters, or a notice in a box."""
+What: TypeAlias = Literal["title", "part", "text", "note", "notice", "answer"]
+"""The title of a section or of a part of it, a text, a note in small letters, a notice in a box, or an answer that is
+folded away."""
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _FORMULA = re.compile(r"(\$\$?)([^$]+)\1")

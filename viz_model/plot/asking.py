@@ -75,14 +75,10 @@ def subject(
 
 
 def drawn(of: Subject, draw: Callable[[Look], Scene | None], topic: str | None = None, **options: str) -> Drawn:
-    """What a picture's file draws, of one selection; ``options`` are what a page lets one choose beside it.
-
-    Raises:
-        ValueError: there is nothing of the kind.
-    """
+    """What a picture's file draws, of one selection; ``options`` are what a page lets one choose beside it."""
     look = looked(of, topic, **options)
-    if (made := draw(look)) is None:
-        raise ValueError(f"{draw.__module__}: this run has nothing of the kind")
+    made = draw(look)
+    assert made is not None  # or whoever asked has said so
     scene = seen(made, look.place)
     return Drawn(scene, scene.title, resolved(scene.data, look.place), tuple(scene.sites), scene.call, scene.other)
 

@@ -13,6 +13,7 @@ from viz_model.plot.figure import Figure, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
+from viz_model.topics import position as positions
 from viz_model.topics.architectures import figures as architectures
 from viz_model.topics.architectures.numbers import views as architecture_views
 from viz_model.topics.attention import every_head
@@ -26,12 +27,11 @@ from viz_model.topics.block import experts as routing
 from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import figures as crossing
-from viz_model.topics.embedding import figures as embeddings
+from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import figures as next_token
 from viz_model.topics.next_token.numbers.masked import can_be_covered
 from viz_model.topics.next_token.numbers.views import choice_view
 from viz_model.topics.overview import figures as overviews
-from viz_model.topics.position import figures as positions
 from viz_model.topics.tokens import figures as cutting
 from viz_model.topics.tokens.numbers.facts import facts as token_facts
 
@@ -77,7 +77,7 @@ def embedding(trace: Trace, *, token: int = -1, **options: Unpack[Options]) -> M
     """
     _needs_text(trace, "embedding")
     of = subject(trace, "embedding", token=token, **options)
-    return of, embeddings.rows(of)
+    return of, drawn(of, embeddings.rows)
 
 
 @figure
@@ -92,10 +92,10 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
     """
     of = subject(trace, "position", layer=layer, head=head, token=token, **options)
-    made = positions.of_scheme(of)
+    made = positions.picture(looked(of))
     if made is None:
         raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")
-    return of, made
+    return of, drawn(of, positions.picture)
 
 
 @figure

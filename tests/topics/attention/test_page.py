@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, pictures, run_code, tell
+from app_driver import ISLAND, answer, figures, mounts, offer, open_page, pictures, run_code, said
+from doors import all_open
 from streamlit.testing.v1 import AppTest
 from tiers import name
 from tiny_models import describe, language_model, variants
@@ -55,16 +56,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     st.cache_resource.clear()
 
 
-def said(app: AppTest) -> str:
-    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
-
-
 @pytest.mark.parametrize(("config", "lang"), list(itertools.product(SAMPLE, ["en", "zh"])), ids=name)
 def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
     config: ModelConfig, lang: str, opened: Opened
 ) -> None:
     for side in config.sides:
-        app = opened(config, side=side, lang=lang)
+        app = opened(config, side=side, lang=lang, **all_open("attention"))
         text = said(app)
         assert "{{" not in text
         prefix = f"{side}." if len(config.sides) > 1 else ""
@@ -75,8 +72,8 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
         assert ("grey triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
         assert ("key–value head" in text) == (config.n_kv_heads < config.n_heads)
         assert ("no step ÷ √dₖ" in text) == (not config.scale_scores)
-        assert ("**The norm.**" in text) == config.qk_norm
-        assert ("**The rotation.**" in text) == (type(config.position).__name__ == "Rope")
+        assert ("The norm." in text) == config.qk_norm
+        assert ("The rotation." in text) == (type(config.position).__name__ == "Rope")
         assert ("Position speaks here" in text) == (config.position.acts_on == "scores")
         assert ("with the bias of" in text) == config.has_out_bias
         if side == "encoder":
@@ -134,7 +131,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first guess|.*the first guess)", part.value))
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
-    tell(app, "frame_selection", "selected", {"layer": 0, "seq": 1})
+    answer(app, place={"layer": 0, "head": 1, "token": 2})
     assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
     assert app.query_params["edits"] == "head-off.1.0~head-off.1.2"
 
@@ -165,7 +162,7 @@ def test_what_is_chosen_is_in_the_address_and_comes_back_from_it(opened: Opened)
     config = next(c for c in SAMPLE if c.kind == "encoder")
     app = opened(config)
     own = set(app.query_params)
-    app.button_group(key="attention.matrix").set_value("scores").run()
+    answer(app, options={"matrix": "scores"}, open=["large"])
     app.button_group(key="attention.mask").set_value("global").run()
     app.slider(key="attention.size").set_value(4).run()
     app.multiselect(key="attention.chosen").set_value([2, 1]).run()
@@ -176,7 +173,7 @@ def test_what_is_chosen_is_in_the_address_and_comes_back_from_it(opened: Opened)
     assert pictures(again).keys() == pictures(app).keys() and not again.warning
     assert again.slider(key="attention.size").value == 4
     assert again.session_state["attention.door_what_if"] and again.session_state["attention.apart"]
-    assert not again.session_state["attention.door_care"]
+    assert mounts(again)[ISLAND]["open"] == ["large"]
     assert again.session_state["attention.tabs"] == "Code"
     # Elsewhere the address has none of it, and back here it is as it was.
     again.switch_page("pages/cost.py").run()
@@ -191,7 +188,7 @@ def test_what_there_is_not_is_the_default_and_is_said(opened: Opened) -> None:
     app = opened(config, **wrong)
     assert len(app.warning) == len(wrong) and not wrong.keys() & set(app.query_params)
     app = opened(config, matrix="bias")  # no model of this scheme has one
-    assert len(app.warning) == 1 and app.session_state["attention.matrix"] == "pattern"
+    assert "asks for matrix = bias" in said(app)
 
 
 def test_controls_follow_a_sentence_that_becomes_shorter(opened: Opened) -> None:
@@ -199,8 +196,6 @@ def test_controls_follow_a_sentence_that_becomes_shorter(opened: Opened) -> None
     app.button_group(key="attention.mask").set_value("global").run()
     app.slider(key="attention.size").set_value(5).run()
     app.multiselect(key="attention.chosen").set_value([0, 5]).run()
-    app.text_input(key="frame.text").set_value("the cat").run()
-    assert not app.exception
+    answer(app, text="the cat")
     assert app.slider(key="attention.size").value == 2 and app.multiselect(key="attention.chosen").value == [0]
-    app.text_input(key="frame.text").set_value("the").run()
-    assert not app.exception
+    answer(app, text="the")

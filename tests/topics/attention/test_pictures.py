@@ -101,8 +101,9 @@ def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look)
 
 
 def test_a_cell_that_is_clicked_is_the_number_that_is_drawn(look: Look) -> None:
-    for place in ({"layer": 0, "head": 0, "token": 4}, {"layer": 1, "head": 2, "token": 1}):
-        for scene in islands.pictures(PAGE, islands.look(look.trace, PAGE, **place)).values():
+    for layer, head, token in ((0, 0, 4), (1, 2, 1)):
+        here = islands.look(look.trace, PAGE, layer=layer, head=head, token=token)
+        for scene in islands.pictures(PAGE, here).values():
             marks = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Cells)]
             for mark in [mark for mark in marks if mark.where is not None]:
                 values = np.atleast_2d(mark.values)

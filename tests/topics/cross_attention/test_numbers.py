@@ -9,9 +9,9 @@ from tiny_models import close, describe, language_model, run_both, tiny_config, 
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.topics.attention.numbers.views import steps_view
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.claims import OWN, PADDING, Own, Padded
+from viz_model.topics.cross_attention.numbers.steps import steps_view
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3

@@ -11,12 +11,12 @@ import viz_model as vm
 from viz_model.drawing import lines, maps, spans, strips, theme
 from viz_model.drawing.heatmap import Pool
 from viz_model.runs.derivation import derive
-from viz_model.topics.attention.numbers.views import steps_view
-from viz_model.topics.attention.pictures import steps as attention_steps
-from viz_model.topics.attention.sections import by_hand
+from viz_model.topics.attention import apart as by_hand
 from viz_model.topics.cross_attention import numbers as cross
+from viz_model.topics.cross_attention.numbers.steps import steps_view
 from viz_model.topics.cross_attention.pictures import decoding, wiring
 from viz_model.topics.cross_attention.pictures import maps as every_head
+from viz_model.topics.cross_attention.pictures import steps as query_steps
 from viz_model.topics.cross_attention.pictures.decoding import draw_guesses
 from viz_model.topics.cross_attention.pictures.heads import draw_heads
 
@@ -110,12 +110,12 @@ def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
         assert which.at(1, 2) == (site, (head, 1, 2))
 
 
-NAMES = {step: f"<{step}>" for step in (*attention_steps.STEPS, "weighted")}
+NAMES = {step: f"<{step}>" for step in (*query_steps.STEPS, "weighted")}
 
 
 def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
     view = steps_view(trace, LAYER, HEAD, QUERY, "cross")
-    *rows, bars = attention_steps.step_strips(view, NAMES).strips
+    *rows, bars = query_steps.step_strips(view, NAMES).strips
     expected = [view.products, *([view.scores] if trace.config.scale_scores else []), view.masked, view.pattern]
     assert len(rows) == len(expected)
     for row, values in zip(rows, expected, strict=True):
@@ -126,7 +126,7 @@ def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
 
 def test_hidden_cells_are_drawn_as_hidden_and_are_no_numbers_of_the_run(trace: vm.Trace) -> None:
     view = steps_view(trace, LAYER, HEAD, QUERY, "cross", cross.N_PADDING)
-    found = scenes.sent(strips.scene(attention_steps.step_strips(view, NAMES), "steps", "title", {"masked": "masked"}))
+    found = scenes.sent(strips.scene(query_steps.step_strips(view, NAMES), "steps", "title", {"masked": "masked"}))
     (masked,) = [mark for mark in found.marks() if mark["kind"] == "cells" and "<masked>" in mark["name"]]
     np.testing.assert_array_equal(np.isneginf(masked["values"]), np.isneginf(view.mask))
     assert np.isneginf(masked["values"]).sum() == cross.N_PADDING and masked["written"]
@@ -138,8 +138,8 @@ def test_of_a_long_source_the_keys_of_most_weight_are_shown(n_padding: int) -> N
     config = tiny_config(kind="encoder_decoder", n_context=64, start_id=0)
     trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
     view = steps_view(trace, LAYER, HEAD, 2, "cross", n_padding)
-    shown, drawn = view.shown(), attention_steps.step_strips(view, NAMES)
-    assert drawn.places == tuple(shown) and len(shown) == attention_steps.MAX_WRITTEN
+    shown, drawn = view.shown(), query_steps.step_strips(view, NAMES)
+    assert drawn.places == tuple(shown) and len(shown) == query_steps.MAX_WRITTEN
     seen = [key for key in shown if key < 60 - n_padding]
     assert len(shown) - len(seen) == (n_padding > 0)
     assert view.pattern[seen].min() == np.sort(view.pattern)[-len(seen)]

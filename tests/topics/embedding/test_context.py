@@ -9,8 +9,10 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.topics.embedding.claims import CONTEXTUAL, NEAR, OWN
-from viz_model.topics.embedding.numbers import context, geometry, views
+from viz_model.topics.embedding import depth as context
+from viz_model.topics.embedding.depth import CONTEXTUAL, OWN, OwnPart
+from viz_model.topics.embedding.nearest import NEAR
+from viz_model.topics.embedding.table import geometry, nearest
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +45,12 @@ def test_a_decoder_knows_nothing_of_what_follows(story: vm.LanguageModel) -> Non
 
 def test_bytes_that_hardly_occur_lie_almost_parallel(story: vm.LanguageModel) -> None:
     table = geometry(story.model.embedding.weight.detach().numpy())
-    found = views.neighbours_view(story.trace("🙂"), table, 0)
+    id = story.trace("🙂").ids[0]
+    found = nearest(table, [id])
     rows = torch.from_numpy(table.table)
-    cosines = F.cosine_similarity(rows, rows[found.id][None], dim=1)
-    cosines[found.id] = -1
-    assert NEAR.of(found).name == "parallel" and cosines.max().item() > 0.9
+    cosines = F.cosine_similarity(rows, rows[id][None], dim=1)
+    cosines[id] = -1
+    assert NEAR.table(found).tolist() == [0] and cosines.max().item() > 0.9
 
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)
@@ -61,10 +64,11 @@ def test_the_sentences_that_come_with_a_language_share_a_word(language: str, sto
 def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> None:
     table = geometry(bundled.model.embedding.weight.detach().numpy())
     trace = bundled.trace("The cat and the dog sat")
+    found = context.own_part(trace, table)
     for token in (0, len(trace) - 1):
-        view = context.own_part(trace, table, token)
+        view = OwnPart(*(values[token] for values in found))
         rows = bundled.model.embedding.weight.detach()
-        for n, site in enumerate(view.sites):
+        for n, site in enumerate(context.places(trace)):
             cosines = F.cosine_similarity(rows, trace[site][token][None], dim=1)
             own = cosines[trace.ids[token]].item()
             assert view.own[n] == pytest.approx(own, abs=1e-4)
@@ -72,11 +76,9 @@ def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> N
         assert view.own[0] == pytest.approx(1.0) and view.rank[0] == 0
         assert OWN.of(view).name in ("stays", "leaves", "plain")
     last = len(trace) - 1
-    view = context.own_part(trace, table, last)
     read = [n for n in range(last) if trace.ids[n] != trace.ids[last]]
     others = torch.stack([rows[trace.ids[n]] for n in read])
-    expected = F.cosine_similarity(others, trace[view.sites[-1]][last][None], dim=1)
+    expected = F.cosine_similarity(others, trace[context.places(trace)[-1]][last][None], dim=1)
     if bundled.config.kind == "decoder":
         assert view.neighbour[-1] == pytest.approx(expected.max().item(), abs=1e-4)
-        first = context.own_part(trace, table, 0)
-        assert np.isnan(first.neighbour).all() and (first.neighbours == -1).all()
+        assert np.isnan(found.neighbour[0]).all() and (found.neighbours[0] == -1).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import viz_model as vm
-from viz_model.topics.embedding import numbers as embedding
+from viz_model.topics.embedding import table as embedding
 
 
 def table(rows: int = 60, columns: int = 7, seed: int = 0) -> np.ndarray:
@@ -18,28 +18,28 @@ def test_cosines_are_those_of_the_definition() -> None:
     shape = embedding.geometry(rows)
     for id in (0, 17, 59):
         expected = [np.dot(rows[id], row) / (np.linalg.norm(rows[id]) * np.linalg.norm(row)) for row in rows]
-        np.testing.assert_allclose(embedding.cosines(shape, id), expected, atol=1e-6)
+        np.testing.assert_allclose((shape.unit @ shape.unit[id]), expected, atol=1e-6)
 
 
 def test_nearest_leaves_out_the_row_itself_and_is_sorted() -> None:
     shape = embedding.geometry(table())
-    ids, cosines = embedding.nearest(shape, 5, 12)
+    (ids,), (cosines,) = embedding.nearest(shape, [5], 12)
     assert len(ids) == len(cosines) == 12 and 5 not in ids
     assert (np.diff(cosines) <= 0).all()
-    others = np.delete(embedding.cosines(shape, 5), 5)
-    np.testing.assert_allclose(cosines, np.sort(others)[::-1][:12])
+    others = np.delete(shape.unit @ shape.unit[5], 5)
+    np.testing.assert_allclose(cosines, np.sort(others)[::-1][:12], atol=1e-6)
 
 
 def test_nearest_in_a_small_table_and_among_equals() -> None:
-    ids, _ = embedding.nearest(embedding.geometry(np.ones((4, 3))), 2)
-    assert ids.tolist() == [0, 1, 3]
+    found = embedding.nearest(embedding.geometry(np.ones((4, 3))), [2, 0])
+    assert found.ids.tolist() == [[0, 1, 3], [1, 2, 3]]
 
 
 def test_a_row_of_zeros_is_near_to_nothing() -> None:
     rows = table()
     rows[3] = 0.0
     shape = embedding.geometry(rows)
-    assert (embedding.cosines(shape, 3) == 0).all() and np.isfinite(shape.unit).all()
+    assert (shape.unit @ shape.unit[3] == 0).all() and np.isfinite(shape.unit).all()
 
 
 def test_principal_directions_hold_the_variance_of_the_covariance() -> None:

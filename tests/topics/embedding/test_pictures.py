@@ -1,112 +1,143 @@
-"""The views of the embedding page against the trace and the table, and their drawing."""
+"""The embedding page: pictures and sentences hold what the run and the table have, at any selection."""
 
 from __future__ import annotations
 
-import functools
+from typing import Any
 
 import numpy as np
 import pytest
+from islands import look, made, one, pictures, sentences
+from tiny_models import language_model, of_pictures, run_both, tiny_config
 
 import viz_model as vm
-from viz_model.topics.embedding.numbers import Geometry, by_hand, cosines, geometry, views
-from viz_model.topics.embedding.pictures import lookup, matrix, neighbours, plane, vector
+from viz_model.drawing.scene import svg
+from viz_model.island.look import Look
+from viz_model.island.page import Quiz
+from viz_model.topics import embedding as topic
+from viz_model.topics.embedding import apart, depth, filters, lookup, nearest, table
 
-TEXTS = ["The", "a cat and a dog and a bird", "<b>我爱</b> 👩 $x$", "Once upon a time " * 60]
-LOOKUP = {"table": "table", "rows": "rows", "row": "row", "mean": "mean", "token": "token", "dimension": "d"}
-PLANE = {"count": "rows", "id": "id", "first": "first", "second": "second"}
-
-
-@functools.cache
-def table(lm: vm.LanguageModel) -> Geometry:
-    return geometry(lm.model.embedding.weight.detach().numpy())
+TEXT = "The cat saw the dog and the cat ran"
 
 
-@pytest.mark.parametrize("text", ["The", "a cat and a dog", "<b>我爱</b>"])
-def test_picked_rows_times_the_scale_are_the_trace(lm: vm.LanguageModel, text: str) -> None:
-    trace = lm.trace(text)
-    view = views.lookup_view(trace, table(lm), 0)
-    assert view.ids.tolist() == list(trace.ids)
-    recorded = trace["embed.token"].numpy()
-    np.testing.assert_allclose(view.rows * lm.model.embedding_scale, recorded, rtol=1e-6)
-    np.testing.assert_array_equal(views.matrix_view(trace, 0, ("t", "d")).values, recorded)
-    np.testing.assert_array_equal(views.vector_view(trace, 0).values, recorded[0])
+@pytest.fixture(scope="module")
+def here() -> Look:
+    return look(vm.load("story-pre-ln").trace(TEXT), topic.PAGE, token=2)
 
 
-def test_views_of_the_bundled_models(bundled: vm.LanguageModel) -> None:
-    shape, trace = table(bundled), bundled.trace("Once upon a time, there was a little girl")
-    token = len(trace) - 1
-    view = views.lookup_view(trace, shape, token)
-    np.testing.assert_allclose(view.rows * bundled.model.embedding_scale, trace["embed.token"].numpy(), rtol=1e-6)
-    near = views.neighbours_view(trace, shape, token)
-    np.testing.assert_allclose(near.cosines, cosines(shape, trace.ids[token])[near.ids])
-    assert trace.ids[token] not in near.ids and len(near.ids) == 12
-    assert near.labels == tuple(t.label for t in bundled.tokenizer.tokens(near.ids.tolist()))
+def marks(scene: Any) -> dict[str, Any]:
+    return {mark.id: mark for panel in scene.panels for mark in panel.marks}
 
 
-def test_the_map_shows_every_token_once_and_every_neighbour(bundled: vm.LanguageModel) -> None:
-    shape, trace = table(bundled), bundled.trace("a cat and a dog and a bird")
-    near = views.neighbours_view(trace, shape, 3)
-    view = views.map_view(trace, shape, 3, near)
-    assert view.ids[0] == trace.ids[3] and view.positions[0] == 3
-    assert len(set(view.ids)) == len(view.ids)
-    assert set(view.ids) == set(trace.ids) | set(near.ids.tolist())
-    np.testing.assert_array_equal(view.points, shape.points[list(view.ids)])
-    assert int(view.density.sum()) + view.outside == bundled.config.n_vocab
-    for axis, edges in ((0, view.x_edges), (1, view.y_edges)):
-        assert edges[0] < view.points[:, axis].min() and view.points[:, axis].max() < edges[-1]
+def test_the_picked_rows_are_those_of_the_table(here: Look) -> None:
+    weight = here.trace.model.embedding.weight.detach().numpy()
+    for token in (0, 5):
+        drawn = pictures(topic.PAGE, here, token=token)
+        ids = list(here.trace.own_ids)
+        assert np.array_equal(drawn["embedding.lookup"].data.rows, weight[ids])
+        lines = marks(drawn["embedding.lookup"])
+        assert np.array_equal(lines["own"].y, lines[f"line.{token}"].y)
+        np.testing.assert_array_equal(drawn["embedding.matrix"].data.values, here.trace["embed.token"])
+        np.testing.assert_array_equal(drawn["embedding.vector"].data.values, here.trace["embed.token"][token])
+        starts = [lines[f"line.{n}"].y[0, 1] for n in range(len(here))]
+        assert np.array_equal(np.argsort(starts, kind="stable"), np.argsort(ids, kind="stable"))
 
 
-def test_labels_on_the_map_cover_neither_dots_nor_each_other(bundled: vm.LanguageModel) -> None:
-    shape, trace = table(bundled), bundled.trace("Tom and Mary saw a big red dog, a cat and 3 birds in the tree")
-    view = views.map_view(trace, shape, 0, views.neighbours_view(trace, shape, 0))
-    boxes = plane.label_boxes(view, 400, 370)
-    assert len(boxes) == len(view.points) and boxes[0] is not None
-    placed = [box.edges for box in boxes if box]
-    assert len(placed) > len(boxes) // 2
-    for n, a in enumerate(placed):
-        assert not any(plane.overlap(a, b) for b in placed[n + 1 :])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
+    spoken = look(here.trace, topic.PAGE, lang)
+    weight = here.trace.model.embedding.weight.detach().double().numpy()
+    units = weight / np.linalg.norm(weight, axis=-1, keepdims=True)
+    for token in (1, 4):
+        id = here.trace.own_ids[token]
+        cosines = units @ units[id]
+        cosines[id] = -2
+        order = np.argsort(-cosines)[: table.NEAR]
+        drawn = pictures(topic.PAGE, spoken, token=token)["embedding.near"]
+        np.testing.assert_allclose(drawn.data.cosines, cosines[order], atol=1e-5)
+        label = here.trace.tokenizer.token(int(order[0])).label
+        (said,) = one(nearest.title(spoken), {"token": token})
+        assert label in said and f"{cosines[order[0]]:.2f}" in said
+        assert drawn.series[0].at[0] == label
+        (asked,) = [item for item in made(topic.PAGE, spoken) if isinstance(item, Quiz)]
+        assert asked is not None
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_every_picture_can_be_drawn(bundled: vm.LanguageModel, text: str) -> None:
-    shape, trace = table(bundled), bundled.trace(text)
-    for token in {0, len(trace) - 1}:
-        near = views.neighbours_view(trace, shape, token)
-        view = views.map_view(trace, shape, token, near)
-        picked = views.lookup_view(trace, shape, token)
-        for figure in (
-            lookup.draw_lookup(picked, LOOKUP).drawn(),
-            matrix.draw_matrix(views.matrix_view(trace, token, ("token", "dimension"))).drawn(),
-            vector.draw_vector(views.vector_view(trace, token), "dimension").drawn(),
-            neighbours.draw_neighbours(near, {"cosine": "cosine", "id": "id"}).drawn(),
-            plane.draw_map(view, PLANE).drawn(),
-        ):
-            drawn = figure.to_json()
-            assert "<b>我爱" not in drawn and "\ufffd" not in drawn
+def test_the_map_holds_the_tokens_and_their_neighbours(here: Look) -> None:
+    found = here.once(nearest.plane)
+    shown = np.concatenate([found.points, found.near.reshape(-1, 2)])
+    assert (shown > found.low).all() and (shown < found.high).all()
+    points = table.of(here).points
+    inside = ((points >= found.low) & (points <= found.high)).all(-1).sum()
+    assert found.density.sum() == inside == len(points) - found.outside
+    for token in (0, 3):
+        drawn = marks(pictures(topic.PAGE, here, token=token)["embedding.plane"])
+        assert here.labels[token] in drawn["names"].texts
+        assert len(drawn["near"].labels) == table.NEAR
 
 
-def test_repeats_are_of_the_most_frequent_token(lm: vm.LanguageModel) -> None:
-    trace = lm.trace("a cat and a dog and a bird")
-    places = by_hand.repeats(trace)
-    assert len(places) > 1 and len({trace.ids[p] for p in places}) == 1
-    recorded = trace["embed.token"].numpy()
-    for place in places:
-        np.testing.assert_array_equal(recorded[place], recorded[places[0]])
-    assert by_hand.repeats(lm.trace("The")) == []
+def test_labels_cover_no_dot_and_no_other_label() -> None:
+    rng = np.random.default_rng(0)
+    points, names = rng.uniform(size=(30, 2)), [f"token {n}" for n in range(30)]
+    boxes = nearest.label_boxes(points, names, np.zeros(2), np.ones(2), 330, 370)
+    assert boxes[0] is not None and sum(box is not None for box in boxes) > 5
+    placed = [(n, box) for n, box in enumerate(boxes) if box is not None]
+    for n, (right, up) in placed:
+        x, y = points[n] * [330, 370] + [right, up]
+        for k, box in placed:
+            other = points[k] * [330, 370] + box
+            assert n == k or abs(y - other[1]) >= 14 or abs(x - other[0]) > 1
 
 
-def test_by_hand_gives_what_was_recorded(bundled: vm.LanguageModel) -> None:
-    shape, trace = table(bundled), bundled.trace("The little girl")
-    near = views.neighbours_view(trace, shape, 2)
-    worked = by_hand.by_hand(trace, shape, 2, int(near.ids[0]))
-    assert worked["product"] == worked["recorded"]
-    assert float(worked["recorded"]) == pytest.approx(trace["embed.token"][2, int(worked["d"])].item(), abs=5e-5)
-    assert float(worked["exact"]) == pytest.approx(float(near.cosines[0]), abs=1e-4)
+def test_by_hand_adds_up(here: Look) -> None:
+    hand = apart.by_hand(here)
+    a, b = (table.of(here).table[i].astype(float) for i in (here.trace.own_ids[2], int(hand["other_id"])))
+    assert float(hand["dot"]) == pytest.approx(a @ b, abs=1e-4)
+    assert float(hand["exact"]) == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-4)
+    assert float(hand["product"]) == pytest.approx(float(hand["recorded"]), abs=1e-3)
 
 
-def test_facts_count_the_parameters(bundled: vm.LanguageModel) -> None:
-    trace = bundled.trace("The")
-    facts = by_hand.facts(trace, table(bundled), 0)
-    config = bundled.config
-    assert facts["size"] == f"{config.n_vocab * config.d_model:,}"
-    assert float(facts["scaled"]) == pytest.approx(trace["embed.token"][0].norm().item(), abs=0.01)
+@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
+def test_everything_is_drawn_and_escaped(text: str) -> None:
+    for lang in ("en", "zh"):
+        trace = vm.load("story-pre-ln").trace(text)
+        for token in {0, len(trace) - 1}:
+            here = look(trace, topic.PAGE, lang, token=token)
+            assert not any("{{" in line for line in sentences(topic.PAGE, here, token=token))
+            for scene in pictures(topic.PAGE, here, token=token).values():
+                assert "<b>a" not in svg.svg(scene, 800, "light")
+
+
+def test_a_table_of_one_row_has_no_neighbours() -> None:
+    trace = language_model(tiny_config(n_vocab=1)).trace(ids=[0, 0])
+    here = look(trace, topic.PAGE)
+    assert not nearest.has(here) and "embedding.near" not in pictures(topic.PAGE, here)
+
+
+@pytest.mark.parametrize("config_", of_pictures()[:3])
+def test_a_patch_under_a_filter(config_: Any) -> None:
+    trace = run_both(language_model(config_))
+    here = look(trace, topic.PICTURES)
+    projected = trace["patches.projected"].numpy()
+    for token in (0, 2):
+        drawn = pictures(topic.PICTURES, here, token=token)["embedding.worked"]
+        patch = int(here.once(filters.shown)[token])
+        assert patch == (token - 1 if token else patch)
+        number = int(np.abs(projected[patch]).argmax())
+        cells = next(mark for panel in drawn.panels if panel.id == "sum" for mark in panel.marks if mark.id == "value")
+        assert cells.values[0, 0] == pytest.approx(projected[patch, number], abs=1e-6)  # type: ignore[union-attr]
+        (panel,) = [panel for panel in drawn.panels if panel.id == "product"]
+        products = next(mark for mark in panel.marks if mark.id == "cells")
+        bias = float(trace.model.patches.projection.bias[number])  # type: ignore[union-attr]
+        assert products.values.sum() + bias == pytest.approx(projected[patch, number], abs=1e-4)  # type: ignore[union-attr]
+    here.options.update(filter="1")  # type: ignore[attr-defined]
+    assert (filters.number(here) == 1).all()
+
+
+def test_lookup_names_few_rows(here: Look) -> None:
+    assert "names" in marks(lookup.draw(here))
+    long = look(vm.load("story-pre-ln").trace("hello " * 60), topic.PAGE)
+    assert "names" not in marks(lookup.draw(long))
+
+
+def test_places_follow_the_stream(here: Look) -> None:
+    assert depth.places(here.trace)[:2] == ("embed.token", "embed.out")

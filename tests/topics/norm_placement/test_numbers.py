@@ -15,7 +15,6 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.measures import stream
 from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
 from viz_model.topics.norm_placement import claims
@@ -36,7 +35,7 @@ def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
     for side in config_.sides:
         seen = trace.at(side)
         found, is_pre = readings.readings(seen), config_.norm_place(side) == "pre"
-        assert found.sites == stream.stream_sites(seen)
+        assert found.sites == stream_sites(seen)
         parts = [
             (i, part)
             for i in range(seen.n_layers)
@@ -253,7 +252,7 @@ def test_stream_sites_are_those_after_each_addition(config_: ModelConfig) -> Non
     for side in config_.sides:
         seen = trace.at(side)
         expected = [name for name in seen.sites if name == "embed.out" or name.split(".")[-2:-1] == ["resid"]]
-        assert list(stream.stream_sites(seen)) == [name for name in expected if not name.endswith(".in")]
+        assert list(stream_sites(seen)) == [name for name in expected if not name.endswith(".in")]
 
 
 def expected_loss(trace: vm.Trace) -> float:

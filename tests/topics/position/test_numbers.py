@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from islands import look
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.model import masks
 from viz_model.model.transformer import Transformer
-from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.claims import ORDER, ROUNDING
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
+from viz_model.topics import position as topic
+from viz_model.topics.position import added, bias, nothing, rotation, schemes, waves
+from viz_model.topics.position.nothing import ORDER, ROUNDING, OrderEffect
 
 NOWHERE = [c for c in variants() if isinstance(c.position, config.NoPosition)]
+
+
+def at(effect: OrderEffect, token: int) -> OrderEffect:
+    return OrderEffect(*(values[token] for values in effect))
+
+
+def again(trace: Trace, token: int, visible: Any) -> np.ndarray:
+    """The change of one token's vectors behind every block, by two recorded runs."""
+    ids = list(trace.own_ids)
+    runs = []
+    for order in (ids, [*ids[:token][::-1], *ids[token:]]):
+        both = (order, trace.target_ids) if trace.side != "decoder" or not trace.prefix else (trace.ids, order)
+        runs.append(record(trace.model, trace.tokenizer, *both, visible=visible).at(trace.stack.side))
+    was, now = (torch.stack([run[f"blocks.{n}.resid.out"][token] for n in range(trace.n_layers)]) for run in runs)
+    return np.asarray(((now - was).norm(dim=-1) / was.norm(dim=-1)).numpy())
 
 
 @pytest.mark.parametrize("config_", NOWHERE, ids=describe)
@@ -21,49 +43,49 @@ def test_without_positions_and_mask_order_is_nothing(config_: ModelConfig) -> No
     whole = run_both(language_model(config_))
     for side in config_.sides:
         trace = whole.at(side)
-        effect = analysis.order_effect(trace, 3)
-        assert effect is not None and effect.order == (2, 1, 0, *range(3, len(trace)))
-        assert effect.no_mask.shape == effect.own_mask.shape == (trace.n_layers,)
-        assert effect.no_mask.max() < ROUNDING
+        effect = nothing.order_effect(trace)
+        assert effect.no_mask.shape == effect.own_mask.shape == (len(trace), trace.n_layers)
+        assert np.nanmax(effect.no_mask) < ROUNDING
+        np.testing.assert_allclose(effect.own_mask[3], again(trace, 3, {}), atol=1e-5)
 
 
 def test_a_causal_mask_tells_order_from_the_second_block_on() -> None:
-    effect = analysis.order_effect(run_both(language_model(tiny_config(position=config.NoPosition()))), 5)
-    assert effect is not None and ORDER.of(effect).name == "later"
+    effect = at(nothing.order_effect(run_both(language_model(tiny_config(position=config.NoPosition())))), 5)
+    assert ORDER.of(effect).name == "later"
     assert effect.own_mask[0] < ROUNDING < 1e-3 < effect.own_mask[1]
 
 
 def test_an_encoder_without_positions_never_notices() -> None:
     lm = language_model(tiny_config(kind="encoder", position=config.NoPosition()))
-    effect = analysis.order_effect(run_both(lm), 5)
-    assert effect is not None and ORDER.of(effect).name == "none"
+    assert ORDER.of(at(nothing.order_effect(run_both(lm)), 5)).name == "none"
 
 
 def test_a_window_notices_at_once() -> None:
     lm = language_model(tiny_config(position=config.NoPosition(), windows=(2, 2)))
-    effect = analysis.order_effect(run_both(lm), 5)
-    assert effect is not None and ORDER.of(effect).name == "at_once"
+    assert ORDER.of(at(nothing.order_effect(run_both(lm)), 5)).name == "at_once"
 
 
 @pytest.mark.parametrize(
     "position", [config.Sinusoidal(), config.Learned(), config.Rope(), config.Alibi(), config.T5Bias()]
 )
 def test_every_scheme_makes_order_count_without_a_mask(position: config.Position) -> None:
-    effect = analysis.order_effect(run_both(language_model(tiny_config(position=position))), 5)
-    assert effect is not None and effect.no_mask.min() > 1e-4
+    trace = run_both(language_model(tiny_config(position=position)))
+    effect = nothing.order_effect(trace)
+    assert effect.no_mask[5].min() > 1e-4
+    everything = masks.everything(len(trace), len(trace))
+    np.testing.assert_allclose(effect.no_mask[5], again(trace, 5, {"decoder": everything}), rtol=1e-3)
 
 
 def test_there_is_nothing_to_reorder_before_the_first_tokens() -> None:
     lm = language_model(tiny_config(position=config.NoPosition()))
-    trace = lm.trace(ids=[4, 4, 4, 7])
-    assert [analysis.order_effect(trace, token) for token in range(4)] == [None] * 4
-    assert analysis.order_effect(lm.trace(ids=[4, 5, 4, 7]), 2) is not None
+    assert np.isnan(nothing.order_effect(lm.trace(ids=[4, 4, 4, 7])).own_mask).all()
+    assert not np.isnan(nothing.order_effect(lm.trace(ids=[4, 5, 4, 7])).own_mask[2]).any()
 
 
 @pytest.mark.parametrize("config_", variants(), ids=describe)
 def test_trained_numbers_are_those_of_the_module(config_: ModelConfig) -> None:
     stack = Transformer(config_).stack(config_.sides[0])
-    facts = analysis.scheme_facts(config_.position, config_)
+    facts = schemes.scheme_facts(config_.position, config_)
     assert facts.n_trained == sum(parameter.numel() for parameter in stack.position.parameters())
 
 
@@ -76,15 +98,23 @@ def test_each_scheme_acts_where_the_table_says(config_: ModelConfig) -> None:
         "queries": not torch.equal(position.rotate(q, 0), q),
         "scores": position.bias(4, 4) is not None or position.content_bias(q, q, 0, 1.0) is not None,
     }
-    place = analysis.scheme_facts(config_.position, config_).acts_on
+    place = schemes.scheme_facts(config_.position, config_).acts_on
     assert [name for name, does in acts.items() if does] == ([] if place == "nothing" else [place])
 
 
 def test_values_that_a_scheme_has_not_are_refused() -> None:
     trace = run_both(language_model(tiny_config(position=config.NoPosition())))
-    asked = (lambda t: analysis.rope(t, 0), analysis.table, lambda t: analysis.bias_by_distance(t, 0, np.arange(3)))
+    asked = (lambda t: rotation.rope(t, 0), added.table, lambda t: bias.bias_by_distance(t, 0, np.arange(3)))
     for ask in asked:
         with pytest.raises(ValueError, match="NoPosition"):
             ask(trace)
     with pytest.raises(ValueError, match="NoPosition"):
-        analysis.wavelength(trace.config, 0)
+        waves.wavelength(trace.config, 0)
+
+
+def test_a_message_holds_one_layer_where_layers_differ() -> None:
+    kinds = (config.Rope(), config.NoPosition())
+    trace = run_both(language_model(tiny_config(position=kinds[0], positions=kinds, n_layers=2)))
+    for layer, name in enumerate(("rope", "declared")):
+        here = look(trace, topic.PAGE, layer=layer)
+        assert list(here.layers) == [layer] and schemes.shown(here) == name

@@ -12,17 +12,19 @@ from viz_model.app.every_term import LARGEST, every_term
 from viz_model.app.page import Page
 from viz_model.island.page import Worked
 from viz_model.runs.derivation import derive
+from viz_model.texts.markdown import literal
 
 
 def worked(page: Page, numbers: Sequence[Worked], /, **values: object) -> None:
     """The numbers in order, each redone in double precision as the drawer does it (:mod:`viz_model.app.derivation`).
 
-    ``values`` fill the places of the prose.
+    ``values`` fill the places of the prose. A number without prose is introduced by its name.
     """
     for n, number in enumerate(numbers, start=1):
         trace = page.trace if number.trace is None else number.trace
         found = derive(trace, number.site, number.at)
         prose = " ".join(page.t.prose(key, **values) for key in number.words)
+        prose = prose or f"{page.t.site_label(trace.site(number.site))} {literal(str(found.cell))}"
         said = [f"**{n}.** {prose}"]
         for k, step in enumerate(found.steps):
             shown = painted(step, trace, found.role if step is found.steps[-1] else None)

@@ -29,8 +29,7 @@ def run() -> None:
     frame.arrived()
     t = Texts(view.lang)
     state.write(view)
-    for notice in state.notices():
-        st.warning(t(notice.key, **{k: literal(str(v)) for k, v in notice.values.items()}))
+    frame.begin_without_run(t)
     progress, lessons = view.lesson, shelf.lessons().lessons
     if progress is not None and progress.name in lessons:
         lesson = lessons[progress.name]

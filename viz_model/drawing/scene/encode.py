@@ -169,6 +169,7 @@ PALETTE = {page: palettes.PALETTES[page] for page in ("light", "dark")}
 def plain(scene: Scene, arrays: Arrays) -> dict[str, Any]:
     """A scene as plain data, its numbers among ``arrays``."""
     own = {"kind": "scene", "id": scene.id, "even": scene.even, "chooses": scene.chooses}
+    own |= {"option": scene.option} if scene.option else {}
     whole = _plain_scene(scene, arrays, False)
     return (
         own
@@ -407,7 +408,8 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
         return value
     match value:
         case By():
-            given = {"fixed": dict(value.fixed), "start": dict(value.start), "write": value.write}
+            fixed = {axis: _plain(one, arrays, False) for axis, one in value.fixed.items()}
+            given = {"fixed": fixed, "start": dict(value.start), "write": value.write}
             found = {"by": value.axes, "of": _plain(value.values, arrays, is_coarse)}
             return found | {name: one for name, one in given.items() if one}
         case Among():
@@ -421,8 +423,8 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
             ends: dict[str, Any] = {
                 "start": value.start,
                 "end": value.end,
-                "low": value.low,
-                "high": value.high,
+                "low": _plain(value.low, arrays, False),
+                "high": _plain(value.high, arrays, False),
                 "log": value.is_log,
             }
             return {"lengths": _plain(value.values, arrays, False), **ends}

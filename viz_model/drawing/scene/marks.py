@@ -313,6 +313,7 @@ class Scene:
         call: of :mod:`viz_model.plot`, which draws the same; "" where there is none.
         other: what that call names ``other``, as Python.
         own: whether its numbers are those of the page's run, which can be asked about.
+        option: what of the page's options a click on a mark that tells its value chooses.
         coarser: the same picture in fewer cells, which says so; what is sent of other selections than the present one
             where there is no room for more.
     """
@@ -334,6 +335,7 @@ class Scene:
     call: str = ""
     other: str = ""
     own: bool = True
+    option: str = ""
     coarser: Callable[[], Scene] | None = None
 
 

@@ -1,5 +1,6 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
+from viz_model.island import say
 from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
 from viz_model.topics.attention import apart, brings, forms, head, heads, painted, query, together
 
@@ -54,7 +55,7 @@ PAGE = Page(
         TOGETHER,
         CARE,
     ),
-    end=(apart.quiz,),
+    end=(apart.quiz, apart.to_try),
     options=(
         ("matrix", ("pattern", *head.MATRICES[:-1])),
         ("group", ("first", "punctuation", "marks")),
@@ -72,7 +73,7 @@ PICTURES = Page(
         Section("steps", (query.title, query.draw)),
         TOGETHER,
     ),
-    end=(painted.quiz,),
+    end=(painted.quiz, say.to_try()),
     apart=apart.TABS,
     trials=Trials(("head", "scale")),
     fits=lambda config: config.reads_pictures,

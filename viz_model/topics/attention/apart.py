@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,11 +74,29 @@ def numbers(look: Look) -> tuple[str, np.ndarray, Sequence[str], Sequence[str]]:
 TABS = Apart(formulas, hand, code, numbers)
 
 
+def to_try(look: Look) -> Iterator[Line]:
+    """What to look for, and behind a click what there is to find, in this run too."""
+    suffix = "_two_way" if look.trace.side == "encoder" else ""
+    yield Line(look.common("try_it"), "part")
+    yield look.text(f"question{suffix}")
+    if len(look) < 2:
+        yield look.answer(f"answer{suffix}")
+        return
+    before = _before(look)
+    most, share = look.by("layer", before.argmax(-1), "whole"), look.by("layer", before.max(-1), "percent")
+    yield look.answer(f"answer{suffix}", "here", layer=look.layer_number, most=most, share=share)
+
+
+def _before(look: Look) -> np.ndarray:
+    """The weight of the token just before, on the mean over queries: [L, H]."""
+    return look.every("attn.pattern").diagonal(-1, -2, -1).mean(-1)
+
+
 def quiz(look: Look) -> Quiz | None:
     """Which head of the layer gives most to the token just before?"""
     if len(look) < 2:
         return None
-    before = look.every("attn.pattern").diagonal(-1, -2, -1).mean(-1)  # [L, H]
+    before = _before(look)
     shown = sorted({*np.linspace(0, look.n_heads - 1, min(6, look.n_heads)).round().astype(int).tolist()})
     best = before.argmax(-1)
     # Beside some heads evenly spread, the right one: in the place of the last where it is none of them.

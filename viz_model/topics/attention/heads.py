@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import heatmap
@@ -69,9 +70,10 @@ class Largest(NamedTuple):
 
 def largest(look: Look) -> Largest:
     pattern = look.every("attn.pattern")
-    two = np.partition(np.pad(pattern, ((0, 0),) * 3 + ((0, 1),)), -2)[..., -2:]
+    two = torch.from_numpy(pattern).topk(min(2, len(look))).values.numpy()
     n_seen = np.broadcast_to(look.visible.sum(-1)[:, None], pattern.shape[:-1])
-    return Largest(pattern.argmax(-1), two[..., 1], two[..., 0], n_seen)
+    second = two[..., 1] if len(look) > 1 else np.zeros_like(two[..., 0])
+    return Largest(pattern.argmax(-1), two[..., 0], second, n_seen)
 
 
 def facts(look: Look) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from viz_model.drawing import strips
 from viz_model.drawing.brief import brief
@@ -99,7 +100,7 @@ def shown(look: Look) -> np.ndarray:
     some = ~np.take_along_axis(visible, nearest, -1)
     np.put_along_axis(rank, nearest, np.where(some, 2.0, np.take_along_axis(rank, nearest, -1)), -1)
     rank[..., at, at] = 3.0
-    return np.sort(np.argsort(-rank, -1, kind="stable")[..., :MOST_KEYS], -1)
+    return np.asarray(torch.from_numpy(rank).topk(MOST_KEYS).indices.sort().values)
 
 
 def steps(look: Look) -> Steps:

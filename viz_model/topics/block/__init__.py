@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from viz_model.island import say
 from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns
 from viz_model.topics.block import apart, experts, firing, lengths, memory, neurons, norm, vectors, weights
 
 MAIN: tuple[Item | Row, ...] = (
-    vectors.lead,
+    say.text("lead"),
     vectors.title,
     beside((vectors.choose, vectors.draw, vectors.below), vectors.tell),
 )
@@ -45,11 +46,10 @@ NEURONS = Section(
     ("neuron",),
 )
 WEIGHTS = Section("weights", (weights.title, beside(weights.draw, weights.tell)))
-TRY = Section("try", (apart.ask,))
 PAGE = Page(
     "block",
-    items=(*MAIN, LENGTHS, NEURONS, WEIGHTS, TRY),
-    end=(apart.quiz,),
+    items=(*MAIN, LENGTHS, NEURONS, WEIGHTS),
+    end=(apart.quiz, apart.to_try),
     options=(
         ("dimension", range(100_000)),
         ("which", ("attn", "cross", "ffn")),
@@ -65,7 +65,6 @@ PICTURES = replace(
         LENGTHS,
         Section("neurons", (firing.title, memory.choose, firing.draw, firing.tell), ("neuron",)),
         WEIGHTS,
-        TRY,
     ),
     trials=Trials(("norm", "residual", "layer")),
     fits=lambda config: config.reads_pictures,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from viz_model.drawing import theme
-from viz_model.drawing.tables import Among
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz, Table, Worked
 from viz_model.island.prose import Line
+from viz_model.island.quiz import largest, spread
 from viz_model.measures import stream
 from viz_model.topics.block import neurons, norm, weights
 from viz_model.topics.block.vectors import dimension, equations, facts, of_one, sums_by_hand
@@ -92,38 +93,21 @@ def tables(look: Look) -> Iterator[Table]:
 TABS = Apart(lambda look: _own(look), hand, code, numbers, said, lambda look: list(tables(look)))
 
 
-def ask(look: Look) -> Iterator[Line]:
+def to_try(look: Look) -> Iterable[Line]:
     """Something to find out by trying, and what one finds."""
     reader = of_one(look).crosses or ("_two_way" if look.trace.stack.side == "encoder" else "")
-    yield look.text(f"question{reader}")
-    yield look.text(f"answer{reader}")
+    return say.to_try(f"question{reader}", f"answer{reader}")(look)
 
 
 def quiz(look: Look) -> Quiz | None:
     """In which block the selected token's vector changes most, by the length of the change."""
-    if look.n_layers < 2:
-        return None
-    trace = look.trace
     names = ["embed.out", *(look.site("resid.out", layer) for layer in range(look.n_layers))]
-    rows = [trace[name].numpy() for name in names]
-    changes = np.stack(
-        [
-            np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-            for before, after in itertools.pairwise(rows)
-        ],
-        -1,
-    )  # [T, L]
-    shown = np.linspace(0, look.n_layers - 1, min(6, look.n_layers)).round().astype(int)
-    best = changes[:, shown].argmax(-1)
-    labels = [look.common("guess_block", n=n) for n in shown.tolist()]
-    most = look.by("token", changes[:, shown].max(-1), "percent")
-    own = look.by("token", changes[:, shown], "percent")
-    named = Among(labels, look.by("token", best))
-    token = look.token_named()
-    return Quiz(
-        asked=look.words("guess", token=token),
-        options=labels,
-        right=look.by("token", best),
-        said=look.words("guess_found", best=named, most=most, token=token),
-        own=look.each(look.t("common.guess_own", name="{{name}}", value="{{value}}"), name=labels, value=own),
-    )
+    rows = [look.trace[name].numpy() for name in names]
+    changes = [
+        np.linalg.norm(after - before, axis=-1) / np.maximum(np.linalg.norm(before, axis=-1), 1e-30)
+        for before, after in itertools.pairwise(rows)
+    ]
+    shown = spread(look.n_layers)
+    labels = [look.common("guess_block", n=n) for n in shown]
+    values = np.stack(changes, -1)[:, shown]
+    return largest(look, "token", values, labels, "percent", token=look.token_named())

@@ -199,18 +199,11 @@ def draw(look: Look) -> Scene:
         is_site = step.site in found.sites
         where = look.cells(step.site.split(".", 2)[2], ("token", COLUMN)) if is_site else None
         length: Any = {"length": look.by(PLACE, found.length(step.name)[None], "2")}
-        long: Any = Phrase(f"{words('length')} {{{{length}}}}", length)
+        named = made + (f" ({step.equation})" if step.equation else "")
+        told: Any = Phrase(f"{named} · {words('length')} {{{{length}}}}", length)
         marks += [
             Rect(id=f"role.{n}", x=LEFT, y=top + 5, width=10, height=10, fill=step.role),
             Text(id=f"name.{n}", text=made, x=LEFT + 15, y=top + 10, size=13, bold=True),
-            Text(
-                id=f"length.{n}",
-                text=long,
-                x=(1, -matrix.SCALE),
-                y=top + 10,
-                anchor="end",
-                fill="muted",
-            ),
             Cells(
                 id=f"cells.{n}",
                 x=LEFT,
@@ -219,7 +212,7 @@ def draw(look: Look) -> Scene:
                 height=CENTRE - 4,
                 values=_of_tokens(look, step.values),
                 top=limit,
-                name=made + (f" ({step.equation})" if step.equation else ""),
+                name=told,
                 columns=columns,
                 column_axis=axis,
                 site=look.full(step.site.split(".", 2)[2]) if is_site else step.site,
@@ -324,10 +317,6 @@ def _lengths(look: Look) -> dict[str, Any]:
         "cosine": look.by(PLACE, cosine[None], "2"),
         **said,
     }
-
-
-def lead(look: Look) -> Iterator[Line]:
-    yield look.text("lead")
 
 
 def title(look: Look) -> Iterator[Line]:

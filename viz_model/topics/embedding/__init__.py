@@ -1,1 +1,52 @@
-"""Rows of a learned table."""
+"""Embedding: every token id picks its row of a learned table, and near rows mean near uses."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
+from viz_model.topics.embedding import apart, depth, filters, lookup, nearest
+
+NEAREST = Section(
+    "nearest",
+    (
+        nearest.title,
+        Row([(nearest.tell_bars, nearest.bars), (nearest.tell_map, nearest.draw)], (2, 3)),
+        nearest.legend,
+    ),
+    needs=nearest.has,
+)
+TRIALS = Trials(("patch",), ("look_up",))
+PAGE = Page(
+    "embedding",
+    (
+        say.text("lead"),
+        lookup.title,
+        beside((lookup.draw, lookup.source), lookup.tell),
+        lookup.heading,
+        lookup.rows,
+        lookup.limit,
+        NEAREST,
+        Section("vector", (lookup.tell_vector, lookup.vector)),
+        Section("own", (depth.title, beside((depth.draw,), depth.tell, depth.explained))),
+    ),
+    (apart.quiz, apart.to_try),
+    apart=apart.APART,
+    trials=TRIALS,
+)
+PICTURES = Page(
+    "embedding",
+    (
+        say.text("lead"),
+        filters.title,
+        filters.draw,
+        filters.source,
+        filters.tell,
+        filters.filters_title,
+        filters.grid,
+        filters.tell_filters,
+        Section("patches", (filters.vectors, filters.vectors_source, filters.tell_vectors)),
+    ),
+    (filters.quiz, say.to_try()),
+    (("filter", range(100_000)),),
+    filters.APART,
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("embedding", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}))

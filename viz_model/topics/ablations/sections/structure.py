@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz_model.drawing import by_depth as depth
-from viz_model.measures import stream
+from viz_model.measures.stream import stream_sites
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.left_out import Shift
@@ -91,7 +91,7 @@ def _open(lab: Lab) -> edits.NoMask:
 
 
 def _depths(lab: Lab) -> tuple[str, ...]:
-    return tuple(map(depth.short, stream.stream_sites(lab.plain)))
+    return tuple(map(depth.short, stream_sites(lab.plain)))
 
 
 def _ask_residual(lab: Lab) -> Facts:

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.drawing.picture import FAINT, ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Path, Rect, Scene, Text, points
-from viz_model.topics.embedding.numbers.filters import Filtered
+from viz_model.measures.filters import Filtered
 from viz_model.topics.next_token.numbers.classes import Classes
 
 SIDE, GAP, TOP, HEIGHT, BESIDE = 180.0, 6.0, 30.0, 400.0, 250.0

@@ -1,0 +1,55 @@
+"""What an address asks for and is not there is said on every page, of the model that the page shows."""
+
+from __future__ import annotations
+
+import pytest
+from app_driver import offer, open_page
+from tiny_models import language_model, tiny_config
+
+from viz_model.app.frame import DESK, MODELS, SECTIONS
+from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
+
+PAGES = [page for pages in SECTIONS.values() for page in pages] + [DESK, MODELS]
+ONE, OTHER = (
+    tiny_config(n_vocab=8192, n_context=32),
+    tiny_config(kind="encoder_decoder", start_id=0, n_vocab=8192, n_context=16, n_layers=1, n_heads=1),
+)
+
+
+@pytest.fixture(autouse=True)
+def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, {"own": language_model(ONE), "translator": language_model(OTHER)})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_says_what_is_not_there(page: str) -> None:
+    app = open_page(page, {"lang": "en", "layer": "99", "head": "-1", "token": "9999"})
+    config = OTHER if page == "cross_attention" else ONE
+    last = {
+        "layer": ("99", config.depth(config.sides[-1]) - 1),
+        "head": ("-1", config.n_heads - 1),
+        "token": ("9999", config.n_context - 1),
+    }
+    t = Texts("en")
+    wanted = {
+        t(f"common.unknown_{name}", asked=literal(asked), last=literal(str(n))) for name, (asked, n) in last.items()
+    }
+    assert wanted <= {warning.value for warning in app.warning}
+
+
+def test_a_page_that_needs_another_model_shows_the_layer_and_head_of_the_address() -> None:
+    app = open_page("cross_attention", {"lang": "en", "layer": "0", "head": "0", "token": "1"})
+    view = app.session_state["view"]
+    assert (view.model, view.layer, view.head, view.token) == ("translator", 0, 0, 1) and not app.warning
+    app.query_params.clear()
+    app.switch_page("pages/block.py").run()
+    view = app.session_state["view"]
+    assert (view.model, view.layer, view.head, view.token) == ("own", None, None, None)
+
+
+def test_a_notice_goes_when_the_visitor_changes_something() -> None:
+    app = open_page("cross_attention", {"lang": "en", "layer": "99"})
+    assert app.warning
+    app.text_input(key="frame.text").set_value("a dog").run()
+    assert not app.warning

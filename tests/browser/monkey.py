@@ -1,0 +1,578 @@
+"""A visitor without a plan, by a seed: after each ten actions the page must show what its address shows to a friend.
+
+    python tests/browser/monkey.py [--seed 17] [--actions 2000] [--minutes 12] [--url http://127.0.0.1:8501]
+
+A visit begins at some page, model, language and sentence, and goes on for a hundred actions in one tab: heads, layers,
+tokens and cells are clicked, also ten times in a moment; keys; typing, also while clicking; Back and Forward five
+times, the place of the norm eight times; model, language, sentence and page change; the network goes and comes back;
+the window changes its size; a second tab opens. After each ten the page comes to rest, and the same address is opened
+in a new tab: both must show the same, and nothing may have failed, in the browser or on the server.
+
+Every visit has a seed of its own, which is printed where one fails: ``--seed`` makes that visit first. What is found
+on the page depends on how far it has come when an action begins, so a replay does much the same and not always all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import dataclasses
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+if __name__ == "__main__":
+    ROOT = Path(__file__).resolve().parents[2]
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from bundled_models import NAMES
+from playwright.sync_api import Error, Page, sync_playwright
+
+from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.texts import LANGUAGES, Texts
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+BURST, VISIT = 10, 100
+"""Actions after which the page is compared, and after which another visit begins."""
+WIDE = {"width": 1280, "height": 860}
+SIZES = (WIDE, {"width": 1024, "height": 768}, {"width": 390, "height": 844}, {"width": 1920, "height": 1000})
+KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End", "Escape", "Tab", "Shift+Tab")
+SENTENCES = (
+    "The cat sat on the mat",
+    "Hi",
+    "Tom had a cat and a dog. The cat and the",
+    "小猫坐在垫子上，它很高兴。",
+    "从前，有一只小兔子",
+    "a 🙂 b <b>c</b> $x$ `d`",
+    "。。。。。。",
+    "the little cat sat on the mat and looked at the big dog because it was so very happy and so was the bird",
+)
+OWN = [Texts(language)("common.lent", model="\0", former="\0").split("\0")[0].rstrip("` ") for language in LANGUAGES]
+"""What begins a paragraph that tells of the visitor's own way: a friend who comes by the address has none."""
+PAUSES = (0, 0, 20, 60, 120, 300)
+"""Milliseconds between two actions."""
+
+
+class Screen:
+    """A tab as a visitor sees it: all that is known of the document here stands in this class."""
+
+    # Defines what the other scripts use: what stands in the page, in shadow roots too, and is seen.
+    _TOOLS = """(() => {
+      const all = (selector, root = document) => [...root.querySelectorAll('*')].flatMap(e =>
+        [...(e.matches(selector) ? [e] : []), ...(e.shadowRoot ? all(selector, e.shadowRoot) : [])])
+      const seen = e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+      const main = () => ['[data-testid=stSidebar]', '[data-testid=stMain]', '[role=dialog]']
+        .flatMap(part => [...document.querySelectorAll(part)])
+      const inside = selector => main().flatMap(part => all(selector, part)).filter(e =>
+        !e.disabled && seen(e) && e.getBoundingClientRect().width > 0)
+      // Words by their element, whatever nodes they were written in.
+      const texts = () => main().flatMap(part => all(':not(style, script, template)', part)).flatMap(e => {
+        const own = [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('')
+          .replace(/\\s+/g, ' ').trim()
+        const told = e.matches('input, textarea') ? e.value : own
+        return told && seen(e) && !e.closest('[role=status], [role=tooltip], .katex-mathml') ? [told] : []
+      })
+      const state = () => {
+        const app = document.querySelector('[data-testid=stApp]')
+        const is = name => app?.getAttribute(`data-test-${name}`)
+        const busy = ['StatusWidget', 'Skeleton', 'Spinner'].map(part => `[data-testid=st${part}]`)
+        if (!document.querySelector('[data-testid=stMain] h2')) return 'no heading'
+        if (is('connection-state') !== 'CONNECTED') return is('connection-state')
+        if (is('script-state') !== 'notRunning') return is('script-state')
+        if (document.querySelector([...busy, '[data-stale=true]'].join())) return 'busy'
+        return all('[data-waiting]').length ? 'a picture waits' : ''
+      }
+      window.monkey = { all, inside, main, texts, state }
+    })()"""
+    # Resolves once nothing that is seen has changed for a moment; with what it still waits for, after a while.
+    _REST = """async most => {
+      const begin = performance.now()
+      let before = '', still = 0, why = ''
+      while (performance.now() - begin < most) {
+        const { all, state } = window.monkey
+        const pressed = all('[aria-pressed=true], [aria-checked=true]').length
+        const values = all('input, textarea').map(e => e.value)
+        const parts = [document, ...all('*').map(e => e.shadowRoot).filter(Boolean)]
+        const now = [location.href, pressed, values, parts.map(part => (part.body ?? part).textContent)].join('\\n')
+        why = state() || (now === before ? '' : 'still changing')
+        still = why ? 0 : still + 1
+        if (still >= 5) return ''
+        before = now
+        await new Promise(done => setTimeout(done, 100))
+      }
+      return why
+    }"""
+    # Brings one of the things of a kind into sight: what it is called, and where it is now.
+    _FIND = """([selector, u, not]) => {
+      const found = window.monkey.inside(selector).filter(e => !not.some(words => e.textContent.includes(words)))
+      if (!found.length) return null
+      const one = found[Math.floor(u * found.length)]
+      one.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' })
+      const { x, y, width, height } = one.getBoundingClientRect()
+      return [one.ariaLabel || one.innerText?.slice(0, 60) || one.tagName, x, y, width, height]
+    }"""
+
+    # For a moment, paragraphs that begin so, and what Streamlit shows under the pointer alone.
+    _HIDE = """([own, hide]) => {
+      for (const e of window.monkey.main().flatMap(part => window.monkey.all('p', part))) {
+        if (own.some(words => e.textContent.startsWith(words))) e.style.display = hide ? 'none' : ''
+      }
+      const corner = document.querySelector('[data-testid=stSidebarCollapseButton]')
+      if (corner) corner.style.display = hide ? 'none' : ''
+    }"""
+    _SETS = """() => !!document.activeElement?.matches(
+      '[role=slider], [role=spinbutton], [role=switch], [type=range], [type=number], [type=checkbox]')"""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.set_default_timeout(4_000)
+        page.add_init_script(self._TOOLS)
+        page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        page.on("dialog", self._refuse)
+        page.on("console", self._hear)
+
+    def _refuse(self, dialog: Any) -> None:
+        self.errors.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _hear(self, message: Any) -> None:
+        # Streamlit probes for its base path under a page's address and gets 404s by design; without a network
+        # nothing loads.
+        expected = re.match(
+            r"Failed to load resource|WebSocket connection to .*(ERR_INTERNET_DISCONNECTED|closed)", message.text
+        )
+        if message.type == "error" and not expected:
+            self.errors.append(f"console: {message.text[:600]}")
+
+    def open(self, url: str) -> None:
+        self.page.goto(url, timeout=60_000)
+
+    def rest(self, most: float = 60) -> str:
+        """Wait until the page is still; what it waits for where it never is."""
+        with contextlib.suppress(Error):  # the document may change under it
+            return str(self.page.evaluate(self._REST, 1000 * most))
+        return str(self.page.evaluate(self._REST, 1000 * most))
+
+    def leave(self) -> None:
+        """Close what is open for a moment and not in the address, point at nothing, and be in no box."""
+        self.page.mouse.move(WIDE["width"] // 2, 2)
+        if self.page.locator("[role=listbox], [role=menu]").count():
+            self.page.keyboard.press("Escape")
+        self.page.evaluate("document.activeElement?.blur()")
+
+    def read(self) -> tuple[list[str], collections.Counter[str]]:
+        """What is shown: by roles, names and states in their order, and all words that are seen."""
+        self.page.evaluate(self._HIDE, [OWN, True])
+        told = self.page.locator("body").aria_snapshot().splitlines()
+        words = self.page.evaluate("window.monkey.texts()")
+        self.page.evaluate(self._HIDE, [OWN, False])
+        # The one cell that the keyboard walks in, and what has the focus, are in no address.
+        hidden = re.compile(r"\s*- '?(row|gridcell|status|log)\b")
+        lines = [line.replace(" [active]", "") for line in told if not hidden.match(line)]
+        return lines, collections.Counter(words)
+
+    def address(self) -> tuple[str, list[tuple[str, str]]]:
+        url = urlsplit(self.page.url)
+        return url.path, sorted(parse_qsl(url.query, keep_blank_values=True))
+
+    def exceptions(self) -> int:
+        return self.page.locator("[data-testid=stException], [data-testid=stErrorElementType]").count()
+
+    # What a visitor does; each says what it was, or nothing where it was not to be done.
+
+    def press(self, selector: str, u: float, v: float = 0.5, w: float = 0.5, unless: Sequence[str] = ()) -> str | None:
+        found = self.page.evaluate(self._FIND, [selector, u, list(unless)])
+        if found is None:
+            return None
+        name, x, y, width, height = found
+        self.page.mouse.click(x + v * width, y + w * height)
+        return " ".join(str(name).split())
+
+    def pick(self, u: float) -> str | None:
+        """A head, a layer, a token: what is pressed to be selected."""
+        return self.press("[aria-pressed]", u)
+
+    def cell(self, u: float, v: float, w: float) -> str | None:
+        return self.press("[role=grid]", u, v, w)
+
+    def section(self, u: float) -> str | None:
+        """Open or close a part of the page that the address knows of."""
+        names = ("common.terms", "common.answer", "common.try_it", "common.try_more")
+        return self.press("summary", u, unless=[Texts(language)(name) for language in LANGUAGES for name in names])
+
+    def key(self, name: str) -> bool:
+        """Press a key, unless a setting has the focus that is in no address."""
+        if self.page.evaluate(self._SETS):
+            self.page.evaluate("document.activeElement.blur()")
+            return False
+        self.page.keyboard.press(name)
+        return True
+
+    def box(self, u: float) -> Any:
+        """A box to write a sentence in; None where there is none."""
+        boxes = self.page.locator("[data-testid=stMain]").get_by_role("textbox")
+        count = min(boxes.count(), 2)
+        return boxes.nth(int(u * count)) if count else None
+
+    def back(self, times: int, pause: int, step: str) -> None:
+        """Through the history, never out of the app."""
+        self.page.evaluate(
+            """async ([times, pause, step]) => {
+              for (let n = 0; n < times; n++) {
+                if (!navigation[step === 'back' ? 'canGoBack' : 'canGoForward']) return
+                history[step]()
+                await new Promise(done => setTimeout(done, pause))
+              }
+            }""",
+            [times, pause, step],
+        )
+
+    def option(self, name: str) -> str | None:
+        """One of a few in the sidebar, by its name."""
+        options = self.page.locator("[data-testid=stSidebar]").get_by_role("radio", name=name, exact=True)
+        if not options.count() or options.first.is_disabled():
+            return None
+        options.first.click(force=True)
+        return name
+
+    def model(self, u: float) -> str | None:
+        box = self.page.locator("[data-testid=stSidebar]").get_by_role("combobox").first
+        if not box.count():
+            return None
+        # As long as a finger does: Streamlit's menu stands over the box for a frame, and closes at a release there.
+        box.click(delay=80)
+        self.page.get_by_role("option").first.wait_for()
+        name = NAMES[int(u * len(NAMES))]
+        self.page.get_by_role("option", name=name, exact=True).click()
+        return name
+
+    def go(self, u: float, v: float) -> str | None:
+        """Another page, by the navigation."""
+        header = self.page.get_by_role("navigation").first
+        entries = header.locator(":is(a, button):visible")
+        if not entries.count():
+            return None
+        entry = entries.nth(int(u * entries.count()))
+        name = entry.inner_text()
+        entry.click()
+        if entry.evaluate("e => e.tagName") == "BUTTON":
+            items = self.page.get_by_role("menuitem")
+            items.first.wait_for()
+            item = items.nth(int(v * items.count()))
+            name += f" · {item.inner_text()}"
+            item.click()
+        return name
+
+
+class Shows(Protocol):
+    """A tab, as far as two are compared."""
+
+    def address(self) -> tuple[str, list[tuple[str, str]]]: ...
+
+    def read(self) -> tuple[list[str], collections.Counter[str]]: ...
+
+
+@dataclasses.dataclass
+class Failure:
+    """A burst after which something was wrong."""
+
+    seed: int
+    burst: int
+    began: str
+    actions: list[str]
+    ended: str
+    wrong: list[str]
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}, burst {self.burst}, from {self.began}"]
+        lines += [f"  {n}. {action}" for n, action in enumerate(self.actions, 1)]
+        return "\n".join([*lines, f"  at {self.ended}", *(f"  ! {each}" for each in self.wrong)])
+
+
+class Monkey:
+    """One visit."""
+
+    def __init__(self, browser: Any, url: str, seed: int, log: Callable[[], str]) -> None:
+        self.random, self.seed, self.url, self.log = random.Random(seed), seed, url, log
+        self.context = browser.new_context(viewport=WIDE, reduced_motion="reduce", locale="en-GB")
+        self.screen = Screen(self.context.new_page())
+        self.done: list[str] = []
+
+    def begin(self) -> str:
+        draw = self.random
+        query = {
+            "model": draw.choice(NAMES),
+            "lang": draw.choice(list(LANGUAGES)),
+            "text": draw.choice(SENTENCES),
+        }
+        page = draw.choice(PAGES)
+        query |= {"stop": "look"} if page == FIRST else {}
+        address = f"/{'' if page == FIRST else page}?{urlencode(query)}"
+        self.screen.open(self.url + address)
+        self.screen.rest()
+        return address
+
+    def bursts(self, actions: int) -> Iterator[Failure | None]:
+        """What came of each burst. After a failure the address is opened anew: what follows from it is none."""
+        try:
+            began = self.begin()
+            for burst in range(-(-actions // BURST)):
+                self.done = []
+                for _ in range(min(BURST, actions - burst * BURST)):
+                    self.done.append(self.act())
+                    self.screen.page.wait_for_timeout(self.random.choice(PAUSES))
+                wrong = self.check()
+                ended = self.screen.page.url.removeprefix(self.url)
+                yield Failure(self.seed, burst, began, self.done, ended, wrong) if wrong else None
+                began = ended
+                if wrong:
+                    self.screen.open(self.screen.page.url)
+                    self.screen.rest()
+                    self.screen.errors.clear()
+        finally:
+            self.context.close()
+
+    def act(self) -> str:
+        kinds = {
+            self._pick: 24,
+            self._quick: 6,
+            self._keys: 10,
+            self._cell: 5,
+            self._type: 8,
+            self._sentence: 6,
+            self._back: 6,
+            self._forward: 5,
+            self._norm: 5,
+            self._model: 5,
+            self._language: 5,
+            self._go: 9,
+            self._section: 6,
+            self._offline: 3,
+            self._resize: 3,
+            self._second_tab: 1,
+        }
+        kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+        # Drawn before anything is looked at, so that what follows does not depend on what was there.
+        draw = [self.random.random() for _ in range(24)]
+        name = kind.__name__.strip("_")
+        try:
+            return f"{name}: {kind(draw)}"
+        except Error as error:
+            return f"{name}: not done ({str(error).splitlines()[0][:120]})"
+
+    def _pick(self, u: list[float]) -> str | None:
+        return self.screen.pick(u[0])
+
+    def _quick(self, u: list[float]) -> str:
+        return ", ".join(str(self.screen.pick(each)) for each in u[:10])
+
+    def _keys(self, u: list[float]) -> str:
+        keys = [KEYS[int(each * len(KEYS))] for each in u[1 : 2 + int(u[0] * 8)]]
+        return " ".join(key for key in keys if self.screen.key(key))
+
+    def _cell(self, u: list[float]) -> str | None:
+        return self.screen.cell(*u[:3])
+
+    def _type(self, u: list[float]) -> str | None:
+        """Letters, and between them a click, of which the box is left and entered again."""
+        box = self.screen.box(0)
+        if box is None:
+            return None
+        told = []
+        for n, letter in enumerate(random.Random(u[0]).choice(("The dog", " and", "小狗", " ran."))):
+            if n == 0 or u[1] < 0.5:
+                box.press("End")
+            self.screen.page.keyboard.type(letter)
+            told.append(letter)
+            if u[2 + n] < 0.3:
+                told.append(f"<{self.screen.pick(u[12 + n])}>")
+                box.press("End")
+        return "".join(told)
+
+    def _sentence(self, u: list[float]) -> str | None:
+        box = self.screen.box(u[1])
+        if box is None:
+            return None
+        sentence = SENTENCES[int(u[0] * len(SENTENCES))]
+        box.fill(sentence)
+        box.press("Enter")
+        return sentence
+
+    def _back(self, u: list[float], step: str = "back") -> str:
+        times, pause = 1 + int(u[0] * 5), (20, 60, 150)[int(u[1] * 3)]
+        self.screen.back(times, pause, step)
+        return f"{times} times, {pause} ms apart"
+
+    def _forward(self, u: list[float]) -> str:
+        return self._back(u, "forward")
+
+    def _norm(self, u: list[float]) -> str | None:
+        done = [self.screen.option(("Post-LN", "Pre-LN")[n % 2]) for n in range(1 + int(u[0] * 8))]
+        return None if None in done else f"{len(done)} times"
+
+    def _model(self, u: list[float]) -> str | None:
+        return self.screen.model(u[0])
+
+    def _language(self, u: list[float]) -> str | None:
+        return self.screen.option([known.name for known in LANGUAGES.values()][int(u[0] * len(LANGUAGES))])
+
+    def _go(self, u: list[float]) -> str | None:
+        return self.screen.go(u[0], u[1])
+
+    def _section(self, u: list[float]) -> str | None:
+        return self.screen.section(u[0])
+
+    def _offline(self, u: list[float]) -> str:
+        # What a page loads when it is opened, Streamlit never asks for again where it did not come.
+        self.screen.rest(10)
+        self.context.set_offline(True)
+        try:
+            done = [self.screen.pick(each) for each in u[: 1 + int(u[20] * 3)]]
+            self.screen.page.wait_for_timeout(50 + 500 * u[21])
+        finally:
+            self.context.set_offline(False)
+        return ", ".join(map(str, done))
+
+    def _resize(self, u: list[float]) -> str:
+        """To another size and, after a click there, back: on a narrow screen the sidebar closes."""
+        size = SIZES[int(u[0] * len(SIZES))]
+        self.screen.page.set_viewport_size(size)  # type: ignore[arg-type]
+        done = self.screen.pick(u[1]) if size["width"] >= WIDE["width"] else None
+        self.screen.page.wait_for_timeout(200 * u[2])
+        self.screen.page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+        return f"{size['width']} × {size['height']}, {done}"
+
+    def _second_tab(self, u: list[float]) -> str:
+        """Somebody goes on in a second tab, which is nothing to the first."""
+        other = Screen(self.context.new_page())
+        try:
+            other.open(self.screen.page.url)
+            other.rest()
+            done = [other.pick(each) for each in u[:2]]
+            other.rest()
+        finally:
+            self.screen.errors += other.errors
+            other.page.close()
+            self.screen.page.bring_to_front()
+        return ", ".join(map(str, done))
+
+    def check(self) -> list[str]:
+        """What is wrong with the page as it stands now."""
+        self.screen.leave()
+        if why := self.screen.rest():
+            return [f"never at rest: {why}", *self._failed(self.screen)]
+        friend = Screen(self.context.new_page())
+        try:
+            friend.open(self.screen.page.url)
+            if why := friend.rest():
+                return [f"opened anew, never at rest: {why}", *self._failed(friend)]
+            wrong = compared(self.screen, friend)
+            if wrong:  # unless it only took longer
+                self.screen.rest()
+                friend.rest()
+                wrong = compared(self.screen, friend)
+            return [*wrong, *self._failed(self.screen), *self._failed(friend)]
+        finally:
+            friend.page.close()
+
+    def _failed(self, screen: Screen) -> list[str]:
+        wrong, screen.errors = screen.errors, []
+        if count := screen.exceptions():
+            wrong.append(f"{count} error boxes")
+        logged = self.log()
+        if "Traceback" in logged:
+            wrong.append(f"the server logged: {logged[logged.index('Traceback') :][-1500:]}")
+        return wrong
+
+
+def compared(here: Shows, friend: Shows) -> list[str]:
+    """What a page shows and another at the same address does not, and the other way round."""
+    wrong = []
+    if here.address() != friend.address():
+        wrong.append(f"address: {here.address()} opens as {friend.address()}")
+    (lines, words), (theirs, their_words) = here.read(), friend.read()
+    for what, ours, other in (
+        ("roles", collections.Counter(lines), collections.Counter(theirs)),
+        ("words", words, their_words),
+    ):
+        left, right = list(ours - other), list(other - ours)
+        if left or right:
+            wrong.append(f"{what}, here only: {left[:6]} · opened anew only: {right[:6]}")
+    if not wrong and lines != theirs:
+        wrong.append("the same in another order")
+    return wrong
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    path = shutil.which("chromium")
+    if path is None:
+        raise SystemExit("no chromium on the PATH")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--process-per-site"]
+        )
+        yield browser
+        browser.close()
+
+
+def visits(
+    browser: Any, url: str, seed: int, actions: int, seconds: float, log: Path | None = None
+) -> tuple[int, list[Failure]]:
+    """How many actions were made from a seed on, in so many seconds at the most, and what failed."""
+    until, done, failures, read = time.monotonic() + seconds, 0, list[Failure](), 0
+
+    def logged() -> str:
+        nonlocal read
+        if log is None:
+            return ""
+        with log.open("rb") as file:
+            file.seek(read)
+            new = file.read()
+        read += len(new)
+        return new.decode(errors="replace")
+
+    while done < actions and time.monotonic() < until:
+        for failure in Monkey(browser, url, seed, logged).bursts(min(VISIT, actions - done)):
+            done += BURST
+            if failure:
+                failures.append(failure)
+                print(failure, flush=True)
+            if time.monotonic() > until:
+                break
+        seed += 1
+    return min(done, actions), failures
+
+
+def main() -> None:
+    parse = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parse.add_argument("--seed", type=int, default=int(time.time()))
+    parse.add_argument("--actions", type=int, default=VISIT)
+    parse.add_argument("--minutes", type=float, default=12)
+    parse.add_argument("--url", help="of an app that runs already; without it one is started, and its log is read")
+    told = parse.parse_args()
+    print(f"seed {told.seed}")
+    with contextlib.ExitStack() as stack:
+        log, url = None, told.url
+        if url is None:
+            from shared_fixtures import running_app
+
+            log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log.txt"
+            url = stack.enter_context(running_app(log))
+        browser = stack.enter_context(chromium())
+        done, failures = visits(browser, url, told.seed, told.actions, 60 * told.minutes, log)
+        print(f"{done} actions, {len(failures)} bursts failed", flush=True)
+    raise SystemExit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Items that say one text of the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+
+Facts: TypeAlias = Callable[[Look], Mapping[str, Any]]
+"""What fills the places of a text."""
+Said: TypeAlias = Callable[[Look], Iterable[Line]]
+
+
+def text(key: str, facts: Facts | None = None) -> Said:
+    """A section of the topic's prose."""
+    return lambda look: [look.text(key, **(facts(look) if facts else {}))]
+
+
+def title(key: str, facts: Facts | None = None) -> Said:
+    """A label of the topic as the title of a section."""
+    return lambda look: [look.title(key, **(facts(look) if facts else {}))]
+
+
+def note(key: str, facts: Facts | None = None) -> Said:
+    """A label of the topic in small letters."""
+    return lambda look: [look.note(key, **(facts(look) if facts else {}))]
+
+
+def source(*names: str) -> Said:
+    """Which values of the run a picture shows."""
+    return lambda look: [look.source(*names)]
+
+
+def to_try(question: str = "question", answer: str = "answer", facts: Facts | None = None) -> Said:
+    """Something to find out by trying, with its answer folded away."""
+
+    def said(look: Look) -> Iterator[Line]:
+        known = facts(look) if facts else {}
+        yield Line(look.common("try_it"), "part")
+        yield look.text(question, **known)
+        yield look.answer(answer, **known)
+
+    return said

@@ -1,0 +1,209 @@
+"""One vector by depth: how much of a token's own row is left in it, and one word in two sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import chart
+from viz_model.drawing.brief import brief
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.tables import Among, by
+from viz_model.island import say
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.measures.stream import stream_sites
+from viz_model.model import sites
+from viz_model.runs.trace import Trace
+from viz_model.topics.embedding import table
+from viz_model.topics.embedding.nearest import PARALLEL
+from viz_model.topics.embedding.table import Geometry
+
+EQUAL = 1 - 1e-6
+"""A cosine from here on is 1, but for rounding."""
+STYLES = (("accent", None, "circle"), ("ffn", "5px,3px", "diamond"))
+
+
+def places(trace: Trace) -> tuple[str, ...]:
+    """The S places at which a token's vector is followed: its row, then the stream, then what the head reads."""
+    return tuple(dict.fromkeys(("embed.token", *stream_sites(trace), trace.leaving)))
+
+
+def followed(trace: Trace) -> np.ndarray:
+    """The vectors of all positions at all places: [T, S, D]."""
+    return np.stack([trace[site].double().numpy() for site in places(trace)], 1)
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of the vectors in the last axis; 0 with a vector of zeros."""
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    found: np.ndarray = (a * b).sum(-1) / np.where(lengths > 0, lengths, 1.0)
+    return found
+
+
+class OwnPart(NamedTuple):
+    """How much of each token's own row is in its vector by depth, and of those of the others.
+
+    Attributes:
+        own: cosine of the vector with the token's row of the table, [T, S]; its square is the share of the vector's
+            squared length that lies along the row.
+        neighbour: the largest cosine with the row of another token of the sentence that it may have read, [T, S]; NaN
+            where there is none.
+        neighbours: whose row that is, [T, S] positions; −1 where there is none.
+        rank: how many of the V rows have a larger cosine than its own, [T, S]: at 0 the vector decodes to the token.
+    """
+
+    own: np.ndarray
+    neighbour: np.ndarray
+    neighbours: np.ndarray
+    rank: np.ndarray
+
+
+def own_part(trace: Trace, geometry: Geometry) -> OwnPart:
+    """Each token's part, and that of the others that stand before it, or of an encoder's, anywhere."""
+    vectors, ids = followed(trace), np.array(trace.own_ids)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    units = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    read = units @ geometry.unit[ids].T  # [T, S, T]
+    at = np.arange(len(ids))
+    own = read[at, :, at]
+    limits = own[..., None] + 1e-5  # but for rounding
+    rank = np.stack([(unit @ geometry.unit.T > limit).sum(-1) for unit, limit in zip(units, limits, strict=True)])
+    seen = ids != ids[:, None]
+    if trace.stack.side != "encoder":
+        seen &= at < at[:, None]
+    others = np.where(seen[:, None], read, -np.inf)
+    has = seen.any(-1)[:, None]
+    return OwnPart(own, np.where(has, others.max(-1), np.nan), np.where(has, others.argmax(-1), -1), rank)
+
+
+OWN: Verdict[OwnPart] = Verdict(
+    "embedding.own",
+    Claim("stays", lambda part: np.logical_not(part.rank.any(-1))),
+    Claim("leaves", lambda part: (part.rank[..., 0] == 0) & (part.rank[..., -1] > 0)),
+)
+
+
+def of_run(look: Look) -> OwnPart:
+    return own_part(look.trace, table.of(look))
+
+
+def title(look: Look) -> Iterator[Line]:
+    yield look.title("own", token=look.token_named())
+
+
+def short_name(site: str) -> str:
+    """``blocks.2.resid.mid`` as "2 mid"."""
+    first, *rest = site.split(".")
+    return f"{rest[0]} {rest[-1]}" if first == "blocks" else "embed" if site == "embed.out" else rest[0]
+
+
+def name(look: Look, site: str) -> str:
+    """What the value at a site is called in prose, and of which block it is."""
+    layer, _ = sites.split_name(sites.split_side(site)[1])
+    label = look.t.site_label(look.trace.site(site))
+    return label if layer is None else str(look.common("value_of_block", value=label, n=layer))
+
+
+def by_depth(look: Look, id: str, alt: str, at: Sequence[str], lines: Mapping[str, Any]) -> Scene:
+    """Cosines at every place of the stream, a line each with its name."""
+    told = "{{name}}\n{{at}}\n{{value}}"
+    series = [
+        chart.Line(name, values, role, dash, symbol, told, "4", thick=2.4)
+        for (name, values), (role, dash, symbol) in zip(lines.items(), STYLES, strict=True)
+    ]
+    arrays = [chart._array(values) for values in lines.values()]
+    low = min(0.0, *(float(np.nanmin(values, initial=0.0)) for values in arrays))
+    x, y = chart.places(len(at), look.words("depth")), chart.Axis(low - 0.05, 1.05, look.words("cosine"))
+    shown = [short_name(site) for site in at]
+    return chart.lines(id, alt, np.arange(len(at)), series, x, y, x_names=shown, at=list(at))
+
+
+@brief
+class Own(NamedTuple):
+    """The cosines with its own row and with the nearest of another token, by depth."""
+
+    own: Any
+    neighbour: Any
+
+
+def draw(look: Look) -> Scene:
+    found = look.once(of_run)
+    drawn = Own(by("token", found.own), by("token", found.neighbour))
+    lines = dict(zip((look.words("own_row"), look.words("own_neighbour")), drawn, strict=True))
+    return look.drawn(by_depth(look, "embedding.own", look.words("own_alt"), places(look.trace), lines), data=drawn)
+
+
+def tell(look: Look) -> Iterator[Line]:
+    found, all_sites = look.once(of_run), places(look.trace)
+    first, last = (by("token", found.own[:, n], "2") for n in (0, -1))
+    known = {"token": look.token_named(), "n_rows": f"{len(table.of(look).table):,}"}
+    yield look.claim(OWN, found, "token", first=first, last=last, rank=by("token", found.rank[:, -1], "whole"), **known)
+    after = [n for n, site in enumerate(all_sites) if not site.startswith("embed.")]
+    has, at = found.neighbours[:, -1] >= 0, np.arange(len(look))
+    most = np.array(after)[np.where(has[:, None], found.neighbour[:, after], 0.0).argmax(-1)]
+    who = np.maximum(found.neighbours[at, most], 0)
+    said = look.words(
+        "own_most",
+        who=look.token_named(by("token", who)),
+        cosine=by("token", found.neighbour[at, most], "2"),
+        where=Among([name(look, site) for site in all_sites], by("token", most)),
+    )
+    yield Line(said._replace(template=Among((said.template, ""), by("token", (~has).astype(int)))))
+
+
+explained = say.text("own")
+
+
+# One word in two sentences
+
+
+class TwoSentences(NamedTuple):
+    """A token that two sentences share, at a position in each.
+
+    Attributes:
+        sites: the S places.
+        same: cosine of its vectors in the two, [S].
+        others: mean cosine of its vector in the first with those of all other tokens of the second, [S]: what
+            vectors of different words have in common at that depth.
+        positions: where it stands.
+    """
+
+    sites: tuple[str, ...]
+    same: np.ndarray
+    others: np.ndarray
+    positions: tuple[int, int]
+
+    @property
+    def equal(self) -> int:
+        """At how many places from the first on the two vectors are equal, but for rounding."""
+        unequal = np.flatnonzero(self.same < EQUAL)
+        return int(unequal[0]) if len(unequal) else len(self.same)
+
+
+def shared(first: Trace, second: Trace) -> list[tuple[int, int]]:
+    """The positions of the tokens that two sentences share, the longest word first, of equal ones the last."""
+    where = [{id: n for n, id in enumerate(run.own_ids)} for run in (first, second)]
+    controls = first.tokenizer.controls
+    both = [id for id in where[0] if id in where[1] and id not in controls]
+    both.sort(key=lambda id: (sum(map(str.isalpha, first.tokenizer.token(id).text)), where[0][id]), reverse=True)
+    return [(where[0][id], where[1][id]) for id in both]
+
+
+def two_sentences(first: Trace, second: Trace, positions: tuple[int, int]) -> TwoSentences:
+    """A token of two sentences by depth."""
+    here, there = followed(first)[positions[0]], followed(second)
+    ids = np.array(second.own_ids)
+    others = there[ids != first.own_ids[positions[0]]]
+    apart = cosine(here, others).mean(0) if len(others) else np.full(len(here), np.nan)
+    return TwoSentences(places(first), cosine(here, there[positions[1]]), apart, positions)
+
+
+CONTEXTUAL: Verdict[TwoSentences] = Verdict(
+    "embedding.contextual",
+    Claim("never", lambda view: view.equal == len(view.same)),
+    Claim("parts", lambda view: view.same[0] >= EQUAL > PARALLEL > view.same[-1]),
+)

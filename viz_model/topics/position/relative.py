@@ -1,0 +1,103 @@
+"""Relative keys, which no bundled model has, in place of a model's own positions, on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from viz_model.config import RelativeKey
+from viz_model.drawing.scene import Scene
+from viz_model.island.look import Look
+from viz_model.island.page import Chooser
+from viz_model.island.prose import Line
+from viz_model.model.transformer import Transformer
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
+from viz_model.topics.position import bias, key
+from viz_model.topics.position.bias import PLACE
+from viz_model.topics.position.schemes import own
+
+
+def with_relative_keys(trace: Trace) -> Trace:
+    """The same tokens, read by the same weights, with relative keys (Shaw et al. 2018) in every layer.
+
+    Their vectors are as they are before any training.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = Transformer(replace(trace.config, position=RelativeKey(), positions=()))
+    weights = {name: weight for name, weight in trace.model.state_dict().items() if "position" not in name}
+    model.load_state_dict(weights, strict=False)
+    return record(model.eval().requires_grad_(False), trace.tokenizer, trace.ids, trace.target_ids).at(trace.stack.side)
+
+
+def has_sense(look: Look) -> bool:
+    """Not where the model has them itself, or where no second query stands as far from its key."""
+    return not isinstance(own(look), RelativeKey) and len(look) >= 3
+
+
+def lead(look: Look) -> Iterator[Line]:
+    if has_sense(look):
+        yield look.title("relative_title")
+        yield look.text("relative_lead")
+
+
+def choose(look: Look) -> Chooser | None:
+    if not has_sense(look):
+        return None
+    options = {str(int(on)): look.common("on" if on else "off") for on in (False, True)}
+    return Chooser("relative", options, look.words("relative"), look.words("relative_help"), asks=True)
+
+
+def other(look: Look) -> Look | None:
+    """The look at the run with relative keys, once it is asked for."""
+    if look.options.get("relative") != "1" or not has_sense(look):
+        return None
+    return look.once(lambda look: replace(look, trace=with_relative_keys(look.trace), _read={}), with_relative_keys)
+
+
+def tell(look: Look) -> Iterator[Line]:
+    """Of two queries that stand as far from their keys."""
+    there = other(look)
+    if there is None:
+        return
+    found, keys, at = there.once(bias.biased), key.chosen(there), np.arange(len(look))
+    query = np.broadcast_to(at, keys.shape)
+    step = np.where(np.minimum(query, keys) > 0, -1, 1)
+    # At the end of a text whose first token is the key, both move back and the next pair is the other.
+    is_last = np.maximum(query, keys) + step >= len(look)
+    query, keys = np.where(is_last, query - 1, query), np.where(is_last, np.maximum(keys - 1, 0), keys)
+    step = np.where(is_last, 1, step)
+    layer, head = np.indices(keys.shape)[:2]
+    values = {name: getattr(found, name)[layer, head, query, keys] for name in ("scores", "bias", "masked")}
+    values["bias_other"] = found.bias[layer, head, query + step, keys + step]
+    yield there.text(
+        "relative_see",
+        **{name: there.by(PLACE, value, "4") for name, value in values.items()},
+        token=there.token_named(there.by(PLACE, query)),
+        key=there.token_named(there.by(PLACE, keys)),
+        other=there.token_named(there.by(PLACE, query + step)),
+        vectors=f"{2 * look.config.n_context - 1:,}",
+        layer=there.layer_number,
+        head=there.head_number,
+    )
+
+
+def title(look: Look) -> Iterator[Line]:
+    there = other(look)
+    if there is not None:
+        yield from bias.title(there)
+
+
+def draw(look: Look, which: str) -> Scene | None:
+    there = other(look)
+    return None if there is None else bias.draw(there, which, "relative_")
+
+
+def source(look: Look) -> Iterator[Line]:
+    there = other(look)
+    if there is not None:
+        yield from bias.matrices_source(there, "relative_")
