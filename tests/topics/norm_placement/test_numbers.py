@@ -15,6 +15,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.measures.stream import stream_sites
 from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
 from viz_model.topics.norm_placement import claims
