@@ -130,6 +130,7 @@ class Apart(NamedTuple):
         code: the names of values whose code is offered, the page's own first.
         numbers: the name of a value with its numbers, and the names of rows and columns.
         said: what is said of the formulas.
+        begins: what is said before them.
         tables: further numbers, as ``numbers``.
     """
 
@@ -138,6 +139,7 @@ class Apart(NamedTuple):
     code: Callable[[Look], Sequence[str]]
     numbers: Callable[[Look], Table]
     said: Callable[[Look], Iterable[Line]] | None = None
+    begins: Callable[[Look], Iterable[Line]] | None = None
     tables: Callable[[Look], Sequence[Table]] | None = None
 
 

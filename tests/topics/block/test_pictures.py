@@ -19,7 +19,8 @@ import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.drawing import by_depth
-from viz_model.drawing.scene import Cells, Items, Scene, seen
+from viz_model.drawing.scene import Cells, Items, Path, Scene, seen
+from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.measures import neurons as hidden
 from viz_model.measures import passage
@@ -164,8 +165,8 @@ def test_lengths_are_those_of_every_addition_and_token(config_: ModelConfig) -> 
         for site, found in zip(view.sites, view.lengths, strict=True):
             assert np.allclose(found, np.linalg.norm(trace[site].numpy(), axis=-1), atol=1e-4)
         scene = drawn(look_at(trace), lengths.draw)
-        own = next(mark for mark in scene.panels[0].marks if mark.id == "selected")
-        assert np.isfinite(np.asarray(own.y)).all()  # type: ignore[union-attr]
+        own = next(mark for mark in scene.panels[0].marks if isinstance(mark, Path) and mark.id == "selected")
+        assert np.isfinite(np.asarray(own.y)).all()
 
 
 def made(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengths.LengthsView:
@@ -466,9 +467,10 @@ def test_any_text_is_drawn(text: str, bundled: vm.LanguageModel) -> None:
     trace = bundled.trace(text)
     look = islands.look(trace, PAGE, layer=1, token=len(trace) - 1)
     assert {"block.strips", "block.norms", "block.norm", "block.neurons"} <= islands.pictures(PAGE, look).keys()
-    (values,) = [mark for mark in drawn(look, vectors.draw).panels[0].marks if mark.id == "cells.0"]
+    marks = drawn(look, vectors.draw).panels[0].marks
+    (values,) = [mark for mark in marks if isinstance(mark, Cells) and mark.id == "cells.0"]
     expected = trace["blocks.1.resid.in"][-1].numpy()
-    np.testing.assert_array_equal(np.asarray(values.values).ravel(), expected)  # type: ignore[union-attr]
+    np.testing.assert_array_equal(np.asarray(values.values).ravel(), expected)
 
 
 def test_a_model_that_reads_pictures_has_a_page_of_its_own() -> None:
@@ -495,7 +497,7 @@ def test_the_question_has_the_block_that_changes_each_token_most(config_: ModelC
             *(trace.row(f"blocks.{n}.resid.out", token) for n in range(trace.n_layers)),
         ]
         changes = [float((b - a).norm() / a.norm()) for a, b in itertools.pairwise(lines)]
-        right = islands.pick(found.right, {**look.place, "token": token})
+        right = pick(found.right, {**look.place, "token": token})
         assert right in (-1, int(np.argmax(changes)))
 
 

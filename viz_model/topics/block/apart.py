@@ -90,7 +90,7 @@ def tables(look: Look) -> Iterator[Table]:
     yield f"blocks.{look.layer}.parameters", counts, rows, ("parameters",)
 
 
-TABS = Apart(lambda look: _own(look), hand, code, numbers, said, lambda look: list(tables(look)))
+TABS = Apart(_own, hand, code, numbers, begins=said, tables=lambda look: list(tables(look)))
 
 
 def to_try(look: Look) -> Iterable[Line]:
