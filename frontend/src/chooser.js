@@ -7,7 +7,7 @@ export function chooser(me, root, item) {
   root.className = "chooser"
   const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options"), refused = child(root, 2, "div", "notice")
   refused.innerHTML = item.refused
-  refused.hidden = !item.refused || me.option(item.name) in item.names
+  refused.hidden = !item.refused || (item.names ?? []).includes(me.option(item.name))
   label.textContent = item.label
   label.title = item.help
   if (typeof item.options === "number") return numbered(me, root, item, group)

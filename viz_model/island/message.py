@@ -82,7 +82,7 @@ class _Writer:
         """What was asked for and is no option of this run; "" where none was."""
         asked, options = self._look.options.get(chooser.name), chooser.options
         known: Iterable[str] = map(str, options) if isinstance(options, range) else options
-        if asked is None or asked in (*known, self._usual.get(chooser.name)):
+        if not asked or asked in (*known, self._usual.get(chooser.name)):
             return ""
         return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
 
