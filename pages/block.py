@@ -1,5 +1,6 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
-from viz_model.topics.block import page
+from viz_model.app import show
+from viz_model.topics import block
 
-page.run()
+show.show(block.TOPIC)

@@ -7,9 +7,10 @@ export function chooser(me, root, item) {
   root.className = "chooser"
   const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options"), refused = child(root, 2, "div", "notice")
   refused.innerHTML = item.refused
-  refused.hidden = !item.refused || me.option(item.name) in item.names
+  refused.hidden = !item.refused || (item.names ?? []).includes(me.option(item.name))
   label.textContent = item.label
   label.title = item.help
+  if (typeof item.options === "number") return numbered(me, root, item, group)
   const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
   if (!item.asks) store.adopt({ [item.name]: now })
   const choose = n => {
@@ -27,6 +28,25 @@ function slider(group, label, options, chosen, pick) {
   said.textContent = options[chosen]
   if (document.activeElement !== input || !input.matches(":active")) input.value = chosen
   input.oninput = () => { pick(Number(input.value)) }
+}
+
+// One of many numbers: a slider, and a field to type in.
+function numbered(me, root, item, group) {
+  const asked = me.option(item.name), now = Math.min(Number(asked === undefined || asked === "" ? item.usual || 0 : asked), item.options - 1)
+  if (!item.asks) store.adopt({ [item.name]: now })
+  for (const [n, type] of ["range", "number"].entries()) {
+    const field = child(group, n, "input", type)
+    Object.assign(field, { type, min: 0, max: item.options - 1, step: 1, ariaLabel: item.label, title: item.help })
+    if (document.activeElement !== field || type === "range") field.value = now
+    const take = () => {
+      const picked = Math.round(field.valueAsNumber)
+      if (!(picked >= 0 && picked < item.options)) return
+      me.choose(item.name, String(picked), item.asks)
+      chooser(me, root, item)
+    }
+    field.oninput = item.asks ? null : take
+    field.onchange = take
+  }
 }
 
 // Buttons of which one is chosen: one stop of Tab, and arrows go from one to the next.

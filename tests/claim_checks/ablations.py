@@ -13,6 +13,7 @@ import torch
 
 from claim_checks import Shown
 from viz_model.claims import Verdict
+from viz_model.measures import stream
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations import claims, left_out
@@ -20,7 +21,6 @@ from viz_model.topics.ablations.claims import Reach, Without
 from viz_model.topics.ablations.left_out import Shift
 from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures.guesses import GuessesView
-from viz_model.topics.block.numbers import stream
 
 
 def _view(divergence: float, best: tuple[int, int]) -> GuessesView:

@@ -16,17 +16,16 @@ import viz_model as vm
 from claim_checks import Shown
 from viz_model import config as variants
 from viz_model.checkpoints import registry
+from viz_model.measures.neurons import Neuron
+from viz_model.measures.passage import Normed
 from viz_model.runs.trace import Trace
-from viz_model.topics.block import claims
-from viz_model.topics.block.claims import Written
-from viz_model.topics.block.numbers import experts, real_code, views
-from viz_model.topics.block.numbers.block import Matrix, Normed
-from viz_model.topics.block.numbers.experts import Beside, Measured
-from viz_model.topics.block.numbers.neurons import Neuron
-from viz_model.topics.block.numbers.real_code import Clamped, Errors
-from viz_model.topics.block.pictures.lengths import LengthsView, Outlier
-from viz_model.topics.block.pictures.norm import NormView
-from viz_model.topics.block.pictures.weights import WeightsView
+from viz_model.topics.block import experts, lengths, neurons, norm, real_code, vectors, weights
+from viz_model.topics.block.experts import Beside, Measured
+from viz_model.topics.block.lengths import LengthsView, Outlier
+from viz_model.topics.block.norm import NormView
+from viz_model.topics.block.real_code import Clamped, Errors
+from viz_model.topics.block.vectors import Written
+from viz_model.topics.block.weights import Matrix, WeightsView
 
 ONE = np.ones(2)
 
@@ -93,8 +92,7 @@ def _written(trace: Trace, layer: int, token: int) -> Shown:
     def check(claim: str) -> bool:
         return all(lengths[claim] > 1.2 * length for part, length in lengths.items() if part != claim)
 
-    steps = views.strips_view(trace, layer, token)
-    return Shown(claims.WRITTEN, Written(**{each.sublayer: steps.length(each.written) for each in steps.sums}), check)
+    return Shown(vectors.WRITTEN, vectors.written(vectors.vectors(trace, layer, token)), check)
 
 
 def _medians(trace: Trace) -> tuple[float, float]:
@@ -130,16 +128,16 @@ def _gate(trace: Trace, layer: int, token: int, neuron: int, claim: str) -> bool
 def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
     """What is only computed when somebody opens it."""
     for errors in real_code.precision(trace, layer)[:2]:
-        yield Shown(claims.INSIDE, errors, lambda claim, errors=errors: errors.half > errors.mixed)  # type: ignore[misc]
+        yield Shown(real_code.INSIDE, errors, lambda claim, errors=errors: errors.half > errors.mixed)  # type: ignore[misc]
     clamp = real_code.clamped(trace, layer, token)
     vector = (trace.row(f"blocks.{layer}.resid.out", token).double() * clamp.factor).half()
     held = vector.clamp(-64504, 64504).float()
     saved: Callable[[str], bool] = lambda claim: bool(vector.isinf().any()) and bool(held.isfinite().all())  # noqa: E731
-    yield Shown(claims.CLAMPED, clamp, saved)
+    yield Shown(real_code.CLAMPED, clamp, saved)
     apart = max(chunk.apart for chunk in real_code.chunks(trace, layer))
     out = trace[f"blocks.{layer}.ffn.out"]
     close: Callable[[str], bool] = lambda claim: apart < 1e-4 * max(1.0, float(out.abs().max()))  # noqa: E731
-    yield Shown(claims.CHUNKED, apart, close)
+    yield Shown(real_code.CHUNKED, apart, close)
 
 
 def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
@@ -158,8 +156,8 @@ def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
             means = [statistics.fmean(column) for column in zip(*told.values(), strict=True)]
             return max(means) <= 1.51 * even and min(means) >= 0.49 * even
 
-        yield Shown(claims.BY_KIND, found, parted)
-        yield Shown(claims.LOAD, found, is_even)
+        yield Shown(experts.BY_KIND, found, parted)
+        yield Shown(experts.LOAD, found, is_even)
     if (name := registry.weights_of(folder)) is not None and len(trace) > 1:
         dense = vm.load(name)
         other = dense.trace(ids=trace.ids)
@@ -169,26 +167,26 @@ def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
         ]
         beside = experts.beside(trace, other)
         assert beside is not None
-        yield Shown(claims.SIBLING, beside, lambda claim: (losses[0] < losses[1]) == (claim == "routed"))
+        yield Shown(experts.SIBLING, beside, lambda claim: (losses[0] < losses[1]) == (claim == "routed"))
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
     chance = zlib.crc32(" ".join(map(str, trace.ids)).encode())
     layer, token = chance % trace.n_layers, len(trace) - 1
     yield _written(trace, layer, token)
-    lengths = views.lengths_view(trace, layer, token)
-    if lengths.norm_at == "pre":
-        yield Shown(claims.TREND, lengths, partial(_trend, trace))
-    if outlier := lengths.outlier:
-        yield Shown(claims.STANDS_OUT, outlier, partial(_outlier, trace, outlier))
-    norm = f"blocks.{layer}.ffn.norm"
-    yield Shown(claims.NORM, views.norm_view(trace, layer, "ffn", token), partial(_normed, trace, norm, token))
+    view = lengths.lengths(trace, layer, token)
+    if view.norm_at == "pre":
+        yield Shown(lengths.TREND, view, partial(_trend, trace))
+    if outlier := view.outlier:
+        yield Shown(lengths.STANDS_OUT, outlier, partial(_outlier, trace, outlier))
+    site = f"blocks.{layer}.ffn.norm"
+    yield Shown(norm.NORM, norm.norm_view(trace, layer, "ffn", token), partial(_normed, trace, site, token))
     sizes = {name: p.numel() for name, p in trace.stack.block(layer).named_parameters()}
     ffn = sum(size for name, size in sizes.items() if name.startswith("ffn."))
-    yield Shown(claims.PARAMETERS, views.weights_view(trace, layer), lambda claim: 2 * ffn > sum(sizes.values()))
+    yield Shown(weights.PARAMETERS, weights.weights(trace, layer), lambda claim: 2 * ffn > sum(sizes.values()))
     if isinstance(trace.config.ffn, variants.Gated):
-        for neuron in views.neurons_view(trace, layer, token).closed[:1]:
-            yield Shown(claims.GATE, neuron, partial(_gate, trace, layer, token, neuron.number))
+        for neuron in neurons.neurons_view(trace, layer, token).closed[:1]:
+            yield Shown(neurons.GATE, neuron, partial(_gate, trace, layer, token, neuron.number))
     if chance % 3 == 0:
         yield from _routed(trace, layer)
     if chance % 12 == 0:

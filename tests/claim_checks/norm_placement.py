@@ -15,10 +15,10 @@ from viz_model.config import LayerNorm
 from viz_model.model.tap import NO_TAP
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers.depth import Fit
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.claims import Across, Alike, Bits, Ends, Halves, Law, Stretch, Warmup
 from viz_model.topics.norm_placement.numbers import gradients
+from viz_model.topics.norm_placement.numbers.depth import Fit
 from viz_model.topics.norm_placement.numbers.last_norm import last_norm
 from viz_model.topics.norm_placement.numbers.readings import readings, untrained
 

@@ -45,8 +45,6 @@ from viz_model.topics.architectures.pictures import diagram
 from viz_model.topics.attribution.numbers import attribution
 from viz_model.topics.attribution.numbers import views as attributions
 from viz_model.topics.attribution.pictures.grid import draw_grid
-from viz_model.topics.block.numbers import views as blocks
-from viz_model.topics.block.pictures.neurons import draw_curve
 from viz_model.topics.next_token.numbers.views import choice_view
 from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
 
@@ -151,12 +149,6 @@ def tail() -> Sheet:
     return draw_tail(view, {name: name for name in names})
 
 
-def curve() -> Sheet:
-    view = blocks.curve_view(trace_of(), 1, 2)
-    assert view is not None
-    return draw_curve(view, {name: name for name in ("before", "after", "count")})
-
-
 def grid() -> Sheet:
     trace = trace_of().at("decoder")
     found = attribution.of_logit(trace, attribution.decompose(trace, 3), 5, "average")
@@ -215,7 +207,7 @@ def said(words: Words) -> str:
 
 
 @pytest.mark.parametrize("width", [340, 960])
-@pytest.mark.parametrize("draw", [tail, curve, grid, blocks_of], ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", [tail, grid, blocks_of], ids=lambda draw: draw.__name__)
 def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Sheet], width: int) -> None:
     picture = plot.scene(draw(), "picture", "title", "what it shows")
     parts: list[Panel | Key] = [*picture.panels, *picture.keys]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import streamlit as st
 
 from viz_model.app import elements
@@ -9,6 +11,7 @@ from viz_model.app.page import Page
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.island.page import Apart
+from viz_model.island.prose import Line
 
 
 def draw(page: Page, look: Look, tabs: Apart) -> None:
@@ -23,8 +26,13 @@ def draw(page: Page, look: Look, tabs: Apart) -> None:
 
 
 def _formulas(page: Page, look: Look, tabs: Apart) -> None:
+    _say(look, tabs.begins)
     elements.formula(page, *tabs.formulas(look))
-    for line in tabs.said(look) if tabs.said else ():
+    _say(look, tabs.said)
+
+
+def _say(look: Look, said: Callable[[Look], Iterable[Line]] | None) -> None:
+    for line in said(look) if said else ():
         st.markdown(pick(line.words, look.place))
 
 
@@ -36,5 +44,6 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
 
 
 def _numbers(page: Page, look: Look, tabs: Apart) -> None:
-    site, values, rows, columns = tabs.numbers(look)
-    elements.table(page, site, values, list(rows), list(columns), "numbers")
+    more = tabs.tables(look) if tabs.tables else ()
+    for n, (site, values, rows, columns) in enumerate([tabs.numbers(look), *more]):
+        elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")

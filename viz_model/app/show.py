@@ -10,6 +10,7 @@ import streamlit as st
 
 from viz_model.app import (
     apart,
+    block_doors,
     derivation,
     elements,
     frame,
@@ -52,6 +53,7 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "attention": (mask_editor.DOOR,),
+    "block": block_doors.DOORS,
     "embedding": (two_sentences.DOOR,),
 }
 """Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""

@@ -77,7 +77,7 @@ def scene(
         ),
         Labels(id="rows", texts=rows, x=left - 8, y=TOP, length=end - TOP, along="y"),
         Labels(id="columns", texts=columns, x=left, y=end + 3, length=across),
-        *_scale(more.get("look", "signed"), top, more.get("role", "pattern"), end),
+        *scale(more.get("look", "signed"), top, more.get("role", "pattern"), end),
     ]
     if axes[0]:
         middle = (TOP + end) / 2
@@ -97,7 +97,7 @@ def scene(
     return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
 
 
-def _scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
+def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
     """What full color stands for, on the right; of a matrix whose scale differs by selection the bar alone."""
     is_signed = look == "signed"
     steps = np.linspace(1, -1 if is_signed else 0, 64)[:, None]

@@ -122,7 +122,8 @@ class Look:
 
     @property
     def place(self) -> dict[str, int]:
-        return {"layer": self.layer, "head": self.head, "token": self.token}
+        numbers = {name: int(said) for name, said in self.options.items() if said.isdecimal()}
+        return {**numbers, "layer": self.layer, "head": self.head, "token": self.token}
 
     def site(self, name: str, layer: int | None = None) -> str:
         """The name of a block's value: ``site("attn.q", 0)`` is ``blocks.0.attn.q``; without ``layer`` the selected.
@@ -241,14 +242,16 @@ class Look:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")
 
-    def only_here(self, scene: Scene) -> Scene:
-        """A scene that is of the selected layer alone: for another one it is asked for."""
+    def only_here(self, scene: Scene, *, token: bool = False) -> Scene:
+        """A scene of the selected layer alone, or of the selected ``token`` too: for another it is asked for."""
         held: Any = By(("layer",), [True], start={"layer": self.layer})
+        if token:
+            held = By(("layer", "token"), [[True]], start={"layer": self.layer, "token": self.token})
         return replace(scene, panels=[replace(panel, present=held) for panel in scene.panels])
 
     def drawn(self, scene: Scene, sites: Iterable[str] = (), **more: Any) -> Scene:
-        """A scene with what is known of it beside its marks; ``sites`` are values of blocks."""
-        return replace(scene, sites=tuple(self.site(name) for name in sites), **more)
+        """A scene with what is known of it beside its marks; ``sites`` are values of blocks, or others."""
+        return replace(scene, sites=tuple(map(self.site, sites)), **more)
 
     def source(self, *names: str) -> Line:
         """Under a picture: which of a block's values it shows; for who asks, their names in code and their shapes."""
@@ -262,6 +265,17 @@ class Look:
     def _of_layer(self, text: str) -> Any:
         """A text that names block 0, for any layer."""
         return Phrase(text.replace("blocks.0.", "blocks.{{layer}}."), {"layer": self.layer_number})
+
+    def formulas(self, *names: str) -> Line:
+        """The formulas of values of the selected block."""
+        sites = [self.trace.site(self.site(name)) for name in names]
+        rows = [f"| **{self.t.site_label(site)}** | $\\displaystyle {site.formula}$ |" for site in sites]
+        head = " | ".join(self.common(f"formula_{column}") for column in ("value", "formula"))
+        return Line("\n".join([f"| {head} |", "|:-|:-|", *rows]))
+
+    def kind(self, prefix: str, name: str) -> str:
+        """The key of a text on one of several kinds, or where that has none of its own, ``prefix_other``."""
+        return f"{prefix}_{name}" if self.knows(f"{prefix}_{name}") else f"{prefix}_other"
 
     def claim(self, verdict: Verdict[Any], values: Any, axes: str, what: What = "text", /, **filled: Any) -> Line:
         """What may be said of some values: a table of sentences. ``values`` are arrays, as the predicates take them."""

@@ -80,8 +80,9 @@ class _Writer:
 
     def _refused(self, chooser: Chooser) -> str:
         """What was asked for and is no option of this run; "" where none was."""
-        asked = self._look.options.get(chooser.name)
-        if asked is None or asked in (*chooser.options, self._usual.get(chooser.name)):
+        asked, options = self._look.options.get(chooser.name), chooser.options
+        known: Iterable[str] = map(str, options) if isinstance(options, range) else options
+        if not asked or asked in (*known, self._usual.get(chooser.name)):
             return ""
         return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
 

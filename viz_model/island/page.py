@@ -24,7 +24,7 @@ class Chooser(NamedTuple):
 
     Attributes:
         name: of the axis, and in the address.
-        options: names in the address -> labels, in order; the n-th is entry n of the axis.
+        options: names in the address -> labels, in order; the n-th is entry n of the axis. Or numbers from 0 on.
         label: what it chooses.
         help: what that means, in a sentence.
         usual: the option where nobody has chosen; the first unless said.
@@ -33,7 +33,7 @@ class Chooser(NamedTuple):
     """
 
     name: str
-    options: dict[str, str]
+    options: dict[str, str] | range
     label: str
     help: str = ""
     usual: str = ""
@@ -43,6 +43,8 @@ class Chooser(NamedTuple):
     @property
     def plain(self) -> dict[str, Any]:
         """For the browser."""
+        if isinstance(self.options, range):
+            return {"kind": "chooser", **self._asdict(), "options": len(self.options)}
         split = {"names": list(self.options), "options": list(self.options.values())}
         return {"kind": "chooser", **self._asdict(), **split}
 
@@ -116,6 +118,9 @@ class Worked(NamedTuple):
     """The run that it is of; the page's own unless another is named."""
 
 
+Table: TypeAlias = tuple[str, np.ndarray, Sequence[str], Sequence[str]]
+
+
 class Apart(NamedTuple):
     """What the four tabs of a page have, of the selected layer, head and token.
 
@@ -125,13 +130,17 @@ class Apart(NamedTuple):
         code: the names of values whose code is offered, the page's own first.
         numbers: the name of a value with its numbers, and the names of rows and columns.
         said: what is said of the formulas.
+        begins: what is said before them.
+        tables: further numbers, as ``numbers``.
     """
 
     formulas: Callable[[Look], Sequence[str]]
     hand: Callable[[Look], tuple[Line | None, Sequence[Worked], dict[str, Any]]]
     code: Callable[[Look], Sequence[str]]
-    numbers: Callable[[Look], tuple[str, np.ndarray, Sequence[str], Sequence[str]]]
+    numbers: Callable[[Look], Table]
     said: Callable[[Look], Iterable[Line]] | None = None
+    begins: Callable[[Look], Iterable[Line]] | None = None
+    tables: Callable[[Look], Sequence[Table]] | None = None
 
 
 class Trials(NamedTuple):

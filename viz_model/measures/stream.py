@@ -1,6 +1,8 @@
-"""Where the residual stream is measured, by depth."""
+"""The residual stream by depth: where it is measured, how long its vectors are, how alike its tokens."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from viz_model.runs.trace import Trace
 
@@ -13,3 +15,13 @@ def stream_sites(trace: Trace) -> tuple[str, ...]:
     known = frozenset(trace.sites)
     places = [place for place in ("mid", "cross", "out") if f"blocks.0.resid.{place}" in known]
     return ("embed.out", *(f"blocks.{i}.resid.{place}" for i in range(trace.n_layers) for place in places))
+
+
+def stream_norms(trace: Trace) -> np.ndarray:
+    """‖r‖ of each position at each depth: [S, T]."""
+    return np.stack([trace.noted(site).lengths.numpy() for site in stream_sites(trace)])
+
+
+def stream_similarity(trace: Trace) -> np.ndarray:
+    """:func:`viz_model.model.ops.mean_similarity` of the positions at each depth: [S]."""
+    return np.array([trace.noted(site).alike for site in stream_sites(trace)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ParamSpec, TypeAlias, TypedDict, cast
 
 from viz_model.app.drawn import Drawn
@@ -73,19 +74,19 @@ def subject(
     return Subject(seen, t=Texts.of(lang, seen.config), text_key=group, **places)
 
 
-def drawn(of: Subject, draw: Callable[[Look], Scene | None], topic: str | None = None) -> Drawn:
-    """What a picture's file draws, of one selection."""
-    look = looked(of, topic)
+def drawn(of: Subject, draw: Callable[[Look], Scene | None], topic: str | None = None, **options: str) -> Drawn:
+    """What a picture's file draws, of one selection; ``options`` are what a page lets one choose beside it."""
+    look = looked(of, topic, **options)
     made = draw(look)
     assert made is not None  # or whoever asked has said so
     scene = seen(made, look.place)
     return Drawn(scene, scene.title, resolved(scene.data, look.place), tuple(scene.sites), scene.call, scene.other)
 
 
-def looked(of: Subject, topic: str | None = None) -> Look:
+def looked(of: Subject, topic: str | None = None, **options: str) -> Look:
     """The same as a picture's file is given it."""
     place = {"layer": of.layer, "head": of.head, "token": of.token}
-    return Look.at(of.trace, of.t, topic or of.text_key, one=True, **place)
+    return replace(Look.at(of.trace, of.t, topic or of.text_key, one=True, **place), options=options)
 
 
 def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:

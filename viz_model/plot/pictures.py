@@ -23,8 +23,9 @@ from viz_model.topics.attention import painted as over_picture
 from viz_model.topics.attention import query as one_query
 from viz_model.topics.attribution import figures as attributions
 from viz_model.topics.attribution.numbers import attribution as sums
-from viz_model.topics.block import figures as blocks
-from viz_model.topics.block.numbers import views as block_views
+from viz_model.topics.block import experts as routing
+from viz_model.topics.block import lengths, norm, vectors
+from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import figures as crossing
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import figures as next_token
@@ -156,7 +157,7 @@ def residual(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
     ``layer`` and ``token`` are marked.
     """
     of = subject(trace, "block", layer=layer, token=token, **options)
-    return of, blocks.along_depth(of)
+    return of, drawn(of, lengths.draw)
 
 
 @figure
@@ -170,7 +171,7 @@ def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **op
     width = of.trace.config.d_model
     if not 0 <= dimension < width:
         raise ValueError(f"dimension: there are dimensions 0 to {width - 1}, not {dimension}")
-    return of, blocks.vectors(of, dimension)
+    return of, drawn(of, vectors.draw, dimension=str(dimension))
 
 
 @figure
@@ -185,13 +186,12 @@ def norms(
         ValueError: the block has no norms, or none of that sublayer.
     """
     of = subject(trace, "block", layer=layer, token=token, **options)
-    view = block_views.strips_view(of.trace, of.layer, of.token)
-    if not view.has_norms:
+    known = vectors.of_one(looked(of)).normed
+    if not known:
         raise ValueError(f"norms: block {of.layer} has none")
-    known = [addition.sublayer for addition in view.sums]
     if which is not None and which not in known:
         raise ValueError(f"which: {which!r} is not one of {', '.join(known)}")
-    return of, blocks.of_norm(of, which or known[0], view)
+    return of, drawn(of, norm.draw, which=which or "")
 
 
 @figure
@@ -204,7 +204,7 @@ def neurons(trace: Trace, layer: int = 0, token: int = -1, **options: Unpack[Opt
     of = subject(trace, "block", layer=layer, token=token, **options)
     if not sites.n_neurons(of.trace.config, of.trace.stack.side, of.layer):
         raise ValueError(f"neurons: the feed-forward of block {of.layer} has none")
-    return of, blocks.strongest(of)
+    return of, drawn(of, hidden.draw)
 
 
 @figure
@@ -217,10 +217,9 @@ def experts(trace: Trace, layer: int = 0, token: int = -1, **options: Unpack[Opt
         ValueError: no layer has experts.
     """
     of = subject(trace, "block", layer=layer, token=token, **options)
-    made = blocks.of_experts(of)
-    if made is None:
+    if routing.draw_routes(looked(of)) is None:
         raise ValueError("experts: no block of this stack has experts")
-    return of, made
+    return of, drawn(of, routing.draw_routes)
 
 
 @figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+import islands
 import numpy as np
 import pytest
 import streamlit as st
@@ -16,11 +17,10 @@ from tiny_models import EXPERTS, language_model, run_both, tiny_config
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.config import Dense, ModelConfig
-from viz_model.drawing.scene import Items
+from viz_model.drawing.scene import Cells, Items, seen
 from viz_model.drawing.theme import TOKENS
-from viz_model.topics.block.numbers import experts, memory, views
-from viz_model.topics.block.pictures.experts import draw_routing
-from viz_model.topics.block.pictures.routes import SYMBOLS, draw_routes
+from viz_model.topics.block import PAGE, experts, memory, vectors
+from viz_model.topics.block.experts import SYMBOLS
 
 CONFIG = tiny_config(ffns=(Dense(), EXPERTS[0]))
 
@@ -38,11 +38,13 @@ def test_who_is_chosen_and_what_is_held_and_used() -> None:
     block = language_model(CONFIG).model.stack("decoder").block(1)
     assert size.held == sum(weight.numel() for weight in block.ffn.parameters())
     assert size.used == 24 * 4 + 2 * (2 * 24 * 10 + 10 + 24)
-    drawn = draw_routing(view, "token", "expert")
-    assert [strip.name for strip in drawn.strips] == [f"expert {n}" for n in range(4)]
-    np.testing.assert_array_equal(np.stack([strip.values for strip in drawn.strips]).T, view.weights)
-    cells = drawn.strips[3].cells
-    assert cells is not None and cells.at(0, 5) == ("blocks.1.ffn.chosen", (5, 3))
+    look = islands.look(trace.at("decoder"), PAGE, layer=1, token=2)
+    scene = experts.draw(look)
+    assert scene is not None
+    rows = [mark for mark in seen(scene, look.place).panels[0].marks if isinstance(mark, Cells)]
+    assert [mark.name for mark in rows] == [f"expert {n}" for n in range(4)]
+    np.testing.assert_array_equal(np.stack([np.ravel(mark.values) for mark in rows]).T, view.weights)
+    assert rows[3].where is not None and rows[3].where.at(0, 5) == ("blocks.1.ffn.chosen", (5, 3))
 
 
 def test_what_each_expert_gets_is_counted_by_language() -> None:
@@ -63,7 +65,8 @@ def test_the_way_of_every_token_through_every_layer() -> None:
     view = experts.routes(trace, 0, 25)
     assert view is not None and view.layers == (1, 3) and view.columns == (0, 1)
     assert len(view.places) == 22 and 25 in view.places
-    scene = draw_routes(view, "x", {"title": "t", "alt": "a", "layer": "{layer}", "told": "{layer} {token} {expert}"})
+    scene = experts.draw_routes(islands.look(trace.at("decoder"), PAGE, token=25))
+    assert scene is not None
     items = {mark.name: mark for mark in scene.panels[0].marks if isinstance(mark, Items)}
     assert list(items) == ["blocks.1.ffn.chosen", "blocks.3.ffn.chosen"]
     for n, mark in enumerate(items.values()):
@@ -85,7 +88,7 @@ def test_a_neuron_stands_in_its_expert() -> None:
     trace = run_both(language_model(CONFIG))
     act = trace["blocks.1.ffn.act"][2]
     number = int(act.abs().argmax())
-    inside, reads = experts.of_neuron(trace, 1, 2, number), views.strips_view(trace, 1, 2).reads("ffn")
+    inside, reads = experts.of_neuron(trace, 1, 2, number), vectors.vectors(trace, 1, 2).reads("ffn")
     found = memory.memory(trace, 1, number, reads)
     assert inside is not None and found is not None
     assert (inside.expert, inside.inside) == divmod(number, 10)

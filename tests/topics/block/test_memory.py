@@ -13,10 +13,10 @@ from torch import nn
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.measures.neurons import direct_path
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.claims import FIRING
-from viz_model.topics.block.numbers import memory, views
-from viz_model.topics.block.numbers.neurons import direct_path
+from viz_model.topics.block import memory, vectors
+from viz_model.topics.block.memory import FIRING
 
 
 def alone(trace: Trace, layer: int, id: int) -> torch.Tensor:
@@ -35,7 +35,7 @@ def alone(trace: Trace, layer: int, id: int) -> torch.Tensor:
 def test_matches_are_the_largest_products_over_the_vocabulary(config_: ModelConfig) -> None:
     whole = run_both(language_model(config_))
     for trace in (whole.at(side) for side in config_.sides):
-        reads = views.strips_view(trace, 1, 2).reads("ffn")
+        reads = vectors.vectors(trace, 1, 2).reads("ffn")
         view = memory.memory(trace, 1, 3, reads, most=5)
         assert view is not None
         ffn = trace.stack.block(1).ffn

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
+import islands
 import numpy as np
 import pytest
 import torch
@@ -15,20 +18,17 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.drawing import by_depth
+from viz_model.drawing.scene import Cells, Items, Path, Scene, seen
+from viz_model.drawing.tables import pick
+from viz_model.island.look import Look
+from viz_model.measures import neurons as hidden
+from viz_model.measures import passage
 from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.claims import TREND
-from viz_model.topics.block.numbers import block as analysis
-from viz_model.topics.block.numbers import neurons as hidden
-from viz_model.topics.block.numbers import views
-from viz_model.topics.block.pictures import depth, lengths, neurons, norm, strips, weights
+from viz_model.topics.block import PAGE, PICTURES, apart, lengths, neurons, norm, vectors, weights
+from viz_model.topics.block.lengths import TREND
 
-NORM_WORDS = {key: "<i>w</i>" for key in ("0", "1", "2", "3", "near", "values", "axis")}
-NEURON_WORDS = {key: "<i>w</i>" for key in ("neuron", "writes", "promotes", "activation")}
-GATE_WORDS = {key: "<i>w</i>" for key in ("gate", "gate_act", "up", "product", "neuron")}
-CURVE_WORDS = {key: "<i>w</i>" for key in ("before", "after", "count")}
-LENGTH_WORDS = {key: "<i>w</i>" for key in ("step", "length", "log")}
-WEIGHT_WORDS = {key: "<i>w</i>" for key in ("attention", "cross", "ffn", "norms", "axis")}
 ACTIVATIONS: dict[str, Any] = {
     "relu": F.relu,
     "gelu": F.gelu,
@@ -55,6 +55,23 @@ def of(**changes: Any) -> Trace:
     return run_both(language_model(config_)).at(config_.sides[-1])
 
 
+def look_at(trace: Trace, lang: str = "en", **options: str) -> Look:
+    """A look at block 1 and token 2 of a run."""
+    look = islands.look(trace, PAGE, lang, layer=1, token=min(2, len(trace) - 1))
+    return dataclasses.replace(look, options=options)
+
+
+def drawn(look: Look, draw: Callable[[Look], Scene | None], **place: int) -> Scene:
+    made = draw(look)
+    assert made is not None
+    return seen(made, {**look.place, **place})
+
+
+def items(scene: Scene, name: str) -> Items:
+    (found,) = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Items) and mark.id == name]
+    return found
+
+
 def normalise(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
     """A norm in numpy, by its definition."""
     shift = getattr(module, "bias", None)
@@ -68,10 +85,10 @@ def normalise(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
 def test_steps_follow_the_equations(config_: ModelConfig) -> None:
     for trace in views_of(config_):
         part, eps = trace.stack.block(1), config_.norm.eps
-        view = views.strips_view(trace, 1, 2)
+        view = vectors.vectors(trace, 1, 2)
         value = {step.name: step.values for step in view.steps}
         has_cross = config_.kind == "encoder_decoder" and trace.side == "decoder"
-        assert view.crosses == has_cross and len(view.steps) == (10 if has_cross else 7)
+        assert bool(view.crosses) == has_cross and len(view.steps) == (10 if has_cross else 7)
         assert [found.sublayer for found in view.sums] == (["attn", "cross", "ffn"] if has_cross else ["attn", "ffn"])
         stream = trace["blocks.1.resid.in"][2].numpy()
         for found in view.sums:
@@ -93,7 +110,7 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
 @every
 def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = views.strips_view(trace, 0, 1)
+        view = vectors.vectors(trace, 0, 1)
         numbers = [step.equation for step in view.steps]
         is_rms = isinstance(config_.norm, config.RMSNorm)
         if config_.norm_at == "post" or view.crosses:
@@ -109,7 +126,7 @@ def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> 
 @every
 def test_steps_hold_the_sites_they_name(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = views.strips_view(trace, 0, 3)
+        view = vectors.vectors(trace, 0, 3)
         for step in view.steps:
             if step.site in view.sites:
                 assert np.array_equal(step.values, trace[step.site][3].numpy())
@@ -119,41 +136,40 @@ def test_steps_hold_the_sites_they_name(config_: ModelConfig) -> None:
 
 
 def test_the_equations_are_written_in_latex() -> None:
-    said = strips.equations(views.strips_view(of(), 0, 1))
+    said = vectors.equations(vectors.vectors(of(), 0, 1))
     assert r"\mathbf{t}^{1} &= \text{LayerNorm}(\mathbf{x}) & (8.26)" in said
     assert r"\mathbf{h} &= \mathbf{t}^{5} + \mathbf{t}^{3} & (8.31)" in said
-    said = strips.equations(views.strips_view(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
+    said = vectors.equations(vectors.vectors(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
     assert r"\text{mid} &= \text{RMSNorm}(\mathbf{x} + \mathbf{a})" in said and "8." not in said
-    crossed = views.strips_view(of(kind="encoder_decoder", start_id=0), 0, 1)
-    assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in strips.equations(crossed)
+    crossed = vectors.vectors(of(kind="encoder_decoder", start_id=0), 0, 1)
+    assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in vectors.equations(crossed)
 
 
 def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
-    view = views.strips_view(of(), 0, 2)
+    view = vectors.vectors(of(), 0, 2)
     assert view.matrix.shape == (7, 24) and len(view.names) == 7
     assert view.limit == pytest.approx(view.largest) and view.n_clipped == 0
     trace = of()
     with torch.inference_mode():
         trace.values["blocks.0.resid.in"][2, 7] = 500.0
-    view = views.strips_view(trace, 0, 2)
+    view = vectors.vectors(trace, 0, 2)
     assert view.largest == 500.0 and view.limit < 50 and view.n_clipped == 1
 
 
 @some
 def test_lengths_are_those_of_every_addition_and_token(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = views.lengths_view(trace, 1, 0)
+        view = lengths.lengths(trace, 1, 0)
         per_block = 3 if "blocks.0.resid.cross" in trace else 2
         assert view.lengths.shape == (1 + per_block * trace.n_layers, len(trace))
         for site, found in zip(view.sites, view.lengths, strict=True):
             assert np.allclose(found, np.linalg.norm(trace[site].numpy(), axis=-1), atol=1e-4)
-        figure = lengths.draw_lengths(view, LENGTH_WORDS).drawn()
-        shade = next(shape for shape in figure.layout.shapes if shape.fillcolor)
-        inside = [site for n, site in enumerate(view.sites) if shade.x0 < n < shade.x1]
-        assert inside == [site for site in view.sites if site.startswith("blocks.1.")]
+        scene = drawn(look_at(trace), lengths.draw)
+        own = next(mark for mark in scene.panels[0].marks if isinstance(mark, Path) and mark.id == "selected")
+        assert np.isfinite(np.asarray(own.y)).all()
 
 
-def seen(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengths.LengthsView:
+def made(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengths.LengthsView:
     """A view of made lengths [S, T]."""
     sites = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(len(rows) - 1)))
     labels = tuple(str(n) for n in range(len(rows[0])))
@@ -163,44 +179,44 @@ def seen(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengt
 @pytest.mark.parametrize(("last", "trend"), [(2.0, "grow"), (1.1, "plain"), (0.5, "shrink")])
 def test_trend_compares_the_ends(last: float, trend: str) -> None:
     rows = [[1.0, 1.0], [9.0, 9.0], [last, last]]
-    assert TREND.of(seen(rows)).name == trend
+    assert TREND.of(made(rows)).name == trend
 
 
 def test_without_additions_the_stream_of_a_fresh_model_gets_shorter() -> None:
-    view = views.lengths_view(of(residual=False), 1, 0)
+    view = lengths.lengths(of(residual=False), 1, 0)
     assert TREND.of(view).name == "shrink" and view.typical[-1] < view.typical[0]
 
 
 def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
-    view = seen([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
+    view = made([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
     assert TREND.of(view) is TREND.plain and view.facts["last"] == "1.1"
     assert view.outlier is not None and (view.outlier.token, view.outlier.site) == (0, "blocks.0.resid.out")
-    assert lengths.draw_lengths(view, LENGTH_WORDS).drawn().layout.yaxis.type == "log"
-    level = seen([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])
-    assert level.outlier is None and lengths.draw_lengths(level, LENGTH_WORDS).drawn().layout.yaxis.type is None
+    assert by_depth.is_wide(view.lengths)
+    level = made([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])
+    assert level.outlier is None and not by_depth.is_wide(level.lengths)
 
 
-def test_many_lines_are_thinned_but_never_the_selected_one() -> None:
+def test_many_lines_are_thinned() -> None:
     rows = np.linspace(1, 2, 61)[:, None] + np.arange(250)[None] / 50
-    view = seen(rows.tolist(), token=123)
-    assert 123 in view.drawn and len(view.drawn) * 61 < 1.1 * lengths.MAX_POINTS
+    view = made(rows.tolist(), token=123)
+    assert len(view.drawn) * 61 < 1.1 * lengths.MOST_POINTS
     assert {0, 249} <= set(view.drawn)
-    assert len(seen([[1.0] * 9, [2.0] * 9]).drawn) == 9
+    assert len(made([[1.0] * 9, [2.0] * 9]).drawn) == 9
 
 
 def test_ticks_of_a_deep_model_are_few_and_at_the_ends_of_blocks() -> None:
     sites = ("embed.out", *(f"blocks.{n}.resid.{place}" for n in range(30) for place in ("mid", "out")))
-    shown = depth.shown(sites)
-    assert len(shown) <= depth.MOST_TICKS and all(sites[n].endswith(".out") for n in shown)
-    assert depth.shown(sites[:7]) == list(range(7))
+    shown = by_depth.shown(sites)
+    assert len(shown) <= by_depth.MOST_TICKS and all(sites[n].endswith(".out") for n in shown)
+    assert by_depth.shown(sites[:7]) == list(range(7))
 
 
 @every
 def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        for sublayer in analysis.sublayers(trace, 1):
+        for sublayer in passage.sublayers(trace, 1):
             site = f"blocks.1.{sublayer}.norm"
-            view = views.norm_view(trace, 1, sublayer, 3)
+            view = norm.norm_view(trace, 1, sublayer, 3)
             found = view.normed
             assert np.array_equal(found.before, trace.norm_input(site)[3].numpy())
             assert found.gain is not None and found.standard is not None
@@ -215,7 +231,7 @@ def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> No
 @every
 def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
     trace = views_of(config_)[0]
-    found = views.norm_view(trace, 0, "attn", 2).normed
+    found = norm.norm_view(trace, 0, "attn", 2).normed
     x = torch.from_numpy(found.before)
     eps = config_.norm.eps
     if isinstance(config_.norm, config.RMSNorm):
@@ -226,7 +242,7 @@ def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
         assert found.other == "RMSNorm" and found.mean == pytest.approx(float(x.mean()), abs=1e-5)
     assert found.instead is not None and found.standard is not None
     np.testing.assert_allclose(found.instead, expected.numpy(), atol=1e-5)
-    facts = views.norm_view(trace, 0, "attn", 2).facts()
+    facts = norm.norm_view(trace, 0, "attn", 2).facts()
     cosine = F.cosine_similarity(torch.from_numpy(found.standard), expected, dim=0).item()
     assert float(facts["cosine"]) == pytest.approx(cosine, abs=2e-4)
     assert float(facts["rms"]) ** 2 == pytest.approx(
@@ -236,10 +252,10 @@ def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
 
 def test_histograms_share_an_axis_unless_one_would_be_a_sliver() -> None:
     trace = of()
-    assert views.norm_view(trace, 0, "attn", 2).is_common
+    assert norm.norm_view(trace, 0, "attn", 2).is_common
     with torch.inference_mode():
         trace.values["blocks.0.resid.in"] *= 100
-    view = views.norm_view(trace, 0, "attn", 2)
+    view = norm.norm_view(trace, 0, "attn", 2)
     assert not view.is_common
     assert np.array_equal(view.edges[1], view.edges[2])  # the two that are compared
     assert (view.counts[1] > 0).sum() > 6
@@ -267,7 +283,7 @@ def test_neurons_are_the_strongest_and_their_sum_is_the_output(config_: ModelCon
 def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -> None:
     activate = ACTIVATIONS[config_.ffn.activation]
     for trace in views_of(config_):
-        way, view = views.strips_view(trace, 1, 2), views.neurons_view(trace, 1, 2)
+        way, view = vectors.vectors(trace, 1, 2), neurons.neurons_view(trace, 1, 2)
         reads = way.reads("ffn")
         for neuron in (*view.strongest, *view.closed):
             assert neuron.up is not None
@@ -287,7 +303,7 @@ def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -
 def test_what_counts_as_busy_fits_the_activation(config_: ModelConfig) -> None:
     trace = views_of(config_)[-1]
     act = trace["blocks.0.ffn.act"].numpy()
-    view = views.neurons_view(trace, 0, 1)
+    view = neurons.neurons_view(trace, 0, 1)
     assert view.fires == (isinstance(config_.ffn, config.Dense) and config_.ffn.activation == "relu")
     if view.fires:
         assert view.active.tolist() == (act > 0).sum(-1).tolist()
@@ -307,7 +323,7 @@ def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
     gate, up = np.array([0.9, -0.01, 0.02, 0.8, 0.7, 0.6, 0.5, 0.4]), np.array([9.0, 1.0, -3.0, 8, 7, 6, 5, 4])
     assert hidden.closed(gate, up, 4).tolist() == [2, 1]
     trace = of(ffn=config.Gated())
-    view = views.neurons_view(trace, 0, 2)
+    view = neurons.neurons_view(trace, 0, 2)
     gates = np.sort(np.abs(trace["blocks.0.ffn.gate_act"][2].numpy()))
     assert view.closed and view.gated
     assert all(abs(neuron.gate_act or 0.0) <= gates[len(gates) // 4 - 1] for neuron in view.closed)
@@ -317,7 +333,7 @@ def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
 @every
 def test_promoted_tokens_are_shown_only_where_there_is_a_direct_path(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = views.neurons_view(trace, 0, 2)
+        view = neurons.neurons_view(trace, 0, 2)
         ends = isinstance(config_.head, config.LanguageHead) and trace.side == config_.sides[-1]
         assert (view.path == "logits") == ends
         for neuron in view.strongest:
@@ -350,7 +366,7 @@ def test_why_there_is_no_direct_path(changes: dict[str, Any], path: str) -> None
 def test_the_curve_is_the_activation_with_this_tokens_values_on_it(config_: ModelConfig) -> None:
     activate = ACTIVATIONS[config_.ffn.activation]
     trace = views_of(config_)[-1]
-    view = views.curve_view(trace, 1, 3)
+    view = neurons.curve_view(trace, 1, 3)
     assert view is not None
     source = "gate" if isinstance(config_.ffn, config.Gated) else "up"
     assert np.array_equal(view.curve.before, trace[f"blocks.1.ffn.{source}"][3].numpy())
@@ -367,9 +383,11 @@ def test_a_token_on_which_nothing_fires() -> None:
     with torch.no_grad():
         block.ffn.up.bias.fill_(-1e3)
     trace = lm.trace(ids=[5, 9])
-    view = views.neurons_view(trace, 0, 1)
+    view = neurons.neurons_view(trace, 0, 1)
     assert view.strongest == () and view.active.tolist() == [0, 0]
-    assert len(neurons.draw_neurons(view, NEURON_WORDS).drawn().data[0].x) == 0
+    look = islands.look(trace, PAGE, layer=0, token=1)
+    assert len(items(drawn(look, neurons.draw), "bars").labels) == 0
+    assert "every hidden value is exactly 0" in str(apart.hand(look)[0].words)
 
 
 def last_number(said: str) -> float:
@@ -380,8 +398,8 @@ def last_number(said: str) -> float:
 @every
 def test_sums_by_hand(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        way = views.strips_view(trace, 1, 3)
-        lines = strips.sums_by_hand(way, 9).splitlines()[1:-1]
+        way = vectors.vectors(trace, 1, 3)
+        lines = vectors.sums_by_hand(way, 9).splitlines()[1:-1]
         assert len(lines) == len(way.sums)
         for line, found in zip(lines, way.sums, strict=True):
             numbers, total = line.split(" & (")[0].rsplit(" = ", 2)[1:]
@@ -393,64 +411,101 @@ def test_sums_by_hand(config_: ModelConfig) -> None:
 @some
 def test_weights_are_counted_on_the_module(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = views.weights_view(trace, 1)
+        view = weights.weights(trace, 1)
         module = trace.stack.block(1)
         assert view.total == sum(parameter.numel() for parameter in module.parameters())
         assert view.groups["ffn"] == sum(parameter.numel() for parameter in module.ffn.parameters())
-        assert ("cross" in view.groups) == views.strips_view(trace, 1, 0).crosses
+        assert ("cross" in view.groups) == bool(vectors.vectors(trace, 1, 0).crosses)
         assert sum(view.groups.values()) == view.total
-        figure = weights.draw_weights(view, WEIGHT_WORDS).drawn()
-        assert sum(float(bar.x[0]) for bar in figure.data) == view.total
+        scene = drawn(look_at(trace), weights.draw)
+        told = [label for mark in scene.panels[0].marks if isinstance(mark, Items) for label in mark.labels]
+        assert sum(int(label.split("\n")[1].replace(",", "")) for label in told) == view.total
 
 
 @some
-def test_everything_is_drawn_for_every_kind(config_: ModelConfig) -> None:
+def test_the_strips_of_every_layer_and_token_are_the_run(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        way = views.strips_view(trace, 1, 2)
-        view, curve = views.neurons_view(trace, 1, 2), views.curve_view(trace, 1, 2)
-        figure = strips.draw_strips(way, 3, "dimension", "length").drawn()
-        assert sum(part.type == "heatmap" for part in figure.data) == len(way.steps)
-        assert len(norm.draw_parameters(views.norm_view(trace, 1, "attn", 2), 3, "dimension").drawn().data) == (
-            1 if isinstance(config_.norm, config.RMSNorm) else 2
+        for layer, token in ((0, 0), (1, 2), (1, len(trace) - 1)):
+            look = islands.look(trace, PAGE, layer=layer, token=0)
+            scene = drawn(look, vectors.draw, token=token)
+            rows = [mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id.startswith("cells.")]
+            way = vectors.vectors(trace, layer, token)
+            assert len(rows) == len(way.steps)
+            for row, step in zip(rows, way.steps, strict=True):
+                np.testing.assert_array_equal(np.asarray(row.values).ravel(), step.values)
+                assert row.top == pytest.approx(float(way.limit), rel=1e-5)
+                if row.where is not None:
+                    name = f"{trace.prefix}{step.site}"
+                    assert row.where.at(0, 5) == (name, (token, 5))
+            said = " ".join(islands.one(vectors.title(look), {**look.place, "token": token}))
+            assert f"{np.linalg.norm(way.steps[0].values):.1f}" in said
+
+
+@some
+def test_everything_is_drawn_and_said_for_every_kind(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        for lang in ("en", "zh"):
+            look = look_at(trace, lang, which="ffn", dimension="3")
+            said = islands.sentences(PAGE, look)
+            assert said and not any("{{" in one for one in said)
+            pictures = islands.pictures(PAGE, look)
+        view, curve = neurons.neurons_view(trace, 1, 2), neurons.curve_view(trace, 1, 2)
+        norms = [mark for mark in pictures["block.norm"].panels[0].marks if isinstance(mark, Items)]
+        assert len(norms) == 8
+        gains = [mark for mark in pictures["block.parameters"].panels[0].marks if isinstance(mark, Cells)]
+        assert len(gains) == (1 if isinstance(config_.norm, config.RMSNorm) else 2)
+        bars = items(pictures["block.neurons"], "bars")
+        assert [float(label.split("\n")[1].replace("−", "-")) for label in bars.labels] == pytest.approx(
+            [neuron.act for neuron in view.strongest], abs=1e-4
         )
-        assert len(norm.draw_norm(views.norm_view(trace, 1, "ffn", 2), NORM_WORDS).drawn().data) == 8
-        bars = neurons.draw_neurons(view, NEURON_WORDS).drawn().data[0]
-        assert list(bars.x) == [neuron.act for neuron in view.strongest]
-        assert (curve is None) == isinstance(config_.ffn, config.Experts)
-        if curve is not None:
-            assert len(neurons.draw_curve(curve, CURVE_WORDS).drawn().data) == 3
-        if view.gated:
-            columns = [list(bars.x) for bars in neurons.draw_gates(view, GATE_WORDS).drawn().data]
-            np.testing.assert_allclose(np.multiply(columns[1], columns[2]), columns[3], atol=1e-5)
+        assert (curve is None) == isinstance(config_.ffn, config.Experts) == ("block.curve" not in pictures)
+        assert ("block.gates" in pictures) == view.gated
 
 
 @pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
-def test_labels_are_escaped(text: str, bundled: vm.LanguageModel) -> None:
+def test_any_text_is_drawn(text: str, bundled: vm.LanguageModel) -> None:
     trace = bundled.trace(text)
-    token = len(trace) - 1
-    view = views.norm_view(trace, 1, "attn", token)
-    found, curve = views.neurons_view(trace, 1, token), views.curve_view(trace, 1, token)
-    assert curve is not None
-    figures = [
-        strips.draw_strips(views.strips_view(trace, 1, token), 191, "<i>w</i>", "<i>w</i>").drawn(),
-        lengths.draw_lengths(views.lengths_view(trace, 1, token), LENGTH_WORDS).drawn(),
-        norm.draw_norm(view, NORM_WORDS).drawn(),
-        norm.draw_parameters(view, 191, "<i>w</i>").drawn(),
-        neurons.draw_active(found, ("<i>w</i>", "<i>w</i>")).drawn(),
-        neurons.draw_neurons(found, NEURON_WORDS).drawn(),
-        neurons.draw_curve(curve, CURVE_WORDS).drawn(),
-        weights.draw_weights(views.weights_view(trace, 1), WEIGHT_WORDS).drawn(),
-    ]
-    for figure in figures:
-        drawn = figure.to_json()
-        assert "<i>w" not in drawn and "<b>a" not in drawn
+    look = islands.look(trace, PAGE, layer=1, token=len(trace) - 1)
+    assert {"block.strips", "block.norms", "block.norm", "block.neurons"} <= islands.pictures(PAGE, look).keys()
+    marks = drawn(look, vectors.draw).panels[0].marks
+    (values,) = [mark for mark in marks if isinstance(mark, Cells) and mark.id == "cells.0"]
+    expected = trace["blocks.1.resid.in"][-1].numpy()
+    np.testing.assert_array_equal(np.asarray(values.values).ravel(), expected)
 
 
-def test_promoted_text_fits_and_is_escaped() -> None:
+def test_a_model_that_reads_pictures_has_a_page_of_its_own() -> None:
+    lm = vm.load("digits-vit")
+    trace = lm.trace(np.linspace(0, 255, 784).astype(np.uint8).reshape(28, 28))
+    assert PICTURES.fits(lm.config) and not PAGE.fits(lm.config)
+    look = dataclasses.replace(islands.look(trace, PICTURES, "zh", layer=1, token=3), options={"neuron": "5"})
+    assert not any("{{" in one for one in islands.sentences(PICTURES, look))
+    scene = islands.pictures(PICTURES, look)["block.firing"]
+    cells = [mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id.startswith("row.")]
+    act = trace["blocks.1.ffn.act"][1:, 5].numpy()
+    np.testing.assert_allclose(np.concatenate([np.ravel(mark.values) for mark in cells]), act, atol=1e-6)
+
+
+@every
+def test_the_question_has_the_block_that_changes_each_token_most(config_: ModelConfig) -> None:
+    trace = views_of(config_)[-1]
+    look = look_at(trace)
+    found = apart.quiz(look)
+    assert found is not None
+    for token in range(len(trace)):
+        lines = [
+            trace.row("embed.out", token),
+            *(trace.row(f"blocks.{n}.resid.out", token) for n in range(trace.n_layers)),
+        ]
+        changes = [float((b - a).norm() / a.norm()) for a, b in itertools.pairwise(lines)]
+        right = pick(found.right, {**look.place, "token": token})
+        assert right in (-1, int(np.argmax(changes)))
+
+
+def test_promoted_text_fits() -> None:
     labels = ("<b>bold</b>", "·" + "x" * 60, "short", "another", "and·more")
     zeros = np.zeros(3)
     dot = hidden.Dot(zeros, None, 1.0)
     neuron = hidden.Neuron(0, dot, None, None, 1.0, zeros, tuple((label, 1.0) for label in labels))
     said = neurons.promoted_text(neuron)
-    assert said.startswith("&lt;b&gt;") and "<" not in said
+    assert said.startswith("<b>")
     assert "another" not in said

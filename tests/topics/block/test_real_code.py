@@ -9,8 +9,8 @@ from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig
 from viz_model.model import sites
-from viz_model.topics.block.claims import CHUNKED, CLAMPED, INSIDE
-from viz_model.topics.block.numbers import real_code
+from viz_model.topics.block import real_code
+from viz_model.topics.block.real_code import CHUNKED, CLAMPED, INSIDE
 
 
 @pytest.mark.parametrize("config_", variants()[::5], ids=describe)

@@ -1,1 +1,72 @@
-"""One token on its way through a block: norms, neurons, weights."""
+"""Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
+
+from dataclasses import replace
+
+from viz_model.island import say
+from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns
+from viz_model.topics.block import apart, experts, firing, lengths, memory, neurons, norm, vectors, weights
+
+MAIN: tuple[Item | Row, ...] = (
+    say.text("lead"),
+    vectors.title,
+    beside((vectors.choose, vectors.draw, vectors.below), vectors.tell),
+)
+LENGTHS = Section(
+    "lengths",
+    (
+        lengths.title,
+        lengths.draw,
+        lengths.tell,
+        norm.title,
+        norm.choose,
+        columns(norm.draw, (norm.parameters, norm.tell)),
+    ),
+    ("which",),
+)
+NEURONS = Section(
+    "neurons",
+    (
+        experts.title,
+        Row(((experts.draw_routes,), (experts.tell_routes,)), (3, 2)),
+        experts.draw,
+        experts.tell,
+        neurons.title,
+        columns((neurons.draw_active, neurons.tell), (neurons.draw, neurons.tell_promoted)),
+        neurons.curve_title,
+        columns(neurons.draw_curve, (neurons.draw_gates, neurons.tell_gates, neurons.tell_curve)),
+        memory.title,
+        memory.choose,
+        memory.draw,
+        memory.tell,
+        columns(
+            (memory.matched_title, memory.draw_matched, memory.matched_tell),
+            (memory.says_title, memory.draw_says, memory.says_tell),
+        ),
+    ),
+    ("neuron",),
+)
+WEIGHTS = Section("weights", (weights.title, beside(weights.draw, weights.tell)))
+PAGE = Page(
+    "block",
+    items=(*MAIN, LENGTHS, NEURONS, WEIGHTS),
+    end=(apart.quiz, apart.to_try),
+    options=(
+        ("dimension", range(100_000)),
+        ("which", ("attn", "cross", "ffn")),
+        ("neuron", range(100_000)),
+    ),
+    apart=apart.TABS,
+    trials=Trials(("norm", "residual", "layer", "neuron"), ("layer_norm", "norm_side", "add", "attend", "leave_out")),
+)
+PICTURES = replace(
+    PAGE,
+    items=(
+        *MAIN,
+        LENGTHS,
+        Section("neurons", (firing.title, memory.choose, firing.draw, firing.tell), ("neuron",)),
+        WEIGHTS,
+    ),
+    trials=Trials(("norm", "residual", "layer")),
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("block", (PAGE, PICTURES), without=frozenset({"head"}))

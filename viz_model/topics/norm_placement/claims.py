@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.topics.block.numbers.depth import Fit
+from viz_model.topics.norm_placement.numbers.depth import Fit
 from viz_model.topics.norm_placement.numbers.last_norm import LastNorm
 
 SHARES_APART = 1.25

@@ -16,13 +16,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from viz_model.config import Side
-from viz_model.measures import masks
+from viz_model.measures import masks, stream
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers import stream
 
 TURNED = 0.01
 """1 − cosine from which on a vector counts as another one, where there are no logits to compare."""
@@ -166,7 +165,7 @@ def mean_row(trace: Trace, query: int, attention: str = "attn") -> np.ndarray:
 def lengths_by_depth(trace: Trace) -> np.ndarray:
     """Median length of the stream at each depth, [S].
 
-    The depths are those of :func:`viz_model.topics.block.numbers.stream.stream_sites`.
+    The depths are those of :func:`viz_model.measures.stream.stream_sites`.
     """
     return np.median(stream.stream_norms(trace), axis=-1)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.drawing import axes as scales
 from viz_model.drawing import bars, curves, sheet, theme
-from viz_model.topics.block.pictures import depth
+from viz_model.drawing import by_depth as depth
 
 MOST_LABELS = 60
 WRITTEN = 14

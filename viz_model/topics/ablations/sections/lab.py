@@ -18,12 +18,12 @@ from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
+from viz_model.measures import stream
 from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import series
-from viz_model.topics.block.numbers import stream
 
 AT_ONCE = 2e9
 """Multiplications of several runs that are made unasked: about two seconds on one slow core."""

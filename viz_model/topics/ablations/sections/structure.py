@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from viz_model.drawing import by_depth as depth
 from viz_model.measures.stream import stream_sites
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
@@ -11,7 +12,6 @@ from viz_model.topics.ablations.left_out import Shift
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.sections.experiment import Facts, Measure, left_out
 from viz_model.topics.ablations.sections.lab import Lab
-from viz_model.topics.block.pictures import depth
 
 MOST_HEADS = 16
 

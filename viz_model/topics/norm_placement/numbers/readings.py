@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.measures.passage import sublayers
 from viz_model.measures.stream import stream_sites
 from viz_model.model.norms import Norm
 from viz_model.model.ops import mean_similarity
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers.block import sublayers
 
 
 class Readings(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from viz_model.measures import passage as block
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers import block
 from viz_model.topics.norm_placement.numbers.last_norm import LastNorm
 from viz_model.topics.norm_placement.pictures.blocks import BlockView, Branch
 from viz_model.topics.norm_placement.pictures.last_norm import LastNormView

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, curves, theme
+from viz_model.drawing import by_depth as depth
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.block.pictures import depth
 from viz_model.topics.norm_placement.numbers.readings import Readings
 from viz_model.topics.norm_placement.pictures.look import COLOURS, HEIGHT, MARGIN, NAMES, ratio, stream, style
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from viz_model.drawing import axes, curves, theme
+from viz_model.drawing import by_depth as depth
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.block.pictures import depth
 
 Numbers: TypeAlias = Mapping[str, np.ndarray]
 """Numbers by place of the norm."""

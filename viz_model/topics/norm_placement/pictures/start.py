@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.block.numbers.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
+from viz_model.topics.norm_placement.numbers.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
 from viz_model.topics.norm_placement.pictures.look import COLOURS, MARGIN, NAMES, TALL, faint, ratio, style
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.curves import Style
 from viz_model.drawing.sheet import Numbers, Sheet
-from viz_model.topics.block.numbers.depth import PLACES
+from viz_model.topics.norm_placement.numbers.depth import PLACES
 from viz_model.topics.norm_placement.pictures.look import MARGIN, NAMES, TALL, style
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded

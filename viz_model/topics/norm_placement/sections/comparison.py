@@ -12,7 +12,7 @@ from viz_model.app import elements, runs
 from viz_model.app.ahead import Dimension
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.block.numbers.block import norm_name, sets_length
+from viz_model.measures.passage import norm_name, sets_length
 from viz_model.topics.norm_placement.pictures import look
 
 Facts = Mapping[str, str]

@@ -9,8 +9,7 @@ import torch
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.config import Side
-from viz_model.topics.block.numbers import depth
-from viz_model.topics.norm_placement.numbers import mixed, readings
+from viz_model.topics.norm_placement.numbers import depth, mixed, readings
 from viz_model.topics.norm_placement.numbers.mixed import Mixed
 from viz_model.topics.norm_placement.numbers.readings import Readings
 

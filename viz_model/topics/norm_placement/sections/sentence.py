@@ -11,8 +11,8 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
+from viz_model.measures.passage import has_norms
 from viz_model.texts.markdown import literal
-from viz_model.topics.block.numbers.block import has_norms
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.choices import GRADIENT, UNTRAINED
 from viz_model.topics.norm_placement.numbers import gradients, last_norm, readings, views

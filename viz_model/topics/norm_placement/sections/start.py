@@ -11,8 +11,8 @@ from viz_model.app import alone, components, elements, saving, state
 from viz_model.drawing import plot
 from viz_model.drawing.scene import Scene, encode
 from viz_model.texts import Texts
-from viz_model.topics.block.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement import claims
+from viz_model.topics.norm_placement.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement.pictures import look, start
 from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
@@ -76,6 +76,6 @@ def _measured(t: Texts) -> None:
                 key=f"{PAGE}.start.table",
             )
             st.code(
-                "from viz_model.topics.block.numbers import depth\n\nfound = depth.gradients_by_depth()",
+                "from viz_model.topics.norm_placement.numbers import depth\n\nfound = depth.gradients_by_depth()",
                 language="python",
             )

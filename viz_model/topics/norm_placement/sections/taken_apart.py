@@ -9,7 +9,7 @@ import numpy as np
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
-from viz_model.topics.block.numbers.block import norm_name
+from viz_model.measures.passage import norm_name
 from viz_model.topics.norm_placement.pictures.look import NAMES
 from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.sentence import depth_of, shares

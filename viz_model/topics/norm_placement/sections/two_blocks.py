@@ -10,8 +10,8 @@ from viz_model.app import elements, runs, state
 from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
+from viz_model.measures.passage import norm_name
 from viz_model.texts.markdown import literal
-from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.pictures import blocks
 from viz_model.topics.norm_placement.sections.comparison import Comparison

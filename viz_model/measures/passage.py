@@ -1,4 +1,4 @@
-"""One block taken apart: its steps as equations, its norms, and where its parameters are."""
+"""A token's way through a block, step by step, and the norms on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from viz_model import config
 from viz_model.model import norms, sites
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
-from viz_model.topics.architectures.numbers import parameters
 from viz_model.values.expression import Add
 from viz_model.values.leaves import Element, Index
 
@@ -28,7 +27,7 @@ _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 class Step(NamedTuple):
-    """One line of the block's equations for one token: ``name`` = ``formula``, and its D values.
+    """One line of the block's equations: ``name`` = ``formula``, and its values, [D] of one token or [T, D] of all.
 
     ``equation`` is the number in Jurafsky and Martin, Speech and Language Processing, section 8.2,
     which counts the steps of a Pre-LN block with two sub-layers; "" where it has none. ``on_stream``
@@ -102,11 +101,11 @@ def _called(trace: Trace, norm: str, read: str) -> str:
     return f"{norm_name(trace)}({read})" if measures(trace, norm) else read
 
 
-def passage(trace: Trace, layer: int, token: int) -> Passage:
-    """The vectors of a block from its input x up to its output; seven, ten with cross-attention, nine where a norm
-    stands on both ends of a sub-layer.
+def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
+    """The vectors of a block from its input x up to its output, of one token or of all, [T, D].
 
-    A model without the additions has no sums: what a sub-layer writes goes on alone.
+    They are seven, ten with cross-attention, nine where a norm stands on both ends of a sub-layer. A model without the
+    additions has no sums: what a sub-layer writes goes on alone.
     """
     at, parts, residual = f"blocks.{layer}.", sublayers(trace, layer), trace.config.residual
     place, textbook_norm = put_together(trace), f"{at}attn.norm.mean" in trace
@@ -120,7 +119,7 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
         has_number = place == "pre" and len(parts) == 2 and n > 0
         if (n % 3 == 1 and not textbook_norm) or (n % 3 == 0 and not residual):
             has_number = False
-        found = trace.row(site, token) if values is None else values
+        found = (trace[site] if token is None else trace.row(site, token)) if values is None else values
         steps.append(Step(name, formula, f"8.{25 + n}" if has_number else "", site, role, not aside, found.numpy()))
         return name
 
@@ -222,26 +221,3 @@ def _plain(name: str, chosen: config.Norm, width: int) -> norms.Norm:
     """The norm of a kind with gain 1 and shift 0, and with another's ε."""
     found: config.Norm = getattr(config, name)(eps=chosen.eps)
     return norms.build(found, width)
-
-
-class Matrix(NamedTuple):
-    """One weight matrix with its bias, or one norm, of a block: how many numbers were learnt for it."""
-
-    part: parameters.Part
-    name: str
-    n_parameters: int
-    shape: tuple[int, ...]
-
-
-def matrices(trace: Trace, layer: int) -> tuple[Matrix, ...]:
-    """What a block has learnt, counted on the module itself, in the module's order.
-
-    ``shape`` is that of the weight, as PyTorch stores it; ``n_parameters`` adds the bias where there is one.
-    """
-    found: dict[str, Matrix] = {}
-    for full, parameter in trace.stack.block(layer).named_parameters():
-        name, _, kind = full.rpartition(".")
-        known = found.get(name, Matrix(parameters.part(full), name, 0, ()))
-        shape = tuple(parameter.shape) if kind == "weight" else known.shape
-        found[name] = known._replace(n_parameters=known.n_parameters + parameter.numel(), shape=shape)
-    return tuple(found.values())

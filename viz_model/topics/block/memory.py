@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import chart, strips
+from viz_model.drawing.scene import Scene
+from viz_model.island.look import Look
+from viz_model.island.page import Chooser
+from viz_model.island.prose import Line
+from viz_model.measures.neurons import Neuron, direct_path, neurons, promoted
 from viz_model.model.feedforward import Experts
 from viz_model.model.norms import Norm
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers.neurons import Neuron, direct_path, neurons, promoted
+from viz_model.topics.block import experts, vectors
+from viz_model.topics.block.neurons import count, of_one
 from viz_model.training.samples import stories
 
 STORIES = 40
@@ -22,6 +30,11 @@ MOST_WORK = 5e10
 STRONGEST = 8
 AROUND = 6
 """Tokens of the context that are shown before the one that fires a neuron; half as many follow."""
+
+FEW = 0.1
+FIRING: Verdict[float] = Verdict(
+    "block.firing", Claim("few", lambda share: 0 < share < FEW), Claim("most", lambda share: share > 0.5)
+)
 
 Ranked = tuple[tuple[str, float], ...]
 """Tokens, each with a number, the first the one that has most of it."""
@@ -91,6 +104,101 @@ def alone(trace: Trace, layer: int) -> Tensor:
     if trace.norm_at == "post":
         before = block.attn_norm if block.cross is None else block.cross_norm
     return before(rows)
+
+
+def chosen(look: Look) -> int:
+    """The neuron that is taken for a key and a value; as long as nobody has chosen one, the strongest here."""
+    asked, n, strongest = look.options.get("neuron", ""), count(look), of_one(look).strongest
+    return int(asked) if asked and int(asked) < n else strongest[0].number if strongest else 0
+
+
+def choose(look: Look) -> Chooser | None:
+    if not (n := count(look)):
+        return None
+    words = look.words
+    return Chooser("neuron", range(n), words("set_neuron"), words("set_neuron_help"), str(chosen(look)), asks=True)
+
+
+def _memory(look: Look) -> Memory | None:
+    number, reads = chosen(look), vectors.of_one(look).reads("ffn")
+    key = "memory", look.layer, look.token, number
+    return look.once(lambda _: memory(look.trace, look.layer, number, reads), key)
+
+
+def _facts(look: Look) -> dict[str, Any]:
+    return {"neuron": chosen(look), **vectors.facts(look)}
+
+
+def title(look: Look) -> Iterator[Line]:
+    if count(look):
+        yield look.title("memory", **_facts(look))
+
+
+def draw(look: Look) -> Scene | None:
+    """The key, what it is compared with, and the value."""
+    if not count(look) or (found := _memory(look)) is None:
+        return None
+    rows = {"key": found.key, "reads": found.reads, "value": found.value}
+    drawn = tuple(strips.scaled(look.words(f"memory_{name}"), values) for name, values in rows.items())
+    view = strips.StripsView(drawn, tuple(map(str, range(len(found.key)))), 200)
+    scene = strips.scene(view, "block.memory", look.words("memory_alt"), {"masked": look.common("masked")})
+    return look.only_here(scene, token=True)
+
+
+def tell(look: Look) -> Iterator[Line]:
+    if not count(look):
+        return
+    if _memory(look) is None:
+        yield look.text("memory_none", **_facts(look))
+        return
+    inside = experts.of_neuron(look.trace, look.layer, look.token, chosen(look))
+    if inside is not None:
+        said = inside._asdict() | {"weight": f"{inside.weight:.0%}", "n_tokens": len(look)}
+        yield Line(look.words("neuron_of_expert", **_facts(look), **said))
+
+
+def matched_title(look: Look) -> Iterator[Line]:
+    if count(look) and _memory(look) is not None:
+        yield Line(look.words("matched", **_facts(look)))
+
+
+def draw_matched(look: Look) -> Scene | None:
+    found = _memory(look) if count(look) else None
+    return _ranked(look, "matched", found.matched, "key") if found else None
+
+
+def matched_tell(look: Look) -> Iterator[Line]:
+    if count(look) and (found := _memory(look)) is not None:
+        yield look.text("matched", product=f"{float(found.key @ found.reads):.2f}", **_facts(look))
+
+
+def says_title(look: Look) -> Iterator[Line]:
+    if _says(look):
+        yield Line(look.words("says", **_facts(look)))
+
+
+def _says(look: Look) -> Ranked:
+    found = _memory(look) if count(look) else None
+    return (*found.promoted, *reversed(found.suppressed)) if found and found.promoted else ()
+
+
+def draw_says(look: Look) -> Scene | None:
+    return _ranked(look, "says", ranked, "ffn") if (ranked := _says(look)) else None
+
+
+def says_tell(look: Look) -> Iterator[Line]:
+    if _says(look):
+        yield look.text("says", **_facts(look))
+
+
+def _ranked(look: Look, key: str, ranked: Ranked, role: str) -> Scene:
+    """Tokens as bars, each with its number."""
+    labels, values = zip(*ranked, strict=True)
+    scale = chart.axis(np.array(values), title=look.words(f"{key}_axis"), room=0.12)
+    drawn = [chart.Bars("", np.array(values), role)]
+    return look.only_here(
+        chart.bars(f"block.{key}", look.words(f"{key}_alt"), labels, drawn, scale, row=26), token=True
+    )
 
 
 class Firings(NamedTuple):

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from viz_model.claims import Claim, Verdict
+from viz_model.measures import stream
 from viz_model.model import ops
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers import stream
 from viz_model.values.leaves import Weight
 
 HALF = np.float16
@@ -186,3 +187,16 @@ def _fresh(model: Transformer, trace: Trace, layer: int) -> Fresh:
     logits = float(run["logits"].std()) if "logits" in run else None
     std = float(model.get_parameter(drawn(trace, layer).name).std())
     return Fresh(std, np.median(stream.stream_norms(run), axis=-1), logits)
+
+
+MORE = 1.25
+"""How many times as large an error is that is worth a word."""
+ROUNDING = 1e-4
+"""Differences up to here, of values about 1, come of another order of the same sums."""
+INSIDE: Verdict[Errors] = Verdict("block.inside", Claim("helps", lambda errors: errors.half > MORE * errors.mixed > 0))
+CLAMPED: Verdict[Clamped] = Verdict(
+    "block.clamp", Claim("saves", lambda clamp: clamp.lost > 0 and clamp.lost_clamped == 0)
+)
+CHUNKED: Verdict[float] = Verdict(
+    "block.chunks", Claim("equal", lambda apart: apart == 0), Claim("rounding", lambda apart: apart <= ROUNDING)
+)

@@ -1,0 +1,81 @@
+"""The feed-forward of a model that reads pictures: which patches fire a hidden neuron."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.digits import written
+from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
+from viz_model.drawing.scene import Mark, Panel, Scene, Text
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.measures import patches
+from viz_model.topics.block import neurons
+from viz_model.topics.block.memory import chosen
+
+LARGE, SMALL, TOP = 220.0, 72.0, 24.0
+"""Pixels of the picture of the chosen neuron, of those of others, and above them."""
+MOST_SHOWN = 8
+
+
+def title(look: Look) -> Iterator[Line]:
+    if neurons.count(look):
+        yield look.title("firing_title", neuron=chosen(look), layer=look.layer)
+    else:
+        yield from neurons.title(look)
+
+
+def draw(look: Look) -> Scene | None:
+    """The chosen neuron enlarged, then those that fire most at the selected patch."""
+    if not neurons.count(look):
+        return None
+    acts, number, grid = look.trace[look.site("ffn.act")].numpy(), chosen(look), patches.grid(look.config)
+    top = float(np.abs(acts[:, number]).max()) or 1.0
+    site, name = look.trace.full_name(look.site("ffn.act")), look.words("firing_name")
+    view = Painted(
+        patches.pixels(look.trace), acts[:, number], grid, look.names, site, (COLUMN, number), chosen=look.token
+    )
+    marks: list[Mark] = [
+        Text(id="name", text=name.replace("#", str(number)), y=12, bold=True, size=13),
+        Text(id="top", text=f"≤ {top:.2f}", x=across(LARGE), y=12, anchor="end", fill="muted"),
+        *painted(view, 0, TOP, LARGE, top, look="signed"),
+    ]
+    width, height = int(across(LARGE)), TOP + LARGE * grid[0] / grid[1] + 6
+    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
+    each = [
+        Tile(
+            f"neuron.{n}",
+            str(n),
+            acts[:, n],
+            float(np.abs(acts[:, n]).max()) or 1.0,
+            None,
+            name.replace("#", str(n)),
+            n == number,
+        )
+        for n in np.argsort(-np.abs(acts[look.token]), kind="stable")[:MOST_SHOWN].tolist()
+    ]
+    small: Any = tiles(view, each, "neurons", SMALL, 4, look="signed", beside=False)
+    title = look.words("firing_alt", token=look.names[look.token])
+    return look.only_here(Scene(id="block.firing", panels=[large, small], title=title), token=True)
+
+
+def tell(look: Look) -> Iterator[Line]:
+    if not neurons.count(look):
+        return
+    acts, number = look.trace[look.site("ffn.act")].numpy(), chosen(look)
+    best = int(acts[:, number].argmax())
+    yield look.source("ffn.act")
+    yield look.text(
+        "see_firing",
+        token=look.names[look.token],
+        value=written(acts[look.token, number], "+2"),
+        best=look.names[best],
+        most=written(acts[best, number], "+2"),
+        n_fires=int((acts[:, number] > 0).sum()),
+        n=len(acts),
+        n_neurons=acts.shape[1],
+    )
