@@ -81,7 +81,7 @@ class _Writer:
     def _refused(self, chooser: Chooser) -> str:
         """What was asked for and is no option of this run; "" where none was."""
         asked = self._look.options.get(chooser.name)
-        if asked is None or asked in (*chooser.options, self._usual.get(chooser.name)):
+        if not asked or asked in (*chooser.options, self._usual.get(chooser.name)):
             return ""
         return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
 
