@@ -234,7 +234,7 @@ def _mount(
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
         "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
         "present": island.turns(view, topic.name, t),
-        "terms": glossary.sent(t),
+        "terms": None if is_alone else glossary.sent(t),
         "notes": prose.lines([] if is_alone else _notes(topic, now, notes, look), arrays),
     }
     if shown is None or look is None or now is None:
