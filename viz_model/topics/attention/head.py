@@ -78,7 +78,7 @@ def of_one(look: Look, name: str) -> Scene:
         found = look.once(lambda _: _pooled(found, size, is_square), f"pooled {name}")
     head = look.by("head", shared(look)) if name in "kv" else "head"
     where = look.cells(site_of(look, name), (head, ROW, COLUMN)) if size == 1 else None
-    site = Phrase("{{site}}[{{head}}]", {"site": look.full(site_of(look, name)), "head": numbers_of(look, name)})
+    site: Any = Phrase("{{site}}[{{head}}]", {"site": look.full(site_of(look, name)), "head": numbers_of(look, name)})
     finite = np.where(np.isfinite(found), np.abs(found), 0.0).max((-2, -1))
     top: Any = 1.0 if is_pattern else look.by("layer head", np.where(finite > 0, finite, 1.0).astype(np.float32))
     title = look.words("matrix_alt", name=look.words(f"matrix_{name}"), head=look.head_number, layer=look.layer_number)
