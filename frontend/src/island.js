@@ -30,6 +30,8 @@ function create(root) {
   const place = name => Object.assign(document.createElement("div"), { className: name })
   const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(place)
   root.replaceChildren(top, body, end, glossary)
+  const sized = new ResizeObserver(() => reachScrolling(root)) // formulas are set, and windows narrowed, after it is drawn
+  sized.observe(root)
 
   const said = () => ({ seq: sent, ...typed, place: chosen, options, open: [...opened] })
   // One question is under way at a time: no answer is older than what is asked next.
@@ -76,6 +78,7 @@ function create(root) {
     leave() {
       clearTimeout(timer)
       unsubscribe()
+      sized.disconnect()
       undress()
       unwalk()
       removeEventListener("popstate", back)

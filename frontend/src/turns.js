@@ -20,7 +20,7 @@ function build(root, body) {
   bar.className = "viz-slides"
   const words = child(bar, 0, "div", "words"), turns = child(bar, 1, "div", "turns")
   Object.assign(made, { heading: child(words, 0, "h2", "heading"), said: child(words, 1, "p", "said") })
-  const button = (n, sign, by) => Object.assign(child(turns, n, "button"), { type: "button", textContent: sign, onclick: () => turn(made, by) })
+  const button = (n, sign, by) => Object.assign(child(turns, n, "button", by < 0 ? "back" : "on"), { type: "button", textContent: sign, onclick: () => turn(made, by) })
   Object.assign(made, { bar: turns, back: button(0, "‹", -1), count: child(turns, 1, "span", "count"), on: button(2, "›", 1) })
   made.count.setAttribute("aria-live", "polite")
   body.before(bar)

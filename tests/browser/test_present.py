@@ -38,7 +38,7 @@ def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
     wait_for_query(page, head="4")
 
     # Zoomed or not, what is under the pointer is what it points at.
-    page.locator(".viz-island .target[data-mark='1.0']").click()
+    page.locator(".viz-island .target.whole").first.click()
     wait_for_query(page, head="0")
     page.locator(".st-key-frame_present button").click()
     page.wait_for_function("() => !location.search.includes('view=')")
