@@ -18,9 +18,9 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.claims import Across, Alike, Bits, Ends, Halves, Law, Stretch, Warmup
 from viz_model.topics.norm_placement.numbers import gradients
-from viz_model.topics.norm_placement.numbers.depth import Fit
-from viz_model.topics.norm_placement.numbers.last_norm import last_norm
-from viz_model.topics.norm_placement.numbers.readings import readings, untrained
+from viz_model.topics.norm_placement.fresh import Fit
+from viz_model.topics.norm_placement.last_norm import last_norm
+from viz_model.topics.norm_placement.readings import readings, untrained
 
 LAW = Law(Fit(-0.4, 0.02, 1.0), -0.5)
 """A power law that is five errors from its theory."""

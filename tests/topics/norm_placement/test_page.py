@@ -15,8 +15,8 @@ from tiny_models import describe, language_model, mixed_norms, variants
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.norm_placement.numbers import depth
-from viz_model.topics.norm_placement.numbers.last_norm import last_norm
-from viz_model.topics.norm_placement.numbers.readings import readings
+from viz_model.topics.norm_placement.last_norm import last_norm
+from viz_model.topics.norm_placement.readings import readings
 from viz_model.training import experiments
 
 pytestmark = pytest.mark.full

@@ -11,9 +11,9 @@ from tiny_models import describe, language_model, mixed_norms, run_both, tiny_co
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.norm_placement.numbers import views
-from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
-from viz_model.topics.norm_placement.numbers.last_norm import VARIANTS, last_norm
-from viz_model.topics.norm_placement.numbers.readings import readings
+from viz_model.topics.norm_placement.pull import stream_gradients
+from viz_model.topics.norm_placement.last_norm import VARIANTS, last_norm
+from viz_model.topics.norm_placement.readings import readings
 from viz_model.topics.norm_placement.pictures import blocks, depth, gradients, look
 from viz_model.topics.norm_placement.pictures import last_norm as last_norm_picture
 from viz_model.topics.norm_placement.pictures.depth import DepthView

@@ -13,7 +13,7 @@ from tiny_models import tiny_config
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.norm_placement import claims
-from viz_model.topics.norm_placement.numbers.depth import PLACES, THEORY, DepthGradients, power_law
+from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, power_law
 from viz_model.topics.norm_placement.pictures import start as start_picture
 from viz_model.topics.norm_placement.pictures import training as twins_training
 from viz_model.topics.norm_placement.pictures import warmup as warmup_picture
