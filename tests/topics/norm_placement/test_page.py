@@ -99,7 +99,6 @@ def test_the_twins_are_compared_before_and_after_training() -> None:
         assert f"with all of it at {last.changed('both')}" in words
     assert "can change no first choice" in words and "same say" not in words
     assert "Without warm-up, Post-LN's gradient is" in words
-    assert "A Pre-LN encoder with a Post-LN decoder" in words
     mixed = said(open_page("norm_placement", {**query, "mixed": "post_pre"}))
     assert "The Post-LN encoder" in mixed and "The Pre-LN decoder" in mixed
     assert "set aside" in str([part.get("name") for figure in figures(app) for part in figure["data"]])
