@@ -156,6 +156,12 @@ def said(app: AppTest) -> str:
     return "\n".join([*(part.value for part in parts), *island_lines(app)])
 
 
+def heading(app: AppTest) -> str:
+    """What a page is called at its top."""
+    islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]
+    return str(islands[0].header["heading"] if islands else app.header[0].value)
+
+
 def island_lines(app: AppTest) -> list[str]:
     """What the island of a page says, if it has one."""
     islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]

@@ -11,6 +11,9 @@ NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "ha
 SAVES_DATA = "Object.defineProperty(NetworkInformation.prototype, 'saveData', { get: () => true })"
 """Has nothing drawn ahead: for tests of what a page opens with, which need not wait for what a click leads to."""
 
+TITLE = "[data-testid=stMain] :is(h1, h2)"
+"""What a page is called, and titles within it."""
+
 Visit = Callable[..., Any]
 
 # Sizes and words of the page that a person cannot read, and how far it scrolls sideways.
@@ -38,14 +41,16 @@ def settle(page: Any) -> None:
     """Until the header stands and Streamlit is neither running nor waiting for elements.
 
     Texts are measured as they stand in the document: how they are shown would have the browser lay out the page, each
-    time it is asked.
+    time it is asked. Those of an island stand in a shadow root.
     """
-    page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
+    page.locator(f"{TITLE}:visible").first.wait_for(timeout=60_000)
     page.wait_for_function(
         """() => {
           const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
           const busy = document.querySelector(working)
-          const now = document.querySelector('[data-testid=stMain]').textContent.length
+          const island = [...document.querySelectorAll('.st-key-frame_island *')].find(e => e.shadowRoot)?.shadowRoot
+          const parts = [document.querySelector('[data-testid=stMain]'), island]
+          const now = parts.reduce((sum, part) => sum + (part?.textContent.length ?? 0), 0)
           window.__calm = !busy && now === window.__before ? window.__calm + 1 : 0
           window.__before = now
           return window.__calm >= 3

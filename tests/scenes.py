@@ -69,8 +69,8 @@ class Sent(NamedTuple):
 
     def _plain(self, value: Any, case: int) -> Any:
         if _is_table(value):
-            whole = _whole(value, self.header.get("lists", []))
-            return self._plain(resolved(whole, self.arrays, {}), case)
+            table = whole(value, self.header.get("lists", []))
+            return self._plain(resolved(table, self.arrays, {}), case)
         match value:
             case {"case": values}:
                 return self._plain(values[case], case)
@@ -167,7 +167,7 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
         for item in items:
             match item["kind"]:
                 case "scene":
-                    shown = pictures[item["id"]] = Sent(resolved(_whole(item, lists), data.arrays, place), data.arrays)
+                    shown = pictures[item["id"]] = Sent(resolved(whole(item, lists), data.arrays, place), data.arrays)
                     said.append(shown.header.get("note") or "")
                 case "row":
                     for column in item["columns"]:
@@ -175,11 +175,11 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                 case "section":
                     walk(item.get("items", []))
                 case "prose":
-                    said.extend(_line(_whole(line, lists), data.arrays, place) for line in item["lines"])
+                    said.extend(_line(whole(line, lists), data.arrays, place) for line in item["lines"])
                 case "chooser":
                     said.append(item["refused"])
                 case "quiz":
-                    said.append(_line(_whole(item["asked"], lists), data.arrays, place))
+                    said.append(_line(whole(item["asked"], lists), data.arrays, place))
 
     walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]])
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]
@@ -190,15 +190,15 @@ def _line(line: dict[str, Any], arrays: list[np.ndarray], place: Mapping[str, in
     return _filled(resolved(line["html"], arrays, place), values)
 
 
-def _whole(value: Any, lists: list[Any]) -> Any:
+def whole(value: Any, lists: list[Any]) -> Any:
     """Plain data with the long lists in their places."""
     match value:
         case {"list": n}:
             return lists[n]
         case dict():
-            return {name: _whole(one, lists) for name, one in value.items()}
+            return {name: whole(one, lists) for name, one in value.items()}
         case list():
-            return [_whole(one, lists) for one in value]
+            return [whole(one, lists) for one in value]
     return value
 
 

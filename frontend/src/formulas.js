@@ -1,6 +1,6 @@
 // Formulas: KaTeX comes with the first of a page, and what it made is kept.
 const made = new Map()
-let katex = null
+let loading = null, katex = null
 const file = name => new URL(name, import.meta.url).href
 
 function style(place) {
@@ -11,15 +11,19 @@ function style(place) {
 
 function load() {
   style(document.head) // its fonts, which a style sheet of a shadow root does not declare
-  return import(file("./katex.js")).then(module => module.default)
+  return import(file("./katex.js")).then(module => katex = module.default)
 }
 
-// Sets the formulas within an element, whose text is LaTeX.
-export async function set(element) {
+// Sets the formulas within an element, whose text is LaTeX: at once where KaTeX is there.
+export function set(element) {
   const formulas = element.querySelectorAll("code.tex")
   if (!formulas.length) return
-  katex ??= load()
-  const { renderToString } = await katex, root = element.getRootNode()
+  if (!katex) {
+    loading ??= load()
+    loading.then(() => set(element))
+    return
+  }
+  const { renderToString } = katex, root = element.getRootNode()
   if (root !== document && !root.querySelector("link[href*=katex]")) style(root)
   for (const formula of formulas) {
     const displayMode = formula.classList.contains("display"), key = `${displayMode} ${formula.textContent}`

@@ -5,6 +5,7 @@ import { lines, write } from "./lines.js"
 
 export function head(me, root) {
   const { page } = me, bar = child(root, 0, "div", "bar"), below = child(root, 1, "div", "below")
+  root.classList.toggle("patches", !page.boxes.length)
   const line = child(bar, 0, "div", "line")
   page.boxes.forEach((box, n) => field(me, child(line, n, "div", "field"), box))
   while (line.children.length > page.boxes.length) line.lastChild.remove()

@@ -1,6 +1,7 @@
 // A page as one island. In comes one message (viz_model/island/message.py): the sentence as tokens, pictures, texts and
 // all that they hold by layer, head and token. What a visitor selects is answered here, from what is here; the server is
 // told what the address should say once the visitor rests, and what is typed as it is typed.
+import { dressed, speak, walking } from "./bridge.js"
 import { chooser } from "./chooser.js"
 import { head } from "./head.js"
 import { lines } from "./lines.js"
@@ -75,6 +76,8 @@ function create(root) {
     leave() {
       clearTimeout(timer)
       unsubscribe()
+      undress()
+      unwalk()
       removeEventListener("popstate", back)
       for (const one of root.querySelectorAll(".viz")) one.ends?.()
     },
@@ -85,6 +88,9 @@ function create(root) {
       page = header
       arrays = numbers
       if (isNew) subscribe()
+      speak(header.language)
+      unwalk()
+      if (header.present) unwalk = walking(header.sizes)
       if (header.nav !== nav) { // an address, or another model: the one case in which the server says where to look
         nav = header.nav
         chosen = { ...header.chosen }
@@ -105,7 +111,8 @@ function create(root) {
     },
   }
 
-  let unsubscribe = () => {}
+  let unsubscribe = () => {}, unwalk = () => {}
+  const undress = dressed()
   function subscribe() {
     store.release()
     const selected = store.subscribe(changed => {
@@ -133,7 +140,7 @@ function create(root) {
     head(me, top)
     parts(me, body, page.items)
     parts(me, end, page.end)
-    skip(root, { label: page.words.skip }, [], null, () => root.querySelector("h1:not([hidden]), .sentence"))
+    skip(root, { label: page.words.skip }, [], null, () => root.querySelector("h1:not([hidden])") ?? root.querySelector(".sentence"))
     if (page.terms && glossary.of !== page.language) {
       glossary.of = page.language
       glossary.ends?.()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
 from socket_visitor import Visitor, server
+
+from viz_model.app import state
 
 FORMER, LATTER = "The cat sat on the mat", "The dog ran home"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": FORMER}
@@ -32,6 +35,7 @@ def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, pag
             visitor.go(latter, text=said)
             assert (visitor.text, visitor.box, visitor.query) == (LATTER, LATTER, latter)
         assert not visitor.errors
-        # What a visitor then types counts again.
+        # What a visitor then types counts again, as soon as the box may have shown what was written in it.
+        time.sleep(state.HEARD)
         visitor.type(FORMER)
         assert visitor.text == FORMER and not visitor.ran

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from app_driver import open_page
+from app_driver import heading, open_page, said
 
 from viz_model import texts
 from viz_model.app import glossary
@@ -27,9 +27,8 @@ def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_page_has_the_words_of_a_new_language_and_english_beside_them(invented: str) -> None:
     app = open_page("attention", {"model": "story-pre-ln", "text": "The cat sat", "lang": invented})
-    said = "\n".join(part.value for part in app.markdown)
-    assert app.header[0].value == "Attenxx" and "Leadxx." in said
-    assert Texts(ENGLISH).prose("attention.question").splitlines()[0] in said
+    assert heading(app) == "Attenxx" and "Leadxx." in said(app)
+    assert Texts(ENGLISH).prose("attention.question").splitlines()[0] in said(app)
     offered = [[option.content for option in part.proto.options] for part in app.get("button_group")]
     assert ["English", "中文", "Xxish"] in offered
 

@@ -126,10 +126,10 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
     page = chromium.new_page()  # type: ignore[attr-defined]
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
-    page.goto(f"{served}/block?text=The+cat+sat", timeout=120_000)
-    page.wait_for_selector(".st-key-block-strips canvas", timeout=120_000)
+    page.goto(f"{served}/next_token?text=The+cat+sat", timeout=120_000)
+    page.wait_for_selector(".st-key-next_token-choice canvas", timeout=120_000)
     page.goto(f"{served}/attention?text=The+cat+sat&door_large=1", timeout=120_000)
-    page.wait_for_selector(".st-key-attention-head canvas", timeout=120_000)
+    page.wait_for_selector(".viz-island [data-section=large] canvas", timeout=120_000)
     page.close()
     assert not [line for line in said if "Content Security Policy" in line]
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from browser_driver import NARROW, WIDE, Visit, assert_fits, go_to, query, settle, turn, wait_for_query
+from browser_driver import NARROW, TITLE, WIDE, Visit, assert_fits, go_to, query, settle, turn, wait_for_query
 from doors import all_open
 
 import viz_model as vm
@@ -27,11 +27,11 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
     asked = {"model": "story-post-ln", "layer": "2", "head": "3", "text": "The cat sat on the mat"}
     asked |= {"door_large": "1"} if name == "attention" else {}
     page = visit(f"/{name}", base=fresh_app_url, **asked)
-    assert page.locator("[data-testid=stMain] h2").first.inner_text() == title
+    assert page.locator(TITLE).first.inner_text() == title
     assert page.get_by_role("link", name="Overview").count() == 1
     assert page.locator("[role=dialog]").count() == 0
     if name == "attention":
-        assert page.get_by_text("Head 3 of layer 2 in large").count() == 1
+        assert page.get_by_role("heading", name="Head 3 of layer 2 in large").count() == 1
     assert page.locator(".chip").all_inner_texts()[0].startswith("The")
     assert asked.items() <= query(page).items()
 
@@ -95,7 +95,9 @@ def test_the_halves_of_an_encoder_decoder(visit: Visit) -> None:
     wait_for_query(page, side="encoder", token="0")
 
 
-HEADS = ".st-key-attention-grid .target.whole"
+HEADS = ".viz-island .target.whole"
+LARGE = ".viz-island [data-section=large]"
+"""The heads of a layer, and one of them in large."""
 
 
 def test_a_click_picks_a_head(visit: Visit) -> None:
@@ -108,7 +110,7 @@ def test_a_click_picks_a_head(visit: Visit) -> None:
 
 def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="0", head="0")
-    panel = page.locator(".st-key-attention-grid .panel").first
+    panel = page.locator(".viz-island .panel").first
     cells = panel.evaluate("panel => panel.querySelector('canvas').getBoundingClientRect().toJSON()")
     # Its cells begin below its name, 6 pixels from the edge.
     step = (cells["width"] - 12) / 6
@@ -120,7 +122,7 @@ def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> Non
 
 def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="1", head="2", token="4", door_large="1")
-    picture = page.locator(".st-key-attention-head")
+    picture = page.locator(f"{LARGE} .viz-scene").first
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
     picture.locator(".cell").first.focus()
     for key in ("ArrowDown",) * 4 + ("ArrowRight",):
@@ -140,7 +142,7 @@ def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> No
 def test_lines_join_queries_and_keys_and_a_click_follows_a_query(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="1", head="2", door_large="1")
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
-    lines = page.locator(".st-key-attention-lines")
+    lines = page.locator(f"{LARGE} .viz-scene").nth(1)
     lines.locator(".target[data-mark='target.3']").click()
     wait_for_query(page, token="3")
     shares = [text for text in lines.locator("svg text").all_text_contents() if text.endswith("%")]
@@ -152,7 +154,7 @@ def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
     page.locator(".chip").nth(2).click()
     wait_for_query(page, token="2")
     assert page.locator(".chip").nth(2).get_attribute("aria-pressed") == "true"
-    page.locator("[data-testid=stMain] [data-testid=stMarkdownContainer]", has_text="·sat").first.wait_for()
+    page.locator(".viz-island h2", has_text="·sat").first.wait_for()
 
 
 def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
@@ -178,9 +180,12 @@ def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", door_large="1")
     page.locator(HEADS).nth(5).click()
     wait_for_query(page, head="5")
-    page.get_by_text("in large", exact=False).filter(has_text="Head 5 of layer").first.wait_for()
+    page.get_by_role("heading", name="Head 5 of layer").first.wait_for()
     settle(page)
     friend = visit(urlparse(page.url).path, **query(page))
+    island = page.locator(".viz-island").inner_text()
+    assert "Head 5 of layer" in island
+    assert island == friend.locator(".viz-island").inner_text()
     read = "() => document.querySelector('[data-testid=stMain]').innerText"
     assert page.evaluate(read) == friend.evaluate(read)
 
@@ -189,7 +194,7 @@ def test_the_language_switches_in_place(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat", head="1")
     page.get_by_text("中文", exact=True).click()
     wait_for_query(page, lang="zh", head="1")
-    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "注意力"
+    assert page.locator(TITLE).first.inner_text() == "注意力"
     assert page.get_by_role("link", name="总览").count() == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, Visit, go_to, settle, turn, wait_for_query
+from browser_driver import NARROW, TITLE, Visit, go_to, settle, turn, wait_for_query
 
 from viz_model.app.frame import FIRST, SECTIONS
 
@@ -16,8 +16,12 @@ PROJECTOR = {"viewport": {"width": 1024, "height": 768}}
 TEXT = "The cat sat on the mat"
 LONG = "Once upon a time there was a little girl named Lily who had a dog and a cat and a small red ball that she lost"
 
-TOP = "selector => Math.round(document.querySelector(selector).getBoundingClientRect().top)"
-TITLE = "[data-testid=stMain] h2"
+# What has the focus, within an island too.
+FOCUSED = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
+
+
+def top_of_title(page: Any) -> int:
+    return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
 
 
 @pytest.mark.parametrize(
@@ -27,9 +31,9 @@ TITLE = "[data-testid=stMain] h2"
 def test_a_page_begins_where_one_looks(
     screen: dict[str, Any], most: int, language: str, text: str, visit: Visit
 ) -> None:
-    for path in ("/", "/attention"):
+    for path in ("/", "/attention", "/next_token"):
         page = visit(path, options=screen, saves_data=True, text=text, lang=language)
-        assert page.evaluate(TOP, TITLE) <= most
+        assert top_of_title(page) <= most
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,7 @@ def test_a_page_begins_where_one_looks(
 )
 def test_a_page_of_a_translator_begins_there_too(screen: dict[str, Any], most: int, visit: Visit) -> None:
     page = visit("/cross_attention", options=screen, model="translate-2017", lang="en")
-    assert page.evaluate(TOP, TITLE) <= most
+    assert top_of_title(page) <= most
     assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
 
 
@@ -46,7 +50,7 @@ def test_a_page_of_a_translator_begins_there_too(screen: dict[str, Any], most: i
 )
 def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int, visit: Visit) -> None:
     page = visit("/attention", options=screen, model="digits-vit", lang="en")
-    assert page.evaluate(TOP, TITLE) <= most
+    assert top_of_title(page) <= most
     field, chip = (page.locator(part).first.bounding_box() for part in (".sketch .paper", ".chip"))
     assert chip["x"] >= field["x"] + field["width"] and chip["y"] + chip["height"] <= field["y"] + field["height"] + 12
 
@@ -83,44 +87,62 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
     assert lowest <= 768
 
 
+SENTENCE = {
+    "attention": (".viz-island .sentence", ".viz-island .bar"),
+    "next_token": (".st-key-frame-text input", ".st-key-frame_head"),
+}
+"""The box that one types in and what stays in sight with it, of a page that is one island and of one that is not."""
+
+
+@pytest.mark.parametrize("name", SENTENCE)
 @pytest.mark.parametrize("screen", [LAPTOP, NARROW], ids=["laptop", "phone"])
-def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any], visit: Visit) -> None:
-    page = visit("/attention", options=screen, text=LONG)
+def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any], name: str, visit: Visit) -> None:
+    page, (field, head) = visit(f"/{name}", options=screen, text=LONG, door_tail="1"), SENTENCE[name]
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1500)")
-    box, chosen = (
-        page.locator(selector).first for selector in (".st-key-frame-text input", ".chip[aria-pressed=true]")
-    )
+    box, chosen = (page.locator(selector).first for selector in (field, ".chip[aria-pressed=true]"))
     # The line of tokens moves to the chosen one.
     page.wait_for_function("e => e.getBoundingClientRect().right <= innerWidth", arg=chosen.element_handle())
     page.wait_for_timeout(300)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 500
     for thing in (box, chosen):
         place = thing.bounding_box()
         assert 0 <= place["y"] <= 170 and place["x"] >= 0 and place["x"] + place["width"] <= page.viewport_size["width"]
     covering = page.evaluate(
-        """([x, y]) => { const e = document.elementFromPoint(x, y); return !!e.closest('.st-key-frame_head') }""",
-        [chosen.bounding_box()["x"] + 5, chosen.bounding_box()["y"] + 5],
+        """([x, y, head]) => {
+          let e = document.elementFromPoint(x, y)
+          const outer = e.closest(head)
+          while (e.shadowRoot) e = e.shadowRoot.elementFromPoint(x, y)
+          return !!(outer ?? e.closest(head))
+        }""",
+        [chosen.bounding_box()["x"] + 5, chosen.bounding_box()["y"] + 5, head],
     )
     assert covering
 
 
-def test_the_tokens_are_one_stop_of_the_keyboard(visit: Visit) -> None:
-    page = visit("/attention", text=TEXT)
-    page.locator(".st-key-frame_examples button").focus()
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [("attention", ".viz-island .examples summary"), ("next_token", ".st-key-frame_examples button")],
+)
+def test_the_tokens_are_one_stop_of_the_keyboard(name: str, before: str, visit: Visit) -> None:
+    page = visit(f"/{name}", text=TEXT)
+    page.locator(before).focus()
     page.keyboard.press("Tab")
     for key in ("Home", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     wait_for_query(page, token="1")
-    focused = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
-    assert page.evaluate(f"() => ({focused})().getAttribute('aria-pressed')") == "true"
+    assert page.evaluate(f"() => ({FOCUSED})().getAttribute('aria-pressed')") == "true"
+    page.keyboard.press("Tab")
+    assert not page.evaluate(f"() => ({FOCUSED})().matches('.chip')")
 
 
-def test_the_first_stop_leads_past_the_frame(visit: Visit) -> None:
-    page = visit("/attention", text=TEXT, lang="en")
+@pytest.mark.parametrize(("name", "title"), [("attention", "Attention"), ("next_token", "Next token")])
+def test_the_first_stop_leads_past_the_frame(name: str, title: str, visit: Visit) -> None:
+    page = visit(f"/{name}", text=TEXT, lang="en")
     page.evaluate("document.activeElement?.blur()")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.textContent") == "Attention"
+    assert page.evaluate(f"() => ({FOCUSED})().textContent") == title
 
 
 def test_the_document_is_in_the_language_of_the_page(visit: Visit) -> None:
@@ -138,7 +160,7 @@ def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visi
     page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
     assert page.get_by_role("link", name="Overview").count() == 0
     assert page.locator("[data-testid=stSidebar]:visible").count() == 0
-    assert page.evaluate(TOP, TITLE) <= 200
+    assert top_of_title(page) <= 200
     page.get_by_role("button", name="Model and view").click()
     page.get_by_text("Post-LN", exact=True).click()
     wait_for_query(page, model="story-post-ln", embed="true")
@@ -157,21 +179,45 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page = visit("/attention", options=LAPTOP, **query)
     whole = page.url
     page.goto(f"{whole}&picture=attention.head")
-    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-attention-]')]
-        .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z-]+/)[0])"""
-    is_alone = f"({shown})().join() === 'st-key-attention-head'"
-    page.wait_for_function(is_alone)
+    drawn = page.locator(".viz-scene .panel")
+    drawn.first.wait_for()
+    cells = drawn.locator(".cell").first  # of a large picture; a head among others has none
+    cells.wait_for(state="attached")
+
+    def assert_alone() -> None:
+        assert drawn.count() == 1
+        others = page.locator("[data-testid=stMain] :is(h1, h2, p, summary):visible").all_inner_texts()
+        assert set(others) <= {"Model and view", "Open in full", "Examples"}
+
+    assert_alone()
     link = page.get_by_test_id("stLinkButton").get_by_role("link").get_attribute("href")
     assert link is not None and "picture" not in link and "head=2" in link
-    page.locator(".st-key-frame_head .chip").nth(1).click()
+    page.locator(".chip").nth(1).click()
     page.wait_for_url("**/attention?*token=1*picture=attention.head*")
-    cells = page.locator(".st-key-attention-head canvas").first.bounding_box()
-    page.mouse.click(cells["x"] + 0.3 * cells["width"], cells["y"] + 0.5 * cells["height"])
+    box = drawn.locator("canvas").first.bounding_box()
+    page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.5 * box["height"])
     page.get_by_role("dialog").wait_for()
-    assert page.evaluate(is_alone)
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.querySelector('[role=dialog]')")
+    assert_alone()
     page.goto(f"{whole}&picture=attention.nothing")
-    page.wait_for_function(f"({shown})().includes('st-key-attention-grid')")
-    assert "attention.nothing" in page.get_by_test_id("stAlert").inner_text()
+    page.locator(".notice", has_text="attention.nothing").wait_for()
+    assert page.locator(".viz-scene .panel").count() > 6
+    page.get_by_role("heading", name="Attention", exact=True).wait_for()
+
+
+def test_a_picture_of_a_page_that_is_no_island_stands_alone_too(visit: Visit) -> None:
+    page = visit("/next_token", options=LAPTOP, text=TEXT, embed="true", lang="en", token="3")
+    whole = page.url
+    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-next_token-]')]
+        .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z_-]+/)[0])"""
+    all_shown = page.evaluate(shown)
+    assert len(all_shown) > 1
+    page.goto(f"{whole}&picture=next_token.choice")
+    page.wait_for_function(f"({shown})().join() === 'st-key-next_token-choice'")
+    page.goto(f"{whole}&picture=next_token.nothing")
+    page.wait_for_function(f"({shown})().includes('st-key-next_token-choice')")
+    assert "next_token.nothing" in page.get_by_test_id("stAlert").inner_text()
 
 
 def test_every_page_starts_short(visit: Visit) -> None:
@@ -182,14 +228,13 @@ def test_every_page_starts_short(visit: Visit) -> None:
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000, page.url
 
 
-def test_a_page_is_printed_whole_and_alone(visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, text=TEXT)
+@pytest.mark.parametrize("name", ["attention", "next_token"])
+def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
+    page = visit(f"/{name}", options=LAPTOP, text=TEXT)
     page.emulate_media(media="print")
     page.wait_for_timeout(300)
-    ends = page.evaluate(
-        """[...document.querySelectorAll('[data-testid=stMain] [data-testid=stExpander], [data-testid=stMain] p')]
-           .filter(e => e.innerText).map(e => e.getBoundingClientRect().bottom + scrollY)"""
-    )
+    parts = page.locator("[data-testid=stMain] :is([data-testid=stExpander], p, .viz-scene, .section):visible")
+    ends = [place["y"] + place["height"] for part in parts.all() if (place := part.bounding_box())]
     # More than a screen, and nothing of it in a part that scrolls by itself.
     assert LAPTOP["viewport"]["height"] < max(ends) <= page.evaluate("document.documentElement.scrollHeight")
     for part in ("stSidebar", "stHeader"):

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode, urlparse
 
 import pytest
-from browser_driver import SAVES_DATA
+from browser_driver import SAVES_DATA, TITLE
 from doors import all_open
 
 from viz_model.app.frame import FIRST, SECTIONS
@@ -114,7 +114,7 @@ def test_what_is_typed_is_shown_and_does_nothing(number: int, page: Any, app_url
     name, typed = PAGES[number], batches()
     query = urlencode({"text": "a", "lang": "en"} | all_open(name))
     page.goto(f"{app_url}/{name}?{query}")
-    page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
+    page.locator(f"{TITLE}:visible").first.wait_for(timeout=60_000)
     calm(page)
     for text in typed[number :: len(PAGES)] or [typed[number % len(typed)]]:
         page.get_by_role("textbox").first.fill(text)

@@ -32,14 +32,13 @@ def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
         page.keyboard.press(key)
         wait_for_query(page, layer=place[0], head=place[1], view="present")
 
-    page.locator(".st-key-frame-text input").focus()
+    page.locator(".viz-island .sentence").focus()
     page.keyboard.press("ArrowLeft")  # which is the box's now
     page.wait_for_timeout(300)
     wait_for_query(page, head="4")
 
     # Zoomed or not, what is under the pointer is what it points at.
-    chosen = page.get_by_role("button", name="Head 0").first
-    chosen.click()
+    page.locator(".viz-island .target[data-mark='1.0']").click()
     wait_for_query(page, head="0")
     page.locator(".st-key-frame_present button").click()
     page.wait_for_function("() => !location.search.includes('view=')")

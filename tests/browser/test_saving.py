@@ -87,7 +87,7 @@ def test_pictures_turn_from_light_to_dark_and_back_with_the_page(visit: Visit, c
 
 def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> None:
     page = visit("/attention", options={"viewport": {"width": 1366, "height": 900}}, text="The cat sat", token="2")
-    picture = page.locator(".st-key-attention-steps")
+    picture = page.locator(".viz-island .body > .viz-scene").first
     picture.locator(".grid .cell").first.wait_for(state="attached")
     picture.locator(".grid .cell[tabindex='0']").focus()
     page.keyboard.press("Tab")

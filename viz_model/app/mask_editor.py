@@ -359,6 +359,8 @@ def _off(page: Page) -> None:
     state.follow(key, list(heads_off(view, page)))
 
     def chosen() -> None:
+        if state.is_late(key):
+            return
         rest = tuple(edit for edit in view.edits if not _is_head(edit, page))
         heads = sorted(st.session_state[key])[: edits.MOST_EDITS - len(rest)]
         off = (AblateHead(layer=view.layer, head=head, side=_side(page)) for head in heads)

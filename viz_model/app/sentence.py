@@ -130,7 +130,8 @@ def _explained(view: ViewState, languages: list[str], t: Texts) -> None:
 
 def _translate_into() -> None:
     """Another language: a target that the model wrote is written anew, one that was typed stays."""
-    state.update(to=st.session_state["frame.to"])
+    if not state.is_late("frame.to"):
+        state.update(to=st.session_state["frame.to"])
 
 
 def _remarks(typed: str, text: str, n_replaced: int, trace: vm.Trace, lm: vm.LanguageModel, t: Texts) -> None:

@@ -44,9 +44,10 @@ from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Phrase
 from viz_model.island import message, prose
 from viz_model.island.look import Look, one_layer
-from viz_model.island.page import Page, Topic, scenes
+from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """Of a frame within a page of somebody else's, the picture that stands there alone."""
@@ -186,9 +187,10 @@ def _body(opened: _Opened) -> None:
         without_sense.draw(page)
         return
     look = _look(opened.page, page)
-    _mount(opened, now, now.notes, look)
+    alone = _alone(opened.page, look, _asked(page.view, topic))
+    _mount(opened, now, now.notes, look, alone)
     _menu(opened.page, look, page)
-    if page.view.present:
+    if page.view.present or alone is not None:
         return
     with st.container(gap="xsmall"):
         for door in opened.doors:
@@ -215,15 +217,17 @@ def _banner(page: app_page.Page) -> None:
     st.info(interventions.says(page.run_key, position, page.t), icon=":material/science:")
 
 
-def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None) -> None:
-    """Hand the browser the page; where there is no run, the box to type in."""
+def _mount(
+    opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None, alone: Item | None = None
+) -> None:
+    """Hand the browser the page, or the one picture of it; where there is no run, the box to type in."""
     topic, opening, shown = opened.topic, opened.opening, opened.page
     t, view, arrays = opening.t, state.now(opening.view), Arrays()
     sections = tuple(section.name for section in shown.sections) if shown else ()
     options = island.options_of(shown) if shown else {}
     is_open = island.open_of(view, topic.name, sections)
     trace, token = (None, 0) if now is None else (now.page.trace, now.page.token)
-    is_fixed, is_alone = opening.taught is not None, bool(_alone(view, topic))
+    is_fixed, is_alone = opening.taught is not None, alone is not None
     top = island.head(view, opening.lm, trace, token, t, is_fixed=is_fixed, arrays=arrays)
     if not opened.has_chips:
         top["ribbons"] = []
@@ -232,27 +236,26 @@ def _mount(opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
         "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
         "present": island.turns(view, topic.name, t),
-        "terms": glossary.sent(t),
+        "terms": None if is_alone else glossary.sent(t),
         "notes": prose.lines([] if is_alone else _notes(topic, now, notes, look), arrays),
     }
     if shown is None or look is None or now is None:
         data = message.empty(t, arrays, **said)
     else:
-        page = _part(shown, look, _alone(view, topic), is_open)
+        page = shown if alone is None else replace(shown, items=(alone,), end=())
         menu = "" if view.present else t("saving.menu")
         data = message.message(page, look, arrays, is_open, menu, **said)
     heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), _picked)
     island.mount(data, topic.name, options, sections, heard)
 
 
-def _part(shown: Page, look: Look, alone: str, opened: list[str]) -> Page:
-    """A page, or the one picture of it that a frame asks for."""
-    found = next((item for item, scene in scenes(shown, look) if scene.id == alone), None) if alone else None
-    return shown if found is None else replace(shown, items=(found,), end=())
-
-
-def _alone(view: ViewState, topic: Topic) -> str:
+def _asked(view: ViewState, topic: Topic) -> str:
+    """The picture that a frame within another page asks for; "" where it is the whole page."""
     return view.chosen(topic.name, PICTURE) if st.context.is_embedded else ""
+
+
+def _alone(shown: Page, look: Look, asked: str) -> Item | None:
+    return next((item for item, scene in scenes(shown, look) if scene.id == asked), None) if asked else None
 
 
 def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | None) -> list[Line]:
@@ -261,6 +264,8 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
         return list(notes)
     said = list(notes)
     page, t = now.page, now.page.t
+    if asked := _asked(page.view, topic):
+        said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
     if place := stations.mark(page, "{{layer}}"):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)

@@ -61,7 +61,7 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
     state.follow(key, lm.config.norm_at)
 
     def changed() -> None:
-        if lm.twin and st.session_state[key] != lm.config.norm_at:
+        if lm.twin and st.session_state[key] != lm.config.norm_at and not state.is_late(key):
             state.update(model=lm.twin)
 
     st.segmented_control(

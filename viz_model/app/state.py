@@ -43,11 +43,14 @@ SENDING = 0.1
 PRESENT = "present"
 """What an address says of a view for a projector."""
 
+HEARD = 1.0
+"""Seconds in which a browser surely shows what was written in a widget: sooner nobody sets it back by hand."""
+
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
-_GONE_TO, _DRAWN = "view.gone_to", "view.drawn"
+_GONE_TO, _DRAWN, _FORMER, _AGAIN = "view.gone_to", "view.drawn", "view.former", "view.again"
 _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
@@ -554,12 +557,32 @@ def follow(key: str, value: Any) -> None:
     what a visitor typed while the last run was still under way. After Back or Forward what the browser
     shows may be another thing than it said.
     """
-    if st.session_state.get(key) != value or goes_through_history():
-        st.session_state[key] = value
+    held, again = st.session_state.get(key), st.session_state.setdefault(_AGAIN, set())
+    if held == value and key not in again and not goes_through_history():
+        return
+    if held is not None and held != value:
+        st.session_state[_FORMER] = {**st.session_state.get(_FORMER, {}), key: (held, time.monotonic())}
+    again.discard(key)
+    st.session_state[key] = value
+
+
+def is_late(key: str) -> bool:
+    """Whether the browser still says of a widget what it held before :func:`follow` wrote another value.
+
+    For callbacks of widgets, which then change nothing. Who switches the norm and at once the language sends the former
+    model with the language: taken for a choice, it would undo the switch.
+    """
+    former: dict[str, tuple[Any, float]] = st.session_state.get(_FORMER, {})
+    held, since = former.get(key, (None, 0.0))
+    if key not in former or st.session_state[key] != held or time.monotonic() - since > HEARD:
+        st.session_state[_FORMER] = {name: one for name, one in former.items() if name != key}
+        return False
+    st.session_state.setdefault(_AGAIN, set()).add(key)
+    return True
 
 
 def on_change(key: str, field: str) -> None:
     """Callback of a widget: its new value becomes the view's ``field``."""
     value = st.session_state[key]
-    if value is not None:
+    if value is not None and not is_late(key):
         update(**{field: value})

@@ -85,8 +85,8 @@ def drawn(of: Subject, draw: Callable[[Look], Scene | None], topic: str | None =
 
 def looked(of: Subject, topic: str | None = None, **options: str) -> Look:
     """The same as a picture's file is given it."""
-    place = {"layer": of.layer, "head": of.head, "token": of.token}
-    return replace(Look.at(of.trace, of.t, topic or of.text_key, one=True, **place), options=options)
+    look = Look.at(of.trace, of.t, topic or of.text_key, layer=of.layer, head=of.head, token=of.token)
+    return replace(look, options=options)
 
 
 def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:

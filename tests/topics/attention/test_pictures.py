@@ -101,8 +101,8 @@ def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look)
 
 
 def test_a_cell_that_is_clicked_is_the_number_that_is_drawn(look: Look) -> None:
-    for layer, head, token in ((0, 0, 4), (1, 2, 1)):
-        here = islands.look(look.trace, PAGE, layer=layer, head=head, token=token)
+    for layer, own, token in ((0, 0, 4), (1, 2, 1)):
+        here = islands.look(look.trace, PAGE, layer=layer, head=own, token=token)
         for scene in islands.pictures(PAGE, here).values():
             marks = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Cells)]
             for mark in [mark for mark in marks if mark.where is not None]:

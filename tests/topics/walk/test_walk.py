@@ -14,7 +14,7 @@ import pytest
 import scenes
 import tiny_models
 import torch
-from app_driver import ROOT, mounts, open_page, tell
+from app_driver import ROOT, heading, mounts, open_page, tell
 from bundled_models import NAMES, example
 from streamlit.testing.v1 import AppTest
 from tiers import some
@@ -148,16 +148,16 @@ def test_one_guesses_jumps_and_goes_through_a_door_and_back() -> None:
     assert film_of(app)["stop"] == 6 and app.query_params["stop"] == "shares"
     # Another sentence, the same stop.
     app.text_input(key="frame.text").set_value("The dog saw a bird").run()
-    assert film_of(app)["stop"] == 6 and app.header[0].value == "From scores to shares"
+    assert film_of(app)["stop"] == 6 and heading(app) == "From scores to shares"
     at = next(button for button in app.button if button.key == "walk.door.attention")
     app = at.click().run()
-    assert not app.exception and app.header[0].value == "Attention"
+    assert not app.exception and heading(app) == "Attention"
     assert "Back to the walk: From scores to shares" in str([link.proto for link in app.get("page_link")])
 
 
 def test_a_stop_that_a_model_lacks_is_the_one_before() -> None:
     app = open_page("walk", {**DEFAULT, "stop": "source"})
-    assert app.header[0].value == "Many readers"
+    assert heading(app) == "Many readers"
 
 
 def at_address(**query: str) -> Any:
@@ -170,11 +170,11 @@ def at_address(**query: str) -> Any:
 
 def test_only_an_address_that_names_nothing_to_look_at_begins_the_walk() -> None:
     bare, plain = at_address(lang="en"), at_address(text="The dog saw a bird", lang="en")
-    assert bare.header[0].value == "What you are looking at" and bare.query_params["stop"] == "look"
+    assert heading(bare) == "What you are looking at" and bare.query_params["stop"] == "look"
     # Reloaded, it is the walk again.
     again = at_address(**{name: str(value) for name, value in bare.query_params.items()})
-    assert again.header[0].value == "What you are looking at"
-    assert plain.header[0].value == "Overview" and plain.query_params["text"] == "The dog saw a bird"
+    assert heading(again) == "What you are looking at"
+    assert heading(plain) == "Overview" and plain.query_params["text"] == "The dog saw a bird"
     assert "stop" not in plain.query_params
 
 

@@ -61,7 +61,7 @@ def control(
 
     def changed() -> None:
         held = st.session_state[key]
-        if held is not None and _is_on_offer(held, values):
+        if held is not None and _is_on_offer(held, values) and not state.is_late(key):
             # Sliders hand back sums of their steps, such as 0.15000000000000002.
             picked = read(round(held, 6) if isinstance(held, float) else held)
             state.update(within=within, **(change(picked) if change else state.choose(page.name, (choice, picked))))

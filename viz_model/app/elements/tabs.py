@@ -32,8 +32,9 @@ def _tabs(page: Page, choice: Choice[Any], labels: Mapping[str, str], draw: Mapp
     names = {label: name for name, label in labels.items()}
 
     def changed() -> None:
-        state.put(**state.choose(page.name, (choice, names[st.session_state[key]])))
-        state.run_alone(key)
+        if not state.is_late(key):
+            state.put(**state.choose(page.name, (choice, names[st.session_state[key]])))
+            state.run_alone(key)
 
     def draw_open() -> None:
         state.follow(key, labels.get(page.chosen(choice), next(iter(labels.values()))))
@@ -65,8 +66,9 @@ def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alon
     part = f"{key}.part"
 
     def changed() -> None:
-        state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
-        state.run_alone(part, state.REST)
+        if not state.is_late(key):
+            state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
+            state.run_alone(part, state.REST)
 
     def draw_open() -> None:
         state.follow(key, page.chosen(choice))

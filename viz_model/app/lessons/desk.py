@@ -65,7 +65,8 @@ def _part(t: Texts) -> str:
     state.follow("lesson.desk", shown)
 
     def changed() -> None:
-        state.update(**state.choose(frame.DESK, (PART, st.session_state["lesson.desk"])))
+        if not state.is_late("lesson.desk"):
+            state.update(**state.choose(frame.DESK, (PART, st.session_state["lesson.desk"])))
 
     st.segmented_control(
         t("common.page_lessons"),

@@ -13,7 +13,7 @@ from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.scene import Length, Mark, Panel, Path, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short
-from viz_model.drawing.tables import Among, Lengths, by
+from viz_model.drawing.tables import Among, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
@@ -76,10 +76,9 @@ def of_one(look: Look, name: str) -> Scene:
     columns = names if is_square else tuple(map(str, range(found.shape[-1])))
     if size > 1:
         found = look.once(lambda _: _pooled(found, size, is_square), f"pooled {name}")
-    head = (
-        look.by("head", [heads.shared_with(look.config, n)[0] for n in range(look.n_heads)]) if name in "kv" else "head"
-    )
+    head = look.by("head", shared(look)) if name in "kv" else "head"
     where = look.cells(site_of(look, name), (head, ROW, COLUMN)) if size == 1 else None
+    site: Any = Phrase("{{site}}[{{head}}]", {"site": look.full(site_of(look, name)), "head": numbers_of(look, name)})
     finite = np.where(np.isfinite(found), np.abs(found), 0.0).max((-2, -1))
     top: Any = 1.0 if is_pattern else look.by("layer head", np.where(finite > 0, finite, 1.0).astype(np.float32))
     title = look.words("matrix_alt", name=look.words(f"matrix_{name}"), head=look.head_number, layer=look.layer_number)
@@ -94,18 +93,28 @@ def of_one(look: Look, name: str) -> Scene:
         frames=name not in ("k", "v") and size == 1,
         look="share" if is_pattern else "signed",
         role={**VECTORS, "bias": "position"}.get(name, "pattern"),
-        site=look.full(site_of(look, name)),
+        site=site,
         hidden="0" if is_pattern else "−∞",
         where=where,
         bound="≤ " if size > 1 else "",
     )
     data = HeatmapView(
-        look.by("layer head", found), names, columns, look.full(site_of(look, name)),
+        look.by("layer head", found), names, columns, site,
         {**VECTORS, "bias": "position"}.get(name, "pattern"), "probability" if is_pattern else "signed",
     )  # fmt: skip
     call = look.call("head", layer=look.layer, head=look.head, matrix=name, token=look.token)
     note = look.common("pooled", rows=size, columns=size) if size > 1 else ""
     return look.drawn(scene, [site_of(look, name)], data=data, call=call, note=note)
+
+
+def shared(look: Look) -> list[int]:
+    """Of each head, whose keys and values it reads."""
+    return [heads.shared_with(look.config, n)[0] for n in range(look.n_heads)]
+
+
+def numbers_of(look: Look, name: str) -> Any:
+    """Which of the matrices of a name the selected head reads, as a text."""
+    return by("head", np.array(shared(look)), "whole") if name in "kv" else look.head_number
 
 
 def _pooled(values: np.ndarray, size: int, is_square: bool) -> np.ndarray:

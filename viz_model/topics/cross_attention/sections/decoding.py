@@ -108,7 +108,8 @@ def _stepper(page: Page) -> None:
     state.follow(key, page.token)
 
     def changed() -> None:
-        follow(st.session_state[key])
+        if not state.is_late(key):
+            follow(st.session_state[key])
 
     st.slider(page.words("step"), 0, last, key=key, help=page.words("step_help"), on_change=changed)
 
