@@ -1,5 +1,6 @@
 """Pre-LN / Post-LN: one sentence through two models that differ only in where the norm stands, or through one."""
 
-from viz_model.topics.norm_placement import page
+from viz_model.app import show
+from viz_model.topics import norm_placement
 
-page.run()
+show.show(norm_placement.TOPIC)

@@ -39,6 +39,7 @@ from webkit import DRIVER, Window
 from webkit import running as running_webkit
 
 import viz_model as vm
+from viz_model.app import norm_training
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
 from viz_model.drawing import plot
@@ -46,7 +47,6 @@ from viz_model.drawing.scene import Scene, encode
 from viz_model.drawing.sheet import Sheet
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.norm_placement.sections import fresh
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIRE_BROWSER = "VIZ_MODEL_REQUIRE_BROWSER"
@@ -86,8 +86,8 @@ def _installed_components() -> Iterator[None]:
 def _gradients_at_start() -> Iterator[None]:
     """Models before their training are the same for every visitor, and so for every test: measured once."""
     with pytest.MonkeyPatch.context() as patch:
-        measured = functools.cache(fresh.gradients_at_start._function)
-        patch.setattr(fresh.gradients_at_start, "_function", measured)
+        measured = functools.cache(norm_training.gradients_at_start._function)
+        patch.setattr(norm_training.gradients_at_start, "_function", measured)
         yield
 
 

@@ -15,12 +15,15 @@ from viz_model.config import LayerNorm
 from viz_model.model.tap import NO_TAP
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.norm_placement import claims
-from viz_model.topics.norm_placement.claims import Across, Alike, Bits, Ends, Halves, Law, Stretch, Warmup
-from viz_model.topics.norm_placement.numbers import gradients
-from viz_model.topics.norm_placement.numbers.depth import Fit
-from viz_model.topics.norm_placement.numbers.last_norm import last_norm
-from viz_model.topics.norm_placement.numbers.readings import readings, untrained
+from viz_model.topics.norm_placement import depth, last_norm, pull
+from viz_model.topics.norm_placement.depth import Alike, Halves
+from viz_model.topics.norm_placement.fresh import Fit
+from viz_model.topics.norm_placement.last_norm import Stretch
+from viz_model.topics.norm_placement.pull import Ends
+from viz_model.topics.norm_placement.readings import readings, untrained
+from viz_model.topics.norm_placement.start import Across, Law
+from viz_model.topics.norm_placement.training import Bits
+from viz_model.topics.norm_placement.warmup import Warmup
 
 LAW = Law(Fit(-0.4, 0.02, 1.0), -0.5)
 """A power law that is five errors from its theory."""
@@ -145,22 +148,22 @@ def shown(trace: Trace) -> Iterator[Shown]:
     seed = zlib.crc32((trace.text or "").encode())
     if seed % 4:
         return
-    yield Shown(claims.SHARES, Halves(*readings(trace).halves()), partial(_shares, trace))
+    yield Shown(depth.SHARES, Halves(*readings(trace).halves()), partial(_shares, trace))
     if seed % 8 == 0:
-        found = last_norm(trace)
-        yield Shown(claims.LAST_GAIN, Stretch.of(found), partial(_stretches, trace))
+        found = last_norm.last_norm(trace)
+        yield Shown(last_norm.LAST_GAIN, Stretch.of(found), partial(_stretches, trace))
         if found.top is not None:
-            yield Shown(claims.RESCALED, found.changed("scale"), partial(_order_stays, trace))
+            yield Shown(last_norm.RESCALED, found.changed("scale"), partial(_order_stays, trace))
     if seed % 20 == 0 and trace.config.kind == "decoder" and len(trace) > 1:
-        pull = gradients.stream_gradients(trace)
-        yield Shown(claims.GRADIENT, Ends(pull.norms[-1], pull.norms[0]), partial(_pull, trace))
+        found_pull = pull.stream_gradients(trace)
+        yield Shown(pull.GRADIENT, Ends(found_pull.norms[-1], found_pull.norms[0]), partial(_pull, trace))
     is_pair = trace.config == _bundled("story-pre-ln").config and len(trace) > 1
     if is_pair and trace.text:
         pair = {"pre": trace, "post": _bundled("story-post-ln").trace(trace.text).at("decoder")}
         yield Shown(
-            claims.ALIKE, Alike(*(float(readings(t).alike[-1]) for t in pair.values())), partial(_more_alike, pair)
+            depth.ALIKE, Alike(*(float(readings(t).alike[-1]) for t in pair.values())), partial(_more_alike, pair)
         )
         if seed % 40 == 0:
             fresh = {at: _fresh(t).at("decoder") for at, t in pair.items()}
             ends = Alike(*(float(untrained(t).alike[-1]) for t in pair.values()))
-            yield Shown(claims.ALIKE_FRESH, ends, partial(_more_alike, fresh))
+            yield Shown(depth.ALIKE_FRESH, ends, partial(_more_alike, fresh))

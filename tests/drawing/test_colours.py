@@ -11,7 +11,7 @@ import pytest
 from coloraide import Color
 
 from viz_model.drawing import theme
-from viz_model.topics.norm_placement.pictures.look import COLOURS as PLACES
+from viz_model.topics.norm_placement.places import COLOURS as PLACES
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGHTS = (None, "protan", "deutan", "tritan")

@@ -31,7 +31,7 @@ from viz_model.config import variants as members
 from viz_model.model import masks, sites
 from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
-from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
+from viz_model.topics.norm_placement.pull import stream_gradients
 
 EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()]
 

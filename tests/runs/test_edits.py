@@ -38,7 +38,7 @@ from viz_model.runs.edits import (
 )
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
+from viz_model.topics.norm_placement.pull import stream_gradients
 
 CONFIGS = [*variants()[::5], *without_a_part()]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)

@@ -20,6 +20,7 @@ from viz_model.app import (
     island,
     lent,
     mask_editor,
+    norm_training,
     onward,
     open_page,
     runs,
@@ -55,6 +56,7 @@ PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "attention": (mask_editor.DOOR,),
     "block": block_doors.DOORS,
+    "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
 }
 """Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""
@@ -308,14 +310,16 @@ def _look(shown: Page, page: app_page.Page) -> Look:
     """The look at a run; what pictures read of it is kept with the run."""
     options = island.chosen_of(state.current(), page.name, island.options_of(shown))
     layer = page.view.layer if one_layer(page.trace) else None
-    look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, layer)
+    look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, layer, shown.has_twin)
     return replace(look, layer=page.view.layer, head=page.view.head, token=page.token, options=options)
 
 
 @cached(size=lambda look: runs.bytes_of(look.trace))
-def _looked(run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None) -> Look:
+def _looked(run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None, has_twin: bool) -> Look:
     trace = runs.trace(run).at(side)
-    return Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
+    look = Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
+    twin = runs.model(run.model).twin if has_twin else None
+    return replace(look, twin=runs.trace(run._replace(model=twin)).at(side)) if twin in runs.names() else look
 
 
 def _now(opened: _Opened) -> Now | tuple[Line, ...]:

@@ -72,6 +72,7 @@ class Look:
     token: int = -1
     options: Mapping[str, Any] = field(default_factory=dict)
     layers: range = range(0)
+    twin: Trace | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

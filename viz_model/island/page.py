@@ -116,6 +116,8 @@ class Worked(NamedTuple):
     at: tuple[int, ...]
     trace: Trace | None = None
     """The run that it is of; the page's own unless another is named."""
+    said: str = ""
+    """Prose before it that is as it is, in the place of ``words``."""
 
 
 Table: TypeAlias = tuple[str, np.ndarray, Sequence[str], Sequence[str]]
@@ -173,6 +175,7 @@ class Page:
         apart: its four tabs.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
+        has_twin: whether it reads the same text in the model's twin too (:attr:`viz_model.island.look.Look.twin`).
     """
 
     topic: str
@@ -182,6 +185,7 @@ class Page:
     apart: Apart | None = None
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text
+    has_twin: bool = False
 
     @property
     def sections(self) -> tuple[Section, ...]:

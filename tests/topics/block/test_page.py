@@ -11,7 +11,7 @@ from pathlib import Path
 import fresh_variants
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, pictures, run_code, said
+from app_driver import offer, open_page, pictures, run_code, said
 from doors import all_open
 from streamlit.testing.v1 import AppTest
 from tiers import name
@@ -146,14 +146,11 @@ def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.topics.norm_placement.sections.sentence.MOST_WORK", 0)
+    monkeypatch.setattr("viz_model.topics.norm_placement.pull.MOST_WORK", 0)
     config = next(config for config in SAMPLE if config.kind == "decoder")
-    app = opened("norm_placement", config)
-    before = len(figures(app))
-    assert "nats a token" not in said(app)
-    app.toggle(key="norm_placement.gradient").set_value(True).run()
-    assert not app.exception
-    assert len(figures(app)) == before + 1 and "nats a token" in said(app)
+    asked, unasked = (opened("norm_placement", config, gradient=run) for run in ("1", "0"))
+    assert "nats a token" not in said(unasked) and "nats a token" in said(asked)
+    assert pictures(asked).keys() - pictures(unasked).keys() == {"norm_placement.gradients"}
 
 
 @pytest.mark.parametrize(("model", "changes"), [("pre", "no-residual"), ("post", "no-residual"), ("post", "no-norm")])

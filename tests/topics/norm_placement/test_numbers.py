@@ -15,11 +15,12 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.measures import training_log
 from viz_model.measures.stream import stream_sites
 from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
-from viz_model.topics.norm_placement import claims
-from viz_model.topics.norm_placement.numbers import gradients, last_norm, mixed, readings, training_log
+from viz_model.topics.norm_placement import depth, last_norm, mixed, readings
+from viz_model.topics.norm_placement import pull as gradients
 
 IDS = [3, 1, 4, 1, 5, 9]
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
@@ -145,9 +146,9 @@ def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:
         for name in ("attn_norm", "ffn_norm"):
             block.get_submodule(name).get_parameter("weight").data *= 0.1
     pull = gradients.stream_gradients(lm.trace(ids=IDS))
-    ends = claims.Ends(pull.norms[-1], pull.norms[0])
-    assert (ends.bottom < 0.1 * ends.top) == (claims.GRADIENT.of(ends).name == "shrinks")
-    assert claims.GRADIENT.of(ends).name == "shrinks"
+    ends = gradients.Ends(pull.norms[-1], pull.norms[0])
+    assert (ends.bottom < 0.1 * ends.top) == (gradients.GRADIENT.of(ends).name == "shrinks")
+    assert gradients.GRADIENT.of(ends).name == "shrinks"
 
 
 def test_before_training_either_may_end_more_alike() -> None:
@@ -156,7 +157,7 @@ def test_before_training_either_may_end_more_alike() -> None:
     for seed in range(20):
         runs = {at: language_model(tiny_config(at), seed=seed).trace(ids=IDS) for at in ("pre", "post")}
         ends = {at: float(readings.readings(run).alike[-1]) for at, run in runs.items()}
-        name = claims.ALIKE_FRESH.of(claims.Alike(**ends)).name
+        name = depth.ALIKE_FRESH.of(depth.Alike(**ends)).name
         assert name in ("plain", "pre" if ends["pre"] > ends["post"] else "post")
         found.add(name)
     assert {"pre", "post"} <= found

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import dataclasses
 
+import islands
 import numpy as np
 import pytest
 from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.topics.norm_placement.numbers import views
-from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
-from viz_model.topics.norm_placement.numbers.last_norm import VARIANTS, last_norm
-from viz_model.topics.norm_placement.numbers.readings import readings
-from viz_model.topics.norm_placement.pictures import blocks, depth, gradients, look
-from viz_model.topics.norm_placement.pictures import last_norm as last_norm_picture
-from viz_model.topics.norm_placement.pictures.depth import DepthView
+from viz_model.drawing.scene import Items, Path, Scene, Text, Texts, seen
+from viz_model.island.look import Look
+from viz_model.topics.norm_placement import (
+    ELSEWHERE,
+    PAGE,
+    apart,
+    blocks,
+    depth,
+    elsewhere,
+    last_norm,
+    predictions,
+    pull,
+)
+from viz_model.topics.norm_placement.places import NAMES, ratio, runs
+from viz_model.topics.norm_placement.pull import stream_gradients
+from viz_model.topics.norm_placement.readings import readings
 
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
 TEXT = "The cat sat on the mat"
+SUBLAYERS = {"attn": "mid", "cross": "cross", "ffn": "out"}
 
 
 @pytest.fixture(scope="module")
@@ -27,83 +38,115 @@ def traces() -> dict[str, vm.Trace]:
     return {side: vm.load(f"story-{side}-ln").trace(TEXT) for side in ("pre", "post")}
 
 
+@pytest.fixture
+def twins(traces: dict[str, vm.Trace]) -> Look:
+    return dataclasses.replace(islands.look(traces["post"], PAGE, layer=1, token=3), twin=traces["pre"])
+
+
+def labels(scene: Scene, id: str) -> list[str]:
+    marks = [mark for panel in scene.panels for mark in panel.marks]
+    return [str(label) for mark in marks if isinstance(mark, Items) and mark.id == id for label in mark.labels]
+
+
+def numbers(scene: Scene, id: str) -> list[float]:
+    """What is said last of each item of a mark."""
+    return [float(label.split()[-1].rstrip("%").replace("−", "-")) for label in labels(scene, id)]
+
+
 @every
-def test_a_model_alone_is_drawn_as_itself(config_: ModelConfig) -> None:
+def test_a_model_alone_is_drawn_and_said_as_itself(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_)).at(config_.sides[-1])
-    found = readings(trace)
-    view = DepthView({config_.norm_at: found}, {}, 2, trace.config.d_model**0.5)
-    lines = depth.draw_lengths(view, "length", {"after": "read"}, "a").drawn().data
-    np.testing.assert_allclose(lines[0].y, np.median(found.before, 1))
-    np.testing.assert_allclose(lines[1].y, np.median(found.after, 1))
-    np.testing.assert_allclose(lines[2].y, found.before[:, 2])
-    assert view.facts(config_.norm_at)["last"] == f"{np.median(found.before[-1]):.1f}"
-    assert [len(column) for column in view.table().values()] == [len(found.sites)] * 6
+    look = islands.look(trace, PAGE, layer=1, token=2)
+    for lang in ("en", "zh"):
+        spoken = dataclasses.replace(islands.look(trace, PAGE, lang, layer=1, token=2), _read=look._read)
+        said = islands.sentences(PAGE, spoken)
+        assert said and not any("{{" in one for one in said)
+    found, shown = readings(trace), islands.pictures(PAGE, look)
+    place = config_.norm_at
+    assert list(runs(look)) == [place]
+    scene = shown["norm_placement.lengths"]
+    np.testing.assert_allclose(numbers(scene, "points.0"), np.median(found.before, 1), atol=0.0051)
+    np.testing.assert_allclose(numbers(scene, "points.1"), np.median(found.after, 1), atol=0.0051)
+    for token in (0, 3):
+        points = numbers(seen(depth.draw_lengths(look), {**look.place, "token": token}), "points.2")
+        np.testing.assert_allclose(points, found.before[:, token], atol=0.0051)
+    view = depth.view(look)
+    assert view.facts(place)["last"] == f"{np.median(found.before[-1]):.1f}"
+    assert {len(column) for column in view.table(2).values()} == {len(found.sites)}
 
 
-def test_by_depth_both_models_and_their_untrained_ones(traces: dict[str, vm.Trace]) -> None:
-    found = {side: readings(trace) for side, trace in traces.items()}
-    fresh = {side: one._replace(alike=one.alike / 2) for side, one in found.items()}
-    view = DepthView(found, fresh, 2, None)
-    lines = depth.draw_similarity(view, "cosine", {"untrained": "untrained"}).drawn().data
-    assert [line.line.dash for line in lines] == ["solid", "solid", "dot", "dot"] and all(line.name for line in lines)
-    np.testing.assert_allclose(lines[3].y, found["post"].alike / 2)
-    shares = depth.draw_shares(view, "share").drawn().data
-    np.testing.assert_allclose(shares[1].y, np.median(found["post"].share, 1))
-    assert view.facts("pre")["alike_fresh"] == f"{found['pre'].alike[-1] / 2:.2f}" and len(view.table()) == 14
+def test_by_depth_both_models_and_their_untrained_ones(twins: Look) -> None:
+    view = depth.view(twins)
+    assert list(view.readings) == list(view.untrained) == ["pre", "post"]
+    scene = seen(depth.draw_alike(twins) or Scene(id="", panels=[], title=""), twins.place)
+    paths = [mark for mark in scene.panels[0].marks if isinstance(mark, Path)]
+    assert [path.dash is None for path in paths] == [True, True, False, False] and len(scene.keys) == 4
+    np.testing.assert_allclose(numbers(scene, "points.3"), view.untrained["post"].alike, atol=6e-4)
+    shares = seen(depth.draw_shares(twins), twins.place)
+    drawn = [float(label.split()[-1].rstrip("%").replace("−", "-")) for label in labels(shares, "points.1")[1:]]
+    np.testing.assert_allclose(drawn, 100 * np.median(view.readings["post"].share[1:], 1), atol=0.51)
 
 
-def test_the_last_norm_is_drawn_for_the_token(traces: dict[str, vm.Trace]) -> None:
-    found = {side: last_norm(trace) for side, trace in traces.items()}
-    drawn = {side: views.last_norm_view(traces[side], one, 3) for side, one in found.items()}
-    bars = last_norm_picture.draw_last_norm(drawn, [*VARIANTS], "p").drawn().data
-    for bar, (side, one) in zip(bars, found.items(), strict=True):
+def test_the_last_norm_is_drawn_for_the_token(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    scene = seen(last_norm.draw(twins) or Scene(id="", panels=[], title=""), twins.place)
+    for k, (side, one) in enumerate(last_norm.every(twins).items()):
         assert one.p is not None
-        np.testing.assert_allclose(bar.x, one.p[:, 3])
-        assert bar.text[-1].startswith(traces[side].next_tokens(3, 1)[0][0].label)
-    assert found["post"].name == "blocks.3.ffn.norm" and found["pre"].name == "final.norm"
+        np.testing.assert_allclose(numbers(scene, f"bars.{k}"), one.p[:, 3], atol=6e-4)
+        (texts,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Texts) and mark.id == f"values.{k}"]
+        assert str(texts.texts[-1]).startswith(traces[side].next_tokens(3, 1)[0][0].label)
+    assert last_norm.every(twins)["post"].name == "blocks.3.ffn.norm"
+    assert last_norm.every(twins)["pre"].name == "final.norm"
 
 
-def test_gradients_are_those_of_the_sentence(traces: dict[str, vm.Trace]) -> None:
-    found = {side: stream_gradients(trace) for side, trace in traces.items()}
-    bars = gradients.draw_gradients(found, "gradient").drawn().data
-    for bar, one in zip(bars, found.values(), strict=True):
-        np.testing.assert_allclose(bar.y, one.norms)
-        facts = gradients.facts(one)
-        assert (
-            facts["change"] == f"×{look.ratio(one.norms[0] / one.norms[-1])}" and facts["top"] == f"{one.norms[-1]:.3f}"
-        )
+def test_gradients_are_those_of_the_sentence(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    scene = pull.draw(twins)
+    assert scene is not None
+    for side, trace in traces.items():
+        one = stream_gradients(trace)
+        np.testing.assert_allclose(numbers(scene, side), one.norms, atol=6e-5)
+        facts = pull.facts(one)
+        assert facts["change"] == f"×{ratio(one.norms[0] / one.norms[-1])}" and facts["top"] == f"{one.norms[-1]:.3f}"
 
 
 @every
 def test_lengths_through_a_block(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_))
     for side in config_.sides:
-        seen = trace.at(side)
-        view = views.block_view(seen, 1, 3)
-        assert view.entering == pytest.approx(seen["blocks.1.resid.in"][3].norm().item(), rel=1e-4)
-        stream = seen["blocks.1.resid.in"][3]
-        for branch in view.branches:
-            added = seen[f"blocks.1.{branch.name}.out"][3]
-            after = seen[f"blocks.1.resid.{ {'attn': 'mid', 'cross': 'cross', 'ffn': 'out'}[branch.name] }"][3]
-            assert branch.added == pytest.approx(added.norm().item(), rel=1e-4)
-            assert branch.total == pytest.approx((stream + added).norm().item(), rel=1e-4)
-            assert branch.after == pytest.approx(after.norm().item(), rel=1e-4)
-            stream = after
-        assert [branch.name == "cross" for branch in view.branches].count(True) == ("blocks.1.cross.out" in seen)
+        run = trace.at(side)
+        view = blocks.block_view(run, range(run.n_layers))
+        for layer, token in ((0, 0), (1, 3)):
+            stream = run[f"blocks.{layer}.resid.in"][token]
+            assert view.entering[layer, token] == pytest.approx(stream.norm().item(), rel=1e-4)
+            for branch in view.branches:
+                added = run[f"blocks.{layer}.{branch.name}.out"][token]
+                after = run[f"blocks.{layer}.resid.{SUBLAYERS[branch.name]}"][token]
+                assert branch.added[layer, token] == pytest.approx(added.norm().item(), rel=1e-4)
+                assert branch.total[layer, token] == pytest.approx((stream + added).norm().item(), rel=1e-4)
+                assert branch.after[layer, token] == pytest.approx(after.norm().item(), rel=1e-4)
+                stream = after
+        assert [branch.name == "cross" for branch in view.branches].count(True) == ("blocks.1.cross.out" in run)
 
 
-@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
-def test_one_column_for_a_model_alone(kind: Literal["decoder", "encoder_decoder"]) -> None:
-    trace = run_both(language_model(tiny_config(kind=kind, start_id=0))).at("decoder")
-    names = {name: name for name in ("norm", "attn", "cross", "ffn")}
-    figure = blocks.draw_blocks({"pre": views.block_view(trace, 0, 1)}, names, "pre").drawn()
-    said = [note.text for note in figure.layout.annotations]
-    assert said.count("norm") == (3 if kind == "encoder_decoder" else 2)
-    assert ("cross" in said) == (kind == "encoder_decoder") and not any("●" in text for text in said)
+def test_the_chosen_twin_is_marked_and_numbers_follow(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    for layer, token in ((1, 3), (2, 0)):
+        scene = seen(blocks.draw(twins), {**twins.place, "layer": layer, "token": token})
+        said = [str(mark.text) for mark in scene.panels[0].marks if isinstance(mark, Text)]
+        assert [text for text in said if "●" in text] == [f"● {NAMES['post']}"]
+        for trace in traces.values():
+            assert f"{trace[f'blocks.{layer}.resid.in'][token].norm().item():.1f}" in said
+        assert said.count(twins.words("station_norm")) == 4
+
+
+def test_one_column_for_a_model_alone() -> None:
+    trace = run_both(language_model(tiny_config(kind="encoder_decoder", start_id=0))).at("decoder")
+    look = islands.look(trace, PAGE)
+    said = [str(mark.text) for mark in blocks.draw(look).panels[0].marks if isinstance(mark, Text)]
+    assert said.count(look.words("station_norm")) == 3 and look.words("station_cross") in said
+    assert not any("●" in text for text in said)
 
 
 def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str, vm.Trace]) -> None:
-    view = views.predictions_of_twins(traces, 3)
+    view = predictions.predictions(traces, 3)
     for side, trace in traces.items():
         expected = {token.label: p for token, p in trace.next_tokens(3, 5)}
         shown = dict(zip(view.labels, view.probs[side].tolist(), strict=True))
@@ -113,12 +156,20 @@ def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str
     assert view.overlap == pytest.approx(1 - 0.5 * np.abs(p - q).sum(), abs=1e-4)
 
 
-@pytest.mark.parametrize("side", ["pre", "post"])
-def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> None:
-    lengths = {name: views.block_view(trace, 0, 0) for name, trace in traces.items()}
-    figure = blocks.draw_blocks(lengths, {"norm": "norm", "attn": "a", "ffn": "f"}, side).drawn()
-    marked = [note.text for note in figure.layout.annotations if "●" in note.text]
-    assert marked == [f"<b>● {look.NAMES[side]}</b>"]
+def test_the_question_has_whose_stream_grows_more(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    grown = [np.median(readings(trace).before, 1) for trace in traces.values()]
+    asked = apart.quiz(twins)
+    assert asked is not None
+    right = np.asarray(asked.right.values).item()
+    assert right == np.argmax([lengths[-1] / lengths[0] for lengths in grown])
+
+
+def test_a_model_of_another_kind_is_told_where_to_find_the_two() -> None:
+    config_ = tiny_config(norm_at="branch")
+    assert elsewhere.stands_elsewhere(config_) and ELSEWHERE.fits(config_) and not PAGE.fits(config_)
+    look = islands.look(run_both(language_model(config_)), ELSEWHERE)
+    said = " ".join(islands.sentences(ELSEWHERE, look))
+    assert "story-pre-ln" in said and "{{" not in said
 
 
 @pytest.mark.parametrize(
@@ -126,4 +177,4 @@ def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> No
     [(0.004, "0.004000"), (0.694, "0.69"), (3.0, "3.0"), (12.4, "12"), (1234.0, "1,234")],
 )
 def test_a_factor_is_written_without_an_exponent(factor: float, said: str) -> None:
-    assert look.ratio(factor) == said
+    assert ratio(factor) == said

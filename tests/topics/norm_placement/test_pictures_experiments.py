@@ -12,11 +12,10 @@ from tiny_models import tiny_config
 
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.norm_placement import claims
-from viz_model.topics.norm_placement.numbers.depth import PLACES, THEORY, DepthGradients, power_law
-from viz_model.topics.norm_placement.pictures import start as start_picture
-from viz_model.topics.norm_placement.pictures import training as twins_training
-from viz_model.topics.norm_placement.pictures import warmup as warmup_picture
+from viz_model.topics.norm_placement import start as start_picture
+from viz_model.topics.norm_placement import training as twins_training
+from viz_model.topics.norm_placement import warmup as warmup_picture
+from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, power_law
 from viz_model.training import batches, experiments, log, loop
 from viz_model.training.corpus import Corpus
 from viz_model.training.recipe import NextToken, Recipe
@@ -51,11 +50,11 @@ def test_known_laws_are_said(start: start_picture.StartView) -> None:
     assert facts["deepest"] == "8"
     for place, wrong in (("pre", "post"), ("post", "pre")):
         theory = THEORY[place]  # type: ignore[index]
-        assert claims.EXPONENT.of(claims.Law(start.fits[place], theory)).name == "agrees"  # type: ignore[index]
+        assert start_picture.EXPONENT.of(start_picture.Law(start.fits[place], theory)).name == "agrees"  # type: ignore[index]
         other = power_law(start.found.depths, start.found.last[wrong])  # type: ignore[index]
-        assert claims.EXPONENT.of(claims.Law(other, theory)).name == "differs"
+        assert start_picture.EXPONENT.of(start_picture.Law(other, theory)).name == "differs"
     ends = {place: start.blocks(place)[[0, -1]].tolist() for place in PLACES}
-    assert [claims.BLOCKS.of(claims.Across(*each)).name for each in ends.values()] == ["falls", "rises"]
+    assert [start_picture.BLOCKS.of(start_picture.Across(*each)).name for each in ends.values()] == ["falls", "rises"]
 
 
 def test_marks_and_lines_lie_where_they_were_measured(start: start_picture.StartView) -> None:
@@ -93,8 +92,8 @@ def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: warmup_picture.
     """Post-LN without warm-up learns frequencies alone; with it, and Pre-LN either way, more than those."""
     learnt = {key: warmup.learns(run) for key, run in warmup.runs.items()}
     assert learnt == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
-    assert claims.WARMUP.of(claims.Warmup(*warmup.losses("post"))).name == "rescues"
-    assert claims.WARMUP.of(claims.Warmup(*warmup.losses("pre"))).name != "rescues"
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("post"))).name == "rescues"
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("pre"))).name != "rescues"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +107,7 @@ def test_what_warm_up_does_is_judged_by_the_final_losses(
     for warms, level in ((False, bare), (True, warm)):
         run = runs["pre", warms]
         runs["pre", warms] = run._replace(loss=np.full(len(run.steps), float(level)))
-    assert claims.WARMUP.of(claims.Warmup(*warmup._replace(runs=runs).losses("pre"))).name == word
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup._replace(runs=runs).losses("pre"))).name == word
 
 
 def test_a_run_that_broke_off_has_not_learnt(warmup: warmup_picture.WarmupView) -> None:
@@ -162,7 +161,7 @@ def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]
         assert float(facts[f"{side}_share"]) == pytest.approx(share[-1], rel=0.05)
     pre, post = (lines[-1]["held_out"]["en"]["bits_per_byte"] for lines in logs.values())
     assert view.last("en") == (pre, post) and facts["pre_en"] == f"{pre:.3f}"
-    ahead = claims.AHEAD.of(claims.Bits(*view.last("en"))).name
+    ahead = twins_training.AHEAD.of(twins_training.Bits(*view.last("en"))).name
     assert ahead == ("pre" if pre < post else "post") or abs(pre - post) < 0.0006
 
 
@@ -207,7 +206,10 @@ def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
     labels = {file: f"<{file}>" for file in files}
     drawn = twins_training.draw_sources(view, labels, {"held_out": "aside", "seen": "read"}, "bits").drawn()
     marks = {line.name: line.x for line in drawn.data if line.name}
-    assert claims.BY_HEART.of(view.more).name == "costs" and claims.BY_HEART.of((-0.1, 0.2)).name == "plain"
+    assert (
+        twins_training.BY_HEART.of(view.more).name == "costs"
+        and twins_training.BY_HEART.of((-0.1, 0.2)).name == "plain"
+    )
     assert list(marks) == ["Pre-LN, read", "Pre-LN, aside", "Post-LN, read", "Post-LN, aside"]
     np.testing.assert_array_equal(marks["Pre-LN, aside"], view.held_out["pre"])
     assert len(drawn.layout.yaxis.ticktext) == len(view.sources)

@@ -23,7 +23,7 @@ def worked(page: Page, numbers: Sequence[Worked], /, **values: object) -> None:
     for n, number in enumerate(numbers, start=1):
         trace = page.trace if number.trace is None else number.trace
         found = derive(trace, number.site, number.at)
-        prose = " ".join(page.t.prose(key, **values) for key in number.words)
+        prose = number.said or " ".join(page.t.prose(key, **values) for key in number.words)
         prose = prose or f"{page.t.site_label(trace.site(number.site))} {literal(str(found.cell))}"
         said = [f"**{n}.** {prose}"]
         for k, step in enumerate(found.steps):

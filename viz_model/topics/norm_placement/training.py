@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.claims import Claim, Verdict
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import heading
-from viz_model.topics.norm_placement.numbers import training_log
-from viz_model.topics.norm_placement.pictures.look import COLOURS, MARGIN, NAMES, faint, ratio, style
+from viz_model.measures import training_log
+from viz_model.topics.norm_placement.places import COLOURS, MARGIN, NAMES, faint, ratio, style
 
 MAX_POINTS = 120
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -212,3 +213,20 @@ def draw_sources(view: SourcesView, labels: Mapping[str, str], names: Mapping[st
     axes.across(figure, axis, grid=True, rangemode="tozero")
     axes.rows(figure, [labels[file] for file in view.sources], edge=0.5)
     return theme.finished(figure, height=90 + 56 * len(rows), margin=MARGIN, legend="above")
+
+
+class Bits(NamedTuple):
+    """The twins' bits per byte of text that neither was trained on."""
+
+    pre: float
+    post: float
+
+
+AHEAD: Verdict[Bits] = Verdict(
+    "norm_placement.ahead",
+    Claim("pre", lambda bits: round(bits.pre, 3) < round(bits.post, 3)),
+    Claim("post", lambda bits: round(bits.post, 3) < round(bits.pre, 3)),
+)
+
+BY_HEART: Verdict[tuple[float, float]] = Verdict("norm_placement.by_heart", Claim("costs", lambda more: more[0] > 0))
+"""Of how much more unread text costs by source: the least and the most."""

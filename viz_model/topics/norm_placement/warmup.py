@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from viz_model.claims import Claim, Verdict
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.curves import Style
 from viz_model.drawing.sheet import Numbers, Sheet
-from viz_model.topics.norm_placement.numbers.depth import PLACES
-from viz_model.topics.norm_placement.pictures.look import MARGIN, NAMES, TALL, style
+from viz_model.topics.norm_placement.fresh import PLACES
+from viz_model.topics.norm_placement.places import MARGIN, NAMES, TALL, style
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
 
@@ -143,3 +144,28 @@ def _plateau(figure: Sheet, view: WarmupView, name: str) -> None:
 def _finished(figure: Sheet, axis: str) -> Sheet:
     axes.upward(figure, axis, grid=True, rangemode="tozero")
     return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
+
+
+A_TENTH = 0.1
+"""Nats by which a run has to end below another, or below mere frequencies, to be told apart from it."""
+
+
+class Warmup(NamedTuple):
+    """Where a run ends without warm-up, with it, and knowing nothing but how often each token occurs."""
+
+    bare: float
+    warm: float
+    frequencies: float
+
+    def learns(self, loss: float) -> bool:
+        """Whether a run ends clearly below mere frequencies; one that broke off, at no number, does not."""
+        return loss < self.frequencies - A_TENTH
+
+
+WARMUP: Verdict[Warmup] = Verdict(
+    "norm_placement.warmup",
+    Claim("rescues", lambda run: not run.learns(run.bare) and run.learns(run.warm)),
+    Claim("neither", lambda run: not run.learns(run.bare) and not run.learns(run.warm)),
+    Claim("helps", lambda run: run.learns(run.bare) and run.bare - run.warm > A_TENTH),
+    Claim("hurts", lambda run: run.learns(run.bare) and run.warm - run.bare > A_TENTH),
+)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.claims import Claim, Verdict
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.norm_placement.numbers.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.topics.norm_placement.pictures.look import COLOURS, MARGIN, NAMES, TALL, faint, ratio, style
+from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, Fit, Place, power_law
+from viz_model.topics.norm_placement.places import COLOURS, MARGIN, NAMES, TALL, faint, ratio, style
 
 
 class StartView(NamedTuple):
@@ -131,3 +132,31 @@ def _theory(place: Place) -> str:
 def _number(value: float, digits: int = 2) -> str:
     """With a real minus."""
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+class Law(NamedTuple):
+    """A fitted power law, and the exponent that a theorem's bound has."""
+
+    fit: Fit
+    theory: float
+
+
+EXPONENT: Verdict[Law] = Verdict(
+    "norm_placement.exponent",
+    Claim("agrees", lambda law: abs(law.fit.exponent - law.theory) <= 2 * law.fit.error),
+    Claim("differs", lambda law: abs(law.fit.exponent - law.theory) > 2 * law.fit.error),
+)
+
+
+class Across(NamedTuple):
+    """A gradient in the first block and in the last."""
+
+    first: float
+    last: float
+
+
+BLOCKS: Verdict[Across] = Verdict(
+    "norm_placement.blocks",
+    Claim("falls", lambda across: across.first > across.last),
+    Claim("rises", lambda across: across.first < across.last),
+)

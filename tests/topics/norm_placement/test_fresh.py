@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
 from viz_model.model.attention import Given
-from viz_model.topics.norm_placement.numbers import depth
+from viz_model.topics.norm_placement import fresh as depth
 from viz_model.training import experiments, loop
 from viz_model.training.batches import Batch
 

@@ -9,6 +9,7 @@ what it reads grows with every block.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -22,6 +23,8 @@ from viz_model.model.transformer import Transformer
 from viz_model.training import experiments, loop
 from viz_model.training.batches import Batch
 
+DRAWING = threading.Lock()
+"""Fresh weights come from PyTorch's one generator, which two threads at once would mix up."""
 Place = Literal["pre", "post"]
 PLACES: tuple[Place, ...] = ("pre", "post")
 DEPTHS = (2, 3, 4, 6, 8, 12, 16, 24)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import by_depth, chart
+from viz_model.drawing.scene import Items, Panel, Scene, Texts
+from viz_model.drawing.tables import Lengths
+from viz_model.island.look import Look
+from viz_model.island.page import Chooser
+from viz_model.island.prose import Line
 from viz_model.runs import edits
 from viz_model.runs.edits import ValueEdit
 from viz_model.runs.trace import Trace
+from viz_model.topics.norm_placement.places import COLOURS, HEIGHT, NAMES, Finding, ratio, runs
 
 Loss = Literal["next", "target", "itself"]
 """What is predicted: each next token; each next token of the target; or each token at its own place."""
@@ -133,3 +142,99 @@ def stream_gradients(trace: Trace) -> StreamGradients:
     return StreamGradients(
         kind, loss.item(), len(wanted), tuple(tap.stream), tuple(gradient[0] for gradient in gradients)
     )
+
+
+TENFOLD = 10.0
+"""A gradient that changes more than that on its way down shrinks or grows; within it, only its ends are told."""
+MOST_WORK = 4_000_000_000
+"""Parameters times tokens that are run backwards unasked: about a second."""
+FEW = 9
+"""Bars of a model up to which each bears its number."""
+
+
+class Ends(NamedTuple):
+    """The gradient at the top of a stack, where it begins, and what arrives at the embedding."""
+
+    top: float
+    bottom: float
+
+
+GRADIENT: Verdict[Ends] = Verdict(
+    "norm_placement.gradient",
+    Claim("shrinks", lambda pull: pull.bottom * TENFOLD < pull.top),
+    Claim("grows", lambda pull: pull.bottom > TENFOLD * pull.top > 0),
+)
+
+
+def facts(found: StreamGradients) -> dict[str, str]:
+    """For prose: the gradient at both ends, and what reaches the embedding as a multiple of what began at the top."""
+    top, bottom = found.norms[-1], found.norms[0]
+    change = f"×{ratio(bottom / (top or 1.0))}"
+    return {"top": f"{top:.3f}", "bottom": f"{bottom:.3f}", "change": change, "loss": f"{found.loss:.2f}"}
+
+
+def _is_large(look: Look) -> bool:
+    return no_loss(look.trace) is None and work(look.trace) > MOST_WORK
+
+
+def every(look: Look) -> dict[str, StreamGradients]:
+    """By the place of the norm; nothing without a loss, or of a large model until it is asked for."""
+    if no_loss(look.trace) or (_is_large(look) and look.options.get("gradient") != "1"):
+        return {}
+    return look.once(lambda look: {at: stream_gradients(run) for at, run in runs(look).items()}, "gradients")
+
+
+def why_not(look: Look) -> list[Line]:
+    """Why there is no loss, or that it is measured on being asked."""
+    if why := no_loss(look.trace):
+        return [Line(look.words(f"gradient_{why}"), "notice")]
+    return [Line(look.words("gradient_ask"), "part")] if _is_large(look) and not every(look) else []
+
+
+def ask(look: Look) -> Chooser | None:
+    if not _is_large(look):
+        return None
+    options = {"0": "–", "1": look.words("gradient_run")}
+    return Chooser("gradient", options, "", look.words("gradient_help"), asks=True)
+
+
+def tell(look: Look) -> Finding | None:
+    if not (found := every(look)):
+        return None
+    each = {at: facts(pull) for at, pull in found.items()}
+    some = next(iter(found.values()))
+    start = look.code_name(0) if some.kind == "target" else ""
+    what = look.words(f"loss_{some.kind}", n=some.n_predicted, start=start)
+    lines = []
+    for at, pull in found.items():
+        says = GRADIENT.says(look.t.language, Ends(pull.norms[-1], pull.norms[0]), **each[at])
+        lines.append(look.words("gradients_line", place=NAMES[at], says=says, **each[at]))
+    return Finding("gradients", each, {"what": what}, lines, ("embed.out", "resid.out"))
+
+
+def draw(look: Look) -> Scene | None:
+    """Bars from the embedding to the last block; the gradient travels from right to left."""
+    if not (found := every(look)):
+        return None
+    sites = next(iter(found.values())).sites
+    names = [by_depth.short(site).replace("<br>", " ") for site in sites]
+    n, n_places = len(sites), len(found)
+    values = [np.array(pull.norms) for pull in found.values()]
+    y = chart.axis(*values, title=look.words("gradient"), room=0.12)
+    on, marks = chart.plot(chart.places(n), y, HEIGHT, x_names=names)
+    wide = 0.75 / n_places
+    for k, (at, norms) in enumerate(zip(found, values, strict=True)):
+        left = np.arange(n) - 0.375 + k * wide
+        told = [f"{NAMES[at]} · {site}\n{norm:.4f}" for site, norm in zip(sites, norms, strict=True)]
+        place: dict[str, Any] = {"x": on.at_x(left), "y": on.at_y(norms)}
+        across = np.tile(np.array([[0.95 * wide / n, 0.95 * wide * on.across[1] / n]], np.float32), (n, 1))
+        tall: Any = Lengths(norms, y.low, y.high, 0.0, on.bottom - on.top)
+        marks.append(Items(id=at, **place, width=across, height=tall, fill=COLOURS[at], labels=told, name=NAMES[at]))
+        if n <= FEW:
+            above: Any = on.at_y(norms)._replace(start=on.bottom - 8, end=on.top - 8)
+            x: Any = on.at_x(left + wide / 2)
+            marks.append(Texts(id=f"{at}.numbers", texts=[f"{norm:.2f}" for norm in norms], x=x, y=above, size=11))
+    keys = [chart.key_of(NAMES[at], COLOURS[at], "square") for at in found] if n_places > 1 else []
+    panel = Panel(id="gradients", marks=marks, height=HEIGHT)
+    title = look.words("gradients_alt")
+    return look.drawn(Scene(id="norm_placement.gradients", panels=[panel], title=title, keys=keys), own=False)
