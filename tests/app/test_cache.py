@@ -13,7 +13,7 @@ import torch
 import viz_model as vm
 from viz_model.app import cache, runs
 from viz_model.app.cache import MISSING, Call, Store
-from viz_model.topics.norm_placement.pull import stream_gradients
+from viz_model.app.interventions import _first as first_choice
 
 
 def test_what_was_used_least_recently_leaves_first() -> None:
@@ -122,7 +122,7 @@ def test_all_runs_share_one_bound_and_leave_with_their_model(monkeypatch: pytest
         runs.trace(runs.RunKey(name, "the cat"))
     kept = held.nbytes
     assert len(held) == 2 and 0 < kept < cache.MOST_KEPT
-    stream_gradients(runs.trace(runs.RunKey("story-pre-ln", "the cat")))
+    first_choice(runs.RunKey("story-pre-ln", "the cat"))
     assert len(held) == 3 and held.nbytes > kept
     monkeypatch.setattr(runs.loaded, "_where", ("models", 1))  # room for one model
     st.cache_resource.clear()
