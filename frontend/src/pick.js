@@ -98,14 +98,15 @@ function lengths({ lengths: values, start, end, low, high, log }, place, arrays)
   return { values: made, shape: isPair ? [given.length, 2] : [given.length] }
 }
 
-// For axes of which tables hold a part, from where to where they hold it.
+// From where to where tables hold entries, for each axis. A selection beyond is of another message: one that is yet to
+// come, or the next, which was read while this one was still drawn.
 export function heldBy(value, arrays, found = {}) {
   if (Array.isArray(value)) value.forEach(one => heldBy(one, arrays, found))
   else if (isObject(value)) {
-    if (value.start && "by" in value) for (const [n, axis] of value.by.entries()) {
-      const from = value.start[axis]
-      if (from === undefined) continue
-      const size = isObject(value.of) && "array" in value.of ? arrays[value.of.array].shape[n] : value.of.length
+    if ("by" in value) for (const [n, axis] of value.by.entries()) {
+      const from = value.start?.[axis] ?? 0
+      const size = isObject(value.of) && "array" in value.of ? arrays[value.of.array].shape[n] : n === 0 ? value.of.length : undefined
+      if (size === undefined || axis in (value.fixed ?? {})) continue
       const [low, high] = found[axis] ?? [0, Infinity]
       found[axis] = [Math.max(low, from), Math.min(high, from + size)]
     }

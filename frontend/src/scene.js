@@ -99,7 +99,7 @@ function entryOf(made, place) {
   if (header.cases) return caseOf(header, place)
   if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)], held: Object.entries(heldBy(header, made.arrays)) }
   const { names, held } = made.axes
-  if (held.some(([axis, [from, to]]) => !(place[axis] >= from && place[axis] < to))) return undefined
+  if (held.some(([axis, [from, to]]) => !((place[axis] ?? 0) >= from && (place[axis] ?? 0) < to))) return undefined
   return names.map(name => place[name]).join(",")
 }
 
