@@ -292,7 +292,7 @@ def beside_equations(page: Page) -> None:
     measured = real_code.precision(run, layer)
     elements.see(page, "precision", n_keys=measured.n_keys, squares=f"{measured.squares:,.0f}", **facts)
     both = {"softmax": measured.softmax, "norm": measured.norm}
-    columns: dict[str, list[object]] = {" ": [page.words(f"precision_{name}") for name in both]}
+    columns: dict[str, list[object]] = {page.words("precision_of"): [page.words(f"precision_{name}") for name in both]}
     for kind in ("half", "mixed"):
         columns[page.words(f"precision_{kind}")] = [small(getattr(errors, kind)) for errors in both.values()]
     elements.records(page, "precision", columns)
