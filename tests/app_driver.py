@@ -162,6 +162,12 @@ def heading(app: AppTest) -> str:
     return str(islands[0].header["heading"] if islands else app.header[0].value)
 
 
+def quiz(app: AppTest, **place: int) -> tuple[list[str], int, str]:
+    """The question at the end of a page that is one island (:func:`scenes.quiz`), at what is selected or ``place``."""
+    sent = _sent(app)[ISLAND]
+    return scenes.quiz(sent, {**sent.header["usual"], **sent.header["chosen"], **place})
+
+
 def island_lines(app: AppTest) -> list[str]:
     """What the island of a page says, if it has one."""
     islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]

@@ -185,6 +185,15 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]
 
 
+def quiz(data: Sent, place: Mapping[str, int]) -> tuple[list[str], int, str]:
+    """The question at the end of an island: its options, the number of the right one, and what is said."""
+    (found,) = (item for item in data.header["end"] if item["kind"] == "quiz")
+    lists = data.header.get("lists", [])
+    options = [str(one) for one in resolved(whole(found["options"], lists), data.arrays, place)]
+    right = int(resolved(found["right"], data.arrays, place))
+    return options, right, _line(whole(found["said"], lists), data.arrays, place)
+
+
 def _line(line: dict[str, Any], arrays: list[np.ndarray], place: Mapping[str, int]) -> str:
     values = {name: resolved(one, arrays, place) for name, one in line.get("values", {}).items()}
     return _filled(resolved(line["html"], arrays, place), values)

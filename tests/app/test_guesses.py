@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from app_driver import open_page
+from app_driver import open_page, quiz
+from doors import topic
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
+from viz_model.app.topic import Topic
 from viz_model.runs.edits import AblateHead, Skip
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
@@ -123,7 +125,7 @@ def guessed(app: AppTest) -> str:
     return str(held)
 
 
-@pytest.mark.parametrize("page", ANSWERS)
+@pytest.mark.parametrize("page", [page for page in ANSWERS if isinstance(topic(page), Topic)])
 def test_a_guess_is_right_or_not_by_the_run(page: str) -> None:
     app = open_page(page, {"model": MODEL, "text": TEXT, "layer": str(LAYER), "lang": "en"})
     assert not replies(app, RIGHT, WRONG)
@@ -136,16 +138,25 @@ def test_a_guess_is_right_or_not_by_the_run(page: str) -> None:
     assert len(replies(app, WRONG)) == 1 and guessed(app).startswith(f"{wrong}.")
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in ANSWERS if page != "embedding" and not isinstance(topic(page), Topic)]
+)
+def test_the_run_makes_one_option_of_an_island_right(page: str) -> None:
+    app = open_page(page, {"model": MODEL, "text": TEXT, "layer": str(LAYER), "lang": "en"})
+    expected, _ = ANSWERS[page](vm.load(MODEL).trace(TEXT), "")
+    options, right, told = quiz(app)
+    assert len(options) > 1 and expected in re.findall(r"\d+", options[right]) and told
+
+
 def test_the_nearest_row_is_the_nearest_of_all() -> None:
     app = open_page("embedding", {"model": MODEL, "text": TEXT, "token": "1", "lang": "en"})
-    question(app).set_value("0")
-    app.run()
     lm = vm.load(MODEL)
-    table = lm.model.embedding.weight.detach()
-    alike = torch.cosine_similarity(table, table[lm.trace(TEXT).ids[1]][None])
-    alike[lm.trace(TEXT).ids[1]] = -1
-    (reply,) = replies(app, RIGHT)
-    assert lm.tokenizer.token(int(alike.argmax())).label in reply
+    table, ids = lm.model.embedding.weight.detach(), lm.trace(TEXT).ids
+    for token, id in enumerate(ids):
+        alike = torch.cosine_similarity(table, table[id][None])
+        alike[id] = -1
+        options, right, told = quiz(app, token=token)
+        assert lm.tokenizer.token(int(alike.argmax())).label in (options[right] if right >= 0 else told)
 
 
 def test_what_the_target_reads_of_the_source() -> None:
@@ -161,17 +172,17 @@ def test_what_the_target_reads_of_the_source() -> None:
 
 
 def test_a_guess_is_of_its_text_and_place_and_stands_in_the_address() -> None:
-    query = {"model": MODEL, "text": TEXT, "layer": "1", "token": "2", "lang": "en"}
-    app = open_page("attention", query)
+    query = {"model": MODEL, "text": TEXT, "token": "2", "lang": "en"}
+    app = open_page("overview", query)
     question(app).set_value("0")
     app.run()
     kept = guessed(app)
     verdicts = {}
     for language in LANGUAGES:
         t = Texts(language)
-        again = open_page("attention", {**query, "lang": language, "guessed": kept})
+        again = open_page("overview", {**query, "lang": language, "guessed": kept})
         verdicts[language] = bool(replies(again, t("common.guess_right")))
         assert replies(again, t("common.guess_right"), t("common.guess_wrong"))
     assert len({*verdicts.values()}) == 1
-    for other in ({"layer": "2"}, {"token": "3"}, {"text": "The dog sat on a"}):
-        assert not replies(open_page("attention", {**query, **other, "guessed": kept}), RIGHT, WRONG)
+    other = {"text": "The dog sat on a"}
+    assert not replies(open_page("overview", {**query, **other, "guessed": kept}), RIGHT, WRONG)

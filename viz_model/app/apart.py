@@ -8,10 +8,11 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.drawing.tables import pick
+from viz_model.drawing.tables import Among, Phrase, pick
 from viz_model.island.look import Look
 from viz_model.island.page import Apart
 from viz_model.island.prose import Line
+from viz_model.texts.markdown import literal
 
 
 def draw(page: Page, look: Look, tabs: Apart) -> None:
@@ -33,13 +34,26 @@ def _formulas(page: Page, look: Look, tabs: Apart) -> None:
 
 def _say(look: Look, said: Callable[[Look], Iterable[Line]] | None) -> None:
     for line in said(look) if said else ():
-        st.markdown(pick(line.words, look.place))
+        st.markdown(_markdown(line, look))
+
+
+def _markdown(line: Line, look: Look) -> str:
+    """A line for the selection; names that stand there to the letter are code."""
+    words = line.words
+    if isinstance(words, Phrase):
+        values = {name: _as_code(value) if isinstance(value, Among) else value for name, value in words.values.items()}
+        words = words._replace(values=values)
+    return str(pick(words, look.place))
+
+
+def _as_code(names: Among) -> Among:
+    return names._replace(names=[literal(str(name)) for name in names.names]) if names.is_code else names
 
 
 def _hand(page: Page, look: Look, tabs: Apart) -> None:
     said, numbers, values = tabs.hand(look)
     if said is not None:
-        st.markdown(pick(said.words, look.place))
+        st.markdown(_markdown(said, look))
     elements.worked(page, numbers, **values)
 
 

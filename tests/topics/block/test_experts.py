@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import streamlit as st
 import torch
-from app_driver import offer, open_page
+from app_driver import offer, open_page, said
+from doors import all_open
 from streamlit.testing.v1 import AppTest
 from tiny_models import EXPERTS, language_model, run_both, tiny_config
 
@@ -104,26 +105,26 @@ def test_a_neuron_stands_in_its_expert() -> None:
 def test_the_bundled_model_tells_what_was_measured_and_stands_beside_its_sibling(lang: str) -> None:
     text = "The cat sat on the mat."
     query = {"model": "story-moe", "text": text, "lang": lang, "layer": "3", "token": "3", "door_neurons": "1"}
-    app = open_page("block", query)
-    said = "\n".join(str(part.value) for part in (*app.markdown, *app.subheader))
+    app = open_page("block", {**query, **all_open("block")})
+    words = said(app)
     lm, dense = vm.load("story-moe"), vm.load("story-pre-ln")
     found = experts.measured(lm.folder, 3)
     assert found is not None and experts.measured(lm.folder, 0) is None
     kind, expert, share = found.most
     assert found.shares[found.kinds.index(kind), expert] == share == found.shares.max()
-    assert f"{share:.0%}" in said and f"{found.balance['all']:.2f}" in said and "story-pre-ln" in said
+    assert f"{share:.0%}" in words and f"{found.balance['all']:.2f}" in words and "story-pre-ln" in words
     for run in (lm.trace(text), dense.trace(text)):
         nats = torch.nn.functional.cross_entropy(run["logits"][:-1], torch.tensor(run.ids[1:])).item()
-        assert f"{nats:.3f}" in said
+        assert f"{nats:.3f}" in words
     tables = [table.value for table in app.dataframe]
     assert any(len(table) == 8 and found.tokens[0][0][0] in str(table.iloc[0, 1]) for table in tables)
     (beside,) = (table for table in tables if table.shape == (5, 2))
     for n, run in enumerate((lm.trace(text), dense.trace(text))):
         best = run.next_tokens(-1, 5)
         assert list(beside.iloc[:, n]) == [f"{token.label}  {p:.1%}" for token, p in best]
-    other = open_page("block", {**query, "layer": "0"})
+    other = open_page("block", {**query, **all_open("block"), "layer": "0"})
     elsewhere = {"en": "experts stand in blocks 1, 3", "zh": "有专家的是第 1、3 块"}[lang]
-    assert any(elsewhere in str(title.value) for title in other.subheader)
+    assert elsewhere in said(other)
 
 
 @pytest.fixture
@@ -144,8 +145,8 @@ def test_the_page_says_who_is_chosen_where_there_are_experts(
     ffn: object, lang: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tiny_config(ffns=(Dense(), ffn))
-    app = opened(monkeypatch, config, lang=lang, layer="1", experts_get="1")
-    titles = "\n".join(str(title.value) for title in app.subheader)
+    app = opened(monkeypatch, config, lang=lang, layer="1", experts_get="1", **all_open("block"))
+    titles = said(app)
     trace = runs.model("tiny").trace("the cat and the dog ran")
     view = experts.routing(trace, 1, 2)
     assert view is not None

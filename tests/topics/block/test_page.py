@@ -82,7 +82,7 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     app = opened("norm_placement", config, side=side)
     words = said(app)
     assert "It has no twin here" in words and "Two models, trained on the same text" not in words
-    assert ("Post-LN** model" in words) == (config.norm_at == "post")
+    assert ("Post-LN model" in words) == (config.norm_at == "post")
     name = type(config.norm).__name__
     assert f"({name})" in words
     if not config.has_logits:
@@ -213,7 +213,7 @@ def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, o
     ("page", "words"), [("block", "common length"), ("norm_placement", "Nothing here divides the vectors by a length")]
 )
 def test_twins_without_their_norms(page: str, words: str) -> None:
-    app = open_page(page, {"model": "story-pre-ln", "text": TEXT, "lang": "en", "edits": "no-norm"})
+    app = open_page(page, {"model": "story-pre-ln", "text": TEXT, "lang": "en", "edits": "no-norm", **all_open(page)})
     assert words in said(app)
 
 
