@@ -35,7 +35,7 @@ STAGES = {
     "embedding": {"token"},
     "position": {"token"},
     "attention": {"token", "head", "layer"},
-    "block": {"token", "layer"},
+    "block": {"token"},
     "next_token": {"token"},
     "attribution": {"token"},
     "ablations": {"head", "layer"},
@@ -299,8 +299,8 @@ TOLD = {
     "embedding": {"token"},
     "position": {"token"},
     "attention": {"token", "head", "layer"},
-    "block": {"token", "layer"},
-    "norm_placement": {"token", "layer"},
+    "block": {"token"},
+    "norm_placement": {"layer"},
     "next_token": {"token"},
     "attribution": {"token", "head", "layer"},
     "cross_attention": {"token", "head", "layer"},
@@ -312,9 +312,6 @@ TOLD = {
 """Pages all of whose sentences follow at once, and what changes them."""
 DOORS = {
     "embedding": ("nearest", "vector", "own"),
-    "attention": ("care",),
-    "block": ("lengths", "neurons", "change", "weights"),
-    "norm_placement": ("sentence", "ends"),
     "next_token": ("tail",),
     "attribution": ("part", "depth", "head", "neuron"),
     "cross_attention": ("maps", "decoding"),
@@ -339,7 +336,6 @@ def test_what_is_said_follows_in_the_frame_of_the_click(visit: Visit, stage: str
 
 
 OTHERS: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {
-    "experts": ("block", {"model": "story-moe", "layer": "1", "door_neurons": "1"}, {"token": 2, "layer": 3}),
     "a changed run": ("overview", {"edits": "no-scale"}, {"token": 2}),
     "what was tried": ("ablations", {"edits": "no-scale"}, {"head": 2, "layer": 2, "token": 2}),
     "relative keys": ("position", {"model": "story-modern", "relative": "1"}, {"head": 2, "layer": 2, "token": 2}),
