@@ -54,8 +54,10 @@ def tell(app: AppTest, key: str, event: str, value: object) -> AppTest:
     """What a component of the page says when something in it is clicked, and the page that follows."""
     states = app._tree.get_widget_states()
     state = states.widgets.add()
-    (part,) = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith(f"-{key}")]
-    state.id = f"$$STREAMLIT_INTERNAL_KEY_{part.id}__events"
+    parts = {part.proto.id.rpartition("-")[2]: part.proto for part in app.get("bidi_component")}
+    if key not in parts:  # a picture of an island
+        key, value = ISLAND, {"of": key, "value": value}
+    state.id = f"$$STREAMLIT_INTERNAL_KEY_{parts[key].id}__events"
     state.json_trigger_value = json.dumps([{"event": event, "value": value}])
     app._run(states)
     assert not app.exception, app.exception[0].message

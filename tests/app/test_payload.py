@@ -24,7 +24,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-MOST, MOST_ISLAND = 150_000, 400_000
+MOST, MOST_ISLAND = 150_000, 1_500_000
 """Bytes of a picture, and of a page that is one island, with all its sections open."""
 
 LENGTHS = [16, 500]

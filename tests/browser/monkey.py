@@ -84,7 +84,7 @@ class Screen:
         const app = document.querySelector('[data-testid=stApp]')
         const is = name => app?.getAttribute(`data-test-${name}`)
         const busy = ['StatusWidget', 'Skeleton', 'Spinner'].map(part => `[data-testid=st${part}]`)
-        if (!document.querySelector('[data-testid=stMain] h2')) return 'no heading'
+        if (!document.querySelector('[data-testid=stMain] h2') && !all('.viz-island h1').length) return 'no heading'
         if (is('connection-state') !== 'CONNECTED') return is('connection-state')
         if (is('script-state') !== 'notRunning') return is('script-state')
         if (document.querySelector([...busy, '[data-stale=true]'].join())) return 'busy'
