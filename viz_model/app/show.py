@@ -181,7 +181,7 @@ def _body(opened: _Opened) -> None:
     page = now.page
     if page.trace.edits:
         interventions.banner(page.run_key, t, partial(_banner, page))
-    derivation.watch(topic.name, page.view, page.trace, t, reaches=False, writes=island.rests())
+    derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         without_sense.draw(page)
