@@ -137,32 +137,6 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
         assert "bidi_component" in kinds
 
 
-@pytest.mark.server
-def test_a_choice_behind_a_door_draws_what_is_behind_it_alone_and_is_in_the_address(app: str) -> None:
-    with Visitor(app, "next_token", QUERY) as visitor:
-        visitor.open()
-        visitor.open_door("next_token.door_tail")
-        assert visitor.ran and parse_qs(visitor.query)["door_tail"] == ["1"]
-        visitor.open_door("next_token.apart")
-        visitor.open_tab("next_token.tabs", "Numbers")
-        assert visitor.ran and parse_qs(visitor.query)["tab"] == ["numbers"]
-        visitor.open_door("attention.door_large")
-        visitor.choose("attention.matrix", "scores")
-        assert not visitor.errors
-        shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
-        assert address == QUERY | {
-            "door_what_if": "1",
-            "mask": "window",
-            "apart": "1",
-            "door_large": "1",
-            "tab": "numbers",
-            "matrix": "scores",
-        }
-    with Visitor(app, "attention", address) as fresh:
-        fresh.open()
-        assert fresh.pictures().items() <= shown.items()  # what other tabs showed, a browser hides
-
-
 def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("attention", QUERY)
     ran: list[object] = []
