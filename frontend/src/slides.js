@@ -4,7 +4,7 @@ import { CHANGED, draw, scenes } from "./scene.js"
 
 const HOME = ".st-key-present_slides"
 const KEPT = "[class*=st-key-present_slide_]" // what is shown as a picture is, and is none
-const [LEAST, MOST, TIGHT] = [0.6, 1.5, 0.75] // of the height that a picture was drawn with
+const [FLAT, LEAST, MOST, TIGHT] = [0.1, 0.6, 1.5, 0.75] // of the height that a picture was drawn with; flatter it is never made, where there is no room at all
 const EDGE = 6 // pixels below a picture
 const TURNS = { PageUp: -1, PageDown: 1 } // which is what a presenter's remote sends
 const HEADING = "h2, h3, h4, h5"
@@ -184,7 +184,7 @@ export function fit({ group, part }) {
     for (const { box } of panels) rows.set(box.offsetTop, Math.max(rows.get(box.offsetTop) ?? 0, box.offsetHeight))
     const drawn = [...rows.values()].reduce((sum, height) => sum + height, 0)
     if (!drawn) continue
-    const fixed = root.offsetHeight - drawn, wanted = Math.min(MOST, (room(root) - fixed) / (drawn / tall))
+    const fixed = root.offsetHeight - drawn, wanted = Math.max(FLAT, Math.min(MOST, (room(root) - fixed) / (drawn / tall)))
     least = Math.min(least, wanted)
     if (Math.abs(wanted - tall) < 0.005) continue
     root.tall = wanted
