@@ -170,13 +170,16 @@ function room(root) {
   return (innerHeight - rect.top) / zoom - EDGE
 }
 
-// Says how tall the flattest of them is, of what it was drawn with.
-export function fit({ group, part }) {
+// Says how tall the flattest of them is, of what it was drawn with. Measured again a moment later: what stands above may
+// still have been on its way.
+export function fit({ group, part }, again = false) {
   let least = MOST
+  if (!again) setTimeout(() => fit({ group, part }, true), 400)
   for (const { root } of group) {
     if (!root?.scene || !root.clientWidth) continue
     const { scene } = root
     const isOther = root.panels?.join() !== part?.join()
+    if (again && isOther) continue // another is shown by now
     root.panels = part
     if (isOther) draw(scene, false)
     const panels = scene.present ?? [], tall = root.tall ?? 1
@@ -186,6 +189,7 @@ export function fit({ group, part }) {
     if (!drawn) continue
     const fixed = root.offsetHeight - drawn, wanted = Math.max(FLAT, Math.min(MOST, (room(root) - fixed) / (drawn / tall)))
     least = Math.min(least, wanted)
+    if (wanted === FLAT && root.isConnected) setTimeout(() => fit({ group, part }, true), 400)
     if (Math.abs(wanted - tall) < 0.005) continue
     root.tall = wanted
     draw(scene, false)
