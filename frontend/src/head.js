@@ -37,7 +37,7 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   box.setAttribute("aria-label", label)
   box.placeholder = hint ?? ""
   box.readOnly = !!fixed
-  const isTyping = box.matches(":focus") && box.typed !== undefined && box.typed !== text
+  const isTyping = !me.isLed && box.matches(":focus") && box.typed !== undefined && box.typed !== text
   if (!isTyping) box.value = box.typed = text
   let composing = false
   const typed = isDone => {

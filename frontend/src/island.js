@@ -94,7 +94,8 @@ function create(root) {
       speak(header.language)
       unwalk()
       if (header.present) unwalk = walking(header.sizes)
-      if (header.nav !== nav) { // an address, or another model: the one case in which the server says where to look
+      me.isLed = header.nav !== nav
+      if (me.isLed) { // an address, or another model: the one case in which the server says where to look
         nav = header.nav
         chosen = { ...header.chosen }
         options = { ...header.options }

@@ -116,6 +116,16 @@ export function copy(into, from, otherwise = "") {
   into.hidden = !into.textContent
 }
 
+// Which of how many is shown, and whether there is another before and after it.
+export function count(made, words) {
+  made.count.textContent = words.count.replace("{n}", made.turn + 1).replace("{all}", made.all)
+  for (const [button, name, isOver] of [[made.back, words.back, made.turn === 0], [made.on, words.on, made.turn === made.all - 1]]) {
+    button.title = name
+    button.setAttribute("aria-label", name)
+    button.disabled = isOver
+  }
+}
+
 function show(made) {
   const home = document.querySelector(HOME)
   if (!home) return
@@ -124,12 +134,7 @@ function show(made) {
   made.turn = Math.max(0, Math.min(made.turn, parts.length - 1))
   const { words, turns } = made, now = parts[made.turn]
   turns.hidden = parts.length < 2
-  made.count.textContent = words.count.replace("{n}", made.turn + 1).replace("{all}", parts.length)
-  for (const [button, name, isOver] of [[made.back, words.back, made.turn === 0], [made.on, words.on, made.turn === parts.length - 1]]) {
-    button.title = name
-    button.setAttribute("aria-label", name)
-    button.disabled = isOver
-  }
+  count(made, words)
   if (!now) {
     hide(made, ".none")
     copy(made.heading, null, made.page)

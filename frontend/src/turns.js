@@ -1,7 +1,7 @@
 // An island by a projector: what stands on it one picture, or one row of pictures, at a time, with its sentences.
 import { child } from "./nodes.js"
 import { draw } from "./scene.js"
-import { copy, fit, rowsOf } from "./slides.js"
+import { copy, count, fit, rowsOf } from "./slides.js"
 
 const KEYS = { PageUp: -1, PageDown: 1 } // which is what a presenter's remote sends
 const HEADINGS = ".prose :is(h2, h3)"
@@ -55,12 +55,7 @@ function show(made) {
   made.turn = Math.max(0, Math.min(made.turn, shown.length - 1))
   const now = shown[made.turn]
   bar.hidden = shown.length < 2
-  made.count.textContent = words.count.replace("{n}", made.turn + 1).replace("{all}", shown.length)
-  for (const [button, name, isOver] of [[made.back, words.back, made.turn === 0], [made.on, words.on, made.turn === shown.length - 1]]) {
-    button.title = name
-    button.setAttribute("aria-label", name)
-    button.disabled = isOver
-  }
+  count(made, words)
   for (const part of body.children) part.classList.toggle("now", part === now?.part)
   if (!now) {
     copy(made.heading, null, words.page)

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, examples, frame, interventions, runs, state
+from viz_model.app import components, examples, frame, interventions, runs, sketch, state
 from viz_model.app.choices import Choice, one_of, switch, whole
 from viz_model.app.state import ViewState
 from viz_model.config import Side
-from viz_model.drawing import theme
 from viz_model.drawing.scene import Arrays, value
 from viz_model.drawing.spans import around
 from viz_model.island.page import Chooser, Page
@@ -185,20 +184,8 @@ def _ribbon(trace: vm.Trace, side: Side, token: int, t: Texts) -> dict[str, Any]
 
 
 def _patches(trace: vm.Trace, t: Texts, arrays: Arrays) -> dict[str, Any]:
-    names = patches.names(trace, t)
-    chips = [
-        {
-            "label": "" if n else "[CLS]",
-            "under": token.label if n else "",
-            "title": names[n],
-            "bytes": "",
-            "colour": theme.token_colour(n),
-            "whole": True,
-            "has_picture": n > 0,
-        }
-        for n, token in enumerate(trace.tokens)
-    ]
-    own = {"side": "encoder", "chips": chips, "selected": -1, "label": t("common.tokens"), "first": 0, "ends": []}
+    label, chips = t("common.tokens"), sketch.chips(trace, t)
+    own = {"side": "encoder", "chips": chips, "selected": -1, "label": label, "first": 0, "ends": []}
     light = not patches.is_drawn(trace.config)
     thumbnails = value(patches.thumbnails(trace), arrays)
     return {**own, "selects": True, "many": False, "flat": False, "light": light, "thumbnails": thumbnails}
@@ -268,7 +255,12 @@ def mount(data: bytes, page: str, options: Mapping[str, Choice[Any]], sections: 
 def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:
     """What the browser says becomes the view's; what makes no sense is left alone."""
     told = getattr(st.session_state.get(KEY), "told", None)
-    if not isinstance(told, Mapping) or state.goes_through_history():
+    if not isinstance(told, Mapping):
+        return
+    if _is_index(told.get("seq")):
+        st.session_state[_READ] = told["seq"]
+    if state.goes_through_history():  # the address leads, and the browser is told so whatever it says
+        st.session_state.pop(_KNOWN, None)
         return
     view = state.current()
     changes: dict[str, Any] = {}
@@ -293,8 +285,6 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
         chosen += [(switch(f"door_{name}"), name in opened) for name in sections]
     st.session_state[_RESTS] = bool(told.get("rests"))
     state.put(**changes, **state.choose(page, *chosen))
-    if _is_index(told.get("seq")):
-        st.session_state[_READ] = told["seq"]
     now = state.current()
     _know(now, page, options, sections)
     if _is_another_run(view, now):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -148,24 +149,28 @@ def _uploaded(wanted: Patches, is_drawn: bool) -> None:
     state.update(drawing=images.encode(levels, bits=4 if is_drawn else 8))
 
 
+def chips(trace: vm.Trace, t: Texts) -> list[dict[str, Any]]:
+    """The patches, each with its place and its own small picture, [CLS] first."""
+    return [
+        {
+            "label": "" if n else "[CLS]",
+            "under": token.label if n else "",
+            "title": name,
+            "bytes": "",
+            "colour": theme.token_colour(n),
+            "whole": True,
+            "has_picture": n > 0,
+        }
+        for n, (token, name) in enumerate(zip(trace.tokens, patches.names(trace, t), strict=True))
+    ]
+
+
 def tokens(trace: vm.Trace, t: Texts) -> None:
     """The patches as chips: the browser itself selects among them."""
     cut = patches.thumbnails(trace)
-    names = patches.names(trace, t)
     with st.container(gap="xsmall", key="frame_chips"):
         components.ribbon(
-            [
-                {
-                    "label": "" if n else "[CLS]",
-                    "under": token.label if n else "",
-                    "title": names[n],
-                    "bytes": "",
-                    "colour": theme.token_colour(n),
-                    "whole": True,
-                    "has_picture": n > 0,
-                }
-                for n, token in enumerate(trace.tokens)
-            ],
+            chips(trace, t),
             selected=None,
             label=t("common.tokens"),
             key="frame.ribbon.patches",
