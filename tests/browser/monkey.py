@@ -206,7 +206,7 @@ class Screen:
 
     def section(self, u: float) -> str | None:
         """Open or close a part of the page that the address knows of."""
-        names = ("common.terms", "common.answer", "common.try_it", "common.try_more")
+        names = ("common.terms", "common.examples", "common.answer", "common.try_it", "common.try_more")
         return self.press("summary", u, unless=[Texts(language)(name) for language in LANGUAGES for name in names])
 
     def key(self, name: str) -> bool:

@@ -405,8 +405,15 @@ def write(view: ViewState) -> None:
 
 
 def now(shown: ViewState) -> ViewState:
-    """The view that a page was opened with, and what parts of it have changed since."""
-    return replace(current(), text=shown.text, drawing=shown.drawing, to=shown.to)
+    """The view that a page was opened with, and what parts of it have changed since.
+
+    Nobody need have chosen what the model reads: then it is what the page was opened with.
+    """
+    view = current()
+    read = {name: (getattr(shown, name), getattr(view, name)) for name in ("text", "drawing", "to")}
+    return replace(
+        view, **{name: held if held is None or said is None else said for name, (held, said) in read.items()}
+    )
 
 
 def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
