@@ -115,9 +115,7 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
             )
             return [names[int(n)] for n in at] if np.ndim(at) else resolved(names[int(at)], arrays, place)
         case {"phrase": template, "values": values}:
-            return _filled(
-                resolved(template, arrays, place), {k: resolved(v, arrays, place) for k, v in values.items()}
-            )
+            return _filled(resolved(template, arrays, place), _given(values, arrays, place))
         case {"each": template, "values": values}:
             given = {name: resolved(one, arrays, place) for name, one in values.items()}
             writes = {name: one.get("write") if isinstance(one, dict) else None for name, one in values.items()}
@@ -144,6 +142,15 @@ def _nth(value: Any, n: int, write: str | None) -> Any:
     if isinstance(value, str) or not np.ndim(value):
         return value
     return written(value[n], write) if write and not isinstance(value[n], str) else value[n]
+
+
+def _given(values: Mapping[str, Any], arrays: list[np.ndarray], place: Mapping[str, int]) -> dict[str, Any]:
+    """What fills the places of a text; several names with what stands between them."""
+    found = {name: resolved(one, arrays, place) for name, one in values.items()}
+    joined = {name: one["between"] for name, one in values.items() if isinstance(one, dict) and "between" in one}
+    return found | {
+        name: between.join(found[name]) for name, between in joined.items() if isinstance(found[name], list)
+    }
 
 
 def _filled(template: str, values: Mapping[str, Any]) -> str:
@@ -195,8 +202,7 @@ def quiz(data: Sent, place: Mapping[str, int]) -> tuple[list[str], int, str]:
 
 
 def _line(line: dict[str, Any], arrays: list[np.ndarray], place: Mapping[str, int]) -> str:
-    values = {name: resolved(one, arrays, place) for name, one in line.get("values", {}).items()}
-    return _filled(resolved(line["html"], arrays, place), values)
+    return _filled(resolved(line["html"], arrays, place), _given(line.get("values", {}), arrays, place))
 
 
 def whole(value: Any, lists: list[Any]) -> Any:

@@ -15,7 +15,7 @@ export function filled({ html, values }, me) {
   return template.replace(PLACE, (whole, name) => {
     if (!values || !(name in values)) return whole
     const value = pick(values[name], me.place, me.arrays), all = Array.isArray(value) ? value : [value]
-    return all.map(one => values[name].code ? `<code>${escaped(one)}</code>` : escaped(one)).join(" · ")
+    return all.map(one => values[name].code ? `<code>${escaped(one)}</code>` : escaped(one)).join(values[name].between ?? " · ")
   })
 }
 

@@ -41,15 +41,20 @@ class By(NamedTuple):
     write: str = ""
 
 
+DOTS = " · "
+"""What stands between several names, unless another sign is said."""
+
+
 class Among(NamedTuple):
     """One of some names, or several of them: ``at`` is a table of their numbers.
 
-    ``is_code`` names are shown to the letter in prose, as code.
+    ``is_code`` names are shown to the letter in prose, as code; ``between`` stands between several of them.
     """
 
     names: Sequence[Any]
     at: By | int
     is_code: bool = False
+    between: str = DOTS
 
 
 class Phrase(NamedTuple):
@@ -129,7 +134,7 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
             return tuple(value.names[n] for n in at) if at.ndim else pick(value.names[int(at)], place)
         case Phrase():
             template, values = pick(value.template, place), value.values
-            return _PLACEHOLDER.sub(lambda found: _said(pick(values[found[1]], place)), template)
+            return _PLACEHOLDER.sub(lambda found: _said(pick(values[found[1]], place), values[found[1]]), template)
         case Each():
             return _each(value, place)
         case Lengths():
@@ -169,8 +174,9 @@ def _each(value: Each, place: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(map(text, range(count)))
 
 
-def _said(value: Any) -> str:
-    return " · ".join(value) if isinstance(value, tuple) else str(value)
+def _said(value: Any, of: Any = None) -> str:
+    between = of.between if isinstance(of, Among) else DOTS
+    return between.join(value) if isinstance(value, tuple) else str(value)
 
 
 def axes(value: Any) -> frozenset[str]:

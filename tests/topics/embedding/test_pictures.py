@@ -58,6 +58,8 @@ def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
         (said,) = one(nearest.title(spoken), {"token": token})
         assert label in said and f"{cosines[order[0]]:.2f}" in said
         assert drawn.series[0].at[0] == label
+        three = [here.trace.tokenizer.token(int(n)).label for n in order[:3]]
+        assert {"en": ", ", "zh": "、"}[lang].join(three) in one(lookup.tell(spoken), {"token": token})[0]
         (asked,) = [item for item in made(topic.PAGE, spoken) if isinstance(item, Quiz)]
         assert asked is not None
 

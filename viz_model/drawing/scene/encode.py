@@ -22,7 +22,7 @@ import numpy as np
 from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
-from viz_model.drawing.tables import Among, By, Each, Lengths, Phrase, Scaled
+from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Scaled
 
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
@@ -413,8 +413,9 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
             found = {"by": value.axes, "of": _plain(value.values, arrays, is_coarse)}
             return found | {name: one for name, one in given.items() if one}
         case Among():
-            code = {"code": True} if value.is_code else {}
-            return {"names": _plain(value.names, arrays, False), "among": _plain(value.at, arrays, False), **code}
+            how: dict[str, Any] = {"code": value.is_code, "between": "" if value.between == DOTS else value.between}
+            found = {"names": _plain(value.names, arrays, False), "among": _plain(value.at, arrays, False)}
+            return found | {name: one for name, one in how.items() if one}
         case Phrase() | Each():
             filled = {name: _plain(one, arrays, False) for name, one in value.values.items()}
             kind = "phrase" if isinstance(value, Phrase) else "each"

@@ -126,7 +126,7 @@ def named(look: Look, ids: np.ndarray, is_code: bool = False) -> Among:
     """The labels of rows by token: ``ids`` are [T], or [T, k]."""
     unique, where = np.unique(ids, return_inverse=True)
     labels = names(look.trace.tokenizer, unique.tolist())
-    return Among(labels, by("token", where.reshape(ids.shape)), is_code)
+    return Among(labels, by("token", where.reshape(ids.shape)), is_code, look.t("models.comma"))
 
 
 def facts(look: Look) -> dict[str, Any]:
