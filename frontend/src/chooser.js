@@ -1,5 +1,5 @@
 // A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
-// a scale are gone through with a slider.
+// a scale are gone through with a slider; beside a list another option may be typed.
 import { child } from "./nodes.js"
 import { store } from "./store.js"
 
@@ -17,6 +17,7 @@ export function chooser(me, root, item) {
     me.choose(item.name, item.names[n], item.asks)
     chooser(me, root, item)
   }
+  if (item.is_list) return listed(group, item, now, choose, said => me.choose(item.name, said, item.asks))
   item.is_scale ? slider(group, item.label, item.options, now, choose) : radios(group, item.label, item.options, now, choose)
 }
 
@@ -28,6 +29,23 @@ function slider(group, label, options, chosen, pick) {
   said.textContent = options[chosen]
   if (document.activeElement !== input || !input.matches(":active")) input.value = chosen
   input.oninput = () => { pick(Number(input.value)) }
+}
+
+function listed(group, item, chosen, pick, type) {
+  const list = child(group, 0, "select"), field = item.typed && child(group, 1, "input")
+  item.options.forEach((option, n) => {
+    const one = child(list, n, "option")
+    if (one.textContent !== option) one.textContent = option
+  })
+  while (list.children.length > item.options.length) list.lastChild.remove()
+  list.setAttribute("aria-label", item.label)
+  list.title = item.help
+  list.selectedIndex = chosen
+  list.onchange = () => pick(list.selectedIndex)
+  if (!field) return
+  Object.assign(field, { type: "text", maxLength: 60, placeholder: item.typed, ariaLabel: item.typed })
+  if (!field.matches(":focus")) field.value = ""
+  field.onchange = () => field.value.trim() && type(field.value.trim())
 }
 
 // One of many numbers: a slider, and a field to type in.

@@ -64,6 +64,14 @@ function create(root) {
       if (asks) ask()
       rest()
     },
+    // What a mark stands for: layer, head, token, and options by their names.
+    pick(wanted) {
+      const [places, others] = [true, false].map(isPlace => Object.entries(wanted ?? {}).filter(([name]) => name in page.sizes === isPlace))
+      for (const [name, value] of others) options = { ...options, [name]: String(value) }
+      store.select(Object.fromEntries(places))
+      if (others.length) ask()
+      rest()
+    },
     option: name => options[name],
     open(name, isOpen) {
       if (opened.has(name) === isOpen) return
@@ -160,7 +168,10 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => name === "picked" && item.option ? me.choose(item.option, String(value), true) : me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => {
+      if (name !== "picked" || !(item.option || typeof value === "object")) return me.tell(name, { of: item.id, value })
+      me.pick(typeof value === "object" ? value : { [item.option]: value })
+    })
   },
   row(me, root, item) {
     root.className = "row"

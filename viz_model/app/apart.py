@@ -21,7 +21,7 @@ def draw(page: Page, look: Look, tabs: Apart) -> None:
         page,
         lambda: _formulas(page, look, tabs),
         lambda: _hand(page, look, tabs),
-        lambda: elements.code(page, sites=tuple(tabs.code(look))),
+        lambda: _code(page, look, tabs),
         lambda: _numbers(page, look, tabs),
     )
 
@@ -55,6 +55,11 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
     if said is not None:
         st.markdown(_markdown(said, look))
     elements.worked(page, numbers, **values)
+
+
+def _code(page: Page, look: Look, tabs: Apart) -> None:
+    own = None if tabs.snippet is None else page.text_key
+    elements.code(page, own, sites=tuple(tabs.code(look)), **(tabs.snippet(look) if tabs.snippet else {}))
 
 
 def _numbers(page: Page, look: Look, tabs: Apart) -> None:

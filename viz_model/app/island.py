@@ -7,6 +7,7 @@ written. A new sentence, an opened section or another option is a question, whic
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, sketch, state
-from viz_model.app.choices import Choice, one_of, switch, whole
+from viz_model.app.choices import Choice, one_of, switch, whole, words
 from viz_model.app.state import ViewState
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, value
@@ -316,7 +317,10 @@ def options_of(page: Page) -> dict[str, Choice[Any]]:
     return {name: _choice(name, values) for name, values in page.options}
 
 
-def _choice(name: str, values: Sequence[str] | range) -> Choice[str]:
+def _choice(name: str, values: Sequence[str] | range | re.Pattern[str]) -> Choice[str]:
+    if isinstance(values, re.Pattern):
+        text = words(name, values.pattern)
+        return Choice(name, "", lambda said: text.read(said) if said else "")
     if not isinstance(values, range):
         return one_of(name, tuple(values))
     number = whole(name, 0, values.start, values.stop - 1)

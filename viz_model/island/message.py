@@ -5,6 +5,7 @@ It is of every layer, head and token: where only these change it stays the same 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -26,7 +27,8 @@ def message(page: Page, look: Look, arrays: Arrays, opened: Collection[str] = ()
         menu: what the menu of a picture is called; "" where pictures have none.
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
-    writer = _Writer(look, arrays, opened, menu, {name: str(values[0]) for name, values in page.options})
+    usual = {name: "" if isinstance(values, re.Pattern) else str(values[0]) for name, values in page.options}
+    writer = _Writer(look, arrays, opened, menu, usual)
     header = {
         **_frame(look.t),
         "sizes": look.sizes,
@@ -82,7 +84,7 @@ class _Writer:
         """What was asked for and is no option of this run; "" where none was."""
         asked, options = self._look.options.get(chooser.name), chooser.options
         known: Iterable[str] = map(str, options) if isinstance(options, range) else options
-        if not asked or asked in (*known, self._usual.get(chooser.name)):
+        if not asked or chooser.typed or asked in (*known, self._usual.get(chooser.name)):
             return ""
         return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
 

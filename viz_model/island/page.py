@@ -6,6 +6,7 @@ control that chooses among what the message holds, a question, or None where the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -30,6 +31,8 @@ class Chooser(NamedTuple):
         usual: the option where nobody has chosen; the first unless said.
         asks: whether another option is another message, because tables do not hold it.
         is_scale: whether options are steps of a scale, to be gone through with a slider.
+        is_list: whether options are many or long, and stand in a list that opens.
+        typed: what stands in a field beside a list, to type another option in; "" where there is none.
     """
 
     name: str
@@ -39,6 +42,8 @@ class Chooser(NamedTuple):
     usual: str = ""
     asks: bool = False
     is_scale: bool = False
+    is_list: bool = False
+    typed: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -134,6 +139,7 @@ class Apart(NamedTuple):
         said: what is said of the formulas.
         begins: what is said before them.
         tables: further numbers, as ``numbers``.
+        snippet: what fills the places of the topic's own lines of code; None where it has none.
     """
 
     formulas: Callable[[Look], Sequence[str]]
@@ -143,6 +149,7 @@ class Apart(NamedTuple):
     said: Callable[[Look], Iterable[Line]] | None = None
     begins: Callable[[Look], Iterable[Line]] | None = None
     tables: Callable[[Look], Sequence[Table]] | None = None
+    snippet: Callable[[Look], dict[str, Any]] | None = None
 
 
 class Trials(NamedTuple):
@@ -171,7 +178,7 @@ class Page:
         items: what everybody meets, then sections.
         end: what stands below all of it, such as a question.
         options: what a visitor chooses beside the selection: names and what they may be, the usual one first; or whole
-            numbers, of which none is the usual one: "" is for the page to fill in.
+            numbers, or texts of a pattern, of which none is the usual one: "" is for the page to fill in.
         apart: its four tabs.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
@@ -181,7 +188,7 @@ class Page:
     topic: str
     items: Sequence[Item | Row | Section]
     end: Sequence[Item] = ()
-    options: Sequence[tuple[str, Sequence[str] | range]] = ()
+    options: Sequence[tuple[str, Sequence[str] | range | re.Pattern[str]]] = ()
     apart: Apart | None = None
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text
