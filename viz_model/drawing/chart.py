@@ -18,6 +18,8 @@ from viz_model.drawing.tables import Among, By, Each, Lengths
 
 TOP, LINE, GAP = 8.0, 16.0, 8.0
 """Pixels above a plot, of a line of writing, and between a plot and what is written beside it."""
+LONG = 200.0
+"""Pixels from which on a title stands below the whole picture and not below the plot."""
 
 
 class Bars(NamedTuple):
@@ -254,7 +256,8 @@ def _below(scale: Axis, left: float, across: tuple[float, float], end: float) ->
             Text(id=f"tick.{n}", text=scale.named(tick), x=place, y=end + LINE / 2 + 2, anchor="middle", fill="muted")
         )
     if scale.title:
-        middle = (0.5, left + 0.5 * across[1])
+        # A long one would reach beyond a narrow picture from the middle of the plot.
+        middle = (0.5, left + 0.5 * across[1] if width_of(scale.title) < LONG else 0.0)
         marks.append(Text(id="title", text=scale.title, x=middle, y=end + 1.5 * LINE + 6, anchor="middle"))
     return marks
 
