@@ -65,8 +65,9 @@ function create(root) {
       rest()
     },
     // What a mark stands for: layer, head, token, and options by their names.
+    knows: wanted => wanted !== null && typeof wanted === "object" && Object.keys(wanted).every(name => name in page.sizes || name in options),
     pick(wanted) {
-      const [places, others] = [true, false].map(isPlace => Object.entries(wanted ?? {}).filter(([name]) => name in page.sizes === isPlace))
+      const [places, others] = [true, false].map(isPlace => Object.entries(wanted).filter(([name]) => name in page.sizes === isPlace))
       for (const [name, value] of others) options = { ...options, [name]: String(value) }
       store.select(Object.fromEntries(places))
       if (others.length) ask()
@@ -169,8 +170,8 @@ const KINDS = {
     root.ends?.()
     root.className = "viz viz-scene"
     root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => {
-      if (name !== "picked" || !(item.option || typeof value === "object")) return me.tell(name, { of: item.id, value })
-      me.pick(typeof value === "object" ? value : { [item.option]: value })
+      const wanted = item.option ? { [item.option]: value } : value
+      name === "picked" && me.knows(wanted) ? me.pick(wanted) : me.tell(name, { of: item.id, value })
     })
   },
   row(me, root, item) {

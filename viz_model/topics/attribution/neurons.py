@@ -125,11 +125,12 @@ def draw(look: Look) -> Scene | None:
     found, words = strongest(asked(look)), look.words
     fill = ["ffn" if value > 0 else "negative" for value in found.values]
     picks = [{"neuron": option} for option in found.options]
-    bars = chart.Bars("", found.values, "ffn", "{{name}}\n{{value}}", "+2", fill=fill, picks=picks)
-    names = [_name(look, option) for option in found.options]
+    facts = {"said": [_name(look, option) for option in found.options]}
+    bars = chart.Bars("", found.values, "ffn", "{{said}}\n{{value}}", "+2", facts=facts, fill=fill, picks=picks)
     scale = chart.axis(found.values, title=words("neurons_axis"), room=0.2)
-    alt = words("neurons_alt")
-    scene = chart.bars("attribution.neurons", alt, names, [bars], scale, row=29, chosen=found.chosen)
+    drawn = words("neurons_alt"), found.options, [bars], scale
+    named = words("neuron")
+    scene = chart.bars("attribution.neurons", *drawn, row=29, chosen=found.chosen, names_axis=named)
     return look.only_here(scene, layer=False, token=True)
 
 
