@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
+from viz_model.measures.stream import evenly
 from viz_model.topics.attribution.numbers import lens, views
 from viz_model.topics.attribution.numbers.attribution import Against, Attribution, Part
 from viz_model.topics.attribution.numbers.lens import Lens
 from viz_model.topics.attribution.pictures.lens import MOST_DEPTHS, MOST_ROWS, LensView, draw_lens
 from viz_model.topics.attribution.pictures.sum import draw_sum
-from viz_model.topics.overview.numbers import evenly
 
 
 def kind(target: int | None, against: Against) -> str:

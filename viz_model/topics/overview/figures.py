@@ -9,9 +9,10 @@ from viz_model.app.subject import Subject
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted
 from viz_model.measures import patches
+from viz_model.measures.classes import classes
 from viz_model.measures.heads import HEAD
-from viz_model.topics.next_token.numbers.classes import classes
-from viz_model.topics.overview.numbers import evenly, views
+from viz_model.measures.stream import evenly
+from viz_model.topics.overview.numbers import views
 from viz_model.topics.overview.numbers.things_to_try import ending
 from viz_model.topics.overview.pictures import drawn as of_pictures
 from viz_model.topics.overview.pictures import overview as pictures

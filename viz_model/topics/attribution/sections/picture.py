@@ -18,11 +18,11 @@ from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import signed
 from viz_model.measures import patches
+from viz_model.measures.classes import Classes, classes
 from viz_model.runs import edits
 from viz_model.topics.attribution.choices import CLASS
 from viz_model.topics.attribution.numbers import picture
 from viz_model.topics.attribution.pictures import picture as pictures
-from viz_model.topics.next_token.numbers.classes import Classes, classes
 
 
 @cached()

@@ -66,14 +66,3 @@ def ascent(trace: Trace, dimension: int = 0) -> Ascent:
     values = [trace[name][:, dimension].numpy() for name in names] if dimension else [n.first.numpy() for n in noted]
     lengths = [one.lengths.numpy() for one in noted]
     return Ascent(tuple(map(trace.full_name, names)), np.stack(values), np.stack(lengths))
-
-
-def evenly(n_layers: int, chosen: int, most: int) -> tuple[int, ...]:
-    """Up to ``most`` layers spread over a model, its ends and ``chosen`` among them."""
-    if n_layers <= most:
-        return tuple(range(n_layers))
-    spread = [round(i * (n_layers - 1) / (most - 1)) for i in range(most)]
-    if chosen not in spread:
-        nearest = min(range(1, most - 1), key=lambda i: abs(spread[i] - chosen))
-        spread[nearest] = chosen
-    return tuple(sorted(spread))

@@ -10,8 +10,9 @@ import numpy as np
 from viz_model.drawing import heatmap
 from viz_model.drawing.heatmap import Pool
 from viz_model.measures import heads
+from viz_model.measures.stream import evenly
 from viz_model.runs.trace import Trace
-from viz_model.topics.overview.numbers import Look, evenly, strongest_look
+from viz_model.topics.overview.numbers import Look, strongest_look
 from viz_model.topics.overview.pictures.overview import HIDDEN, BlockView, OverviewView, StripView
 
 MAX_ROWS = 56

@@ -12,7 +12,7 @@ from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import Painted, across, ink, painted, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
-from viz_model.topics.next_token.numbers.classes import Classes
+from viz_model.measures.classes import Classes
 
 TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 168.0, 112.0, 238.0, 22.0
 """Pixels above a panel's body, of the picture, of those in the blocks, of all rows of a strip, and of a bar."""

@@ -9,7 +9,7 @@ from viz_model.app import elements, frame
 from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
-from viz_model.topics.next_token.numbers.classes import classes
+from viz_model.measures.classes import classes
 from viz_model.topics.overview import figures
 from viz_model.topics.overview.sections import taken_apart
 from viz_model.topics.overview.sections.run import Run

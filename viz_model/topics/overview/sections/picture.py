@@ -11,8 +11,8 @@ from viz_model.app import elements, frame
 from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
+from viz_model.measures.classes import classes
 from viz_model.texts.markdown import literal
-from viz_model.topics.next_token.numbers.classes import classes
 from viz_model.topics.overview import figures
 from viz_model.topics.overview.claims import LOOK, NEXT, Next, Seen
 from viz_model.topics.overview.numbers import Look
