@@ -60,6 +60,7 @@ function create(root) {
     },
     // An option is an entry of tables that are here, or it asks for another message.
     choose(name, option, asks) {
+      if (name in page.sizes) return store.select({ [name]: Number(option) })
       options = { ...options, [name]: option }
       if (asks) ask()
       rest()
@@ -73,7 +74,7 @@ function create(root) {
       if (others.length) ask()
       rest()
     },
-    option: name => options[name],
+    option: name => name in page.sizes ? String(store.selection[name]) : options[name],
     open(name, isOpen) {
       if (opened.has(name) === isOpen) return
       isOpen ? opened.add(name) : opened.delete(name)

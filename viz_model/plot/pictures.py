@@ -28,7 +28,7 @@ from viz_model.topics.attribution import waterfall
 from viz_model.topics.block import experts as routing
 from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
-from viz_model.topics.cross_attention import figures as crossing
+from viz_model.topics.cross_attention import maps as crossing
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import figures as next_token
 from viz_model.topics.next_token.numbers.views import choice_view
@@ -340,7 +340,7 @@ def cross(
     if len(sides) < 2:
         raise ValueError(f"cross: a model with an encoder and a decoder is needed; this one has its {sides[0]} alone")
     of = subject(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
-    return Figure("cross", of, crossing.weight_map(of, "average" if head is None else "head"), theme)
+    return Figure("cross", of, drawn(of, crossing.large, shown="average" if head is None else "head"), theme)
 
 
 def show(trace: Trace, *, lang: str = "en", theme: Theme = "light") -> Figure:
