@@ -1,5 +1,5 @@
 // A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
-// a scale are gone through with a slider; beside a list another option may be typed.
+// a scale are gone through with a slider, and many or long ones stand in a list.
 import { child } from "./nodes.js"
 import { store } from "./store.js"
 
@@ -14,11 +14,11 @@ export function chooser(me, root, item) {
   const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
   if (!item.asks) store.adopt({ [item.name]: now })
   const choose = n => {
-    me.choose(item.name, item.names[n], item.asks)
+    me.choose(item.name, item.names[n], item.asks, item.anew)
     chooser(me, root, item)
   }
-  if (item.is_list) return listed(group, item, now, choose, said => me.choose(item.name, said, item.asks))
-  item.is_scale ? slider(group, item.label, item.options, now, choose) : radios(group, item.label, item.options, now, choose)
+  const draw = item.is_list ? listed : item.is_scale ? slider : radios
+  draw(group, item.label, item.options, now, choose)
 }
 
 function slider(group, label, options, chosen, pick) {
@@ -31,21 +31,16 @@ function slider(group, label, options, chosen, pick) {
   input.oninput = () => { pick(Number(input.value)) }
 }
 
-function listed(group, item, chosen, pick, type) {
-  const list = child(group, 0, "select"), field = item.typed && child(group, 1, "input")
-  item.options.forEach((option, n) => {
+function listed(group, label, options, chosen, pick) {
+  const list = child(group, 0, "select")
+  options.forEach((option, n) => {
     const one = child(list, n, "option")
     if (one.textContent !== option) one.textContent = option
   })
-  while (list.children.length > item.options.length) list.lastChild.remove()
-  list.setAttribute("aria-label", item.label)
-  list.title = item.help
+  while (list.children.length > options.length) list.lastChild.remove()
+  list.setAttribute("aria-label", label)
   list.selectedIndex = chosen
   list.onchange = () => pick(list.selectedIndex)
-  if (!field) return
-  Object.assign(field, { type: "text", maxLength: 60, placeholder: item.typed, ariaLabel: item.typed })
-  if (!field.matches(":focus")) field.value = ""
-  field.onchange = () => field.value.trim() && type(field.value.trim())
 }
 
 // One of many numbers: a slider, and a field to type in.
@@ -65,6 +60,17 @@ function numbered(me, root, item, group) {
     field.oninput = item.asks ? null : take
     field.onchange = take
   }
+}
+
+// A box to type an option in: another message answers each letter.
+export function field(me, root, item) {
+  root.className = "chooser"
+  const label = child(root, 0, "span", "label"), box = child(root, 1, "input", "typed")
+  label.textContent = item.label
+  label.title = item.help
+  Object.assign(box, { type: "text", maxLength: item.most, placeholder: item.hint, ariaLabel: item.label, title: item.help })
+  if (me.isLed || box.getRootNode().activeElement !== box) box.value = me.option(item.name) ?? ""
+  box.oninput = () => { me.choose(item.name, box.value, true, item.anew) }
 }
 
 // Buttons of which one is chosen: one stop of Tab, and arrows go from one to the next.

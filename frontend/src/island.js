@@ -2,7 +2,7 @@
 // all that they hold by layer, head and token. What a visitor selects is answered here, from what is here; the server is
 // told what the address should say once the visitor rests, and what is typed as it is typed.
 import { dressed, speak, walking } from "./bridge.js"
-import { chooser } from "./chooser.js"
+import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
 import { lines } from "./lines.js"
 import { child } from "./nodes.js"
@@ -59,9 +59,9 @@ function create(root) {
       rest()
     },
     // An option is an entry of tables that are here, or it asks for another message.
-    choose(name, option, asks) {
+    choose(name, option, asks, anew = []) {
       if (name in page.sizes) return store.select({ [name]: Number(option) })
-      options = { ...options, [name]: option }
+      options = { ...options, ...Object.fromEntries(anew.map(one => [one, ""])), [name]: option }
       if (asks) ask()
       rest()
     },
@@ -195,6 +195,7 @@ const KINDS = {
   },
   prose: lines,
   chooser,
+  field,
   quiz,
 }
 
@@ -210,9 +211,9 @@ function parts(me, root, items) {
 function part(me, root, item, n) {
   const name = `${item.kind} ${item.id ?? item.name ?? ""}`
   let place = root.children[n]
-  if (place?.part !== name) {
+  if (place?.holds !== name) {
     const made = document.createElement("div")
-    made.part = name
+    made.holds = name // not "part", which every element has as a list of its own
     if (place) {
       for (const one of [place, ...place.querySelectorAll(".viz")]) one.ends?.()
       place.replaceWith(made)

@@ -275,9 +275,7 @@ def test_of_a_sum_a_click_and_what_is_typed_ask_another_question(visit: Visit) -
     value = bars.locator("svg text", has_text=re.compile(r"^[+−]")).nth(1).bounding_box()
     page.mouse.click(value["x"] - 12, row["y"] + row["height"] / 2)
     wait_for_query(page, layer=found[1], head=found[2], part=f"blocks.{found[1]}.attn.head_out[{found[2]}]")
-    field = page.get_by_placeholder("or type another").first
-    field.fill("bird")
-    field.press("Enter")
+    page.get_by_role("textbox", name="or type another").first.fill("bird")
     wait_for_query(page, word="bird")
     page.get_by_text("Read as the token").wait_for()
     page.get_by_role("combobox", name="Compared with").select_option(label="the average of all tokens")

@@ -5,7 +5,6 @@ It is of every layer, head and token: where only these change it stays the same 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Item, Made, Page, Quiz, Row, Section
+from viz_model.island.page import Chooser, Field, Item, Made, Page, Quiz, Row, Section
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 
@@ -27,8 +26,7 @@ def message(page: Page, look: Look, arrays: Arrays, opened: Collection[str] = ()
         menu: what the menu of a picture is called; "" where pictures have none.
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
-    usual = {name: "" if isinstance(values, re.Pattern) else str(values[0]) for name, values in page.options}
-    writer = _Writer(look, arrays, opened, menu, usual)
+    writer = _Writer(look, arrays, opened, menu, {name: str(values[0]) for name, values in page.options})
     header = {
         **_frame(look.t),
         "sizes": look.sizes,
@@ -84,7 +82,7 @@ class _Writer:
         """What was asked for and is no option of this run; "" where none was."""
         asked, options = self._look.options.get(chooser.name), chooser.options
         known: Iterable[str] = map(str, options) if isinstance(options, range) else options
-        if not asked or chooser.typed or asked in (*known, self._usual.get(chooser.name)):
+        if not asked or asked in (*known, self._usual.get(chooser.name)):
             return ""
         return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
 
@@ -97,6 +95,8 @@ class _Writer:
                 return {**plain_scene(made, self._arrays), "words": words}
             case Chooser():
                 return {**made.plain, "refused": self._refused(made)}
+            case Field():
+                return {"kind": "field", **made._asdict()}
             case Quiz():
                 texts = {name: prose.said(getattr(made, name), self._arrays) for name in ("asked", "said")}
                 values = {name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")}

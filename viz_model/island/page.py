@@ -6,8 +6,7 @@ control that chooses among what the message holds, a question, or None where the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -31,8 +30,8 @@ class Chooser(NamedTuple):
         usual: the option where nobody has chosen; the first unless said.
         asks: whether another option is another message, because tables do not hold it.
         is_scale: whether options are steps of a scale, to be gone through with a slider.
+        anew: what goes back to what is usual with each choice.
         is_list: whether options are many or long, and stand in a list that opens.
-        typed: what stands in a field beside a list, to type another option in; "" where there is none.
     """
 
     name: str
@@ -42,8 +41,8 @@ class Chooser(NamedTuple):
     usual: str = ""
     asks: bool = False
     is_scale: bool = False
+    anew: tuple[str, ...] = ()
     is_list: bool = False
-    typed: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -52,6 +51,33 @@ class Chooser(NamedTuple):
             return {"kind": "chooser", **self._asdict(), "options": len(self.options)}
         split = {"names": list(self.options), "options": list(self.options.values())}
         return {"kind": "chooser", **self._asdict(), **split}
+
+
+class Typed(NamedTuple):
+    """What an option may be that is any text: ``usual`` where nobody has typed one, at most so many characters."""
+
+    usual: str = ""
+    most: int = 120
+
+
+class Field(NamedTuple):
+    """A box to type an option in, letter by letter another message.
+
+    Attributes:
+        name: in the address.
+        label: what is typed.
+        help: what that means, in a sentence.
+        hint: what stands there while nothing is typed.
+        most: characters.
+        anew: as of a chooser.
+    """
+
+    name: str
+    label: str
+    help: str = ""
+    hint: str = ""
+    most: int = 120
+    anew: tuple[str, ...] = ()
 
 
 class Quiz(NamedTuple):
@@ -72,7 +98,7 @@ class Quiz(NamedTuple):
     own: Any = ()
 
 
-Made: TypeAlias = Scene | Chooser | Quiz | Iterable[Line] | None
+Made: TypeAlias = Scene | Chooser | Field | Quiz | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -135,21 +161,25 @@ class Apart(NamedTuple):
         formulas: the names of values whose formulas are shown.
         hand: what is said before the numbers that are worked out, those numbers, and what fills their texts.
         code: the names of values whose code is offered, the page's own first.
-        numbers: the name of a value with its numbers, and the names of rows and columns.
+        numbers: the name of a value with its numbers, and the names of rows and columns; None beside ``records``.
         said: what is said of the formulas.
         begins: what is said before them.
         tables: further numbers, as ``numbers``.
-        snippet: what fills the places of the topic's own lines of code; None where it has none.
+        picture: drawn with the numbers that are worked out.
+        own: a snippet of the page's own in place of that of its name, and what fills it.
+        records: tables of any kind by their names, as columns by their headings.
     """
 
     formulas: Callable[[Look], Sequence[str]]
     hand: Callable[[Look], tuple[Line | None, Sequence[Worked], dict[str, Any]]]
     code: Callable[[Look], Sequence[str]]
-    numbers: Callable[[Look], Table]
+    numbers: Callable[[Look], Table | None]
     said: Callable[[Look], Iterable[Line]] | None = None
     begins: Callable[[Look], Iterable[Line]] | None = None
     tables: Callable[[Look], Sequence[Table]] | None = None
-    snippet: Callable[[Look], dict[str, Any]] | None = None
+    picture: Callable[[Look], Scene | None] | None = None
+    own: Callable[[Look], tuple[str, dict[str, Any]]] | None = None
+    records: Callable[[Look], Mapping[str, Mapping[str, Sequence[object]]]] | None = None
 
 
 class Trials(NamedTuple):
@@ -178,7 +208,7 @@ class Page:
         items: what everybody meets, then sections.
         end: what stands below all of it, such as a question.
         options: what a visitor chooses beside the selection: names and what they may be, the usual one first; or whole
-            numbers, or texts of a pattern, of which none is the usual one: "" is for the page to fill in.
+            numbers, of which none is the usual one: "" is for the page to fill in; or any text.
         apart: its four tabs.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
@@ -188,7 +218,7 @@ class Page:
     topic: str
     items: Sequence[Item | Row | Section]
     end: Sequence[Item] = ()
-    options: Sequence[tuple[str, Sequence[str] | range | re.Pattern[str]]] = ()
+    options: Sequence[tuple[str, Sequence[str] | range | Typed]] = ()
     apart: Apart | None = None
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text

@@ -33,8 +33,7 @@ from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import figures as next_token
 from viz_model.topics.next_token.numbers.views import choice_view
 from viz_model.topics.overview import figures as overviews
-from viz_model.topics.tokens import figures as cutting
-from viz_model.topics.tokens.numbers.facts import facts as token_facts
+from viz_model.topics.tokens import cuts
 
 
 @figure
@@ -63,10 +62,10 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
     """
     _needs_text(trace, "tokens")
     of = subject(trace, "tokens", token=token, **options)
-    view = token_facts(of.trace, beside or cl100k_base(), of.token).view
-    if view is None:
+    other = beside or cl100k_base()
+    if cuts.view(looked(of), other) is None:
         raise ValueError("tokens: this vocabulary does not keep the text as it was typed, so no other lies beside it")
-    return of, cutting.cuts(of, view)
+    return of, drawn(of, lambda look: cuts.draw_beside(look, other))
 
 
 @figure

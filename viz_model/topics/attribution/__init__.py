@@ -1,16 +1,15 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
-import re
-
 from viz_model.island import say
-from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
+from viz_model.island.page import Page, Section, Topic, Trials, Typed, beside, columns
 from viz_model.topics.attribution import apart, asked, depth, grid, neurons, one_head, patches, pushes, waterfall
 
+TYPED = Typed(most=asked.LONGEST)
 PAGE = Page(
     "attribution",
     items=(
         say.text("lead"),
-        columns((asked.choose_word, asked.read_as("word")), (asked.choose_against, asked.read_as("against"))),
+        columns(*((choose, asked.field(name), asked.read_as(name)) for name, choose in asked.CHOICES)),
         asked.introduce,
         waterfall.title,
         beside((waterfall.draw, grid.title, grid.draw, grid.hint), waterfall.tell),
@@ -50,11 +49,11 @@ PAGE = Page(
     ),
     end=(apart.quiz, say.to_try()),
     options=(
-        ("word", asked.TYPED),
-        ("against", asked.TYPED),
-        ("part", re.compile(r"[a-z0-9_.\[\]]{1,60}")),
+        ("word", TYPED),
+        ("against", TYPED),
+        ("part", TYPED),
         ("at", ("attn", "cross")),
-        ("neuron", re.compile(r"[0-9]{1,4}\.[0-9]{1,6}")),
+        ("neuron", TYPED),
     ),
     apart=apart.TABS,
     trials=Trials(("head", "layer", "patch")),

@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.drawing.digits import written
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table
+from viz_model.island.page import Apart, Quiz
 from viz_model.island.prose import Line
 from viz_model.measures.again import rerun
 from viz_model.runs.edits import AblateHead, Edit, Skip
@@ -21,8 +21,8 @@ from viz_model.topics.attribution.depth import has_norms
 from viz_model.topics.attribution.sums import Part
 from viz_model.topics.attribution.waterfall import SumView, sum_view
 
-TERMS = 3
-"""Of one part's product, that are written out."""
+TERMS, COLUMNS = 3, ("part", "layer", "value")
+"""Of one part's product, terms that are written out; columns of the table of all parts."""
 
 
 def begins(look: Look) -> Iterator[Line]:
@@ -75,21 +75,22 @@ def hand(look: Look) -> tuple[Line, list[Any], dict[str, Any]]:
     return said, [], {}
 
 
-def snippet(look: Look) -> dict[str, Any]:
+def code(look: Look) -> tuple[str, dict[str, Any]]:
     question = asked(look)
     named = {"token": question.target, "against": question.against}
-    return {"position": look.token, "covered": question.covered, **named}
+    return "attribution", {"position": look.token, "covered": question.covered, **named}
 
 
-def numbers(look: Look) -> Table:
-    """All parts by their sites, and what each adds."""
-    answer = asked(look).answer
+def records(look: Look) -> dict[str, dict[str, list[Any]]]:
+    """All parts: the site, the layer, and what each adds."""
+    answer, words = asked(look).answer, look.words
     order = answer.order()
-    names = [answer.parts[row].site for row in order]
-    return "attribution", answer.values[order][:, None], names, [str(look.words("column_value"))]
+    parts = [answer.parts[row] for row in order]
+    columns = [part.site for part in parts], [part.layer for part in parts], answer.values[order].tolist()
+    return {"parts": {str(words(f"column_{name}")): list(one) for name, one in zip(COLUMNS, columns, strict=True)}}
 
 
-TABS = Apart(lambda look: [], hand, lambda look: [], numbers, begins=begins, snippet=snippet)
+TABS = Apart(lambda look: [], hand, lambda look: [], lambda look: None, begins=begins, own=code, records=records)
 
 
 def quiz(look: Look) -> Quiz | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from viz_model.drawing.digits import percent, written
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser
+from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
 from viz_model.measures.covering import can_be_covered, covering
 from viz_model.measures.lens import predicts
@@ -23,7 +22,8 @@ from viz_model.topics.attribution import sums
 from viz_model.topics.attribution.sums import Against, Attribution, Decomposition, Part
 
 OFFERED = 20
-TYPED = re.compile("[^\x00-\x1f\ud800-\udfff]{1,60}")
+LONGEST = 60
+"""Of what is typed."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,16 @@ def _chooser(question: Asked, name: str, named: Mapping[str, Against]) -> Choose
     if said and said not in options:
         id = token_typed(question.trace, said)
         options[said] = said if id is None or not said.startswith("#") else question.plain(id)
-    return Chooser(name, options, words(name), words(f"{name}_help"), asks=True, is_list=True, typed=words("typed"))
+    return Chooser(name, options, words(name), words(f"{name}_help"), asks=True, is_list=True)
+
+
+def field(name: str) -> Any:
+    """An item: a box to type another token in."""
+
+    def made(look: Look) -> Field | None:
+        return Field(name, look.words("typed"), most=LONGEST) if is_of_token(look) else None
+
+    return made
 
 
 def read_as(name: str) -> Any:
@@ -239,6 +248,9 @@ def read_as(name: str) -> Any:
             yield look.note("read_as", token=literal(question.plain(id)), id=id)
 
     return said
+
+
+CHOICES = (("word", choose_word), ("against", choose_against))
 
 
 def introduce(look: Look) -> Iterator[Line]:

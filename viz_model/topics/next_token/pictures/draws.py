@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
+from viz_model.drawing.chips import chip
 from viz_model.drawing.writing import hover, percent
 from viz_model.runs.generation import Step
-from viz_model.topics.tokens.pictures.tokens import chip
 
 ROWS_DRAWN = 12
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.merging import Join, joins
 from viz_model.tokenizers.tokenizer import ByteLevel, Token, Tokenizer
-
-TUTORIAL = "Chapter 1: Building Rapport and Capturing"
-CHINESE = "我爱深度学习"
 
 
 def merges(ranks: Mapping[bytes, int], piece: bytes) -> tuple[Join, ...]:
@@ -89,6 +86,7 @@ def broken(tokens: Sequence[Token]) -> int:
 
 
 Kind = Literal["bytes", "space", "blank", "text", "control", "tag", "mask", "continues", "row"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def kind(token: Token, tokenizer: Tokenizer) -> Kind:
@@ -114,58 +112,3 @@ def kind(token: Token, tokenizer: Tokenizer) -> Kind:
     if text.isspace():
         return "blank"
     return "space" if text[0] == " " else "text"
-
-
-class Use(NamedTuple):
-    """What a text uses of a vocabulary: its length, how many tokens differ, and the largest id (−1 of no token)."""
-
-    characters: int
-    tokens: int
-    distinct: int
-    largest: int
-
-    @property
-    def per_token(self) -> float:
-        """Characters in a token."""
-        return self.characters / max(1, self.tokens)
-
-    @property
-    def rows(self) -> int:
-        """Rows of a table in which every id from 0 to the largest finds its own."""
-        return self.largest + 1
-
-    @property
-    def share(self) -> float:
-        """Of these rows, those that are ever looked up, and so ever learn anything."""
-        return self.distinct / max(1, self.rows)
-
-    def numbers(self, width: int) -> tuple[int, int]:
-        """Numbers in a table of that width: with a row for every id, and with one for every distinct token."""
-        return self.rows * width, self.distinct * width
-
-    def written(self, width: int) -> dict[str, str]:
-        """For prose and a table: all of these figures, for tables of that width."""
-        full, compact = self.numbers(width)
-        return {
-            **{name: f"{value:,}" for name, value in self._asdict().items()},
-            "per_token": f"{self.per_token:.2f}",
-            "rows": f"{self.rows:,}",
-            "share": f"{self.share:.2%}",
-            "full": f"{full:,}",
-            "compact": f"{compact:,}",
-        }
-
-
-TEXTBOOK = Use(characters=460_319, tokens=77_919, distinct=3_771, largest=100_069)
-"""The sales textbook on which a tutorial trains its model, in ``cl100k_base``: counted on the original text.
-
-Wayland Zhang, *Transformer Architecture*, step 2 (word embeddings).
-"""
-TEXTBOOK_WIDTH = 64
-"""The width of that tutorial's embedding."""
-
-
-def use(text: str, tokenizer: Tokenizer) -> Use:
-    """The same four figures of any text, control tokens left out."""
-    ids = tokenizer.encode(text, special=False)
-    return Use(len(text), len(ids), len(set(ids)), max(ids, default=-1))

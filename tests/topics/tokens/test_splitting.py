@@ -18,7 +18,7 @@ from viz_model.tokenizers.files import Settings
 from viz_model.tokenizers.pieces import is_unigram
 from viz_model.tokenizers.reading import FastTokenizer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
-from viz_model.topics.tokens.numbers import splitting
+from viz_model.topics.tokens import odd, splitting
 
 TEXTS = ["unbelievable", " tokenization 2026!", "我爱 🙂 ÄÖ", "aab abab", "  x", "zzz"]
 LETTERS = st.text(alphabet="ab cde", min_size=1, max_size=24)
@@ -126,28 +126,28 @@ def test_of_sentencepiece_models_unigrams_alone_are_cut_by_probabilities(kind: s
 
 def test_a_survey_counts_every_text_once() -> None:
     story = story_tokenizer()
-    words = splitting.common_words(story)
-    assert len(words) == splitting.MOST_SURVEYED
-    found = {survey.kind: survey for survey in splitting.survey(story, words[:40])}
+    words = odd.common_words(story)
+    assert len(words) == odd.MOST_SURVEYED
+    found = {survey.kind: survey for survey in odd.survey(story, words[:40])}
     assert all(sum(survey.by_tokens) + survey.unknown == survey.n for survey in found.values())
     assert found["space"].by_tokens == (40, 0, 0, 0)
-    one = sum(len(story.encode(str(number))) == 1 for number in splitting.NUMBERS)
+    one = sum(len(story.encode(str(number))) == 1 for number in odd.NUMBERS)
     assert found["numbers"].by_tokens[0] == one
     assert found["bare"].by_tokens[0] == sum(len(story.encode(word)) == 1 for word in words[:40])
 
 
 def test_what_a_vocabulary_lacks_is_no_token(wordpiece: Tokenizer) -> None:
-    assert splitting.n_tokens(wordpiece, "🙂") is None and splitting.n_tokens(wordpiece, "ab") == 1
-    assert splitting.n_tokens(IdTokenizer(9), "word") is None
+    assert odd.n_tokens(wordpiece, "🙂") is None and odd.n_tokens(wordpiece, "ab") == 1
+    assert odd.n_tokens(IdTokenizer(9), "word") is None
 
 
 def test_spellings_that_differ_most_come_first() -> None:
     story = story_tokenizer()
-    found = splitting.spellings(story, "The cat, the CAT 我爱 unbelievable 12", 2)
+    found = odd.spellings(story, "The cat, the CAT 我爱 unbelievable 12", 2)
     assert found[0].word == "unbelievable" and len(found) == 2
     assert found[0].spread >= found[1].spread
     for one in found:
-        for labels, write in zip(one.pieces, splitting.FORMS.values(), strict=True):
+        for labels, write in zip(one.pieces, odd.FORMS.values(), strict=True):
             assert labels == tuple(token.label for token in story.tokens(story.encode(write(one.word))))
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from viz_model.tokenizers.merging import Join, joins
 from viz_model.tokenizers.tokenizer import ByteLevel, Rule, RuleName, Tokenizer, token_of
-from viz_model.topics.tokens.numbers.tokens import merges
-from viz_model.topics.tokens.numbers.tokens import ranks as ranks_of
+from viz_model.topics.tokens import cutting
 
 MOST_WORDS = 8
 """Stretches of a typed text that are taken apart."""
@@ -96,9 +95,9 @@ def splits(tokenizer: Tokenizer, text: str) -> tuple[Split, ...]:
 
 def _byte_pairs(tokenizer: Tokenizer, word: str) -> Split:
     assert isinstance(tokenizer, ByteLevel)
-    ranks = ranks_of(tokenizer)
+    ranks = cutting.ranks(tokenizer)
     start = tuple(bytes([byte]) for byte in word.encode())
-    split = Split(word, "byte_pairs", start, merges(ranks, word.encode()))
+    split = Split(word, "byte_pairs", start, cutting.merges(ranks, word.encode()))
     return split._replace(ids=tuple(ranks[part] for part in split.parts()))
 
 
@@ -163,111 +162,3 @@ def shares(ways: Sequence[Way]) -> list[float]:
     """The probability of each way among those that are given."""
     powers = [math.exp(way.total - ways[0].total) for way in ways]
     return [power / sum(powers) for power in powers]
-
-
-# The same word in other spellings
-
-
-FORMS: dict[str, Callable[[str], str]] = {
-    "space": lambda word: f" {word}",
-    "bare": lambda word: word,
-    "capital": lambda word: f" {word.capitalize()}",
-    "upper": lambda word: f" {word.upper()}",
-}
-"""Ways to write a word: after a space, without one, with a capital letter, in capitals."""
-
-NUMBERS = range(1000)
-FACES = range(0x1F600, 0x1F650)
-"""The block *Emoticons* of Unicode."""
-CHARACTERS = range(0x4E00, 0xA000, 16)
-"""Every sixteenth character of the block *CJK Unified Ideographs* of Unicode."""
-
-MOST_SURVEYED = 400
-"""Words that are counted in each spelling."""
-
-LONG = 4
-"""Tokens from which on no more is told apart."""
-
-
-class Survey(NamedTuple):
-    """Over ``n`` texts of one kind: how many are 1, 2, 3, and 4 or more tokens, and how many the vocabulary lacks."""
-
-    kind: str
-    n: int
-    by_tokens: tuple[int, ...]
-    unknown: int
-
-
-class Surveyed(NamedTuple):
-    """A vocabulary, and what it makes of each kind of text."""
-
-    name: str
-    kinds: tuple[Survey, ...]
-
-
-def common_words(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Words of small Latin letters, four at least, that are one token after a space: those of the lowest ids."""
-    found: list[str] = []
-    for id in range(tokenizer.n_vocab):
-        if len(found) == MOST_SURVEYED:
-            break
-        if id in tokenizer.controls:
-            continue
-        word = tokenizer.token(id).bytes.decode(errors="ignore").strip()
-        # Two entries may spell one word, with a space and without.
-        is_plain = len(word) >= 4 and word.isascii() and word.isalpha() and word.islower()
-        if is_plain and word not in found and tokenizer.encode(f" {word}", special=False) == [id]:
-            found.append(word)
-    return tuple(found)
-
-
-def survey(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[Survey, ...]:
-    """How many tokens ``words`` are in each spelling, and numbers, faces and Chinese characters."""
-    kinds: dict[str, list[str]] = {form: [write(word) for word in words] for form, write in FORMS.items()}
-    kinds["numbers"] = [str(number) for number in NUMBERS]
-    kinds["faces"] = [chr(code) for code in FACES]
-    kinds["chinese"] = [chr(code) for code in CHARACTERS]
-    found = []
-    for kind, texts in kinds.items():
-        counts, unknown = [0] * LONG, 0
-        for text in texts:
-            n = n_tokens(tokenizer, text)
-            if n is None:
-                unknown += 1
-            else:
-                counts[min(n, LONG) - 1] += 1
-        found.append(Survey(kind, len(texts), tuple(counts), unknown))
-    return tuple(found)
-
-
-def n_tokens(tokenizer: Tokenizer, text: str) -> int | None:
-    """Tokens of a text; None where the vocabulary cannot write it."""
-    try:
-        ids = tokenizer.encode(text, special=False)
-    except ValueError:
-        return None
-    return None if not ids or tokenizer.unknown_id in ids else len(ids)
-
-
-class Spellings(NamedTuple):
-    """A word in the four :data:`FORMS`: the labels of its tokens in each."""
-
-    word: str
-    pieces: tuple[tuple[str, ...], ...]
-
-    @property
-    def spread(self) -> int:
-        """How many tokens more the longest spelling takes than the shortest."""
-        counts = [len(labels) for labels in self.pieces]
-        return max(counts) - min(counts)
-
-
-def spellings(tokenizer: Tokenizer, text: str, most: int) -> tuple[Spellings, ...]:
-    """The words of a text whose spellings differ most in tokens."""
-    letters = "".join(character if character.isalpha() else " " for character in text)
-    words = dict.fromkeys(word.lower() for word in letters.split() if word.lower() != word.upper() and len(word) < 40)
-    found = []
-    for word in itertools.islice(words, 40):
-        tokens = [tokenizer.tokens(tokenizer.encode(write(word), special=False)) for write in FORMS.values()]
-        found.append(Spellings(word, tuple(tuple(token.label for token in row) for row in tokens)))
-    return tuple(sorted(found, key=lambda one: -one.spread)[:most])

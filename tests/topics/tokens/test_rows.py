@@ -8,8 +8,7 @@ from tiny_models import random_model, tiny_config
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.topics.tokens.claims import ROWS
-from viz_model.topics.tokens.numbers.rows import rows
+from viz_model.topics.tokens.textbook import ROWS, rows
 
 USED, UNUSED = [3, 1, 41, 59], 77
 
