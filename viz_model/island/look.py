@@ -302,7 +302,7 @@ class Look:
         language, kept = self.t.language, _kept(filled)
         texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
         which = verdict.table(values)
-        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes else texts[int(which)]
+        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes or which.ndim else texts[int(which)]
         return Phrase(made, _tables(filled))
 
     def knows(self, key: str) -> bool:
