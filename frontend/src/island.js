@@ -66,6 +66,15 @@ function create(root) {
       if (asks) ask()
       rest()
     },
+    // What a mark stands for: layer, head, token, and options by their names.
+    knows: wanted => wanted !== null && typeof wanted === "object" && Object.keys(wanted).every(name => name in page.sizes || name in options),
+    pick(wanted) {
+      const [places, others] = [true, false].map(isPlace => Object.entries(wanted).filter(([name]) => name in page.sizes === isPlace))
+      for (const [name, value] of others) options = { ...options, [name]: String(value) }
+      store.select(Object.fromEntries(places))
+      if (others.length) ask()
+      rest()
+    },
     option: name => name in page.sizes ? String(store.selection[name]) : options[name],
     open(name, isOpen) {
       if (opened.has(name) === isOpen) return
@@ -162,7 +171,10 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => name === "picked" && item.option ? me.choose(item.option, String(value), true) : me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => {
+      const wanted = item.option ? { [item.option]: value } : value
+      name === "picked" && me.knows(wanted) ? me.pick(wanted) : me.tell(name, { of: item.id, value })
+    })
   },
   row(me, root, item) {
     root.className = "row"

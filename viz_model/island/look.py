@@ -247,11 +247,13 @@ class Look:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")
 
-    def only_here(self, scene: Scene, *, token: bool = False) -> Scene:
-        """A scene of the selected layer alone, or of the selected ``token`` too: for another it is asked for."""
-        held: Any = By(("layer",), [True], start={"layer": self.layer})
-        if token:
-            held = By(("layer", "token"), [[True]], start={"layer": self.layer, "token": self.token})
+    def only_here(self, scene: Scene, *, layer: bool = True, token: bool = False) -> Scene:
+        """A scene of the selected ``layer`` alone, or of the selected ``token``: for another it is asked for."""
+        start = {name: self.place[name] for name, is_held in (("layer", layer), ("token", token)) if is_held}
+        values: Any = True
+        for _ in start:
+            values = [values]
+        held: Any = By(tuple(start), values, start=start)
         return replace(scene, panels=[replace(panel, present=held) for panel in scene.panels])
 
     def drawn(self, scene: Scene, sites: Iterable[str] = (), **more: Any) -> Scene:
@@ -304,7 +306,7 @@ class Look:
         language, kept = self.t.language, _kept(filled)
         texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
         which = verdict.table(values)
-        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes else texts[int(which)]
+        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes or which.ndim else texts[int(which)]
         return Phrase(made, _tables(filled))
 
     def knows(self, key: str) -> bool:

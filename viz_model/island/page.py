@@ -31,6 +31,7 @@ class Chooser(NamedTuple):
         asks: whether another option is another message, because tables do not hold it.
         is_scale: whether options are steps of a scale, to be gone through with a slider.
         anew: what goes back to what is usual with each choice.
+        is_list: whether options are many or long, and stand in a list that opens.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Chooser(NamedTuple):
     asks: bool = False
     is_scale: bool = False
     anew: tuple[str, ...] = ()
+    is_list: bool = False
 
     @property
     def plain(self) -> dict[str, Any]:

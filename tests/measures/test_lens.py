@@ -8,7 +8,7 @@ import torch
 from tiny_models import close, describe, language_model, run_both, tiny_config, variants
 
 from viz_model.config import ModelConfig
-from viz_model.topics.attribution.numbers import lens
+from viz_model.measures import lens
 
 WITH_LOGITS = [config for config in variants() if config.has_logits]
 

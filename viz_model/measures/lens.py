@@ -15,13 +15,9 @@ import torch
 from torch import Tensor
 
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.numbers.attribution import predicts
 
 # Multiplications for one picture: some tenths of a second on one core.
 MOST_WORK = 2_000_000_000
-
-MOST = 0.5
-"""More than this share is "most"."""
 
 
 class Lens(NamedTuple):
@@ -41,33 +37,16 @@ class Lens(NamedTuple):
     own: np.ndarray
 
 
-class Depths(NamedTuple):
-    """What P positions say by depth, each read at some depths.
-
-    Attributes:
-        depths: 0 is after the embedding, n after block n − 1.
-        own: of the positions, how many name the token that stands there itself, at each depth.
-        final: how many say what they say in the end, at each depth.
-        n: P.
-    """
-
-    depths: Sequence[int]
-    own: Sequence[int]
-    final: Sequence[int]
-    n: int
-
-    @property
-    def decided(self) -> int:
-        """The place of the first depth from which on, at all that are shown, most positions say the final token."""
-        behind = [place for place, count in enumerate(self.final) if count <= MOST * self.n]
-        return behind[-1] + 1 if behind else 0
-
-
 class Paths(NamedTuple):
     """The probability and rank (1 is first) of N tokens by depth, at one position: [S, N] each, S = layers + 1."""
 
     probs: np.ndarray
     ranks: np.ndarray
+
+
+def predicts(trace: Trace) -> bool:
+    """Whether the stack that ``trace`` is seen from ends in logits."""
+    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
 
 
 def stream(trace: Trace, depth: int, positions: Sequence[int]) -> Tensor:

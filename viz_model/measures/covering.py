@@ -7,7 +7,7 @@ al. 2019, section 3.1; scored this way by Salazar et al. 2020, "pseudo-log-likel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -51,12 +51,17 @@ def can_be_covered(trace: Trace, position: int) -> bool:
 
 
 def covering(trace: Trace, position: int) -> Trace:
-    """The run of the same ids with the mask at ``position``; ``trace`` has no edits, and its vocabulary a mask."""
+    """The run of the same ids with the mask at ``position``; the vocabulary of ``trace`` has a mask."""
     assert trace.tokenizer.mask_id is not None
     ids = [*trace.ids]
     ids[position] = trace.tokenizer.mask_id
-    run = record(trace.model, trace.tokenizer, ids, segments=trace.segments, visible=trace.visible, name=trace.name)
-    return run.at(trace.stack.side)
+    same: dict[str, Any] = {
+        "segments": trace.segments,
+        "visible": trace.visible,
+        "edits": trace.edits,
+        "name": trace.name,
+    }
+    return record(trace.model, trace.tokenizer, ids, **same).at(trace.stack.side)
 
 
 def written(trace: Trace) -> range:

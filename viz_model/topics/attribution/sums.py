@@ -20,9 +20,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from viz_model.measures.lens import predicts
 from viz_model.model import ops, sites
 from viz_model.model.heads import MaskedHead
-from viz_model.model.norms import Held, Norm
+from viz_model.model.norms import Norm
+from viz_model.runs.measures import SINK_WEIGHT
 from viz_model.runs.trace import Trace
 
 Kind = Literal["token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior"]
@@ -64,10 +66,14 @@ class Part(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centred``; ``factor`` is [D]."""
+    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centred``; ``factor`` is [D].
+
+    ``shift`` is what is added to every vector: a part of its own.
+    """
 
     factor: Tensor
     centred: bool
+    shift: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         return self.factor * (x - x.mean(-1, keepdim=True) if self.centred else x)
@@ -153,48 +159,25 @@ class _Walk:
             self.maps.append(Scaled(torch.zeros_like(self.written[0]), centred=False))
 
     def through(self, norm: Norm | None, site: str, shift: Part) -> None:
-        if norm is None:
-            return
-        held = norm.held(self.trace.norm_input(site, self.position).double())
-        self.maps.append(Scaled(held.factor, centred=held.centred))
-        if held.shift is not None:
-            self.add(shift, held.shift)
+        if norm is not None:
+            held = Scaled(*norm.held(self.trace.norm_input(site, self.position).double()))
+            self.maps.append(held)
+            self.shifted(held, shift)
+
+    def shifted(self, norm: Scaled, part: Part) -> None:
+        if norm.shift is not None:
+            self.add(part, norm.shift)
 
 
-class Behind(NamedTuple):
-    """The norm between a sub-layer and its addition, held at what it measured; None where none stands there."""
-
-    held: Held | None
-
-    @classmethod
-    def of(cls, trace: Trace, position: int, layer: int, part: str) -> Behind:
-        """That of a sub-layer, "attn", "cross" or "ffn"."""
-        written = sites.written(trace.config, trace.stack.side, part)
-        if written == f"{part}.out":
-            return cls(None)
-        name = f"blocks.{layer}.{written.removesuffix('.out')}"
-        norm = trace.stack.block(layer).get_submodule(written.removesuffix(".out").replace(".", "_"))
-        assert isinstance(norm, Norm)
-        return cls(norm.held(trace.norm_input(name, position).double()))
-
-    def __call__(self, vector: Tensor) -> Tensor:
-        """What of vectors that the sub-layer writes is added to the stream: [.., D] -> [.., D]."""
-        if self.held is None:
-            return vector
-        centred = vector - vector.mean(-1, keepdim=True) if self.held.centred else vector
-        return self.held.factor * centred
-
-    def back(self, direction: Tensor) -> Tensor:
-        """A direction [D] on the stream -> the same seen from before the norm."""
-        if self.held is None:
-            return direction
-        scaled = self.held.factor * direction
-        return scaled - scaled.mean() if self.held.centred else scaled
-
-    def shift(self, walk: _Walk, part: Part) -> None:
-        """Add what the norm adds to every vector."""
-        if self.held is not None and self.held.shift is not None:
-            walk.add(part, self.held.shift)
+def behind(trace: Trace, position: int, layer: int, part: str) -> Scaled:
+    """The norm between a sub-layer ("attn", "cross", "ffn") and its addition, as it was; where none stands, nothing."""
+    written = sites.written(trace.config, trace.stack.side, part)
+    if written == f"{part}.out":
+        return Scaled(torch.ones(()), False)
+    name = written.removesuffix(".out")
+    norm = trace.stack.block(layer).get_submodule(name.replace(".", "_"))
+    assert isinstance(norm, Norm)
+    return Scaled(*norm.held(trace.norm_input(f"blocks.{layer}.{name}", position).double()))
 
 
 @torch.inference_mode()
@@ -223,18 +206,18 @@ def decompose(trace: Trace, position: int) -> Decomposition:
             attentions["cross"] = (block.cross, block.cross_norm)
         for at, (attention, norm) in attentions.items():
             walk.replace()
-            behind = Behind.of(trace, position, layer, at)
+            norm_behind = behind(trace, position, layer, at)
             z = trace.row(f"blocks.{layer}.{at}.z", position)[:, None]  # [H, 1, K]
             for head, vector in enumerate(ops.head_out(z, attention.o.weight.detach().T)[:, 0]):
-                walk.add(Part("head", layer, head, at), behind(vector))
+                walk.add(Part("head", layer, head, at), norm_behind.forward(vector))
             if attention.o.bias is not None:
-                walk.add(Part("bias", layer, None, at), behind(attention.o.bias.detach()))
-            behind.shift(walk, Part("shift", layer, None, at))
+                walk.add(Part("bias", layer, None, at), norm_behind.forward(attention.o.bias.detach()))
+            walk.shifted(norm_behind, Part("shift", layer, None, at))
             walk.through(norm if post else None, f"blocks.{layer}.{at}.norm", Part("shift", layer, None, at))
         walk.replace()
-        behind = Behind.of(trace, position, layer, "ffn")
-        walk.add(Part("ffn", layer), behind(trace.row(f"blocks.{layer}.ffn.out", position)))
-        behind.shift(walk, Part("shift", layer, None, "ffn"))
+        norm_behind = behind(trace, position, layer, "ffn")
+        walk.add(Part("ffn", layer), norm_behind.forward(trace.row(f"blocks.{layer}.ffn.out", position)))
+        walk.shifted(norm_behind, Part("shift", layer, None, "ffn"))
         walk.through(block.ffn_norm if post else None, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
     walk.through(stack.final_norm, "final.norm", Part("shift", at="final"))
     if predicts(trace):
@@ -261,11 +244,6 @@ def _through_head(walk: _Walk) -> None:
         walk.maps.append(Scaled(torch.where(last == 0, torch.zeros_like(last), before / last).double(), centred=False))
     elif head.scale != 1:
         walk.maps.append(Scaled(torch.full_like(walk.written[0], head.scale), centred=False))
-
-
-def predicts(trace: Trace) -> bool:
-    """Whether the stack that ``trace`` is seen from ends in logits."""
-    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
 
 
 class Attribution(NamedTuple):
@@ -391,8 +369,70 @@ def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> 
             rows.append(torch.zeros(0, dtype=torch.float64))
             continue
         direction = answer.directions[decomposition.passed[decomposition.row(Part("ffn", layer))]]
-        direction = Behind.of(trace, decomposition.position, layer, "ffn").back(direction)
+        direction = behind(trace, decomposition.position, layer, "ffn").back(direction)
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
         act = trace.row(f"blocks.{layer}.ffn.act", decomposition.position)
         rows.append(act.double() * (direction.float() @ down).double())
     return pad_sequence(rows, batch_first=True, padding_value=math.nan).numpy()
+
+
+class Reads(NamedTuple):
+    """One head at one query, over the Tk keys.
+
+    The weight of a key says how much of its value is taken, not how much there is to take: what arrives is α·v·W_O, and
+    its length can be next to nothing where the weight is largest (Kobayashi et al. 2020, "Attention is Not Only a
+    Weight"; such keys are often called sinks: Xiao et al. 2023).
+
+    Attributes:
+        weights: [Tk] α, the row of the pattern.
+        lengths: [Tk] ‖α v W_O‖, how long a vector arrives from each key.
+        values: [Tk] α v W_O · direction, how much of the head's share of what is asked comes from each key.
+        written: [D], their sum: what the head writes.
+    """
+
+    weights: np.ndarray
+    lengths: np.ndarray
+    values: np.ndarray
+    written: Tensor
+
+    @property
+    def shares(self) -> np.ndarray:
+        """[Tk]: ``lengths`` divided by their sum, to stand beside the weights."""
+        return self.lengths / max(float(self.lengths.sum()), 1e-12)
+
+    @property
+    def most(self) -> int:
+        """The key from which the longest vector arrives."""
+        return int(self.lengths.argmax())
+
+    @property
+    def least(self) -> int:
+        """Of the keys that a sink could be, by their weight, the one that gives least for it."""
+        return int(np.where(self.weights < SINK_WEIGHT, np.inf, self.shares / self.weights.clip(1e-12)).argmin())
+
+
+@torch.inference_mode()
+def reads(trace: Trace, decomposition: Decomposition, answer: Attribution, part: Part) -> Reads:
+    """What a head reads at the position of ``decomposition``, measured against ``answer``.
+
+    The keys of a head by which a decoder reads its encoder are the source's.
+
+    Raises:
+        ValueError: the part is no head, or not one of this stack's.
+    """
+    if part.layer is None or part.head is None:
+        raise ValueError(f"{part.site} is no head")
+    passed = decomposition.passed[decomposition.row(part)]
+    block, at = trace.stack.block(part.layer), f"blocks.{part.layer}.{part.at}"
+    attention = block.attn if part.at == "attn" or block.cross is None else block.cross
+    weights = trace.row(f"{at}.pattern", decomposition.position, part.head).double()  # [Tk]
+    values = trace.head(f"{at}.v", part.head)  # [Tk, K]
+    w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[part.head]  # [K, D]
+    norm_behind = behind(trace, decomposition.position, part.layer, part.at)
+    arriving = norm_behind.forward(weights[:, None] * (values @ w_o).double())  # [Tk, D]
+    return Reads(
+        weights=weights.numpy(),
+        lengths=arriving.norm(dim=-1).numpy(),
+        values=(arriving @ answer.directions[passed]).numpy(),
+        written=arriving.sum(0),
+    )
