@@ -4,8 +4,9 @@
 import { dressed, speak, walking } from "./bridge.js"
 import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
-import { lines } from "./lines.js"
+import { filled, lines, write } from "./lines.js"
 import { child } from "./nodes.js"
+import { pick } from "./pick.js"
 import { quiz } from "./quiz.js"
 import { reachScrolling } from "./reach.js"
 import { scene } from "./scene.js"
@@ -193,6 +194,15 @@ const KINDS = {
     inside.toggleAttribute("aria-busy", details.open && !item.items)
     me.parts(inside, item.items ?? [])
   },
+  // What a visitor may like to see, on a button: the server is told what of the view it changes.
+  offer(me, root, item) {
+    root.className = "offer"
+    root.hidden = !pick(item.present, me.place, me.arrays)
+    const said = child(root, 0, "div"), button = child(root, 1, "button")
+    write(said, filled(item.said, me))
+    Object.assign(button, { type: "button", textContent: item.label })
+    button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
+  },
   prose: lines,
   chooser,
   field,
@@ -226,5 +236,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(me, root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz")) KINDS[place.item.kind](me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](me, place, place.item)
 }

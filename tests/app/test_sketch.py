@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import check_cells, offer, open_page, tell
+from app_driver import check_cells, offer, open_page, said, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -131,7 +131,7 @@ def test_what_is_no_drawing_is_left_alone(told: object) -> None:
 def test_an_address_with_another_drawing_says_so_and_shows_an_example() -> None:
     app = open_page("overview", {"model": MODEL, "lang": "en", "drawing": "nothing"})
     assert any("cannot be read" in warning.value for warning in app.warning)
-    assert "The model reads a" in prose(app)
+    assert "The model reads a" in said(app)
 
 
 def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:

@@ -166,15 +166,19 @@ class Look:
 
     def by(self, axes: str, values: Any, write: str = "", **fixed: int) -> Any:
         """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: of layers it has those that
-        are held, and of tokens those around the selected one where there are many.
+        are held, and of tokens those around the selected one where there are many; of one token alone the selected.
         """
         names, start = tuple(axes.split()), {}
         if "layer" in names and len(self.layers) < self.n_layers:
             start["layer"] = self.layers.start
-        if "token" in names and "token" not in fixed and isinstance(values, np.ndarray) and len(self) > MOST_TOKENS:
-            first = self.token // BLOCK * BLOCK
-            start["token"] = first
-            values = values[(slice(None),) * names.index("token") + (slice(first, first + BLOCK),)]
+        if "token" in names and "token" not in fixed and isinstance(values, np.ndarray):
+            n = names.index("token")
+            if values.shape[n] == 1 < len(self):
+                start["token"] = self.token
+            elif len(self) > MOST_TOKENS:
+                first = self.token // BLOCK * BLOCK
+                start["token"] = first
+                values = values[(slice(None),) * n + (slice(first, first + BLOCK),)]
         return By(names, values, fixed, start, write)
 
     @property

@@ -98,7 +98,23 @@ class Quiz(NamedTuple):
     own: Any = ()
 
 
-Made: TypeAlias = Scene | Chooser | Field | Quiz | Iterable[Line] | None
+class Offer(NamedTuple):
+    """Another sentence, model or place to see, on a button.
+
+    Attributes:
+        said: what it would show.
+        label: on the button.
+        change: the parts of the view that it changes (text, target, to, side, model, token), each a value or a table.
+        present: whether there is such a thing for what is selected (a table).
+    """
+
+    said: Line
+    label: str
+    change: dict[str, Any]
+    present: Any = True
+
+
+Made: TypeAlias = Scene | Chooser | Field | Quiz | Offer | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 

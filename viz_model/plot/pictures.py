@@ -32,7 +32,8 @@ from viz_model.topics.cross_attention import maps as crossing
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import figures as next_token
 from viz_model.topics.next_token.numbers.views import choice_view
-from viz_model.topics.overview import figures as overviews
+from viz_model.topics.overview import drawn as whole_picture
+from viz_model.topics.overview import whole as whole_run
 from viz_model.topics.tokens import cuts
 
 
@@ -48,8 +49,7 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
         ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
     """
     of = subject(trace, "overview", layer=layer, token=token, **options)
-    draw = overviews.overview if of.trace.picture is None else overviews.drawn
-    return of, draw(of)
+    return of, drawn(of, whole_run.draw if of.trace.picture is None else whole_picture.draw)
 
 
 @figure

@@ -433,7 +433,7 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
             mask = {} if value.seen is None else {"seen": _plain(value.seen, arrays, False)}
             return {"scaled": _plain(value.values, arrays, False), "times": value.times, **mask}
         case np.ndarray():
-            return arrays.add(value, is_coarse)
+            return arrays.add(value, is_coarse) if value.ndim else value.item()
         case Where():
             return {name: _plain(part, arrays, is_coarse) for name, part in value.meta["cells"].items()}
         case Select():
