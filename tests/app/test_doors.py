@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, parse_qsl
 
 import numpy as np
 import pytest
-from app_driver import open_page, pictures
+from app_driver import open_page, pictures, said
 from doors import all_open, island_of, topic
 from socket_visitor import Visitor, server
 
@@ -143,4 +143,5 @@ def test_answers_say_what_they_are_in_this_run() -> None:
     chances /= chances.sum()
     assert f"as one among {np.exp(-(chances * np.log(chances)).sum()):,.1f}." in answer("next_token")
     ids = [" ".join(map(str, trace.tokenizer.encode(form))) for form in ("The", " The", "THE")]
-    assert "`The` → {}, `·The` → {}, `THE` → {}.".format(*ids) in answer("tokens")
+    told = said(open_page("tokens", {"text": text, "model": MODEL, "lang": "en"}))
+    assert "The → {}, ·The → {}, THE → {}.".format(*ids) in told
