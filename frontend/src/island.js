@@ -4,8 +4,9 @@
 import { dressed, speak, walking } from "./bridge.js"
 import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
-import { lines } from "./lines.js"
+import { filled, lines, write } from "./lines.js"
 import { child } from "./nodes.js"
+import { pick } from "./pick.js"
 import { quiz } from "./quiz.js"
 import { reachScrolling } from "./reach.js"
 import { scene } from "./scene.js"
@@ -60,11 +61,21 @@ function create(root) {
     },
     // An option is an entry of tables that are here, or it asks for another message.
     choose(name, option, asks, anew = []) {
+      if (name in page.sizes) return store.select({ [name]: Number(option) })
       options = { ...options, ...Object.fromEntries(anew.map(one => [one, ""])), [name]: option }
       if (asks) ask()
       rest()
     },
-    option: name => options[name],
+    // What a mark stands for: layer, head, token, and options by their names.
+    knows: wanted => wanted !== null && typeof wanted === "object" && Object.keys(wanted).every(name => name in page.sizes || name in options),
+    pick(wanted) {
+      const [places, others] = [true, false].map(isPlace => Object.entries(wanted).filter(([name]) => name in page.sizes === isPlace))
+      for (const [name, value] of others) options = { ...options, [name]: String(value) }
+      store.select(Object.fromEntries(places))
+      if (others.length) ask()
+      rest()
+    },
+    option: name => name in page.sizes ? String(store.selection[name]) : options[name],
     open(name, isOpen) {
       if (opened.has(name) === isOpen) return
       isOpen ? opened.add(name) : opened.delete(name)
@@ -160,7 +171,10 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => name === "picked" && item.option ? me.choose(item.option, String(value), true) : me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => {
+      const wanted = item.option ? { [item.option]: value } : value
+      name === "picked" && me.knows(wanted) ? me.pick(wanted) : me.tell(name, { of: item.id, value })
+    })
   },
   row(me, root, item) {
     root.className = "row"
@@ -179,6 +193,15 @@ const KINDS = {
     details.ontoggle = () => me.open(item.name, details.open)
     inside.toggleAttribute("aria-busy", details.open && !item.items)
     me.parts(inside, item.items ?? [])
+  },
+  // What a visitor may like to see, on a button: the server is told what of the view it changes.
+  offer(me, root, item) {
+    root.className = "offer"
+    root.hidden = !pick(item.present, me.place, me.arrays)
+    const said = child(root, 0, "div"), button = child(root, 1, "button")
+    write(said, filled(item.said, me))
+    Object.assign(button, { type: "button", textContent: item.label })
+    button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
   },
   prose: lines,
   chooser,
@@ -213,5 +236,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(me, root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz")) KINDS[place.item.kind](me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](me, place, place.item)
 }

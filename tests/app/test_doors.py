@@ -99,8 +99,8 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
 def test_without_a_browser_every_door_is_drawn() -> None:
     query = {"text": "The cat sat", "model": MODEL}
     assert (
-        pictures(open_page("attribution", query)).keys()
-        == pictures(open_page("attribution", query | all_open("attribution"))).keys()
+        pictures(open_page("architectures", query)).keys()
+        == pictures(open_page("architectures", query | all_open("architectures"))).keys()
     )
 
 

@@ -1,4 +1,4 @@
-"""The residual stream by depth: where it is measured, how long its vectors are, how alike its tokens."""
+"""The residual stream by depth: where it is measured, how long its vectors are, how alike tokens; layers to show."""
 
 from __future__ import annotations
 
@@ -25,3 +25,14 @@ def stream_norms(trace: Trace) -> np.ndarray:
 def stream_similarity(trace: Trace) -> np.ndarray:
     """:func:`viz_model.model.ops.mean_similarity` of the positions at each depth: [S]."""
     return np.array([trace.noted(site).alike for site in stream_sites(trace)])
+
+
+def evenly(n_layers: int, chosen: int, most: int) -> tuple[int, ...]:
+    """Up to ``most`` layers spread over a model, its ends and ``chosen`` among them."""
+    if n_layers <= most:
+        return tuple(range(n_layers))
+    spread = [round(i * (n_layers - 1) / (most - 1)) for i in range(most)]
+    if chosen not in spread:
+        nearest = min(range(1, most - 1), key=lambda i: abs(spread[i] - chosen))
+        spread[nearest] = chosen
+    return tuple(sorted(spread))

@@ -10,8 +10,8 @@ from tiny_models import describe, language_model, random_model, run_both, tiny_c
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.measures import covering
 from viz_model.tokenizers.tokenizer import IdTokenizer
-from viz_model.topics.next_token.numbers import masked
 
 ENCODERS = [c for c in variants() if c.kind == "encoder" and c.has_logits]
 MASK = 100
@@ -21,7 +21,7 @@ MASK = 100
 def test_covering_is_running_the_masked_text(config_: ModelConfig) -> None:
     lm = language_model(config_)
     trace = run_both(lm)
-    found = masked.cover(trace, range(len(trace)), MASK)
+    found = covering.cover(trace, range(len(trace)), MASK)
     assert found.positions.tolist() == list(range(7)) and MASK not in trace.ids
     for n, (position, own) in enumerate(zip(found.positions, trace.ids, strict=True)):
         alone = lm.trace(ids=[*trace.ids[:position], MASK, *trace.ids[position + 1 :]])
@@ -35,28 +35,28 @@ def test_covering_is_running_the_masked_text(config_: ModelConfig) -> None:
 
 def test_more_positions_than_a_batch() -> None:
     lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead(), n_context=40))
-    trace = lm.trace(ids=range(masked.BATCH + 5))
+    trace = lm.trace(ids=range(covering.BATCH + 5))
     whole, last = (
-        masked.cover(trace, positions, MASK) for positions in (range(len(trace)), range(len(trace) - 1, len(trace)))
+        covering.cover(trace, positions, MASK) for positions in (range(len(trace)), range(len(trace) - 1, len(trace)))
     )
-    assert len(whole.positions) == masked.BATCH + 5
+    assert len(whole.positions) == covering.BATCH + 5
     assert whole.nats[-1] == pytest.approx(last.nats[0], rel=1e-5)
 
 
 def test_a_mask_of_attention_holds_when_tokens_are_covered() -> None:
     lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
     alone = torch.eye(5, dtype=torch.bool)
-    found = masked.cover(lm.trace(ids=[3, 1, 4, 1, 5], mask=alone), [2], MASK)
+    found = covering.cover(lm.trace(ids=[3, 1, 4, 1, 5], mask=alone), [2], MASK)
     expected = lm.trace(ids=[3, 1, MASK, 1, 5], mask=alone)["probs"][2, 4]
     assert np.exp(-found.nats[0]) == pytest.approx(float(expected), rel=1e-4)
-    assert found.nats[0] != pytest.approx(masked.cover(lm.trace(ids=[3, 1, 4, 1, 5]), [2], MASK).nats[0], rel=1e-3)
+    assert found.nats[0] != pytest.approx(covering.cover(lm.trace(ids=[3, 1, 4, 1, 5]), [2], MASK).nats[0], rel=1e-3)
 
 
 def test_a_typed_mask_is_not_asked_about() -> None:
     lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
     trace = lm.trace(ids=[3, MASK, 4])
-    assert masked.cover(trace, range(3), MASK).positions.tolist() == [0, 2]
-    assert masked.cover(trace, [1], MASK).positions.tolist() == []
+    assert covering.cover(trace, range(3), MASK).positions.tolist() == [0, 2]
+    assert covering.cover(trace, [1], MASK).positions.tolist() == []
 
 
 def _with_controls(n_context: int = 200) -> vm.LanguageModel:
@@ -73,17 +73,17 @@ def _with_controls(n_context: int = 200) -> vm.LanguageModel:
 
 def test_the_text_itself_is_without_control_tokens() -> None:
     lm = _with_controls()
-    assert masked.written(lm.trace("5 6 7")) == range(1, 4)
-    assert masked.written(lm.trace(ids=[1, 2])) == range(2)  # nothing else to ask about
-    assert masked.written(run_both(language_model(tiny_config(kind="encoder", head=config.MaskedHead())))) == range(7)
+    assert covering.written(lm.trace("5 6 7")) == range(1, 4)
+    assert covering.written(lm.trace(ids=[1, 2])) == range(2)  # nothing else to ask about
+    assert covering.written(run_both(language_model(tiny_config(kind="encoder", head=config.MaskedHead())))) == range(7)
 
 
 def test_the_parts_of_a_text_hold_every_position_once() -> None:
     trace = _with_controls().trace(" ".join(["7"] * 150))
-    parts = {masked.part(trace, position) for position in masked.written(trace)}
-    assert sorted(n for part in parts for n in part) == list(masked.written(trace))
-    assert max(map(len, parts)) == masked.MOST_COVERED
-    assert 0 in masked.part(trace, 0)  # a control token can be asked about, too
+    parts = {covering.part(trace, position) for position in covering.written(trace)}
+    assert sorted(n for part in parts for n in part) == list(covering.written(trace))
+    assert max(map(len, parts)) == covering.MOST_COVERED
+    assert 0 in covering.part(trace, 0)  # a control token can be asked about, too
 
 
 def test_a_large_model_covers_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_a_large_model_covers_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     )
     trace = lm.trace("1 2 3 4 5 6")
     weights = sum(p.numel() for p in trace.stack.parameters())
-    monkeypatch.setattr(masked, "MOST_WORK", 2 * weights * len(trace))
-    assert [len(masked.part(trace, n)) for n in range(6)] == [2] * 6
-    monkeypatch.setattr(masked, "MOST_WORK", 1)
-    assert masked.part(trace, 4) == range(4, 5)
+    monkeypatch.setattr(covering, "MOST_WORK", 2 * weights * len(trace))
+    assert [len(covering.part(trace, n)) for n in range(6)] == [2] * 6
+    monkeypatch.setattr(covering, "MOST_WORK", 1)
+    assert covering.part(trace, 4) == range(4, 5)

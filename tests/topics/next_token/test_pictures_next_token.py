@@ -11,9 +11,10 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.config import MaskedHead, ModelConfig
 from viz_model.drawing.writing import percent
+from viz_model.measures import covering
 from viz_model.runs.generation import Step, distribution
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token
-from viz_model.topics.next_token.numbers import by_hand, masked
+from viz_model.topics.next_token.numbers import by_hand
 from viz_model.topics.next_token.numbers.continued import longer
 from viz_model.topics.next_token.numbers.views import arrivals_view, choice_view, covered_view
 from viz_model.topics.next_token.pictures.arrivals import draw_arrivals
@@ -161,7 +162,7 @@ def test_every_decoder_s_arrivals_are_its_own_tokens_shifted_by_one(config_: Mod
 def test_covered_tokens_are_drawn_over_what_is_visible() -> None:
     lm = language_model(tiny_config(kind="encoder", head=MaskedHead()))
     trace = run_both(lm)
-    found = masked.cover(trace, range(2, 6), 100)
+    found = covering.cover(trace, range(2, 6), 100)
     view = covered_view(trace, found)
     assert view.labels == tuple(trace.tokens[n].label for n in range(2, 6)) and view.before is None
     figure = draw_arrivals(view, ASKED, selected=3).drawn()

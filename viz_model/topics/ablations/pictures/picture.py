@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from viz_model.drawing.picture import Painted, across, painted, shares
 from viz_model.drawing.scene import Mark, Panel, Scene, Text
-from viz_model.topics.next_token.numbers.classes import Classes
+from viz_model.measures.classes import Classes
 
 SIZE, TOP, BAR, MOST = 150.0, 44.0, 18.0, 10
 """Pixels of a picture, above it, and of a bar; and bars at the most."""

@@ -16,12 +16,12 @@ from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.measures import patches
+from viz_model.measures.classes import Classes, classes
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.topics.ablations.choices import CHANGES, EXPERIMENT
 from viz_model.topics.ablations.pictures.picture import scene
 from viz_model.topics.ablations.sections import trying
-from viz_model.topics.next_token.numbers.classes import Classes, classes
 
 SEED = 1
 

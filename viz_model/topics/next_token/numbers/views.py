@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz_model.drawing.cells import span_of
+from viz_model.measures.covering import GUESSES, Covered
 from viz_model.runs.generation import Sampling, distribution
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer
-from viz_model.topics.next_token.numbers.masked import GUESSES, Covered
 from viz_model.topics.next_token.numbers.sentences import cosines, sentence_vector, token_vectors
 from viz_model.topics.next_token.pictures.arrivals import ArrivalsView
 from viz_model.topics.next_token.pictures.choice import ChoiceView
@@ -64,7 +64,7 @@ def arrivals_view(trace: Trace) -> ArrivalsView:
 def covered_view(trace: Trace, found: Covered) -> ArrivalsView:
     """Tokens of a text that were covered one at a time.
 
-    As :func:`viz_model.topics.next_token.numbers.masked.cover` covers them.
+    As :func:`viz_model.measures.covering.cover` covers them.
     """
     tokens = trace.tokens
     return ArrivalsView(

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.drawing.picture import ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
-from viz_model.topics.next_token.numbers.classes import Classes
+from viz_model.measures.classes import Classes
 
 PICTURE, BAR, TOP = 196.0, 26.0, 24.0
 """Pixels of the picture, of a bar from one to the next, and above them."""

@@ -10,9 +10,9 @@ from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
+from viz_model.measures import covering
 from viz_model.texts.markdown import literal
 from viz_model.topics.next_token.claims import EVEN, Surprise
-from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.numbers.views import arrivals_view, covered_view
 from viz_model.topics.next_token.pictures.arrivals import ArrivalsView, draw_arrivals
 from viz_model.topics.next_token.sections.asked import Asked
@@ -43,7 +43,7 @@ def in_place(asked: Asked) -> None:
     st.info(page.words("no_drawing"), icon=":material/info:")
     if asked.how == "visible":
         return
-    part, n_written = masked.part(page.trace, page.token), len(masked.written(page.trace))
+    part, n_written = covering.part(page.trace, page.token), len(covering.written(page.trace))
     found = covered(page.run_key, part.start, part.stop)
     if not len(found.positions):
         return
@@ -53,7 +53,7 @@ def in_place(asked: Asked) -> None:
 
     def drawn(page: Page) -> Sheet | None:
         # Another part of a long text takes as many runs again.
-        if masked.part(page.trace, page.token) != part:
+        if covering.part(page.trace, page.token) != part:
             return None
         return draw_arrivals(came, _names(asked, came), page.token)
 

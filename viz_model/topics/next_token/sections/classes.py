@@ -12,7 +12,7 @@ from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
 from viz_model.measures import patches
-from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes
+from viz_model.measures.classes import Classes, by_depth, classes
 from viz_model.topics.next_token.pictures import classes as pictures
 
 SITES = ("class.logits", "class.probs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.cache import cached
-from viz_model.topics.next_token.numbers.masked import Covered, cover
+from viz_model.measures.covering import Covered, cover
 
 
 @cached(size=runs.bytes_of)

@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.drawing.picture import FAINT, ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Path, Rect, Scene, Text, points
+from viz_model.measures.classes import Classes
 from viz_model.measures.filters import Filtered
-from viz_model.topics.next_token.numbers.classes import Classes
 
 SIDE, GAP, TOP, HEIGHT, BESIDE = 180.0, 6.0, 30.0, 400.0, 250.0
 """Pixels of the whole picture, between patches apart, above it, of the stage, and where its right half begins."""

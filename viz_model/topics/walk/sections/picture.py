@@ -14,8 +14,8 @@ from viz_model.app.topic import Layout, itself
 from viz_model.drawing.scene import Film, Frame
 from viz_model.drawing.writing import percent
 from viz_model.measures import filters, patches
+from viz_model.measures.classes import Classes, by_depth, classes
 from viz_model.runs import edits
-from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes
 from viz_model.topics.walk.pictures import picture
 from viz_model.topics.walk.pictures.picture import Patched, Shot, scene
 from viz_model.topics.walk.sections.films import controls
