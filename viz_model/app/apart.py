@@ -71,5 +71,6 @@ def _numbers(page: Page, look: Look, tabs: Apart) -> None:
     for n, (site, values, rows, columns) in enumerate(filter(None, [tabs.numbers(look), *more])):
         elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")
     for name, said, named in tabs.records(look) if tabs.records else ():
-        st.markdown(said)
+        if said:
+            st.markdown(said)
         elements.records(page, f"{page.text_key}.{name}", named)
