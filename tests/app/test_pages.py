@@ -109,7 +109,7 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
 def test_overview_draws_the_trace(model: str, visit: Open) -> None:
     app = visit("overview", text=CAT, model=model)
     trace = vm.load(model).trace(CAT)
-    found = pictures(app)["overview"]
+    found = pictures(app)["overview.picture"]
     embedding = found.mark("cells", panel="strip.embedding")["values"]
     np.testing.assert_allclose(embedding, trace["embed.token"].numpy(), atol=1e-6)
     for layer in range(trace.n_layers):

@@ -111,7 +111,7 @@ def test_a_text_that_is_no_list_of_ids_is_asked_for_again(visit: Open) -> None:
     app = visit("overview", "tiny-llama-ids", text="hello")
     assert "'hello' is not a token id" in said(app)
     answer(app, text=IDS)
-    assert "is not a token id" not in said(app) and "overview" in pictures(app)
+    assert "is not a token id" not in said(app) and "overview.picture" in pictures(app)
 
 
 def test_another_model_keeps_the_view_within_its_bounds(visit: Open) -> None:

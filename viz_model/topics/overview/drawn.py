@@ -29,20 +29,21 @@ TALL = TOP + ROWS + 8
 
 
 class Looking(NamedTuple):
-    """Of a block the head in which each patch gives its largest weight [T], and its weights there [T, T]."""
+    """A head of a block, and its weights as they are painted."""
 
     layer: int
-    heads: np.ndarray
-    rows: np.ndarray
+    head: int
+    view: Painted
 
 
 @brief
 class DrawnView(NamedTuple):
-    """The stages of a run; ``projected`` and ``places`` are [T, D], ``lengths`` of the stream behind blocks [B, T]."""
+    """The stages of a run; ``projected`` and ``places`` are [T, D], ``lengths`` of the stream behind each block [L]."""
 
     pixels: np.ndarray
     grid: tuple[int, int]
     names: tuple[str, ...]
+    token: int
     projected: np.ndarray
     places: np.ndarray | None
     blocks: tuple[Looking, ...]
@@ -50,26 +51,47 @@ class DrawnView(NamedTuple):
     classes: Classes | None
 
 
+class Block(NamedTuple):
+    """Of a block the head in which each patch gives its largest weight [T], its weights there [T, T], and the length
+    of each patch's stream behind it [T].
+    """
+
+    layer: int
+    heads: np.ndarray
+    rows: np.ndarray
+    lengths: np.ndarray
+
+
+def blocks(look: Look) -> list[Block]:
+    """Those that are drawn."""
+    return [_block_of(look, layer) for layer in evenly(look.n_layers, look.layer, MOST_BLOCKS)]
+
+
+def _block_of(look: Look, layer: int) -> Block:
+    pattern = look.trace[f"blocks.{layer}.attn.pattern"].numpy()
+    heads, lengths = pattern.max(-1).argmax(0), look.trace.noted(f"blocks.{layer}.resid.out").lengths.numpy()
+    return Block(layer, heads, pattern[heads, np.arange(len(heads))], lengths)
+
+
 def view(look: Look) -> DrawnView:
-    trace = look.trace
-    blocks = tuple(_looking(look, layer) for layer in evenly(look.n_layers, look.layer, MOST_BLOCKS))
-    lengths = [trace.noted(f"blocks.{one.layer}.resid.out").lengths.numpy() for one in blocks]
+    """Of the selected patch."""
+    trace, token, pixels, grid = look.trace, look.token, patches.pixels(look.trace), patches.grid(look.config)
+    shown = []
+    for one in blocks(look):
+        head, site = int(one.heads[token]), trace.full_name(f"blocks.{one.layer}.attn.pattern")
+        painting = Painted(pixels, one.rows[token], grid, look.names, site, (head, token, COLUMN), token)
+        shown.append(Looking(one.layer, head, painting))
     return DrawnView(
-        patches.pixels(trace),
-        patches.grid(look.config),
+        pixels,
+        grid,
         look.names,
+        token,
         trace["embed.patch"].numpy(),
         trace["embed.position"].numpy() if "embed.position" in trace else None,
-        blocks,
-        np.array(lengths),
+        tuple(shown),
+        np.array([one.lengths[token] for one in blocks(look)]),
         classes(trace) if look.config.classes else None,
     )
-
-
-def _looking(look: Look, layer: int) -> Looking:
-    pattern = look.trace[f"blocks.{layer}.attn.pattern"].numpy()
-    heads = pattern.max(-1).argmax(0)
-    return Looking(layer, heads, pattern[heads, np.arange(len(heads))])
 
 
 def draw(look: Look) -> Scene:
@@ -77,7 +99,7 @@ def draw(look: Look) -> Scene:
     panels = [_picture(look, drawn), _strip(look, drawn, "projected", drawn.projected, "embed.patch", "embedding")]
     if drawn.places is not None:
         panels.append(_strip(look, drawn, "places", drawn.places, "embed.position", "position"))
-    panels += [_block(look, drawn, one, length) for one, length in zip(drawn.blocks, drawn.lengths, strict=True)]
+    panels += [_block(look, drawn, one) for one in blocks(look)]
     if drawn.classes is not None:
         panels.append(_classes(look, drawn.classes))
     call = look.call("overview", layer=look.layer, token=look.token)
@@ -126,7 +148,7 @@ def _strip(look: Look, drawn: DrawnView, part: str, values: np.ndarray, site: st
     return Panel(id=part, marks=marks, height=TALL, min=110, most=190)
 
 
-def _block(look: Look, drawn: DrawnView, one: Looking, lengths: np.ndarray) -> Panel:
+def _block(look: Look, drawn: DrawnView, one: Block) -> Panel:
     heads, site = one.heads, look.trace.full_name(f"blocks.{one.layer}.attn.pattern")
     head = by("token", heads)
     beside: Any = Phrase(f"{look.words('drawn_head')} {{{{head}}}}", {"head": head._replace(write="0")})
@@ -134,7 +156,7 @@ def _block(look: Look, drawn: DrawnView, one: Looking, lengths: np.ndarray) -> P
     title = f"{look.words('drawn_block')} {one.layer}"
     where: Any = (head, by("token", np.arange(len(heads))), COLUMN)
     view = Painted(drawn.pixels, by("token", one.rows), drawn.grid, drawn.names, site, where, "token")
-    length: Any = Phrase(f"{look.words('drawn_length')} {{{{length}}}}", {"length": by("token", lengths, "1")})
+    length: Any = Phrase(f"{look.words('drawn_length')} {{{{length}}}}", {"length": by("token", one.lengths, "1")})
     top: Any = by("token", np.where(one.rows.max(-1) > 0, one.rows.max(-1), 1.0))
     marks: list[Mark] = [
         *heading(title, beside, Among(places, head), title),

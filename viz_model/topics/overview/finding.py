@@ -90,6 +90,24 @@ def looks(look: Look, part: str = "attn") -> Strongest:
     return look.once(lambda look: strongest(look.trace, tokens, part), ("strongest", part, tokens.start))
 
 
+class Strong(NamedTuple):
+    """Where one query looks hardest: at which position, in which layer and head."""
+
+    position: int
+    layer: int
+    head: int
+    weight: float
+
+
+def selected(look: Look, part: str = "attn") -> Strong | None:
+    """That of the selected token; None where it has nothing to look at."""
+    found = looks(look, part)
+    at = look.token - held(look).start
+    if found.weight[at] <= 0:
+        return None
+    return Strong(int(found.position[at]), int(found.layer[at]), int(found.head[at]), float(found.weight[at]))
+
+
 class Guesses(NamedTuple):
     """The most probable tokens after each token that is held, [N, K]: ids, names and probabilities."""
 

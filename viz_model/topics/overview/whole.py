@@ -20,12 +20,14 @@ from viz_model.island.prose import Line
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD, HeadSummary
 from viz_model.measures.stream import evenly
-from viz_model.topics.overview.finding import Guesses, ending, guesses
+from viz_model.topics.overview.finding import Guesses, Strong, ending, guesses, held, selected
 
 MOST_ROWS, MOST_BLOCKS = 56, 6
 """Rows of the picture, of longer texts several tokens share one; and blocks, of deeper models some are left out."""
 MOST_NUMBERS = 27_000
 """Numbers of the whole picture, 4 bytes each: of strips that would be too wide every n-th dimension is drawn."""
+HIDDEN = -1.0
+"""What a masked cell holds in place of a weight."""
 TOP, TALLEST, LEAST = 44.0, 420.0, 220.0
 """Pixels above the first row, of all rows at the most, and of the picture's body at the least."""
 
@@ -42,8 +44,8 @@ class StripView(NamedTuple):
 
 
 class BlockView(NamedTuple):
-    """One block: the pattern [S, S] of the head that looks away most sharply, NaN where a mask hides, and the lengths
-    of the stream behind it [S].
+    """One block: the pattern [S, S] of the head that looks away most sharply, −1 where a mask hides, and the lengths of
+    the stream behind it [S].
     """
 
     layer: int
@@ -58,8 +60,9 @@ class OverviewView(NamedTuple):
     """The stages of one run. S rows stand for T tokens, ``pool`` tokens each.
 
     Of pooled tokens each dimension shows the value of largest magnitude, patterns the largest weight, lengths the mean.
-    ``strips`` are what enters the blocks; ``vectors`` what the run ends in where it predicts nothing; ``guesses`` of
-    the tokens that are held. Deep models show ``blocks`` at even distances, ``n_layers`` in all.
+    ``strips`` are what enters the blocks; ``vectors`` what the run ends in where it predicts nothing. ``next_tokens``
+    are those at ``token``, over the full vocabulary, and ``next_ids`` their ids; ``look`` is its strongest look at
+    another position, ``read`` at the source. Deep models show ``blocks`` at even distances, ``n_layers`` in all.
     """
 
     labels: tuple[str, ...]
@@ -67,9 +70,13 @@ class OverviewView(NamedTuple):
     strips: tuple[StripView, ...]
     blocks: tuple[BlockView, ...]
     vectors: StripView | None
-    guesses: Guesses | None
+    next_tokens: tuple[tuple[str, float], ...]
+    look: Strong | None
+    read: Strong | None
+    token: int
     pool: int
     n_layers: int
+    next_ids: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -84,14 +91,15 @@ def block_view(look: Look, layer: int, pool: int) -> BlockView:
         head = int(np.argmax(every.sharpness))
         lengths = look.trace[f"blocks.{layer}.resid.out"].norm(dim=-1).split(pool)
         means = np.array([group.mean().item() for group in lengths])
-        return BlockView(layer, head, every.does[head], every.patterns[head], means)
+        return BlockView(layer, head, every.does[head], np.nan_to_num(every.patterns[head], nan=HIDDEN), means)
 
     return look.once(make, ("block", layer, pool))
 
 
 def view(look: Look) -> OverviewView:
-    trace = look.trace
-    pool = -(-len(look) // MOST_ROWS)
+    """Of the selected token."""
+    trace, found = look.trace, guesses(look)
+    pool, at = -(-len(look) // MOST_ROWS), look.token - held(look).start
     parts = [("embedding", "embed.token"), ("position", "embed.position")]
     return OverviewView(
         labels=look.labels,
@@ -99,9 +107,13 @@ def view(look: Look) -> OverviewView:
         strips=tuple(_strip_view(look, part, part, site, pool) for part, site in parts if site in trace),
         blocks=tuple(block_view(look, layer, pool) for layer in evenly(look.n_layers, look.layer, MOST_BLOCKS)),
         vectors=_strip_view(look, "vectors", "next_token", trace.leaving, pool) if "logits" not in trace else None,
-        guesses=guesses(look),
+        next_tokens=() if found is None else tuple(zip(found.labels[at], found.chances[at].tolist(), strict=True)),
+        look=selected(look),
+        read=selected(look, "cross") if look.has("cross.pattern") else None,
+        token=look.token,
         pool=pool,
         n_layers=look.n_layers,
+        next_ids=() if found is None else tuple(found.ids[at].tolist()),
     )
 
 
@@ -126,13 +138,13 @@ def draw(look: Look) -> Scene:
     longest = max((float(block.norm.max(initial=0)) for block in drawn.blocks), default=1.0) or 1.0
     panels += [_block(block, longest, frame) for block in drawn.blocks]
     panels += [_strip(strip, 0, _largest(strip), frame) for strip in ends]
-    if drawn.guesses is not None:
-        panels.append(_next(drawn.guesses, frame))
+    if (found := guesses(look)) is not None:
+        panels.append(_next(found, frame))
     notes = [look.words("pooled", pool=drawn.pool)] if drawn.pool > 1 else []
     if len(drawn.blocks) < drawn.n_layers:
         notes.append(look.words("folded", shown=len(drawn.blocks), n_layers=drawn.n_layers))
     scene = Scene(
-        id="overview",
+        id="overview.picture",
         panels=panels,
         title=look.words("scene_alt"),
         description=look.words("scene_hint"),
@@ -226,9 +238,9 @@ def _block(block: BlockView, longest: float, frame: _Frame) -> Panel:
         rows=names, columns=("",), site=f"‖{at}.resid.out‖", name=f"‖{at}.resid.out‖",
     )  # fmt: skip
     title, head = f"{look.words('scene_block')} {block.layer}", f"{look.words('scene_head')} {block.head}"
-    site = f"{at}.attn.pattern"
+    site, pattern = f"{at}.attn.pattern", np.where(block.pattern == HIDDEN, np.nan, block.pattern)
     cells = Cells(
-        id="cells", y=TOP, width=(0.7, 0), height=frame.height, values=block.pattern, look="share", rows=names,
+        id="cells", y=TOP, width=(0.7, 0), height=frame.height, values=pattern, look="share", rows=names,
         columns=names, site=f"{site}[{block.head}]", hidden=look.words("scene_masked"),
         bound="≤ " if frame.pool > 1 else "",
         where=Where(site, (block.head, ROW, COLUMN)) if frame.pool == 1 else None, name=f"{title}, {head}",
