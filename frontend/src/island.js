@@ -2,6 +2,8 @@
 // all that they hold by layer, head and token. What a visitor selects is answered here, from what is here; the server is
 // told what the address should say once the visitor rests, and what is typed as it is typed.
 import { dressed, speak, walking } from "./bridge.js"
+import { buttons } from "./buttons.js"
+import { chips } from "./chips.js"
 import { chooser } from "./chooser.js"
 import { head } from "./head.js"
 import { lines } from "./lines.js"
@@ -180,7 +182,15 @@ const KINDS = {
     inside.toggleAttribute("aria-busy", details.open && !item.items)
     me.parts(inside, item.items ?? [])
   },
+  ribbon(me, root, item) {
+    const now = JSON.stringify(item)
+    if (root.now === now) return
+    root.ends?.()
+    Object.assign(root, { now, className: "viz viz-chips" })
+    root.ends = chips(root, item, me.arrays, (_, n) => item.option && me.choose(item.option, String(n), true))
+  },
   prose: lines,
+  buttons,
   chooser,
   quiz,
 }

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, parse_qsl
 
 import numpy as np
 import pytest
-from app_driver import open_page, pictures
+from app_driver import island_lines, open_page, pictures
 from doors import all_open, island_of, topic
 from socket_visitor import Visitor, server
 
@@ -82,16 +82,16 @@ def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) 
 @pytest.mark.server
 def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says() -> None:
     query = {"model": MODEL, "lang": "en", "text": "The cat sat"}
-    with server("app.py") as (url, _), Visitor(url, "next_token", query) as visitor:
+    with server("app.py") as (url, _), Visitor(url, "cost", query) as visitor:
         visitor.open()
         closed = visitor.pictures()
-        visitor.open_door("next_token.door_tail")
+        visitor.open_door("cost.door_cache")
         assert visitor.ran and not visitor.errors
         shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
-        assert address == {**query, "door_tail": "1"} and len(shown) > len(closed)
-        visitor.open_door("next_token.door_tail", False)
-        assert "door_tail" not in visitor.query
-        with Visitor(url, "next_token", address) as fresh:
+        assert address == {**query, "door_cache": "1"} and len(shown) > len(closed)
+        visitor.open_door("cost.door_cache", False)
+        assert "door_cache" not in visitor.query
+        with Visitor(url, "cost", address) as fresh:
             fresh.open()
             assert fresh.pictures() == shown
 
@@ -135,9 +135,9 @@ def test_answers_say_what_they_are_in_this_run() -> None:
     trace = vm.load(MODEL).trace(text)
 
     def answer(page: str) -> str:
-        shown = open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"}).markdown
-        told = [part.value for part in shown]
-        return next(part for part in told if part.startswith("**In th") or part.startswith("**In `story"))
+        shown = open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"})
+        told = [*(part.value for part in shown.markdown), *island_lines(shown)]
+        return next(part for part in told if "In this run" in part or part.startswith("**In `story"))
 
     chances = np.exp(np.log(trace["probs"][-1].double().numpy()) / 2)
     chances /= chances.sum()

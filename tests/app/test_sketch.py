@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import check_cells, offer, open_page, tell
+from app_driver import check_cells, island_lines, offer, open_page, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -62,7 +62,8 @@ def shown() -> vm.Trace:
 def prose(app: AppTest) -> str:
     """All that is written on a page in paragraphs, titles and captions."""
     kinds = (app.markdown, app.caption, app.header, app.subheader, app.info, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind if not element.value.startswith("<style"))
+    own = [element.value for kind in kinds for element in kind if not element.value.startswith("<style")]
+    return "\n".join([*own, *island_lines(app)])
 
 
 @pytest.mark.parametrize(("page", "language"), crossed(PAGES, list(LANGUAGES)))

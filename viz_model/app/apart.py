@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -17,11 +18,13 @@ from viz_model.texts.markdown import literal
 
 def draw(page: Page, look: Look, tabs: Apart) -> None:
     """Formula, by hand, code, numbers; the one that is open is drawn."""
+    if tabs.side is not None:
+        page = replace(page, trace=page.trace.at(tabs.side(look)))
     elements.four_tabs(
         page,
         lambda: _formulas(page, look, tabs),
         lambda: _hand(page, look, tabs),
-        lambda: elements.code(page, sites=tuple(tabs.code(look))),
+        lambda: _code(page, look, tabs),
         lambda: _numbers(page, look, tabs),
     )
 
@@ -55,6 +58,12 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
     if said is not None:
         st.markdown(_markdown(said, look))
     elements.worked(page, numbers, **values)
+    _say(look, tabs.ends)
+
+
+def _code(page: Page, look: Look, tabs: Apart) -> None:
+    own, values = tabs.own(look) if tabs.own else (None, {})
+    elements.code(page, own, sites=tuple(tabs.code(look)), **values)
 
 
 def _numbers(page: Page, look: Look, tabs: Apart) -> None:

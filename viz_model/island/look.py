@@ -62,6 +62,7 @@ class Look:
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
+        held: the tokens that tables hold, where these are said (:meth:`holding`).
     """
 
     trace: Trace
@@ -73,6 +74,7 @@ class Look:
     options: Mapping[str, Any] = field(default_factory=dict)
     layers: range = range(0)
     twin: Trace | None = None
+    held: range | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -95,6 +97,10 @@ class Look:
             return self
         read: dict[Any, Any] = self.once(lambda _: {}, ("narrow", self.layer))
         return replace(self, layers=range(self.layer, self.layer + 1), _read=read)
+
+    def holding(self, tokens: range) -> Look:
+        """The same with tables of these tokens alone: what is given for a table by token has as many entries."""
+        return replace(self, held=tokens)
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
@@ -171,7 +177,10 @@ class Look:
         names, start = tuple(axes.split()), {}
         if "layer" in names and len(self.layers) < self.n_layers:
             start["layer"] = self.layers.start
-        if "token" in names and "token" not in fixed and isinstance(values, np.ndarray) and len(self) > MOST_TOKENS:
+        by_token = "token" in names and "token" not in fixed
+        if by_token and self.held is not None:
+            start["token"] = self.held.start
+        elif by_token and isinstance(values, np.ndarray) and len(self) > MOST_TOKENS:
             first = self.token // BLOCK * BLOCK
             start["token"] = first
             values = values[(slice(None),) * names.index("token") + (slice(first, first + BLOCK),)]

@@ -6,13 +6,13 @@ control that chooses among what the message holds, a question, or None where the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from viz_model.config import ModelConfig
+from viz_model.config import ModelConfig, Side
 from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -67,7 +67,46 @@ class Quiz(NamedTuple):
     own: Any = ()
 
 
-Made: TypeAlias = Scene | Chooser | Quiz | Iterable[Line] | None
+class Button(NamedTuple):
+    """What a click does: it chooses options by name, or writes into boxes of the sentence, "text" or "target"."""
+
+    label: str
+    options: Mapping[str, str] = {}
+    words: Mapping[str, str] = {}
+    is_off: bool = False
+
+
+class Buttons(NamedTuple):
+    """Buttons in a row; what they choose is another message."""
+
+    name: str
+    buttons: Sequence[Button]
+
+
+class Ribbon(NamedTuple):
+    """Tokens in a row that are not the page's own.
+
+    Attributes:
+        label: what they are.
+        chips: as :func:`viz_model.drawing.chips.chip` makes them.
+        selected: the number of one of them; −1 for none.
+        option: what a click on one chooses, its number; "" where nothing is to be chosen.
+    """
+
+    name: str
+    label: str
+    chips: Sequence[dict[str, object]]
+    selected: int = -1
+    option: str = ""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """For the browser."""
+        own = {"first": 0, "ends": [], "selects": False, "many": True, "flat": False, "light": False}
+        return {"kind": "ribbon", **own, **self._asdict()}
+
+
+Made: TypeAlias = Scene | Chooser | Quiz | Buttons | Ribbon | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -134,6 +173,9 @@ class Apart(NamedTuple):
         said: what is said of the formulas.
         begins: what is said before them.
         tables: further numbers, as ``numbers``.
+        own: the name of lines of code that are the page's own, and what fills their places.
+        ends: what is said after the numbers that are worked out.
+        side: the stack that all of it is of, where that is not always the selected one.
     """
 
     formulas: Callable[[Look], Sequence[str]]
@@ -143,6 +185,9 @@ class Apart(NamedTuple):
     said: Callable[[Look], Iterable[Line]] | None = None
     begins: Callable[[Look], Iterable[Line]] | None = None
     tables: Callable[[Look], Sequence[Table]] | None = None
+    own: Callable[[Look], tuple[str, dict[str, Any]]] | None = None
+    ends: Callable[[Look], Iterable[Line]] | None = None
+    side: Callable[[Look], Side] | None = None
 
 
 class Trials(NamedTuple):

@@ -12,6 +12,7 @@ from torch import Tensor
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice
+from viz_model.app.covered import masked
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.writing import percent, signed
@@ -24,7 +25,6 @@ from viz_model.topics.attribution.numbers import attribution, circuits, views
 from viz_model.topics.attribution.numbers.attribution import Against, Attribution, Decomposition, Part
 from viz_model.topics.attribution.numbers.typed import token_typed
 from viz_model.topics.attribution.pictures.pushes import PushesView
-from viz_model.topics.next_token.sections.covered import masked
 
 OFFERED = 20
 

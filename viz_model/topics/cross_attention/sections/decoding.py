@@ -12,6 +12,7 @@ from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.writing import percent
+from viz_model.measures.continuation import Drawing
 from viz_model.runs.generation import Sampling
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
@@ -22,7 +23,6 @@ from viz_model.topics.cross_attention.pictures.decoding import draw_guesses
 from viz_model.topics.cross_attention.pictures.row import row_strip
 from viz_model.topics.cross_attention.sections.lines import follow
 from viz_model.topics.cross_attention.sections.weights import Weights
-from viz_model.topics.next_token.sections.drawn import drawn
 
 
 @cached()
@@ -33,8 +33,13 @@ def decoded(run: runs.RunKey) -> tuple[cross.Step, ...]:
 
 def own_words(page: Page) -> tuple[Token, ...]:
     """What the model says to this source by itself, always taking the most probable token."""
-    steps = drawn(page.run_key.plain._replace(target=""), Sampling(temperature=0), 0, runs.MAX_SAID)
-    return tuple(step.token for step in steps)
+    return _own_words(page.run_key.plain._replace(target=""))
+
+
+@cached()
+def _own_words(run: runs.RunKey) -> tuple[Token, ...]:
+    drawing = Drawing(runs.trace(run), Sampling(temperature=0), 0)
+    return tuple(step.token for step in drawing.first(runs.MAX_SAID).steps)
 
 
 def section(weights: Weights) -> None:
