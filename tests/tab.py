@@ -61,12 +61,14 @@ class Tab(abc.ABC):
 
     def settle(self) -> None:
         """Until the title stands and Streamlit is neither running nor waiting for elements."""
-        self.wait_for("!!document.querySelector('[data-testid=stMain] h2')")
+        self.evaluate(DEEP)
+        self.wait_for("!!deep('[data-testid=stMain] h2, .viz-island :is(h1, h2)')[0]")
         calm, before = 0, -1
         until = time.monotonic() + PATIENCE
         working = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
         while calm < 3 and time.monotonic() < until:
-            shown = "document.querySelector('[data-testid=stMain]').textContent.length"
+            texts = "deep('[data-testid=stMain], .viz-island').map(each => each.textContent.length)"
+            shown = f"{texts}.reduce((all, each) => all + each, 0)"
             busy, now = self.evaluate(f"[!!document.querySelector('{working}'), {shown}]")
             calm = calm + 1 if not busy and now == before else 0
             before = now
@@ -81,10 +83,14 @@ class Tab(abc.ABC):
         self.settle()
 
     def click(self, element: str) -> None:
-        """Press and let go of the pointer in the middle of what a JavaScript expression gives."""
-        self.evaluate(f"({element}.scrollIntoView({{block: 'center'}}), 1)")
+        """Press and let go of the pointer in the middle of what a JavaScript expression gives, once it stands still."""
         box = f"{element}.getBoundingClientRect()"
-        x, y = self.evaluate(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
+        place, before = None, []
+        while place != before:
+            self.evaluate(f"({element}.scrollIntoView({{block: 'center'}}), 1)")
+            before, place = place, self.evaluate(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
+            time.sleep(0.05)
+        x, y = place
         moves = (
             {"type": "pointerMove", "x": round(x), "y": round(y)},
             {"type": "pointerDown", "button": 0},

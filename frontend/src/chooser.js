@@ -14,7 +14,7 @@ export function chooser(me, root, item) {
   const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
   if (!item.asks) store.adopt({ [item.name]: now })
   const choose = n => {
-    me.choose(item.name, item.names[n], item.asks)
+    me.choose(item.name, item.names[n], item.asks, item.anew)
     chooser(me, root, item)
   }
   item.is_scale ? slider(group, item.label, item.options, now, choose) : radios(group, item.label, item.options, now, choose)
@@ -47,6 +47,17 @@ function numbered(me, root, item, group) {
     field.oninput = item.asks ? null : take
     field.onchange = take
   }
+}
+
+// A box to type an option in: another message answers each letter.
+export function field(me, root, item) {
+  root.className = "chooser"
+  const label = child(root, 0, "span", "label"), box = child(root, 1, "input", "typed")
+  label.textContent = item.label
+  label.title = item.help
+  Object.assign(box, { type: "text", maxLength: item.most, placeholder: item.hint, ariaLabel: item.label, title: item.help })
+  if (me.isLed || box.getRootNode().activeElement !== box) box.value = me.option(item.name) ?? ""
+  box.oninput = () => { me.choose(item.name, box.value, true, item.anew) }
 }
 
 // Buttons of which one is chosen: one stop of Tab, and arrows go from one to the next.

@@ -4,7 +4,7 @@
 import { dressed, speak, walking } from "./bridge.js"
 import { buttons } from "./buttons.js"
 import { chips } from "./chips.js"
-import { chooser } from "./chooser.js"
+import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
 import { lines } from "./lines.js"
 import { child } from "./nodes.js"
@@ -61,12 +61,13 @@ function create(root) {
       rest()
     },
     // An option is an entry of tables that are here, or it asks for another message.
-    choose(name, option, asks) {
-      options = { ...options, [name]: option }
+    choose(name, option, asks, anew = []) {
+      if (name in page.sizes) return store.select({ [name]: Number(option) })
+      options = { ...options, ...Object.fromEntries(anew.map(one => [one, ""])), [name]: option }
       if (asks) ask()
       rest()
     },
-    option: name => options[name],
+    option: name => name in page.sizes ? String(store.selection[name]) : options[name],
     open(name, isOpen) {
       if (opened.has(name) === isOpen) return
       isOpen ? opened.add(name) : opened.delete(name)
@@ -192,6 +193,7 @@ const KINDS = {
   prose: lines,
   buttons,
   chooser,
+  field,
   quiz,
 }
 
@@ -207,9 +209,9 @@ function parts(me, root, items) {
 function part(me, root, item, n) {
   const name = `${item.kind} ${item.id ?? item.name ?? ""}`
   let place = root.children[n]
-  if (place?.part !== name) {
+  if (place?.holds !== name) {
     const made = document.createElement("div")
-    made.part = name
+    made.holds = name // not "part", which every element has as a list of its own
     if (place) {
       for (const one of [place, ...place.querySelectorAll(".viz")]) one.ends?.()
       place.replaceWith(made)

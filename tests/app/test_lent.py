@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from app_driver import offer, open_page
+from app_driver import offer, open_page, said
 from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
@@ -26,7 +26,7 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
 def shown(app: AppTest) -> tuple[str, str]:
     assert not app.exception
     view = app.session_state["view"]
-    return view.model, " ".join(part.value for part in app.caption)
+    return view.model, said(app)
 
 
 def go(app: AppTest, page: str) -> AppTest:
@@ -38,11 +38,11 @@ def go(app: AppTest, page: str) -> AppTest:
 def test_a_model_is_lent_and_the_former_comes_back_as_it_was() -> None:
     app = open_page("attention", {"model": OWN, "lang": "en", "text": "the cat sat", "head": "2", "edits": "no-scale"})
     before = app.session_state["view"]
-    model, said = shown(go(app, "cross_attention"))
-    assert model == OTHER and "is lent `translator`" in said and not app.session_state["view"].edits
+    model, words = shown(go(app, "cross_attention"))
+    assert model == OTHER and "is lent translator" in words and not app.session_state["view"].edits
     assert app.session_state["view"].text == before.text
-    model, said = shown(go(app, "block"))
-    assert model == OWN and "is lent" not in said
+    model, words = shown(go(app, "block"))
+    assert model == OWN and "is lent" not in words
     assert dataclasses.replace(app.session_state["view"], page=before.page) == before
 
 
@@ -61,8 +61,8 @@ def test_the_navigation_is_called_by_the_model_on_the_page(monkeypatch: pytest.M
 
 
 def test_what_was_chosen_on_the_page_or_in_the_address_stays() -> None:
-    model, said = shown(open_page("cross_attention", {"model": OWN, "lang": "en"}))
-    assert model == OWN and "is lent" not in said
+    model, words = shown(open_page("cross_attention", {"model": OWN, "lang": "en"}))
+    assert model == OWN and "is lent" not in words
     app = open_page("cross_attention", {"lang": "en"})
     assert shown(app)[0] == OTHER
     app.selectbox(key="sidebar.model").set_value(OWN).run()

@@ -49,7 +49,7 @@ def test_a_page_that_needs_another_model_shows_the_layer_and_head_of_the_address
 
 
 def test_a_notice_goes_when_the_visitor_changes_something() -> None:
-    app = open_page("cross_attention", {"lang": "en", "layer": "99"})
+    app = open_page("cost", {"lang": "en", "layer": "99"})
     assert app.warning
     app.text_input(key="frame.text").set_value("a dog").run()
     assert not app.warning

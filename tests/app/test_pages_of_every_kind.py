@@ -18,6 +18,7 @@ import viz_model as vm
 from viz_model.app import describe, examples, runs
 from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.measures.continuation import Drawing
+from viz_model.runs.generation import MOST_SAID
 from viz_model.texts import LANGUAGES, Texts
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -124,7 +125,7 @@ def test_another_language_is_said_anew_and_is_part_of_the_address(visit: Open) -
         app.segmented_control(key="frame.to").set_value(language).run()
         assert not app.exception and app.query_params["to"] == language and "target" not in app.query_params
         own = vm.load("tiny-translator").generate(
-            WORDS, max_new_tokens=runs.MAX_SAID, temperature=0, target_language=language
+            WORDS, max_new_tokens=MOST_SAID, temperature=0, target_language=language
         )
         said[language] = app.text_input(key="frame.target").value
         assert said[language] == own.text

@@ -7,26 +7,29 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 import viz_model as vm
 from claim_checks import Shown
 from claim_checks.attention import stands_out
 from viz_model.measures.heads import STRONGEST, largest
 from viz_model.runs.trace import Trace
-from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.claims import PADDING, STEP, Own, Padded
+from viz_model.topics.cross_attention.decoding import STEP, Own, Steps, decoding
+from viz_model.topics.cross_attention.steps import N_PADDING, PADDING, Padded
 
-_GUESS, _OTHER = story_tokenizer().tokens([300, 301])
-HIT = cross.Step(_OTHER, ((_GUESS, 0.6), (_OTHER, 0.2)), _GUESS, 0.6, 1)
+NO, YES = np.array(False), np.array(True)
+HIT, MISS, END = (
+    Steps(np.array(ends), np.array(hits)) for ends, hits in ((False, True), (False, False), (True, False))
+)
 
 EXAMPLES = {
-    "cross_attention.step.end": (HIT._replace(came=None), HIT),
-    "cross_attention.step.hit": (HIT, HIT._replace(came=_OTHER)),
+    "cross_attention.step.end": (END, HIT),
+    "cross_attention.step.hit": (HIT, MISS),
     "cross_attention.own.same": (Own(4, 9, 4, 64), Own(3, 9, 4, 64)),
     "cross_attention.own.cut": (Own(64, 64, 90, 64), Own(9, 9, 90, 64)),
     "cross_attention.own.apart": (Own(0, 9, 4, 64), Own(1, 9, 4, 64)),
-    "cross_attention.padding.none": (Padded(0, 0.0), Padded(2, 0.0)),
-    "cross_attention.padding.moves": (Padded(2, 0.1), Padded(2, 0.0)),
+    "cross_attention.padding.none": (Padded(0, np.array(0)), Padded(2, np.array(0))),
+    "cross_attention.padding.moves": (Padded(2, np.array(0.1)), Padded(2, np.array(0))),
 }
 ELSEWHERE = (
     "cross_attention.own.same",
@@ -35,7 +38,7 @@ ELSEWHERE = (
     "cross_attention.padding.none",
 )
 """A model has to speak for its own words, and the bundled ones end every source with a token of their own:
-``tests/topics/cross_attention/test_numbers.py``."""
+``tests/topics/cross_attention/test_pictures.py``."""
 
 
 def _strongest(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
@@ -62,12 +65,13 @@ def shown(trace: Trace) -> Iterator[Shown]:
     layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
     row = trace.row(f"blocks.{layer}.cross.pattern", query, head).numpy()
     yield Shown(STRONGEST, largest(row), partial(_strongest, trace, layer, head, query))
-    n = cross.n_padding(len(row))
-    hidden = Padded(n, float(row[len(row) - n :].sum()))
+    n = min(N_PADDING, len(row) - 1)
+    hidden = Padded(n, np.asarray(row[len(row) - n :].sum()))
     yield Shown(PADDING, hidden, partial(_padding, trace, layer, head, query))
     if chance % 10 == 0:
         lm = vm.LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
         target = "the big tree was in the park." if chance % 20 else trace.text
         trace = lm.trace(trace.text, target, target_language=trace.target_language).at("decoder")
-    for position, step in enumerate(cross.decoding(trace)):
-        yield Shown(STEP, step, partial(_step, trace, position))
+    for position, step in enumerate(decoding(trace)):
+        one = Steps(np.array(step.came is None), np.array(step.hit))
+        yield Shown(STEP, one, partial(_step, trace, position))

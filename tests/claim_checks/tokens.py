@@ -9,11 +9,14 @@ from functools import partial
 import torch
 
 from claim_checks import Shown
+from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import ByteLevel, Token, cl100k_base
-from viz_model.topics.tokens.claims import CUTS, JOINS, OTHER, ROWS
-from viz_model.topics.tokens.numbers import facts, splitting
-from viz_model.topics.tokens.numbers.rows import Rows, rows
+from viz_model.topics.tokens import cuts, cutting, splitting
+from viz_model.topics.tokens.cuts import CUTS, OTHER
+from viz_model.topics.tokens.textbook import ROWS, Rows, rows
+from viz_model.topics.tokens.word import JOINS
 
 TABLE = Rows(n=1000, alike=tuple(range(11)), length=3.0, lengths=(0.5, 0.7, 3.0), shared=True)
 
@@ -22,7 +25,7 @@ EXAMPLES = {
     "tokens.cuts.none": ((0, 6), (1, 6)),
     "tokens.other.same": ((True, 1), (False, 1)),
     "tokens.other.cut": ((False, 2), (False, 0)),
-    "tokens.joins.next": ((None, 300), (None, None)),
+    "tokens.joins.next": (1, 0),
     "tokens.rows.alike": (TABLE, TABLE._replace(shared=False)),
 }
 
@@ -58,21 +61,23 @@ def _rows(trace: Trace, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    found = facts.facts(trace, cl100k_base(), len(trace) // 2)
-    if found.view is not None:
-        upper = found.view.upper.tokens
+    look = Look.at(trace, Texts("en"), "tokens", token=len(trace) // 2)
+    found = cuts.view(look, cl100k_base())
+    if found is not None:
+        upper = found.upper.tokens
         text = b"".join(token.bytes for token in upper).decode(errors="ignore")
         theirs = cl100k_base().tokens(cl100k_base().encode(text, special=False))
-        yield Shown(CUTS, (found.view.n_shared, len(upper)), partial(_cuts, upper, theirs))
-        if found.view.selected is not None:
-            check = partial(_token, upper, theirs, found.view.selected)
-            yield Shown(OTHER, (found.shares, len(found.over)), check)
+        yield Shown(CUTS, (found.n_shared, len(upper)), partial(_cuts, upper, theirs))
+        place = look.token - cutting.written(trace).first
+        if 0 <= place < len(upper):
+            values = bool(found.upper.shared[place]), len(found.over(place))
+            yield Shown(OTHER, values, partial(_token, upper, theirs, place))
     tokenizer = trace.tokenizer
     if isinstance(tokenizer, ByteLevel) and trace.text:
         known = frozenset(tokenizer.encoding._mergeable_ranks)
         for split in splitting.splits(tokenizer, trace.text[:40])[:2]:
             for step in (0, len(split.joins)):
-                ranks = [pair.rank for pair in split.pairs(step)]
-                yield Shown(JOINS, ranks, partial(_joins, split.parts(step), known))
+                can = sum(pair.rank is not None for pair in split.pairs(step))
+                yield Shown(JOINS, can, partial(_joins, split.parts(step), known))
     if trace.text == "the " * 5:
         yield Shown(ROWS, rows(trace.model), partial(_rows, trace))

@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.drawing.scene import seen
 from viz_model.drawing.tables import Among, Phrase, pick
 from viz_model.island.look import Look
 from viz_model.island.page import Apart
@@ -59,14 +60,20 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
         st.markdown(_markdown(said, look))
     elements.worked(page, numbers, **values)
     _say(look, tabs.ends)
+    if (scene := tabs.picture(look) if tabs.picture else None) is not None:
+        drawn = seen(scene, look.place)
+        elements.picture(page, lambda _: drawn, drawn.id.partition(".")[2], by=())
 
 
 def _code(page: Page, look: Look, tabs: Apart) -> None:
-    own, values = tabs.own(look) if tabs.own else (None, {})
-    elements.code(page, own, sites=tuple(tabs.code(look)), **values)
+    name, values = tabs.own(look) if tabs.own else (None, {})
+    elements.code(page, name, sites=tuple(tabs.code(look)), **values)
 
 
 def _numbers(page: Page, look: Look, tabs: Apart) -> None:
     more = tabs.tables(look) if tabs.tables else ()
-    for n, (site, values, rows, columns) in enumerate([tabs.numbers(look), *more]):
+    for n, (site, values, rows, columns) in enumerate(filter(None, [tabs.numbers(look), *more])):
         elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")
+    for name, named in (tabs.records(look) if tabs.records else {}).items():
+        st.markdown(f"**{literal(name)}**")
+        elements.records(page, f"{page.text_key}.{name}", named)

@@ -15,19 +15,19 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, sketch, state
-from viz_model.app.choices import Choice, one_of, switch, whole
+from viz_model.app.choices import Choice, one_of, switch, whole, words
 from viz_model.app.state import ViewState
 from viz_model.config import Side
+from viz_model.drawing.chips import chip
 from viz_model.drawing.scene import Arrays, value
 from viz_model.drawing.spans import around
-from viz_model.island.page import Chooser, Page
+from viz_model.island.page import Chooser, Page, Typed
 from viz_model.island.prose import Line, line
 from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, IdTokenizer
-from viz_model.topics.tokens.pictures.tokens import chip
 
 KEY = "frame_island"
 LIVE = 0.15
@@ -316,7 +316,9 @@ def options_of(page: Page) -> dict[str, Choice[Any]]:
     return {name: _choice(name, values) for name, values in page.options}
 
 
-def _choice(name: str, values: Sequence[str] | range) -> Choice[str]:
+def _choice(name: str, values: Sequence[str] | range | Typed) -> Choice[str]:
+    if isinstance(values, Typed):
+        return words(name, rf"[^\x00-\x1f]{{0,{values.most}}}", values.usual)
     if not isinstance(values, range):
         return one_of(name, tuple(values))
     number = whole(name, 0, values.start, values.stop - 1)

@@ -22,6 +22,7 @@ from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
+from viz_model.runs.generation import MOST_SAID
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.record import bytes_kept
 
@@ -34,9 +35,6 @@ MOST_RUN = 100_000_000
 
 MOST_KEPT_MODELS = 1_200_000_000
 """Bytes of the weights of all loaded models together."""
-
-# Tokens that an encoder–decoder says unasked: twice as many as there are in a long sentence.
-MAX_SAID = 64
 
 _LOG = logging.getLogger(__name__)
 
@@ -263,7 +261,7 @@ def greedy_target(name: str, text: str, to: str | None = None) -> str:
     """What an encoder–decoder says to a source by itself: its greedy target."""
     lm = model(name)
     with run_lock.RUNNING:
-        return lm.generate(text, max_new_tokens=MAX_SAID, temperature=0, target_language=to).text
+        return lm.generate(text, max_new_tokens=MOST_SAID, temperature=0, target_language=to).text
 
 
 @functools.cache

@@ -11,12 +11,12 @@ from viz_model.app import components, examples, frame, interventions, runs, stat
 from viz_model.app.frame import Places
 from viz_model.app.state import ViewState
 from viz_model.config import Side
+from viz_model.drawing.chips import chip
 from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, IdTokenizer
-from viz_model.topics.tokens.pictures.tokens import chip
 
 MOST_QUOTED = 200
 """Characters of a text that a notice repeats."""

@@ -344,6 +344,10 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
     frame.follow(opening.pages)
     lm, t = opening.lm, opening.t
     fitted = state.fitted(state.current(), lm.config, opening.example, tuple(lm.tokenizer.languages))
+    if topic.part == "cross" and fitted.stack(lm.config) != lm.config.sides[-1]:  # it tells of the decoder alone
+        last_layer = lm.config.depth(lm.config.sides[-1]) - 1
+        layer = None if fitted.layer is None else min(fitted.layer, last_layer)
+        fitted = replace(fitted, side=lm.config.sides[-1], layer=layer, token=None)
     notes: tuple[Line, ...] = ()
     if opened.picture is not None:
         key = opened.picture

@@ -176,7 +176,7 @@ def bars(
     tall = row * max(1.0, 0.7 * len(series))
     height = TOP + n * tall
     zero = float(np.clip(scale.share(np.zeros(())), 0, 1))
-    marks: list[Mark] = [*_upright_grid(scale, left, across, TOP, height)]
+    marks: list[Mark] = [*upright_grid(scale, left, across, TOP, height)]
     thick = (tall - 8) / len(series)
     for k, one in enumerate(series):
         top = (TOP + np.arange(n) * tall + 4 + k * thick).astype(np.float32)
@@ -208,7 +208,7 @@ def bars(
     if chosen is not None:
         y: Any = Lengths(chosen, 0, 1, TOP, TOP + tall)
         marks.append(Rect(id="chosen", x=left, y=y, width=across, height=tall, stroke="accent", thick=2))
-    marks += under(scale, left, across, height)
+    marks += ticks_below(scale, left, across, height)
     if names_axis:
         marks.append(
             Text(id="names axis", text=names_axis, x=LINE / 2, y=(TOP + height) / 2, anchor="middle", rotate=-90)
@@ -223,14 +223,14 @@ def bars(
     )
 
 
-def _upright_grid(scale: Axis, left: float, across: tuple[float, float], top: float, end: float) -> list[Mark]:
+def upright_grid(scale: Axis, left: float, across: tuple[float, float], top: float, end: float) -> list[Mark]:
     return [
         Rect(id=f"grid.{n}", x=(at, left + at * across[1]), y=top, width=1, height=end - top, fill="grid")
         for n, at in enumerate(map(float, scale.share(np.array(scale.ticks()))))
     ]
 
 
-def under(scale: Axis, left: float, across: tuple[float, float], end: float) -> list[Mark]:
+def ticks_below(scale: Axis, left: float, across: tuple[float, float], end: float) -> list[Mark]:
     """The ticks of a level scale and its title."""
     marks: list[Mark] = []
     for n, tick in enumerate(scale.ticks()):
@@ -325,7 +325,7 @@ def plot(
         texts: Any = x_names
         marks.append(Labels(id="names", texts=texts, x=start, y=bottom + 4, length=length))
     else:
-        marks += under(x._replace(title=""), left, across, bottom)
+        marks += ticks_below(x._replace(title=""), left, across, bottom)
     if x.title:
         middle = (0.5, left + 0.5 * across[1])
         marks.append(Text(id="x title", text=x.title, x=middle, y=height - LINE / 2, anchor="middle"))

@@ -308,7 +308,9 @@ class Look:
     ) -> Phrase:
         language, kept = self.t.language, _kept(filled)
         texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
-        return Phrase(Among(texts, self.by(axes, verdict.table(values), "", **(fixed or {}))), _tables(filled))
+        which = verdict.table(values)
+        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes else texts[int(which)]
+        return Phrase(made, _tables(filled))
 
     def knows(self, key: str) -> bool:
         """Whether the topic has such a label or section."""

@@ -12,7 +12,7 @@ from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Chooser, Item, Made, Page, Quiz, Ribbon, Row, Section
+from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Page, Quiz, Ribbon, Row, Section
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 
@@ -99,6 +99,8 @@ class _Writer:
                 return {"kind": "buttons", "name": made.name, "buttons": [one._asdict() for one in made.buttons]}
             case Ribbon():
                 return made.plain
+            case Field():
+                return {"kind": "field", **made._asdict()}
             case Quiz():
                 texts = {name: prose.said(getattr(made, name), self._arrays) for name in ("asked", "said")}
                 values = {name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")}

@@ -30,6 +30,7 @@ class Chooser(NamedTuple):
         usual: the option where nobody has chosen; the first unless said.
         asks: whether another option is another message, because tables do not hold it.
         is_scale: whether options are steps of a scale, to be gone through with a slider.
+        anew: what goes back to what is usual with each choice.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Chooser(NamedTuple):
     usual: str = ""
     asks: bool = False
     is_scale: bool = False
+    anew: tuple[str, ...] = ()
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -47,6 +49,33 @@ class Chooser(NamedTuple):
             return {"kind": "chooser", **self._asdict(), "options": len(self.options)}
         split = {"names": list(self.options), "options": list(self.options.values())}
         return {"kind": "chooser", **self._asdict(), **split}
+
+
+class Typed(NamedTuple):
+    """What an option may be that is any text: ``usual`` where nobody has typed one, at most so many characters."""
+
+    usual: str = ""
+    most: int = 120
+
+
+class Field(NamedTuple):
+    """A box to type an option in, letter by letter another message.
+
+    Attributes:
+        name: in the address.
+        label: what is typed.
+        help: what that means, in a sentence.
+        hint: what stands there while nothing is typed.
+        most: characters.
+        anew: as of a chooser.
+    """
+
+    name: str
+    label: str
+    help: str = ""
+    hint: str = ""
+    most: int = 120
+    anew: tuple[str, ...] = ()
 
 
 class Quiz(NamedTuple):
@@ -106,7 +135,7 @@ class Ribbon(NamedTuple):
         return {"kind": "ribbon", **own, **self._asdict()}
 
 
-Made: TypeAlias = Scene | Chooser | Quiz | Buttons | Ribbon | Iterable[Line] | None
+Made: TypeAlias = Scene | Chooser | Field | Quiz | Buttons | Ribbon | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -169,11 +198,13 @@ class Apart(NamedTuple):
         formulas: the names of values whose formulas are shown.
         hand: what is said before the numbers that are worked out, those numbers, and what fills their texts.
         code: the names of values whose code is offered, the page's own first.
-        numbers: the name of a value with its numbers, and the names of rows and columns.
+        numbers: the name of a value with its numbers, and the names of rows and columns; None beside ``records``.
         said: what is said of the formulas.
         begins: what is said before them.
         tables: further numbers, as ``numbers``.
-        own: the name of lines of code that are the page's own, and what fills their places.
+        picture: drawn with the numbers that are worked out.
+        own: a snippet of the page's own in place of that of its name, and what fills it.
+        records: tables of any kind by their names, as columns by their headings.
         ends: what is said after the numbers that are worked out.
         side: the stack that all of it is of, where that is not always the selected one.
     """
@@ -181,11 +212,13 @@ class Apart(NamedTuple):
     formulas: Callable[[Look], Sequence[str]]
     hand: Callable[[Look], tuple[Line | None, Sequence[Worked], dict[str, Any]]]
     code: Callable[[Look], Sequence[str]]
-    numbers: Callable[[Look], Table]
+    numbers: Callable[[Look], Table | None]
     said: Callable[[Look], Iterable[Line]] | None = None
     begins: Callable[[Look], Iterable[Line]] | None = None
     tables: Callable[[Look], Sequence[Table]] | None = None
+    picture: Callable[[Look], Scene | None] | None = None
     own: Callable[[Look], tuple[str, dict[str, Any]]] | None = None
+    records: Callable[[Look], Mapping[str, Mapping[str, Sequence[object]]]] | None = None
     ends: Callable[[Look], Iterable[Line]] | None = None
     side: Callable[[Look], Side] | None = None
 
@@ -216,7 +249,7 @@ class Page:
         items: what everybody meets, then sections.
         end: what stands below all of it, such as a question.
         options: what a visitor chooses beside the selection: names and what they may be, the usual one first; or whole
-            numbers, of which none is the usual one: "" is for the page to fill in.
+            numbers, of which none is the usual one: "" is for the page to fill in; or any text.
         apart: its four tabs.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
@@ -226,7 +259,7 @@ class Page:
     topic: str
     items: Sequence[Item | Row | Section]
     end: Sequence[Item] = ()
-    options: Sequence[tuple[str, Sequence[str] | range]] = ()
+    options: Sequence[tuple[str, Sequence[str] | range | Typed]] = ()
     apart: Apart | None = None
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text

@@ -98,18 +98,23 @@ def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Seq
 
 
 class Largest(NamedTuple):
-    """The largest weight of one query's row: the key's position, its weight, and that of the next (0 without one)."""
+    """The largest weight of each query's row: the key's position, its weight, and that of the next (0 without one).
 
-    at: int
-    weight: float
-    second: float
-    n_seen: int
+    ``n_seen`` is how many keys the query sees. Each is an array [...].
+    """
+
+    at: np.ndarray
+    weight: np.ndarray
+    second: np.ndarray
+    n_seen: np.ndarray
 
 
-def largest(row: np.ndarray, n_seen: int | None = None) -> Largest:
-    """Of a row of a pattern, [Tk]; ``n_seen`` is how many keys its mask shows, by default all."""
-    second, weight = np.sort(np.append(row, 0.0))[-2:].tolist()
-    return Largest(int(row.argmax()), weight, second, len(row) if n_seen is None else n_seen)
+def largest(rows: np.ndarray, n_seen: Any = None) -> Largest:
+    """Of rows of a pattern, [..., Tk]; ``n_seen`` is how many keys a mask shows, by default all."""
+    padded = np.concatenate([rows, np.zeros_like(rows[..., :1])], -1)
+    two = np.partition(padded, -2, -1)[..., -2:]
+    n_seen = rows.shape[-1] if n_seen is None else n_seen
+    return Largest(rows.argmax(-1), two[..., 1], two[..., 0], np.broadcast_to(n_seen, rows.shape[:-1]))
 
 
 def of_layer(trace: Trace, layer: int) -> tuple[HeadSummary, ...]:

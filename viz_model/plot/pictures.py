@@ -27,12 +27,11 @@ from viz_model.topics.attribution.numbers import attribution as sums
 from viz_model.topics.block import experts as routing
 from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
-from viz_model.topics.cross_attention import figures as crossing
+from viz_model.topics.cross_attention import maps as crossing
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import choice as choices
 from viz_model.topics.overview import figures as overviews
-from viz_model.topics.tokens import figures as cutting
-from viz_model.topics.tokens.numbers.facts import facts as token_facts
+from viz_model.topics.tokens import cuts
 
 
 @figure
@@ -61,10 +60,10 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
     """
     _needs_text(trace, "tokens")
     of = subject(trace, "tokens", token=token, **options)
-    view = token_facts(of.trace, beside or cl100k_base(), of.token).view
-    if view is None:
+    other = beside or cl100k_base()
+    if cuts.view(looked(of), other) is None:
         raise ValueError("tokens: this vocabulary does not keep the text as it was typed, so no other lies beside it")
-    return of, cutting.cuts(of, view)
+    return of, drawn(of, lambda look: cuts.draw_beside(look, other))
 
 
 @figure
@@ -336,7 +335,7 @@ def cross(
     if len(sides) < 2:
         raise ValueError(f"cross: a model with an encoder and a decoder is needed; this one has its {sides[0]} alone")
     of = subject(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
-    return Figure("cross", of, crossing.weight_map(of, "average" if head is None else "head"), theme)
+    return Figure("cross", of, drawn(of, crossing.large, shown="average" if head is None else "head"), theme)
 
 
 def show(trace: Trace, *, lang: str = "en", theme: Theme = "light") -> Figure:

@@ -90,6 +90,8 @@ def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
     return Distribution(probs.float(), kept, (final / final.sum()).float())
 
 
+MOST_SAID = 64
+"""Tokens that an encoder–decoder says unasked: twice as many as there are in a long sentence."""
 LEADERS = 12
 """How many of the most probable tokens a step remembers."""
 

@@ -16,6 +16,7 @@ from viz_model.config import Rope
 from viz_model.drawing.scene import Cells, Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look, is_long
+from viz_model.island.query import MOST_KEYS, steps
 from viz_model.runs.derivation import derive
 from viz_model.topics.attention import PAGE, PICTURES, apart, brings, forms, head, heads, query
 
@@ -141,8 +142,8 @@ def test_the_heads_side_by_side_make_the_output(look: Look) -> None:
 @pytest.mark.parametrize("token", [0, 20, 59])
 def test_steps_of_a_long_text_show_the_keys_of_most_weight(token: int, bundled: vm.LanguageModel) -> None:
     look = islands.look(bundled.trace(ids=list(range(60))), PAGE, layer=1, head=2, token=token)
-    keys = query.shown(look)[1, 2, token]
-    assert len(keys) == query.MOST_KEYS and token in keys and (np.diff(keys) > 0).all()
+    keys = steps(look).shown[1, 2, token]
+    assert len(keys) == MOST_KEYS and token in keys and (np.diff(keys) > 0).all()
     pattern = look.trace["blocks.1.attn.pattern"][2, token].numpy()
     left_out, others = np.setdiff1d(np.arange(token + 1), keys), [key for key in keys if key < token]
     assert not len(left_out) or pattern[left_out].max() <= pattern[others].min()

@@ -1,200 +1,336 @@
-"""What the cross-attention page draws is the trace, for every encoder–decoder and for any lengths."""
+"""The pictures and sentences of cross-attention are the numbers of the run, for every encoder–decoder."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import islands
 import numpy as np
 import pytest
-import scenes
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+import torch
+from tiny_models import close, describe, language_model, run_both, tiny_config, variants
 
-import viz_model as vm
-from viz_model.drawing import lines, maps, spans, strips, theme
+from viz_model.config import ModelConfig
+from viz_model.drawing.digits import percent
 from viz_model.drawing.heatmap import Pool
+from viz_model.drawing.scene import Cells, Mark, Path, Rect, Scene, Select, Text, seen
+from viz_model.island import lines, query
+from viz_model.island.look import Look
 from viz_model.runs.derivation import derive
-from viz_model.topics.attention import apart as by_hand
-from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.numbers.steps import steps_view
-from viz_model.topics.cross_attention.pictures import decoding, wiring
-from viz_model.topics.cross_attention.pictures import maps as every_head
-from viz_model.topics.cross_attention.pictures import steps as query_steps
-from viz_model.topics.cross_attention.pictures.decoding import draw_guesses
-from viz_model.topics.cross_attention.pictures.heads import draw_heads
+from viz_model.runs.generation import MOST_SAID
+from viz_model.tokenizers.tokenizer import Token
+from viz_model.topics.cross_attention import PAGE, apart, decoding, maps, reading, steps, weights, wiring, written
+from viz_model.topics.cross_attention.decoding import OWN, Own
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3
+AT = f"blocks.{LAYER}.cross."
 
 
 @pytest.fixture(params=PAIRS, ids=describe)
-def trace(request: pytest.FixtureRequest) -> vm.Trace:
-    return run_both(language_model(request.param)).at("decoder")
+def look(request: pytest.FixtureRequest) -> Look:
+    trace = run_both(language_model(request.param)).at("decoder")
+    return islands.look(trace, PAGE, layer=LAYER, head=HEAD, token=QUERY)
 
 
-def words(keys: tuple[str, ...]) -> dict[str, str]:
-    return {key: f"<{key}>" for key in keys}
+def marks(scene: Scene, look: Look) -> dict[str, Mark]:
+    """Of the selection, by their names."""
+    return {mark.id: mark for panel in seen(scene, look.place).panels for mark in panel.marks if mark.present}
 
 
-def rows_of(length: int, seed: int = 0) -> np.ndarray:
-    """Some pattern [length + 5, length]."""
-    weights = np.random.default_rng(seed).random((length + 5, length)) ** 4
-    return np.asarray(weights / weights.sum(-1, keepdims=True))
+def cells(scene: Scene, look: Look) -> list[np.ndarray]:
+    return [np.asarray(mark.values) for mark in marks(scene, look).values() if isinstance(mark, Cells)]
 
 
-@pytest.mark.parametrize("length", [1, 5, 28, 29, 90])
-def test_lines_show_the_window_around_the_token_and_what_it_reads(length: int) -> None:
-    pattern = rows_of(length)
-    target, source = [f"t{i}" for i in range(length + 5)], [f"s{i}" for i in range(length)]
-    for token in (0, length // 2, length + 4):
-        view = lines.LinesView.of(pattern, target, source, token)
-        rows = slice(view.first[0], view.first[0] + len(view.target))
-        columns = slice(view.first[1], view.first[1] + len(view.source))
-        np.testing.assert_array_equal(view.weights, pattern[rows, columns])
-        assert view.target == tuple(target[rows]) and view.source == tuple(source[columns])
-        assert view.target[view.selected] == f"t{token}"
-        assert view.weights.shape == (min(length + 5, lines.MOST_LINES), min(length, lines.MOST_LINES))
-        assert view.share == pytest.approx(view.weights[view.selected].sum())
-        drawn = scenes.sent(lines.scene(view, "lines", "title", words(lines.WORDS)))
-        named = {mark["id"]: mark for mark in drawn.marks()}
-        for side, labels, first in zip(("target", "source"), (view.target, view.source), view.first, strict=True):
-            for n, label in enumerate(labels):
-                assert named[f"{side}.name.{first + n}"]["text"] == label
-        for q, s in np.ndindex(view.weights.shape):
-            line = named.get(f"line.{view.first[0] + q}.{view.first[1] + s}")
-            assert (line is None) == (view.weights[q, s] < 0.02)
-            if line is not None:
-                assert line["thick"] == pytest.approx(0.6 + 7 * view.weights[q, s])
-                ends = named[f"source.{view.first[1] + s}"], named[f"target.{view.first[0] + q}"]
-                np.testing.assert_allclose(line["y"][:, 1], [box["y"] + box["height"] / 2 for box in ends], rtol=1e-6)
-                assert (line.get("opacity", 1) > 0.3) == (view.first[0] + q == token), "the selected one's are strong"
-        boxes = {n: named[f"target.{view.first[0] + n}"] for n in range(len(view.target))}
-        assert max(boxes, key=lambda n: boxes[n]["opacity"]) == view.selected
-        assert boxes[view.selected]["act"] == {"select": {"token": token}}
-        assert all("act" not in mark for name, mark in named.items() if name.startswith("source."))
+def averaged(look: Look) -> Look:
+    return replace(look, options={"shown": "average"})
 
 
-def test_no_other_window_holds_more() -> None:
-    weights = rows_of(60)[7]
-    shown = spans.window(weights, 10)
-    assert shown.stop - shown.start == 10
-    assert weights[shown].sum() == pytest.approx(max(weights[i : i + 10].sum() for i in range(51)))
+def padded(look: Look) -> Look:
+    return replace(look, options={"mask": "padding"})
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 9), (2, 64, 64), (2, 70, 9), (1, 9, 200)])
-def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) -> None:
-    patterns = np.random.default_rng(1).random(shape)
-    target, source = ([f"{side}{i}" for i in range(n)] for side, n in zip("ts", shape[1:], strict=True))
-    view = every_head.EveryHead.of(patterns, target, source)
-    assert max(view.patterns.shape[1:]) <= every_head.MOST_CELLS
-    assert view.patterns.shape == (shape[0], len(view.target), len(view.source))
-    for q in range(view.patterns.shape[1]):
-        for s in range(view.patterns.shape[2]):
-            rows, columns = (slice(i * pool, (i + 1) * pool) for i, pool in zip((q, s), view.pool, strict=True))
-            np.testing.assert_allclose(view.patterns[:, q, s], patterns[:, rows, columns].max((1, 2)), rtol=1e-6)
+def of_long(n_source: int, n_target: int, **place: Any) -> Look:
+    config = tiny_config(kind="encoder_decoder", n_context=128, start_id=0)
+    trace = language_model(config).trace(ids=list(range(n_source)), target_ids=list(range(n_target)))
+    return islands.look(trace.at("decoder"), PAGE, **place)
 
 
-def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
-    every = cross.patterns(trace, LAYER)
-    view = every_head.EveryHead.of(every, cross.target_labels(trace), cross.source_labels(trace))
-    assert view.pool == Pool()
-    np.testing.assert_array_equal(view.patterns, every)
-    site = f"decoder.blocks.{LAYER}.cross.pattern"
-    drawn = maps.scene(every_head.maps(view, "head", ("from", "to"), site), "grid", "title", {"masked": "masked"})
-    found = scenes.sent(drawn)
-    assert found.panels() == [f"head.{head}" for head in range(len(every))]
-    for head, panel in enumerate(found.panels()):
-        assert found.panel(panel)["act"] == {"select": {"head": head}}
-        assert found.mark("name", panel=panel)["text"] == f"head {head}"
-        cells = found.mark("cells", panel=panel)
-        np.testing.assert_array_equal(cells["values"], every[head])
-        assert cells["names_of_rows"] == list(view.target) and cells["names_of_columns"] == list(view.source)
-    for head, (which, _) in enumerate(found.cells()):
-        assert which.at(1, 2) == (site, (head, 1, 2))
+def test_only_an_encoder_decoder_has_it() -> None:
+    for config in variants():
+        trace = run_both(language_model(config)).at(config.sides[-1])
+        assert weights.exists(config) == ("blocks.0.cross.pattern" in trace)
 
 
-NAMES = {step: f"<{step}>" for step in (*query_steps.STEPS, "weighted")}
+def test_the_weights_are_the_heads_or_their_average(look: Look) -> None:
+    pattern = look.trace[AT + "pattern"].numpy()
+    for one, expected in ((look, pattern[HEAD]), (averaged(look), pattern.mean(0))):
+        scene = maps.large(one)
+        found = [mark for mark in marks(scene, one).values() if isinstance(mark, Cells) and mark.id == "cells"]
+        np.testing.assert_allclose(found[0].values, expected, atol=1e-6)
+        assert (found[0].where is None) == (one is not look), "an average is no number of the run"
+        drawn = marks(weights.draw(one), one)
+        for s, weight in enumerate(expected[QUERY]):
+            line, share = drawn.get(f"strong.{s}"), drawn.get(f"share.{s}")
+            assert (line is None) == (weight < lines.LEAST) and (share is None) == (weight < 0.005)
+            if isinstance(line, Path):
+                assert line.thick == pytest.approx(0.6 + 7 * weight, rel=1e-4)
+            if isinstance(share, Text):
+                assert share.text == f"{weight:.0%}" or abs(weight * 100 % 1 - 0.5) < 1e-3
 
 
-def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
-    view = steps_view(trace, LAYER, HEAD, QUERY, "cross")
-    *rows, bars = query_steps.step_strips(view, NAMES).strips
-    expected = [view.products, *([view.scores] if trace.config.scale_scores else []), view.masked, view.pattern]
-    assert len(rows) == len(expected)
-    for row, values in zip(rows, expected, strict=True):
-        np.testing.assert_array_equal(row.values, values)
-    assert bars.look == "bars"
-    np.testing.assert_allclose(bars.values, np.linalg.norm(view.pattern[:, None] * view.values, axis=-1), rtol=1e-5)
+def test_a_line_joins_the_two_tokens_that_it_names(look: Look) -> None:
+    drawn, source = marks(weights.draw(look), look), query.keys(look, "cross")
+    frame = drawn["selected"]
+    assert isinstance(frame, Rect) and frame.y == pytest.approx(_y(drawn[f"target.{QUERY}"]))
+    for n in range(len(look)):
+        for s in range(len(source)):
+            if isinstance(line := drawn.get(f"faint.{n}.{s}"), Path):
+                ends = [_y(drawn[f"source.{s}"]) + lines.TALL / 2, _y(drawn[f"target.{n}"]) + lines.TALL / 2]
+                np.testing.assert_allclose(np.asarray(line.y)[:, 1], ends, rtol=1e-6)
+        box = drawn[f"target.{n}"]
+        assert isinstance(box, Rect) and box.act == Select(token=n)
+    assert all(mark.act is None for name, mark in drawn.items() if isinstance(mark, Rect) and "source" in name)
 
 
-def test_hidden_cells_are_drawn_as_hidden_and_are_no_numbers_of_the_run(trace: vm.Trace) -> None:
-    view = steps_view(trace, LAYER, HEAD, QUERY, "cross", cross.N_PADDING)
-    found = scenes.sent(strips.scene(query_steps.step_strips(view, NAMES), "steps", "title", {"masked": "masked"}))
-    (masked,) = [mark for mark in found.marks() if mark["kind"] == "cells" and "<masked>" in mark["name"]]
-    np.testing.assert_array_equal(np.isneginf(masked["values"]), np.isneginf(view.mask))
-    assert np.isneginf(masked["values"]).sum() == cross.N_PADDING and masked["written"]
-    assert not list(found.cells()) and not any("where" in mark for mark in found.marks())
+def _y(mark: Mark) -> float:
+    assert isinstance(mark, Rect)
+    return float(mark.y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n_source", [1, 5, 21, 60])
+@pytest.mark.parametrize("token", [0, 12, 24])
+def test_of_long_texts_the_lines_show_the_part_that_is_read(n_source: int, token: int) -> None:
+    look = of_long(n_source, 25, layer=1, head=1, token=token)
+    scene, row = weights.draw(look), look.trace["blocks.1.cross.pattern"][1, token].numpy()
+    drawn, n = marks(scene, look), min(n_source, lines.MOST)
+    names = [drawn[f"source.name.{i}"] for i in range(n)]
+    first = next(int(mark.label.split(":")[0]) for mark in [drawn["source.0"]] if isinstance(mark, Rect))
+    assert all(isinstance(name, Text) for name in names) and f"source.name.{n}" not in drawn
+    most = max(row[i : i + n].sum() for i in range(n_source - n + 1))
+    assert row[first : first + n].sum() == pytest.approx(most, rel=1e-5)
+    assert f"{row[first : first + n].sum():.0%}" in seen(scene, look.place).note
+
+
+def test_the_maps_of_all_heads_are_the_patterns(look: Look) -> None:
+    scene = seen(maps.every(look), look.place)
+    assert [panel.act for panel in scene.panels] == [Select(head=head) for head in range(look.n_heads)]
+    drawn = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Cells)]
+    for mark, pattern in zip(drawn, look.trace[AT + "pattern"], strict=True):
+        np.testing.assert_array_equal(mark.values, pattern.numpy())
+    where = [mark.where for mark in drawn]
+    site = f"decoder.{AT}pattern"
+    assert [one and one.at(1, 2) for one in where] == [(site, (head, 1, 2)) for head in range(look.n_heads)]
+
+
+@pytest.mark.parametrize("shape", [(4, 9), (64, 64), (70, 9), (9, 200)])
+def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int]) -> None:
+    patterns = np.random.default_rng(1).random((2, 3, *shape)).astype(np.float32)
+    small, pool = maps.pooled(patterns, maps.SMALL)
+    assert max(small.shape[-2:]) <= maps.SMALL and (pool == Pool()) == (max(shape) <= maps.SMALL)
+    for q, s in np.ndindex(small.shape[-2:]):
+        rows, columns = (slice(i * size, (i + 1) * size) for i, size in zip((q, s), pool, strict=True))
+        np.testing.assert_array_equal(small[..., q, s], patterns[..., rows, columns].max((-2, -1)))
+
+
+def test_the_steps_are_those_of_the_trace(look: Look) -> None:
+    trace, config, found = look.trace, look.config, query.every(look, "cross")
+    form = query.form(look, "q", "cross").removeprefix("cross.q")
+    rows = {name: values[LAYER, HEAD, QUERY] for name, values in found.items()}
+    keys, values = trace.head(f"{AT}k{form}", HEAD).numpy(), trace.head(f"{AT}v", HEAD).numpy()
+    assert query.keys(look, "cross") == tuple(token.label for token in trace.at("encoder").tokens)
+    np.testing.assert_allclose(rows[f"products{form}"], keys @ trace[f"{AT}q{form}"][HEAD, QUERY].numpy(), atol=1e-5)
+    root = config.d_head**0.5 if config.scale_scores else 1.0
+    scores = trace[f"{AT}scores"][HEAD, QUERY].numpy()
+    np.testing.assert_allclose(rows[f"products{form}"] / root, scores, atol=1e-5)
+    np.testing.assert_array_equal(rows["pattern"], trace[AT + "pattern"][HEAD, QUERY].numpy())
+    expected = np.linalg.norm(rows["pattern"][:, None] * values, axis=-1)
+    np.testing.assert_allclose(rows["weighted"], expected, atol=1e-6)
+    drawn = cells(steps.draw(look), look)
+    assert len(drawn) == len(rows)
+    for one, values in zip(drawn, rows.values(), strict=True):
+        np.testing.assert_allclose(np.ravel(one), values, atol=2e-5)
+
+
+def test_padding_takes_the_weight_of_the_end_and_gives_it_to_the_rest(look: Look) -> None:
+    own, found = look.trace[AT + "pattern"][HEAD, QUERY].numpy(), query.every(look, "cross", steps.N_PADDING)
+    at, seen_keys = (LAYER, HEAD, QUERY), len(own) - steps.N_PADDING
+    masked, pattern = found["masked"][at], found["pattern"][at]
+    assert (pattern[seen_keys:] == 0).all() and np.isneginf(masked[seen_keys:]).all()
+    np.testing.assert_allclose(pattern[:seen_keys], own[:seen_keys] / own[:seen_keys].sum(), atol=1e-6)
+    moved = own[seen_keys:].sum()
+    assert steps.padded(padded(look)).weight[at] == pytest.approx(moved)
+    said = " ".join(islands.one(steps.tell(padded(look)), look.place))
+    assert "Not what this run did" in said and f"{moved:.1%}" in said
+    assert "There is no mask here" in " ".join(islands.one(steps.tell(look), look.place))
+    drawn = [mark for mark in marks(steps.draw(padded(look)), look).values() if isinstance(mark, Cells)]
+    assert not any(mark.where for mark in drawn), "these are no numbers of the run"
+    hidden = [np.isneginf(np.ravel(np.asarray(mark.values))) | ~np.isfinite(np.ravel(mark.values)) for mark in drawn]
+    assert sum(one.sum() == steps.N_PADDING and one[seen_keys:].all() for one in hidden) == 1
+
+
+def test_a_source_of_one_token_keeps_it() -> None:
+    look = padded(of_long(1, 2, token=1))
+    assert steps.n_padding(look) == 0 and steps.PADDING.of(steps.Padded(0, np.array(0.0))).name == "none"
+    assert query.every(look, "cross", 0)["pattern"][0, 0, 1].tolist() == [1.0]
 
 
 @pytest.mark.parametrize("n_padding", [0, 2])
 def test_of_a_long_source_the_keys_of_most_weight_are_shown(n_padding: int) -> None:
-    config = tiny_config(kind="encoder_decoder", n_context=64, start_id=0)
-    trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
-    view = steps_view(trace, LAYER, HEAD, 2, "cross", n_padding)
-    shown, drawn = view.shown(), query_steps.step_strips(view, NAMES)
-    assert drawn.places == tuple(shown) and len(shown) == query_steps.MAX_WRITTEN
-    seen = [key for key in shown if key < 60 - n_padding]
-    assert len(shown) - len(seen) == (n_padding > 0)
-    assert view.pattern[seen].min() == np.sort(view.pattern)[-len(seen)]
+    look = of_long(60, 3, token=2)
+    found = query.steps(look, "cross", n_padding)
+    keys, pattern = found.shown[0, 0, 2], query.every(look, "cross", n_padding)["pattern"][0, 0, 2]
+    assert len(keys) == query.MOST_KEYS and (np.diff(keys) > 0).all()
+    shown = [key for key in keys if key < 60 - n_padding]
+    assert len(keys) - len(shown) == (n_padding > 0)
+    assert pattern[shown].min() == np.sort(pattern)[-len(shown)]
+    np.testing.assert_array_equal(found.rows["pattern"][0, 0, 2], pattern[keys])
 
 
-def test_bars_of_the_heads_are_the_lengths_of_what_they_write(trace: vm.Trace) -> None:
-    lengths = np.linalg.norm(cross.written(trace, LAYER, QUERY).heads, axis=-1)
-    heads = draw_heads(lengths, HEAD, {"head": "head", "length": "length"}).drawn().data[0]
-    np.testing.assert_allclose(heads.y, lengths, rtol=1e-5)
+def test_what_is_written_adds_up(look: Look) -> None:
+    found = {name: values[LAYER, QUERY] for name, values in written.vectors(look).items()}
+    attention = look.trace.stack.block(LAYER).cross
+    assert attention is not None
+    bias = 0 if attention.o.bias is None else attention.o.bias.detach().numpy()
+    heads = look.trace[AT + "head_out"][:, QUERY].numpy()
+    np.testing.assert_allclose(heads.sum(0) + bias, found["out"], atol=1e-5)
+    total = found["before"] + found["out"]
+    if look.trace.norm_at == "pre":
+        np.testing.assert_allclose(total, found["after"], atol=1e-6)
+    else:
+        norm = look.trace.stack.block(LAYER).cross_norm
+        close(norm(torch.from_numpy(total)[None])[0], torch.from_numpy(found["after_norm"]))
+    np.testing.assert_allclose(written.lengths(look)[LAYER, QUERY], np.linalg.norm(heads, axis=-1), rtol=1e-5)
+    for drawn, values in zip(cells(written.draw(look), look), found.values(), strict=True):
+        np.testing.assert_allclose(np.ravel(drawn), values, atol=1e-6)
 
 
-def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
-    steps = cross.decoding(trace)
-    own = tuple(step.guesses[0][0] for step in steps[:2])
-    view = decoding.DecodingView.of(steps, own, QUERY, most=4)
-    assert len(view.steps) == 4 and view.first + view.newest == QUERY
-    assert view.steps[view.newest] == steps[QUERY]
-    for before, after in zip(view.steps, view.steps[1:], strict=False):
-        assert before.came == after.reads
-    assert view.own == tuple(own[i] if i < 2 else None for i in range(view.first, view.first + 4))
-    control = view.steps[0]._replace(reads=view.steps[0].reads._replace(text="<|fr|>"))
-    drawn = decoding.draw_decoding(view._replace(steps=(control, *view.steps[1:])), words(decoding.COLUMNS)).drawn()
-    assert "&lt;|fr|&gt;" in [said.text for said in drawn.layout.annotations]
-    assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
-    assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
-    guesses = draw_guesses(steps[QUERY], QUERY).drawn()
-    assert [round(p, 6) for _, p in steps[QUERY].guesses] == [round(float(x), 6) for x in guesses.data[0].x]
-    tokens, (bottom, top) = guesses.layout.yaxis, guesses.layout.yaxis.range
-    assert list(tokens.ticktext) == [theme.plain(token.label) for token, _ in steps[QUERY].guesses]
-    assert tokens.visible is not False and bottom > top, "named, the most probable one on top"
+def test_the_table_names_the_heaviest_column_of_each_row(look: Look) -> None:
+    found, trace = reading.reading(look), look.trace
+    layers = torch.stack([trace[f"blocks.{i}.cross.pattern"].mean(0) for i in range(trace.n_layers)])
+    expected = {"head": trace[AT + "pattern"][HEAD], "layer": layers[LAYER], "model": layers.mean(0)}
+    at = {"head": (LAYER, HEAD), "layer": (LAYER,), "model": ()}
+    said = " ".join(islands.one(reading.tell(look), look.place))
+    for name, pattern in expected.items():
+        positions, shares = (values[at[name]] for values in getattr(found, name))
+        np.testing.assert_allclose(shares, pattern.max(-1).values.numpy(), atol=1e-6)
+        np.testing.assert_allclose(pattern.numpy()[np.arange(len(trace)), positions], shares, atol=1e-6)
+        assert all(percent(float(share)) in said for share in shares)
+
+
+def test_spread_counts_alike_tokens() -> None:
+    assert weights.spread(np.full((2, 8), 1 / 8, np.float32)) == pytest.approx(8)
+    assert weights.spread(np.array([0.0, 1.0, 0.0])) == pytest.approx(1)
+
+
+def test_each_step_predicts_what_a_shorter_run_would(look: Look) -> None:
+    trace, found = look.trace, decoding.decoding(look.trace, k=3)
+    assert [step.reads.id for step in found] == list(trace.target_ids or ())
+    assert [step.came and step.came.id for step in found] == [*(trace.target_ids or ())[1:], None]
+    lm = language_model(trace.config)
+    for i, step in enumerate(found):
+        alone = lm.trace(ids=trace.ids, target_ids=(trace.target_ids or ())[: i + 1])
+        expected = alone.next_tokens(-1, 3)
+        assert [token.id for token, _ in step.guesses] == [token.id for token, _ in expected]
+        assert [p for _, p in step.guesses] == pytest.approx([p for _, p in expected], rel=1e-4)
+        if step.came is not None:
+            probs = alone["logits"][-1].softmax(-1)
+            assert step.probability == pytest.approx(probs[step.came.id].item(), rel=1e-4)
+            assert step.rank == 1 + int((probs > probs[step.came.id]).sum())
+            assert step.hit == (step.came.id == step.guesses[0][0].id)
+
+
+def test_decoding_shows_the_shift_by_one_around_the_selected_step() -> None:
+    for token in (0, 7, 24):
+        look = of_long(6, 25, token=token)
+        found, drawn = decoding.steps(look), marks(decoding.draw(look), look)
+        numbers = [drawn[f"number.{row}"] for row in range(decoding.MOST_STEPS)]
+        at = [int(str(one.text)) for one in numbers if isinstance(one, Text)]
+        assert at == list(range(at[0], at[0] + decoding.MOST_STEPS)) and token in at
+        frame = drawn["newest"]
+        assert isinstance(frame, Rect) and frame.y == pytest.approx(decoding.TOP + decoding.PITCH * at.index(token))
+        for row, n in enumerate(at):
+            boxes = [drawn.get(f"{name}.{row}") for name in ("reads", "comes", "predicts")]
+            told = [box.label.split(": ", 1)[1] if isinstance(box, Rect) else None for box in boxes]
+            came, (guess, chance) = found[n].came, found[n].guesses[0]
+            assert told[0] == found[n].reads.label and (told[1] is None) == (came is None)
+            assert told[1] is None or (came is not None and told[1].startswith(came.label))
+            assert told[2] == f"{guess.label} · {percent(chance)}"
+            assert (f"predicts.{row}.hit" in drawn) == found[n].hit
+
+
+def test_guesses_are_those_of_the_step(look: Look) -> None:
+    scene, step = seen(decoding.guesses(look), look.place), decoding.steps(look)[QUERY]
+    assert list(scene.series[0].at) == [token.label for token, _ in step.guesses]
+    np.testing.assert_allclose(np.asarray(scene.series[0].values), [p for _, p in step.guesses], rtol=1e-5)
+
+
+def greedy(config: ModelConfig, change: int = 0) -> tuple[tuple[decoding.Step, ...], tuple[Token, ...]]:
+    """The steps of a target of five tokens, of which one is changed, and the model's own words."""
+    lm, ids, said = language_model(config), [7, 8, 9, 4], [0]
+    for _ in range(5):
+        said.append(lm.trace(ids=ids, target_ids=said).next_tokens(-1, 1)[0][0].id)
+    own = tuple(lm.tokenizer.token(id) for id in said[1:])
+    target = [*said[:change], (said[change] + 1) % 101, *said[change + 1 :]] if change else said
+    trace = lm.trace(ids=ids, target_ids=target).at("decoder")
+    words = decoding.own_words(islands.look(trace, PAGE))
+    assert len(words) <= MOST_SAID and [token.id for token in words[:5]] == said[1 : 1 + len(words[:5])]
+    return decoding.decoding(trace), own
+
+
+@pytest.mark.parametrize("config", PAIRS[:3], ids=describe)
+def test_a_target_is_compared_with_what_the_model_says_itself(config: ModelConfig) -> None:
+    found, own = greedy(config)
+    assert all(step.hit for step in found[:-1]) and not found[-1].hit
+    assert decoding.agreement(found, own) == 5 and decoding.agreement(found, own[:2]) == 2
+    assert [decoding.agreement(*greedy(config, change)) for change in (1, 3)] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("same", "own", "target", "said"),
+    [(4, 4, 4, "same"), (4, 64, 4, "same"), (64, 64, 90, "cut"), (3, 9, 8, "plain"), (0, 9, 8, "apart")],
+)
+def test_a_target_is_compared_with_no_more_than_was_said(same: int, own: int, target: int, said: str) -> None:
+    assert OWN.of(Own(same, own, target, MOST_SAID)).name == said
+
+
+def test_what_is_spared_is_two_products_of_matrices_a_layer() -> None:
+    config = tiny_config(kind="encoder_decoder", n_heads=4, n_kv_heads=2, d_head=5, start_id=0)
+    layer = run_both(language_model(config)).at("decoder").stack.block(0).cross
+    assert layer is not None
+    assert wiring.spared(config, 9) == 9 * config.n_layers * (layer.k.weight.numel() + layer.v.weight.numel())
 
 
 @pytest.mark.parametrize("depth", [1, 4, 12])
 def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
     config = tiny_config(kind="encoder_decoder", n_layers=depth, n_encoder_layers=7, start_id=0)
+    trace = language_model(config).trace(ids=[1, 2, 3], target_ids=[0, 4]).at("decoder")
     for layer in {0, depth // 2, depth - 1}:
-        view = wiring.WiringView.of(config, layer, 9, 4)
-        blocks = [block for block in view.decoder if block is not None]
+        look = islands.look(trace, PAGE, layer=layer)
+        left, right = wiring.towers(look, layer)
+        blocks = [box.block for box in right if box.block is not None]
         assert layer in blocks and blocks[0] == 0 and blocks[-1] == depth - 1
-        assert view.encoder[-1] == 6 and None in view.encoder
-        drawn = wiring.draw_wiring(view, words(wiring.WORDS)).drawn()
-        arrows = [a for a in drawn.layout.annotations if a.showarrow]
-        for role in ("key", "value"):
-            assert sum(a.arrowcolor == theme.ROLES[role] for a in arrows) == len(blocks)
-        assert sum(a.arrowcolor == theme.ROLES["query"] for a in arrows) == 1
+        assert "" in [box.text for box in left] and left[-2].text.endswith(" 6")
+        drawn = [mark for mark in marks(wiring.draw(look), look).values() if isinstance(mark, Path) and mark.head]
+        assert [sum(path.stroke == role for path in drawn) for role in ("key", "value")] == [len(blocks)] * 2
+        assert sum(path.stroke == "query" for path in drawn) == 1
 
 
-def test_by_hand_leads_from_the_encoders_vectors_to_the_stream(trace: vm.Trace) -> None:
-    key = int(steps_view(trace, LAYER, HEAD, QUERY, "cross").pattern.argmax())
-    numbers = by_hand.parts(trace, LAYER, HEAD, QUERY, key, "cross")
-    assert [number.site.rpartition(".")[2] for number in numbers] == ["scores", "masked", "pattern", "z", "out"]
-    found = [derive(trace, number.site, number.at) for number in numbers]
-    group = trace.config.kv_head(HEAD)
-    found += [
-        derive(trace, f"blocks.{LAYER}.cross.k", (group, key, 0)),
-        derive(trace, f"blocks.{LAYER}.resid.cross", (QUERY, 0)),
-    ]
-    assert all(each.agrees for each in found)
+def test_by_hand_leads_from_the_encoders_vectors_to_the_stream(look: Look) -> None:
+    _, numbers, _ = apart.hand(look)
+    names = [number.site.rpartition(".")[2] for number in numbers]
+    assert names == ["k", "scores", "masked", "pattern", "z", "out", "cross"]
+    assert all(derive(look.trace, number.site, number.at).agrees for number in numbers)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_differs_among_models_is_said_where_it_is_true(lang: str, look: Look) -> None:
+    here = islands.look(look.trace, PAGE, lang, **look.place)
+    said = islands.sentences(PAGE, here)
+    kept, own = wiring.spared(look.config, len(query.keys(look, "cross"))), len(decoding.own_words(look))
+    assert own and any(f"{kept:,}" in one for one in said)
+    if lang == "en":
+        assert any(f"3 encoder blocks run once; each of the {look.n_layers} decoder blocks" in one for one in said)
+        average = replace(here, options={"shown": "average"})
+        assert f"the average of the {look.n_heads} heads of layer {LAYER}" in " ".join(islands.sentences(PAGE, average))

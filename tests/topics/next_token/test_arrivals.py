@@ -82,10 +82,10 @@ def test_of_a_long_text_the_part_around_the_selected_token_is_drawn(monkeypatch:
     np.testing.assert_allclose(
         mark(scene, "cells.probability").values[0], whole.probs[first - 1 : first + 5], rtol=1e-6
     )
-    assert len(arrivals.table(look)[1]) == len(trace) - 1  # type: ignore[index]
+    assert {len(column) for column in arrivals.records(look).values()} == {len(trace) - 1}
 
 
 def test_one_token_has_nothing_to_hold_it_against() -> None:
     look = look_at(vm.load("story-pre-ln").trace("a"))
-    assert arrivals.draw(look) is None and arrivals.table(look) is None
+    assert arrivals.draw(look) is None and not arrivals.records(look)
     assert any("Type a second one" in line for line in islands.sentences(topic.NEXT, look))

@@ -102,7 +102,7 @@ def ribbon(
 ) -> None:
     """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
 
-    Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
+    Chips are those of :func:`viz_model.drawing.chips.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
     beyond, which lead on. ``many`` may take several lines; ``flat`` ones are one line of text high, and tell
     their ids at hover. ``thumbnails`` uint8 [N, h, w] are drawn on those that have a picture: ink, or ``light``.

@@ -11,10 +11,9 @@ from viz_model.drawing.tables import Among, pick
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz, Worked
 from viz_model.island.prose import Line
-from viz_model.runs.trace import Trace
+from viz_model.island.query import by_hand
 from viz_model.topics.attention.head import MATRICES, known
 from viz_model.topics.attention.heads import facts, largest
-from viz_model.topics.attention.query import FORMS
 
 FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MATRICES[:4], "pattern", "z", "out")
 """Values of attention whose formulas are shown, where the model has them."""
@@ -32,29 +31,8 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     named = {name: f"`{said[name]}`" for name in ("token", "key")}
     config = look.config
     caps = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
-    numbers = parts(look.trace, look.layer, look.head, look.token, int(row.at[at]))
+    numbers = by_hand(look.trace, look.layer, look.head, look.token, int(row.at[at]))
     return look.text("hand", **named), numbers, {"n_seen": int(row.n_seen[at]), "d_head": config.d_head, **caps}
-
-
-def parts(trace: Trace, layer: int, head: int, query: int, key: int, part: str = "attn") -> list[Worked]:
-    """From one score to dimension 0 of what attention writes, such as this model does it; "attn" or "cross"."""
-    config, at = trace.config, f"blocks.{layer}.{part}."
-    form = next((form for form in reversed(FORMS) if form and f"{at}q{form}" in trace), "")
-    bias = ("attention.hand_bias",) if f"{at}bias" in trace else ()
-    scale = "attention.hand_no_scale"
-    if config.scale_scores:
-        scale = "attention.hand_scale" if config.divides_by_root else "attention.hand_scale_width"
-    cell = (head, query, key)
-    capped = [Worked(("attention.hand_capped",), f"{at}capped", cell)] if f"{at}capped" in trace else []
-    heads = "attention.hand_heads" if config.has_out_bias else "attention.hand_heads_no_bias"
-    return [
-        Worked((f"attention.hand_product{form}", scale), f"{at}scores", cell),
-        *capped,
-        Worked((*bias, "attention.hand_mask"), f"{at}masked", cell),
-        Worked(("attention.hand_softmax",), f"{at}pattern", cell),
-        Worked(("attention.hand_mix",), f"{at}z", (head, query, 0)),
-        Worked((heads,), f"{at}out", (query, 0)),
-    ]
 
 
 def code(look: Look) -> tuple[str, ...]:

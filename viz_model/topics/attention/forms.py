@@ -15,9 +15,9 @@ from viz_model.drawing.strips import Strip, StripsView
 from viz_model.drawing.tables import Among, Phrase
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.island.query import FORMS
 from viz_model.measures import heads
 from viz_model.topics.attention.heads import PLACE, largest
-from viz_model.topics.attention.query import FORMS
 
 
 class Form(NamedTuple):

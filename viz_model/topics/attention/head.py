@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.drawing import heatmap, matrix, palettes
+from viz_model.drawing import heatmap, matrix
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.heatmap import HeatmapView
-from viz_model.drawing.scene import Length, Mark, Panel, Path, Rect, Scene, Select, Text
-from viz_model.drawing.scene.writing import short
-from viz_model.drawing.tables import Among, Lengths, Phrase, by
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.tables import Phrase, by
+from viz_model.island import lines as joined
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
+from viz_model.island.query import FORMS, products
+from viz_model.island.query import values_of as matrix_of
 from viz_model.measures import heads
-from viz_model.topics.attention.query import FORMS, products
-from viz_model.topics.attention.query import values_of as matrix_of
 
 MATRICES = ("scores", "capped", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
@@ -29,10 +29,6 @@ VECTORS = {"q": "query", "k": "key", "v": "value", "z": "value"}
 """The roles of a head's matrices [T, K]; its others are [Tq, Tk]."""
 LARGEST = 88
 """Positions along a side of a matrix; of longer texts several share a cell."""
-MOST_LINES, PITCH = 20, 26
-"""Tokens on either side of the lines at the most, and the pixels that each takes."""
-LEAST, TALL, TOP, WIDE = 0.02, 22.0, 26.0, 0.34
-"""The smallest weight that is drawn; pixels of a token and above the first; share of the width that a token takes."""
 
 
 def known(look: Look, names: tuple[str, ...] = MATRICES) -> tuple[str, ...]:
@@ -53,7 +49,7 @@ def values_of(look: Look, name: str) -> np.ndarray:
     In the pattern cells that a mask hides are NaN: they are no small weights, softmax had no choice there.
     """
     if name == "products":
-        return look.once(products)
+        return products(look)
     if name in MATRICES and name != "pattern":
         return matrix_of(look, name)
     found = look.of_heads(site_of(look, name))
@@ -142,91 +138,10 @@ def draw(look: Look) -> Scene:
 
 
 def lines(look: Look) -> Scene:
-    """Keys on the left, queries on the right, joined by lines as thick as the weights; a click selects a query.
-
-    Of a long text those around the selected token stand there, and the keys that it reads most.
-    """
+    """Keys on the left, queries on the right, joined by lines as thick as the weights; a click selects a query."""
     look = look.narrow
-    n = min(len(look), MOST_LINES)
-    pattern, positions = look.every("attn.pattern"), np.arange(len(look))
-    first = np.clip(positions - n // 2, 0, len(look) - n)  # of the queries
-    keys = _windows(pattern, n)  # [L, H, T]: where the keys that are read most begin
-    weights = np.take_along_axis(pattern, keys[..., None] + np.arange(n), -1)  # [L, H, T, n]
-    place = "layer head token"
-    ys = (TOP + PITCH * (np.arange(n) + 0.5)).astype(np.float32)
-    marks: list[Mark] = []
-    if n == len(look):
-        for q, s in zip(*np.nonzero((pattern >= LEAST).any((0, 1))), strict=True):
-            weight = look.by("layer head query key", pattern, query=int(q), key=int(s))
-            marks.append(_line(look, f"faint.{q}.{s}", ys[s], ys[q], weight, 0.1))
-    middle = by("token", ys[positions - first])
-    for s in range(n):
-        weight = look.by(f"{place} key", weights, key=s)
-        shown = look.by(f"{place} key", weights >= LEAST, key=s)
-        marks.append(_line(look, f"strong.{s}", ys[s], middle, weight, Lengths(weight, 0, 1, 0.35, 1.0), shown))
-    for side, at, anchor in (("source", WIDE, "end"), ("target", 1 - WIDE, "start")):
-        words = look.words(f"lines_{side}")
-        marks.append(Text(id=side, text=words, x=(at, 0), y=TOP - 12, anchor=anchor, fill="muted"))  # type: ignore[arg-type]
-    for i in range(n):
-        own = by("token", first + i)
-        read = look.by(f"{place}", keys + i)
-        share = look.by(f"{place} key", weights, "%0", key=i)
-        shown = look.by(f"{place} key", weights >= 0.005, key=i)
-        marks += _token(look, "source", i, ys[i], read, None)
-        marks.append(Text(id=f"share.{i}", text=share, x=8, y=float(ys[i]), fill="muted", present=shown))
-        marks += _token(look, "target", i, ys[i], own, Select(token=int(i)) if n == len(look) else None)
-    marks.append(
-        Rect(
-            id="selected",
-            x=(1 - WIDE, 0),
-            y=by("token", ys[positions - first] - TALL / 2),
-            width=(WIDE, 0),
-            height=TALL,
-            radius=4,
-            stroke="accent",
-            thick=2,
-        )
-    )
-    note = ""
-    if n < len(look):
-        note = look.words("lines_part", share=look.by(place, weights.sum(-1), "%0"))
-    panel = Panel(id="lines", marks=marks, height=TOP + PITCH * n + 4, min=260)
-    scene = Scene(id="attention.lines", panels=[panel], title=look.words("lines_title"), note=note)
+    scene = joined.draw(look, "attention.lines", "layer head", look.every("attn.pattern"), look.labels, "lines_part")
     return look.drawn(scene, ["attn.pattern"])
-
-
-def _windows(pattern: np.ndarray, n: int) -> np.ndarray:
-    """Where the run of ``n`` neighbors begins that holds the largest share of each row: [L, H, T]."""
-    total = np.pad(pattern.cumsum(-1, dtype=np.float64), ((0, 0),) * 3 + ((1, 0),))
-    return np.asarray((total[..., n:] - total[..., :-n]).argmax(-1))
-
-
-def _line(look: Look, id: str, source: Any, target: Any, weight: Any, opacity: Any, present: Any = True) -> Path:
-    start, end = np.array([WIDE, 3], np.float32), np.array([1 - WIDE, -3], np.float32)
-    ends = np.stack([start, end])
-    if np.ndim(getattr(target, "values", target)) == 0:
-        y: Any = np.array([[0, source], [0, target]], np.float32)
-    else:
-        y = by("token", np.stack([[[0, source], [0, at]] for at in target.values]).astype(np.float32))
-    thick: Any = Lengths(weight, 0, 1, 0.6, 7.6)
-    return Path(id=id, x=ends, y=y, stroke="pattern", thick=thick, opacity=opacity, curve="link", present=present)
-
-
-def _token(look: Look, side: str, i: int, middle: Any, position: Any, act: Select | None) -> list[Mark]:
-    """A token in its box; a click on one that reads selects it."""
-    is_source, middle = side == "source", float(middle)
-    left: Length = 0.0 if is_source else (1 - WIDE, 0)
-    at: Length = (WIDE, -10) if is_source else (1 - WIDE, 10)
-    role: Any = Among([palettes.token(n) for n in range(len(look))], position)
-    named: Any = Among([f"{n}: {label}" for n, label in enumerate(look.labels)], position)
-    text: Any = Among([short(label) for label in look.labels], position)
-    edge: Length = (WIDE, -4) if is_source else left
-    box: dict[str, Any] = {"y": middle - TALL / 2, "height": TALL, "fill": role}
-    return [
-        Rect(id=f"{side}.{i}", x=left, width=(WIDE, 0), radius=4, opacity=0.13, act=act, label=named, **box),
-        Rect(id=f"{side}.mark.{i}", x=edge, width=4, **box),
-        Text(id=f"{side}.name.{i}", text=text, x=at, y=middle, anchor="end" if is_source else "start", size=13),
-    ]
 
 
 def chain_title(look: Look) -> Iterator[Line]:

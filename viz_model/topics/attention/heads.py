@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import heatmap
@@ -56,24 +55,9 @@ def every(look: Look) -> Heads:
     return Heads(np.stack([layer.patterns for layer in layers]), summary, pool)
 
 
-class Largest(NamedTuple):
-    """Of each query's row the key of most weight, that weight, the next one (0 without one), and how many keys it sees.
-
-    Each [L, H, T].
-    """
-
-    at: np.ndarray
-    weight: np.ndarray
-    second: np.ndarray
-    n_seen: np.ndarray
-
-
-def largest(look: Look) -> Largest:
-    pattern = look.every("attn.pattern")
-    two = torch.from_numpy(pattern).topk(min(2, len(look))).values.numpy()
-    n_seen = np.broadcast_to(look.visible.sum(-1)[:, None], pattern.shape[:-1])
-    second = two[..., 1] if len(look) > 1 else np.zeros_like(two[..., 0])
-    return Largest(pattern.argmax(-1), two[..., 0], second, n_seen)
+def largest(look: Look) -> heads.Largest:
+    """Of each query's row the key of most weight: [L, H, T]."""
+    return heads.largest(look.every("attn.pattern"), look.visible.sum(-1)[:, None])
 
 
 def facts(look: Look) -> dict[str, object]:

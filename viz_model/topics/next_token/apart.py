@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,12 @@ def _numbers(look: Look) -> Table:
     return look.topic, np.stack([one[:n] for one in arrays], 1), [token.label for token in view.tokens], columns
 
 
-def _tables(look: Look) -> list[Table]:
+def _records(look: Look) -> dict[str, dict[str, Sequence[object]]]:
     """Every token of the text, and every draw."""
-    found = [arrivals.table(look), draws.table(look) if choice.of_kind(look) == "following" else None]
-    return [one for one in found if one is not None]
+    found = {"arrivals": arrivals.records(look)}
+    if choice.of_kind(look) == "following":
+        found["draws"] = draws.records(look)
+    return {name: columns for name, columns in found.items() if columns}
 
 
 APART = Apart(
@@ -125,10 +127,10 @@ APART = Apart(
     _numbers,
     _says,
     _begins,
-    _tables,
-    _own,
-    _share,
-    lambda look: choice.asked(look).look.trace.stack.side,
+    own=_own,
+    records=_records,
+    ends=_share,
+    side=lambda look: choice.asked(look).look.trace.stack.side,
 )
 
 _COUNTS = (1, 4, 20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,12 @@ from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.spans import around
 from viz_model.drawing.tables import by
 from viz_model.island.look import Look
-from viz_model.island.page import Table
 from viz_model.island.prose import Line
 from viz_model.measures import covering
 from viz_model.measures.covering import GUESSES, Covered
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Tokenizer
-from viz_model.topics.next_token import choice
 
 MOST_ARRIVED = 160
 """Tokens of a text whose surprise is drawn at the most; the numbers have all of them."""
@@ -277,19 +275,16 @@ def _said(look: Look, found: ArrivalsView, name: str, probs: np.ndarray) -> list
     return lines
 
 
-def table(look: Look) -> Table | None:
-    """Every position as numbers."""
+def records(look: Look) -> dict[str, Sequence[object]]:
+    """Every position as columns of a table."""
     if (found := view(look)) is None:
-        return None
-    words = look.of("next_token").words
-    columns = {"probability": found.probs, "rank": found.ranks, "bits": found.bits}
-    columns["guess_probability"] = np.array([guesses[0][1] for guesses in found.guesses])
+        return {}
+    first = [guesses[0] for guesses in found.guesses]
+    columns: dict[str, Sequence[object]] = {} if found.before is None else {"before": found.before}
+    columns |= {"came": found.labels, "probability": found.probs.tolist(), "rank": found.ranks.tolist()}
+    columns |= {"bits": found.bits.tolist(), "guess": [name for name, _ in first]}
+    columns["guess_probability"] = [p for _, p in first]
     if found.visible is not None:
-        columns["visible"] = found.visible
-    names = [f"{position}: {label}" for position, label in zip(found.positions, found.labels, strict=True)]
-    return "arrivals", np.stack(list(columns.values()), -1), names, [str(words(f"column_{name}")) for name in columns]
-
-
-def has(look: Look) -> bool:
-    """Whether a model has anything to be asked of every token."""
-    return choice.of_kind(look) != "visible"
+        columns["visible"] = found.visible.tolist()
+    words = look.of("next_token").words
+    return {str(words(f"column_{name}")): column for name, column in columns.items()}

@@ -33,6 +33,13 @@ MOST_WORK = 5_000_000_000
 ROW_HEIGHT, TOP, RIGHT = 24.0, 8.0, 64.0
 """Pixels of a row, above the first, and on the right, for what is written behind a bar."""
 
+SHADES: dict[str, dict[str, Any]] = {
+    "before": {"fill": "output", "opacity": 0.3},
+    "dropped": {"fill": "residual", "opacity": 0.4, "hatch": "muted"},
+    "after": {"fill": "output"},
+}
+"""How bars look before something is dropped, of what is dropped, and after."""
+
 TEMPERATURES = tuple(f"{n / 20:g}" for n in range(41))
 TOP_KS = (*map(str, range(1, 101)), "")
 TOP_PS = tuple(f"{n / 20:g}" for n in range(1, 21))
@@ -431,7 +438,7 @@ def draw(look: Look) -> Scene:
     high = found.by(5 * steps)
     names = _names(found, [[label(one, n) for n in row] for one, row in zip(found.views, shown, strict=True)])
     left = _left(names.names)
-    right = RIGHT + (width_of(f"◂ {look.words('true_token')}") + 12 if is_masked else 0)
+    right = RIGHT + (14 if is_masked else 0)
     across, y = (1.0, -left - right), (TOP + ROW_HEIGHT * np.arange(n)).astype(np.float32)
     end = TOP + ROW_HEIGHT * n
     parts = {name: shared(f"bar_{name}") for name in ("model", "before", "after", "dropped")}
@@ -455,11 +462,6 @@ def draw(look: Look) -> Scene:
         place: dict[str, Any] = {"x": start, "y": y + ROW_HEIGHT * (1 - tall) / 2, "width": width, "height": heights}
         return Items(id=id, labels=told, name=parts[id], where=where, down=True, **place, **fill)
 
-    shades: dict[str, dict[str, Any]] = {
-        "before": {"fill": "output", "opacity": 0.3},
-        "dropped": {"fill": "residual", "opacity": 0.4, "hatch": "muted"},
-        "after": {"fill": "output"},
-    }
     marks: list[Mark] = []
     for k in range(6):
         x = (k / 5, left + k / 5 * across[1])
@@ -467,10 +469,10 @@ def draw(look: Look) -> Scene:
         written: Any = Among(texts, found.by(np.array([texts.index(row[k]) for row in ticks])))
         marks.append(Rect(id=f"grid.{k}", x=x, y=TOP, width=1, height=end - TOP, fill="grid"))
         marks.append(Text(id=f"tick.{k}", text=written, x=x, y=end + 10, anchor="middle", fill="muted"))
-    marks.append(bars("before", np.where(is_kept, probs, np.nan), 0.82, **shades["before"]))
+    marks.append(bars("before", np.where(is_kept, probs, np.nan), 0.82, **SHADES["before"]))
     if not is_kept.all():
-        marks.append(bars("dropped", np.where(is_kept, np.nan, probs), 0.82, **shades["dropped"]))
-    marks.append(bars("after", np.where(is_kept, final, np.nan), 0.5, **shades["after"]))
+        marks.append(bars("dropped", np.where(is_kept, np.nan, probs), 0.82, **SHADES["dropped"]))
+    marks.append(bars("after", np.where(is_kept, final, np.nan), 0.5, **SHADES["after"]))
     if is_moved:
         places = Lengths(found.by(model), 0, high, (0.0, left), (1.0, left + across[1]))
         points: Any = {"x": places, "y": y + ROW_HEIGHT / 2}
@@ -502,7 +504,7 @@ def draw(look: Look) -> Scene:
         marks.append(
             Text(
                 id="marked",
-                text=f"◂ {look.words('true_token')}",
+                text="◂",
                 y=middle,
                 present=there,
                 x=_behind(spot, high, left, across, 54.0),
@@ -512,10 +514,12 @@ def draw(look: Look) -> Scene:
     bold: Any = found.by(marked.astype(np.float32)) if is_masked else None
     marks.append(Labels(id="names", texts=listed, x=left - 8, y=TOP, length=end - TOP, along="y", most=26, marked=bold))
     there_are = {mark.id for mark in marks}
-    keys = [Key(name=parts[name], marks=[_sample(**shades[name])]) for name in shades if name in there_are]
+    keys = [Key(name=parts[name], marks=[_sample(**SHADES[name])]) for name in SHADES if name in there_are]
     if is_moved:
         line = Path(id="key", x=np.array([14.0, 14.0]), y=np.array([0.0, 14.0]), stroke="ink", thick=2)
         keys.append(Key(name=parts["model"], marks=[line]))
+    if is_masked:
+        keys.append(Key(name=look.words("true_token"), marks=[Text(id="key", text="◂", x=9, y=7)]))
     arrays = {"before": found.by(probs), "after": found.by(np.where(is_kept, final, np.nan))}
     how = sampling(look)
     call = look.call("next_tokens", position=look.token)
@@ -545,30 +549,18 @@ def mass(look: Look) -> Scene:
     """All of the probability as one bar: what is kept, named above it, and what is dropped, named below."""
     found, known, words = asked(look), facts(look), look.of("next_token").words
     kept = np.array([1.0 if one.kept.all() else min(1.0, one.kept_mass) for one in found.views])
-    share, is_cut = found.by(kept), kept < 1
-    there: Any = found.by([bool(one) for one in is_cut])
-    rest: Any = {
-        "x": Lengths(share, 0, 1, (0.0, 0.0), (1.0, 0.0)),
-        "width": Lengths(share, 0, 1, (1.0, 0.0), (0.0, 0.0)),
-    }
-    rest = {name: Lengths(found.by(kept[:, None]), *one[1:]) for name, one in rest.items()}
-    label: Any = words("bar_dropped_mass", **known)
+    share, there = found.by(kept[:, None]), found.by((kept < 1).tolist())
+    place: dict[str, Any] = {"x": Lengths(share, 0, 1, (0.0, 0.0), (1.0, 0.0)), "y": np.array([24.0]), "present": there}
+    place |= {"width": Lengths(share, 0, 1, (1.0, 0.0), (0.0, 0.0)), "height": np.array([32.0]), "walk": False}
+    wide: Any = Lengths(found.by(kept), 0, 1, (0.0, 0.0), (1.0, 0.0))
+    below: dict[str, Any] = {"text": words("bar_dropped_mass", **known), "present": there}
     marks: list[Mark] = [
         Text(id="kept", text=words("bar_kept_mass", **known), y=12),
-        Rect(id="mass", y=24, width=Lengths(share, 0, 1, (0.0, 0.0), (1.0, 0.0)), height=32, fill="output"),
-        Items(
-            id="rest",
-            y=np.array([24.0]),
-            height=np.array([32.0]),
-            fill="residual",
-            opacity=0.4,
-            hatch="muted",
-            walk=False,
-            present=there,
-            **rest,
-        ),
-        Text(id="dropped", text=label, x=(1, 0), y=68, anchor="end", fill="muted", present=there),
+        Rect(id="mass", y=24, width=wide, height=32, fill="output"),
+        Items(id="rest", **SHADES["dropped"], **place),
+        Text(id="dropped", x=(1, 0), y=68, anchor="end", fill="muted", **below),
     ]
-    panel = Panel(id="mass", marks=marks, height=80)
-    alt = words("mass_alt", **known)
-    return found.look.drawn(Scene(id=f"{look.topic}.mass", panels=[panel], title=alt), ("probs",))
+    scene = Scene(
+        id=f"{look.topic}.mass", panels=[Panel(id="mass", marks=marks, height=80)], title=words("mass_alt", **known)
+    )
+    return found.look.drawn(scene, ("probs",))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-import numpy as np
 
 from viz_model.drawing.picture import ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Apart, Quiz, Worked
 from viz_model.island.prose import Line
 from viz_model.measures import classes as measured
 from viz_model.measures import patches
@@ -147,12 +145,11 @@ def hand(look: Look) -> tuple[Line | None, list[Worked], dict[str, Any]]:
     return None, numbers, facts(look)
 
 
-def numbers(look: Look) -> Table:
+def records(look: Look) -> dict[str, dict[str, Sequence[object]]]:
     if (found := of_run(look)) is None:
-        values = look.trace[look.trace.leaving].numpy()
-        return look.trace.leaving, values, look.names, [str(n) for n in range(values.shape[1])]
-    columns = [look.words(f"column_{name}") for name in ("logit", "share")]
-    return "classes", np.stack([found.logits, found.probs], -1), found.names, columns
+        return {}
+    columns = {"class": found.names, "logit": found.logits.tolist(), "share": found.probs.tolist()}
+    return {"classes": {str(look.words(f"column_{name}")): column for name, column in columns.items()}}
 
 
 def quiz(look: Look) -> Quiz | None:
@@ -166,5 +163,5 @@ def quiz(look: Look) -> Quiz | None:
     return Quiz(look.words("guess_second", **known), labels, offered.index(found.order[1]), said)
 
 
-APART = Apart(sites, hand, lambda look: sites(look)[::-1] or [look.trace.leaving], numbers)
+APART = Apart(sites, hand, lambda look: sites(look)[::-1] or [look.trace.leaving], lambda _: None, records=records)
 to_try = say.to_try()

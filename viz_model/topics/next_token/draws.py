@@ -14,7 +14,7 @@ from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.island.look import Look
-from viz_model.island.page import Button, Buttons, Chooser, Ribbon, Table
+from viz_model.island.page import Button, Buttons, Chooser, Ribbon
 from viz_model.island.prose import Line
 from viz_model.measures.continuation import can_be_drawn, longer
 from viz_model.runs.generation import Step
@@ -205,7 +205,7 @@ def draw(look: Look) -> Scene | None:
             most=26,
             marked=picked(look) - first,
         ),
-        *chart.under(axis, left, on.across, height),
+        *chart.ticks_below(axis, left, on.across, height),
     ]
     panel = Panel(id="fell", marks=marks, height=height + 2 * chart.LINE + 10)
     return look.drawn(Scene(id="next_token.fell", panels=[panel], title=words("fell_alt"), own=False))
@@ -267,18 +267,19 @@ def end(look: Look) -> Iterator[Line]:
         yield Line(ENDED.says(look.t.language, has_ended(look), **last))
 
 
-def table(look: Look) -> Table | None:
-    """Every draw as numbers."""
-    if not (taken := steps(look)):
-        return None
-    columns = {
+def records(look: Look) -> dict[str, Sequence[object]]:
+    """Every draw as columns of a table."""
+    taken = steps(look)
+    columns: dict[str, Sequence[object]] = {
+        "draw": range(1, len(taken) + 1),
         "number": [step.drawn for step in taken],
         "start": [step.start for step in taken],
         "stop": [step.stop for step in taken],
+        "token": [step.token.label for step in taken],
         "rank": [step.rank + 1 for step in taken],
         "before": [step.probability for step in taken],
         "after": [step.final_probability for step in taken],
+        "greedy": [step.leaders[0][0].label for step in taken],
         "greedy_p": [step.leaders[0][1] for step in taken],
     }
-    names = [f"{n}: {step.token.label}" for n, step in enumerate(taken, start=1)]
-    return "draws", np.array(list(columns.values())).T, names, [look.words(f"draws_{name}") for name in columns]
+    return {str(look.words(f"draws_{name}")): list(column) for name, column in columns.items()} if taken else {}

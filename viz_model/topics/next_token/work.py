@@ -124,7 +124,7 @@ def draw(look: Look) -> Scene:
                 for n in range(0, n_rows, -(-n_rows // 6))
             ),
             Text(id="step", text=words("step"), x=8, y=top + tall / 2, anchor="middle", rotate=-90),
-            *chart.under(scale._replace(title=words("position")), left, across, top + tall),
+            *chart.ticks_below(scale._replace(title=words("position")), left, across, top + tall),
         ]
         panels.append(Panel(id=name, marks=marks, height=top + tall + 2 * chart.LINE + 12, min=240))
     return look.drawn(Scene(id="kv_cache.work", panels=panels, title=words("work_alt"), own=False))

@@ -1,1 +1,36 @@
-"""The text cut into entries of a vocabulary."""
+"""Tokens: the text cut into entries of a vocabulary, and how another vocabulary cuts the same text."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
+from viz_model.topics.tokens import apart, cuts, odd, second, textbook, word
+from viz_model.topics.tokens.second import has_text
+
+PAGE = Page(
+    "tokens",
+    (
+        say.text("lead"),
+        second.choose,
+        second.why,
+        beside((cuts.title, cuts.draw, cuts.source), cuts.tell),
+        word.title,
+        columns(word.box, word.choose_vocabulary),
+        word.choose_stretch,
+        word.finding,
+        beside((word.choose_step, word.draw), word.tell),
+        word.result,
+        Section(
+            "odd", (odd.tell_counts, odd.title, odd.finding, beside(odd.draw, odd.tell), odd.own_words), needs=has_text
+        ),
+        Section("known", (say.title("known"), *cuts.example("chinese"), *cuts.example("tutorial")), needs=has_text),
+        Section(
+            "textbook",
+            (textbook.title, textbook.finding, beside((textbook.draw, textbook.numbers), textbook.tell)),
+            needs=has_text,
+        ),
+    ),
+    (apart.quiz, apart.to_try),
+    (second.OPTION, *word.OPTIONS),
+    apart.APART,
+    Trials(bugs=("count", "spell")),
+)
+TOPIC = Topic("tokens", (PAGE,), has_place=False, without=frozenset({"head"}))

@@ -11,6 +11,7 @@ import torch
 from viz_model.config import Side
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.heatmap import HeatmapView
+from viz_model.measures import cache_size
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import architectures, parameters
@@ -168,7 +169,7 @@ def cache_view(lms: Sequence[LanguageModel], length: int, n_bytes: int) -> Cache
         n = min(length, config.n_context)
         columns["lengths"].append(n)
         for name, heads in (("mha", config.n_heads), ("own", config.n_kv_heads), ("mqa", 1)):
-            columns[name].append(parameters.cache(config, n, heads, n_bytes, n_source=n).total)
+            columns[name].append(cache_size.cache(config, n, heads, n_bytes, n_source=n).total)
         for name in ("n_heads", "n_kv_heads", "n_layers", "d_head"):
             columns[name].append(getattr(config, name))
     found = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}

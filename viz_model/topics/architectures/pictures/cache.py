@@ -11,7 +11,8 @@ from viz_model.config import ModelConfig
 from viz_model.drawing import axes, boxes, curves, sheet, theme
 from viz_model.drawing.digits import byte_size
 from viz_model.drawing.writing import hover
-from viz_model.topics.architectures.numbers import architectures, parameters
+from viz_model.measures import cache_size
+from viz_model.topics.architectures.numbers import architectures
 from viz_model.topics.architectures.pictures.common import Words
 
 
@@ -71,9 +72,9 @@ def cache_facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, di
     n = min(length, config.n_context)
 
     def per(heads: int) -> int:
-        return parameters.cache(config, 1, heads, n_bytes, n_source=0).total
+        return cache_size.cache(config, 1, heads, n_bytes, n_source=0).total
 
-    own = parameters.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
+    own = cache_size.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
     return f"cache_{architectures.sharing(config)}", {
         "layers": str(config.n_layers),
         "g": str(config.n_kv_heads),

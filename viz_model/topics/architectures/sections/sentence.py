@@ -15,6 +15,7 @@ from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
 from viz_model.app.subject import Subject
 from viz_model.config import Side
+from viz_model.drawing.chips import chip
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
@@ -24,7 +25,6 @@ from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views
 from viz_model.topics.architectures.pictures.compared import ApartView
 from viz_model.topics.architectures.sections.beside import Beside, Pair
-from viz_model.topics.tokens.pictures.tokens import chip
 
 
 def section(pair: Pair) -> None:

@@ -1,0 +1,92 @@
+"""Bars to the right that are cut into parts of a whole, 0 to 100%: in groups with a name each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.chart import Axis, ticks_below, upright_grid
+from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Scene, Series, Text, Words
+from viz_model.drawing.scene.writing import width_of
+
+HEAD, TOP = 26.0, 8.0
+"""Pixels of a group's name, and above all."""
+
+
+class Part(NamedTuple):
+    """A part of every bar: its name, its color, and how full that is."""
+
+    name: str
+    role: str
+    opacity: float = 1.0
+
+
+class Group(NamedTuple):
+    """Bars one below the other.
+
+    Attributes:
+        name: over them; none where there is one group alone.
+        rows: their names; of several lines, runs of words.
+        shares: of each bar and part, [R, P].
+        said: what is said of each part of each bar, R × P.
+        ends: written where the first part ends, R or none.
+    """
+
+    name: str
+    rows: Sequence[Words]
+    shares: np.ndarray
+    said: Sequence[Sequence[str]]
+    ends: Sequence[str] = ()
+
+
+def scene(
+    id: str, title: str, parts: Sequence[Part], groups: Sequence[Group], axis: str = "", *, row: float = 26.0
+) -> Scene:
+    """The bars, with a legend of their parts."""
+    names = [name for group in groups for name in group.rows]
+    left = min(190.0, max((width_of(line) for name in names for line in _lines(name)), default=0.0)) + 10
+    across = (1.0, -left - 18.0)
+    bars: list[Mark] = []
+    series = []
+    top = TOP
+    for g, group in enumerate(groups):
+        if group.name:
+            top += HEAD
+            bars.append(Text(id=f"group.{g}", text=group.name, x=left, y=top - HEAD / 2, bold=True))
+        n = len(group.rows)
+        starts = np.cumsum(group.shares, axis=1) - group.shares
+        y = (top + 0.15 * row + np.arange(n) * row).astype(np.float32)
+        for p, part in enumerate(parts):
+            at, wide = starts[:, p], group.shares[:, p]
+            bars.append(
+                Items(
+                    id=f"bars.{g}.{p}", x=np.stack([at, left + at * across[1]], -1).astype(np.float32), y=y,
+                    width=np.stack([wide, wide * across[1]], -1).astype(np.float32),
+                    height=np.full(n, 0.7 * row, np.float32), fill=part.role, opacity=part.opacity,
+                    labels=[said[p] for said in group.said], name=part.name, down=True,
+                )
+            )  # fmt: skip
+            rows = [" ".join(_lines(name)) for name in group.rows]
+            series.append(Series(" · ".join(filter(None, (group.name, part.name))), rows, wide))
+        for r, text in enumerate(group.ends):
+            share = float(group.shares[r, 0])
+            place = share, left + share * across[1] + 4
+            bars.append(Text(id=f"end.{g}.{r}", text=text, x=place, y=top + (r + 0.5) * row, bold=True))
+        bars.append(Labels(id=f"names.{g}", texts=group.rows, x=left - 8, y=top, length=n * row, along="y", most=60))
+        top += n * row
+    scale = Axis(0.0, 1.0, axis, "%0")
+    marks = [*upright_grid(scale, left, across, TOP, top), *bars, *ticks_below(scale, left, across, top)]
+    panel = Panel(id="bars", marks=marks, height=top + (44.0 if axis else 26.0))
+    return Scene(id=id, panels=[panel], title=title, keys=list(map(_key, parts)), series=series)
+
+
+def _lines(name: Words) -> list[str]:
+    return [name] if isinstance(name, str) else ["".join(run.text for run in line) for line in name]
+
+
+def _key(part: Part) -> Key:
+    place = {"x": 7.0, "y": 1.0, "width": 14.0, "height": 12.0}
+    size: dict[str, Any] = {name: np.array([pixels]) for name, pixels in place.items()}
+    return Key(name=part.name, marks=[Items(id="key", **size, fill=part.role, opacity=part.opacity, walk=False)])

@@ -1,0 +1,67 @@
+"""The page of a model without cross-attention: what it has instead, and where to find one that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from viz_model.checkpoints import registry
+from viz_model.drawing.scene import Scene
+from viz_model.island import quiz as asking
+from viz_model.island.look import Look
+from viz_model.island.page import Quiz
+from viz_model.island.prose import Line
+from viz_model.measures.heads import STRONGEST, largest
+from viz_model.texts import snippet
+from viz_model.texts.markdown import literal
+from viz_model.topics.cross_attention.row import row
+from viz_model.topics.cross_attention.weights import exists
+
+PLACE = "layer head token"
+
+
+def tell(look: Look) -> Iterator[Line]:
+    """Why there is none."""
+    said = look.text(f"missing_{look.config.kind}", model=literal(look.trace.name or ""))
+    yield said._replace(what="notice")
+
+
+def title(look: Look) -> Iterator[Line]:
+    found = look.once(lambda look: largest(look.every("attn.pattern"), look.visible.sum(-1)[:, None]), "most")
+    names = {"token": look.token_named(), "strongest": look.token_named(look.by(PLACE, found.at))}
+    yield look.title("instead", reading=look.claim_label(STRONGEST, found, PLACE, **names))
+
+
+def draw(look: Look) -> Scene:
+    """What the selected token reads of its own text."""
+    return row(look, "cross_attention.instead", "instead_alt", PLACE, look.every("attn.pattern"), "attn")
+
+
+def source(look: Look) -> Iterator[Line]:
+    yield look.source("attn.pattern")
+
+
+def what(look: Look) -> Iterator[Line]:
+    yield look.text("what")
+
+
+def models(look: Look) -> Iterator[Line]:
+    """Where to find one that has it."""
+    yield look.title("models_title")
+    others = [name for name in registry.models() if exists(registry.config_of(name))]
+    if others:
+        links = (f"[{name}](cross_attention?model={name}&side=decoder&lang={look.t.language})" for name in others)
+        yield Line(" · ".join(links))
+    yield look.text("models_found" if others else "models_none")
+    yield look.text("load")
+    code = snippet("no_cross_attention", model=look.trace.name, run=f"lm.trace({look.trace.text!r})")
+    yield Line(f"```python\n{code}\n```")
+
+
+def quiz(look: Look) -> Quiz | None:
+    """Which token of its own text the selected one reads most, over the heads of the layer?"""
+    shares = look.every("attn.pattern").mean(1)  # [L, T, T]
+    shown = asking.spread(len(look))
+    names = [f"{n}: {look.labels[n]}" for n in shown]
+    known: dict[str, Any] = {"token": look.token_named(), "layer": look.layer_number, "n": look.n_heads}
+    return asking.largest(look, "layer token", shares[..., shown], names, "percent", "guess_missing", **known)
