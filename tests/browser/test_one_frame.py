@@ -69,7 +69,7 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
 
 
 def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
-    page = visit("/architectures", options=DESK, saves_data=True, text=TEXT, token="3")
+    page = visit("/architectures", options=DESK, saves_data=True, text=TEXT, token="3", door_sentence="1")
     page.evaluate(LOOK)
     page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
     assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
