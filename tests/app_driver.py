@@ -170,6 +170,29 @@ def quiz(app: AppTest, **place: int) -> tuple[list[str], int, str]:
     return scenes.quiz(sent, {**sent.header["usual"], **sent.header["chosen"], **place})
 
 
+def boxes(app: AppTest) -> dict[str, str]:
+    """What stands in the boxes of a page that is one island, by their names."""
+    return {box["name"]: box["text"] for box in _sent(app)[ISLAND].header["boxes"]}
+
+
+def offered(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What the buttons of an island change of the view, by their labels, where something is selected."""
+    sent = _sent(app)[ISLAND]
+    place = {**sent.header["usual"], **sent.header["chosen"]}
+    found = {}
+    for row in [item for item in sent.header["items"] if item["kind"] == "row"]:
+        for one in [one for column in row["columns"] for one in column if one["kind"] == "offer"]:
+            made = scenes.resolved(scenes.whole(one, sent.header.get("lists", [])), sent.arrays, place)
+            if made["present"]:
+                found[made["label"]] = made["change"]
+    return found
+
+
+def take(app: AppTest, label: str) -> AppTest:
+    """Press a button of an island, and the page that follows."""
+    return tell(app, "view", "picked", offered(app)[label])
+
+
 def island_lines(app: AppTest) -> list[str]:
     """What the island of a page says, if it has one."""
     islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]

@@ -185,6 +185,8 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                     said.extend(_line(whole(line, lists), data.arrays, place) for line in item["lines"])
                 case "chooser":
                     said.append(item["refused"])
+                case "offer":
+                    said.append(_line(whole(item["said"], lists), data.arrays, place))
                 case "quiz":
                     said.append(_line(whole(item["asked"], lists), data.arrays, place))
 

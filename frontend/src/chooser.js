@@ -1,5 +1,5 @@
 // A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
-// a scale are gone through with a slider.
+// a scale are gone through with a slider, and many or long ones stand in a list.
 import { child } from "./nodes.js"
 import { store } from "./store.js"
 
@@ -17,7 +17,8 @@ export function chooser(me, root, item) {
     me.choose(item.name, item.names[n], item.asks, item.anew)
     chooser(me, root, item)
   }
-  item.is_scale ? slider(group, item.label, item.options, now, choose) : radios(group, item.label, item.options, now, choose)
+  const draw = item.is_list ? listed : item.is_scale ? slider : radios
+  draw(group, item.label, item.options, now, choose)
 }
 
 function slider(group, label, options, chosen, pick) {
@@ -28,6 +29,18 @@ function slider(group, label, options, chosen, pick) {
   said.textContent = options[chosen]
   if (document.activeElement !== input || !input.matches(":active")) input.value = chosen
   input.oninput = () => { pick(Number(input.value)) }
+}
+
+function listed(group, label, options, chosen, pick) {
+  const list = child(group, 0, "select")
+  options.forEach((option, n) => {
+    const one = child(list, n, "option")
+    if (one.textContent !== option) one.textContent = option
+  })
+  while (list.children.length > options.length) list.lastChild.remove()
+  list.setAttribute("aria-label", label)
+  list.selectedIndex = chosen
+  list.onchange = () => pick(list.selectedIndex)
 }
 
 // One of many numbers: a slider, and a field to type in.

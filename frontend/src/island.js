@@ -6,8 +6,9 @@ import { buttons } from "./buttons.js"
 import { chips } from "./chips.js"
 import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
-import { lines } from "./lines.js"
+import { filled, lines, write } from "./lines.js"
 import { child } from "./nodes.js"
+import { pick } from "./pick.js"
 import { quiz } from "./quiz.js"
 import { reachScrolling } from "./reach.js"
 import { scene } from "./scene.js"
@@ -65,6 +66,15 @@ function create(root) {
       if (name in page.sizes) return store.select({ [name]: Number(option) })
       options = { ...options, ...Object.fromEntries(anew.map(one => [one, ""])), [name]: option }
       if (asks) ask()
+      rest()
+    },
+    // What a mark stands for: layer, head, token, and options by their names.
+    knows: wanted => wanted !== null && typeof wanted === "object" && Object.keys(wanted).every(name => name in page.sizes || name in options),
+    pick(wanted) {
+      const [places, others] = [true, false].map(isPlace => Object.entries(wanted).filter(([name]) => name in page.sizes === isPlace))
+      for (const [name, value] of others) options = { ...options, [name]: String(value) }
+      store.select(Object.fromEntries(places))
+      if (others.length) ask()
       rest()
     },
     option: name => name in page.sizes ? String(store.selection[name]) : options[name],
@@ -163,7 +173,10 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => name === "picked" && item.option ? me.choose(item.option, String(value), true) : me.tell(name, { of: item.id, value }))
+    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => {
+      const wanted = item.option ? { [item.option]: value } : value
+      name === "picked" && me.knows(wanted) ? me.pick(wanted) : me.tell(name, { of: item.id, value })
+    })
   },
   row(me, root, item) {
     root.className = "row"
@@ -189,6 +202,15 @@ const KINDS = {
     root.ends?.()
     Object.assign(root, { now, className: "viz viz-chips" })
     root.ends = chips(root, item, me.arrays, (_, n) => item.option && me.choose(item.option, String(n), true))
+  },
+  // What a visitor may like to see, on a button: the server is told what of the view it changes.
+  offer(me, root, item) {
+    root.className = "offer"
+    root.hidden = !pick(item.present, me.place, me.arrays)
+    const said = child(root, 0, "div"), button = child(root, 1, "button")
+    write(said, filled(item.said, me))
+    Object.assign(button, { type: "button", textContent: item.label })
+    button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
   },
   prose: lines,
   buttons,
@@ -224,5 +246,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(me, root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz")) KINDS[place.item.kind](me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](me, place, place.item)
 }

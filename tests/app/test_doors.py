@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, parse_qsl
 
 import numpy as np
 import pytest
-from app_driver import island_lines, open_page, pictures
+from app_driver import open_page, pictures, said
 from doors import all_open, island_of, topic
 from socket_visitor import Visitor, server
 
@@ -99,8 +99,8 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
 def test_without_a_browser_every_door_is_drawn() -> None:
     query = {"text": "The cat sat", "model": MODEL}
     assert (
-        pictures(open_page("attribution", query)).keys()
-        == pictures(open_page("attribution", query | all_open("attribution"))).keys()
+        pictures(open_page("architectures", query)).keys()
+        == pictures(open_page("architectures", query | all_open("architectures"))).keys()
     )
 
 
@@ -135,9 +135,8 @@ def test_answers_say_what_they_are_in_this_run() -> None:
     trace = vm.load(MODEL).trace(text)
 
     def answer(page: str) -> str:
-        shown = open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"})
-        told = [*(part.value for part in shown.markdown), *island_lines(shown)]
-        return next(part for part in told if "In this run" in part or part.startswith("In story"))
+        told = said(open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"})).splitlines()
+        return next(part for part in told if "In this run" in part or "In `story" in part or "In story" in part)
 
     chances = np.exp(np.log(trace["probs"][-1].double().numpy()) / 2)
     chances /= chances.sum()

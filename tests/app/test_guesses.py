@@ -17,7 +17,6 @@ from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
 from viz_model.app.topic import Topic
-from viz_model.runs.edits import AblateHead, Skip
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.batch.choices import BESIDE, SIZE
@@ -70,16 +69,6 @@ def half(trace: Trace, asked: str) -> tuple[str, str]:
     return right, "20" if right != "20" else "1"
 
 
-def taken_away(trace: Trace, asked: str) -> tuple[str, str]:
-    found = re.search(r"layer (\d+) (?:head (\d+)|feed-forward) adds (\d+\.\d+)", asked)
-    assert found
-    layer, head, value = int(found[1]), found[2], float(found[3])
-    edit: Any = Skip(layer=layer, part="ffn") if head is None else AblateHead(layer=layer, head=int(head))
-    best = int(trace["logits"][-1].argmax())
-    fall = float(trace["logits"][-1, best] - vm.load(MODEL).trace(TEXT, edits=(edit,))["logits"][-1, best])
-    return ("more", "less") if fall > value else ("less", "more")
-
-
 def parameters(trace: Trace, asked: str) -> tuple[str, str]:
     sizes = dict.fromkeys(("embedding", "positions", "attn", "cross", "ffn", "norm"), 0)
     for name, weight in trace.model.named_parameters():
@@ -102,7 +91,6 @@ ANSWERS: dict[str, Callable[[Trace, str], tuple[str, str]]] = {
     "position": turning,
     "block": change,
     "next_token": half,
-    "attribution": taken_away,
     "architectures": parameters,
     "batch": padding,
     "cost": lambda trace, asked: ("2", "4"),

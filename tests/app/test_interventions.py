@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from app_driver import open_page
+from app_driver import answer, open_page
 from streamlit.testing.v1 import AppTest
 from tiers import turns
 from torch.nn import functional as F
@@ -100,7 +100,7 @@ def test_an_address_that_cannot_be_read_changes_nothing(changes: str) -> None:
 def test_two_visitors_have_their_own_runs() -> None:
     changed, plain = opened("overview", "no-position"), open_page("overview", {"model": MODEL, "text": TEXT})
     assert changed.info and not plain.info
-    plain.text_input(key="frame.text").set_value(TEXT + " and").run()
+    answer(plain, text=TEXT + " and")
     changed.run()
     assert changed.info and not plain.info
 

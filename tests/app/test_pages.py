@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from app_driver import answer, figures, mounts, open_page, pictures, said
+from app_driver import answer, boxes, figures, mounts, open_page, pictures, said
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
@@ -109,7 +109,7 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
 def test_overview_draws_the_trace(model: str, visit: Open) -> None:
     app = visit("overview", text=CAT, model=model)
     trace = vm.load(model).trace(CAT)
-    found = pictures(app)["overview.picture"]
+    found = pictures(app)["overview"]
     embedding = found.mark("cells", panel="strip.embedding")["values"]
     np.testing.assert_allclose(embedding, trace["embed.token"].numpy(), atol=1e-6)
     for layer in range(trace.n_layers):
@@ -157,17 +157,16 @@ def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str, visit: Op
 def test_text_longer_than_the_context_is_kept_and_said_so(visit: Open) -> None:
     long = "one two three " * 300
     app = visit("overview", text=long)
-    assert app.text_input(key="frame.text").value == long
-    assert "the model reads the first 256" in " ".join(part.value for part in app.markdown)
+    assert boxes(app)["text"] == long
+    assert "the model reads the first 256" in said(app)
 
 
 def test_a_megabyte_is_kept_and_cut_for_the_model(visit: Open) -> None:
     app = visit("overview")
     paste = "word " * 200_000
-    app.text_input(key="frame.text").set_value(paste).run()
-    assert not app.exception
-    assert app.text_input(key="frame.text").value == paste
-    assert "the model reads the first 256" in " ".join(part.value for part in app.markdown)
+    answer(app, text=paste)
+    assert boxes(app)["text"] == paste
+    assert "the model reads the first 256" in said(app)
 
 
 def test_an_empty_sentence_asks_for_one(visit: Open) -> None:
@@ -187,7 +186,7 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
 
 def test_the_control_token_typed_by_hand_is_text(visit: Open) -> None:
     app = visit("tokens", text="<|endoftext|>")
-    assert any("control token" in caption.value for caption in app.caption)
+    assert "control token" in said(app)
     assert vm.load(TWINS[0]).tokenizer.end_of_text not in vm.load(TWINS[0]).trace("<|endoftext|>").ids
 
 

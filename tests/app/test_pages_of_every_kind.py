@@ -9,8 +9,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from app_driver import MOST_LINES, ROOT, answer, check_cells, heading, open_page, run_of
-from app_driver import said as told
+from app_driver import (
+    MOST_LINES,
+    ROOT,
+    answer,
+    boxes,
+    check_cells,
+    heading,
+    open_page,
+    pictures,
+    run_of,
+    said,
+    take,
+)
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -61,8 +72,7 @@ def test_the_app_lists_them(family: Path) -> None:
 def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side: str, visit: Open) -> None:
     app = visit(page, model, side=side, layer="1", head="2", token="3", lang="en")
     assert app.query_params["model"] == model
-    said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
-    assert not [text for text in said if "{{" in text]
+    assert "{{" not in said(app)
     shown = [block.value for block in app.code if "import viz_model" in block.value]
     assert shown or page == FIRST or (page == "cross_attention" and model not in TWO_SIDED)
     for code in shown:
@@ -91,17 +101,17 @@ def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, model: str, si
 
 def test_a_target_is_part_of_the_view(visit: Open) -> None:
     app = visit("overview", "tiny-t5", target="the cat", token="1")
-    assert app.text_input(key="frame.target").value == "the cat"
+    assert boxes(app)["target"] == "the cat"
     assert app.query_params["target"] == "the cat"
-    app.button(key="frame.target_own").click().run()
-    assert not app.exception and "target" not in app.query_params
+    answer(app, target=None)
+    assert "target" not in app.query_params
 
 
 def test_a_text_that_is_no_list_of_ids_is_asked_for_again(visit: Open) -> None:
     app = visit("overview", "tiny-llama-ids", text="hello")
-    assert "'hello' is not a token id" in app.info[0].value
-    app.button(key="frame.example.0").click().run()
-    assert not app.exception and not app.info
+    assert "'hello' is not a token id" in said(app)
+    answer(app, text=IDS)
+    assert "is not a token id" not in said(app) and "overview" in pictures(app)
 
 
 def test_another_model_keeps_the_view_within_its_bounds(visit: Open) -> None:
@@ -114,34 +124,28 @@ def test_another_model_keeps_the_view_within_its_bounds(visit: Open) -> None:
 # Translators
 
 
-def words_of(app: AppTest) -> str:
-    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
-
-
 def test_another_language_is_said_anew_and_is_part_of_the_address(visit: Open) -> None:
     app = visit("overview", "tiny-translator")
-    said = {}
+    told = {}
     for language in ("zh", "fr"):
-        app.segmented_control(key="frame.to").set_value(language).run()
-        assert not app.exception and app.query_params["to"] == language and "target" not in app.query_params
+        answer(app, options={"to": language})
+        assert app.query_params["to"] == language and "target" not in app.query_params
         own = vm.load("tiny-translator").generate(
             WORDS, max_new_tokens=MOST_SAID, temperature=0, target_language=language
         )
-        said[language] = app.text_input(key="frame.target").value
-        assert said[language] == own.text
-        assert app.button(key="frame.target_own").disabled
-    assert said["fr"] != said["zh"]
-    assert app.segmented_control(key="frame.to").value == "fr"
+        told[language] = boxes(app)["target"]
+        assert told[language] == own.text
+    assert told["fr"] != told["zh"]
 
 
 def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit: Open) -> None:
-    app = visit("overview", "tiny-translator", to="zh", target="le chat", lang="en")
-    assert "the tag that asks for Chinese" in words_of(app)
-    app.segmented_control(key="frame.to").set_value("fr").run()
-    assert app.text_input(key="frame.target").value == "le chat" and app.query_params["target"] == "le chat"
-    assert "the tag that asks for French" in words_of(app)
-    app.button(key="frame.target_own").click().run()
-    assert app.text_input(key="frame.target").value == runs.greedy_target("tiny-translator", WORDS, "fr")
+    app = visit("cross_attention", "tiny-translator", to="zh", target="le chat", lang="en")
+    assert "the tag that asks for Chinese" in said(app)
+    answer(app, options={"to": "fr"})
+    assert boxes(app)["target"] == "le chat" and app.query_params["target"] == "le chat"
+    assert "the tag that asks for French" in said(app)
+    answer(app, target=None)
+    assert boxes(app)["target"] == runs.greedy_target("tiny-translator", WORDS, "fr")
 
 
 @pytest.mark.parametrize("page", some(PAGES, 5))
@@ -156,7 +160,7 @@ def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> N
     app = answer(visit("next_token", "tiny-translator", to="zh", target="a", lang="en"), options={"drawn": "1"})
     own = vm.load("tiny-translator").trace(WORDS, "a", target_language="zh")
     (step,) = Drawing(own, vm.Sampling(top_p=0.9), 0).first(1).steps
-    assert f"fell into the interval of {step.token.label}" in told(app)
+    assert f"fell into the interval of {step.token.label}" in said(app)
 
 
 def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:
@@ -169,17 +173,17 @@ def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:
 def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) -> None:
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
     app.query_params["model"] = "tiny-translator"
-    app.run()
-    shown = [app.text_input(key="frame.text").value]
+    app.switch_page("pages/overview.py").run()
+    shown = [boxes(app)["text"]]
     for name in ("tiny-masked", "tiny-llama-ids", "tiny-alibi"):
         app.selectbox(key="sidebar.model").set_value(name).run()
         assert not app.exception and not app.info
-        shown.append(app.text_input(key="frame.text").value)
+        shown.append(boxes(app)["text"])
         assert app.query_params["text"] == shown[-1] == examples.of(vm.load(name), "en")[0]
     assert len(set(shown)) == 4 and "[MASK]" in str(shown[1])
-    app.text_input(key="frame.text").set_value("my own words").run()
+    answer(app, text="my own words")
     app.selectbox(key="sidebar.model").set_value("tiny-translator").run()
-    assert app.text_input(key="frame.text").value == "my own words"
+    assert boxes(app)["text"] == "my own words"
 
 
 @pytest.mark.full
@@ -197,17 +201,17 @@ def test_every_model_is_described_in_a_line() -> None:
 
 
 def test_a_gap_is_told_of_and_can_be_filled(visit: Open) -> None:
-    app = visit("overview", "tiny-masked", text="the cat [MASK] on", lang="en")
+    app = visit("overview", "tiny-masked", text="the cat [MASK] on", token="3", lang="en")
     trace = vm.load("tiny-masked").trace("the cat [MASK] on")
     filled = [trace.next_tokens(3, 1)[0][0].id if id == trace.tokenizer.mask_id else id for id in trace.ids]
-    assert "In the place of `[MASK]`" in words_of(app)
-    app.button(key="overview.fill").click().run()
-    assert not app.exception and app.query_params["text"] == trace.tokenizer.decode(filled) != trace.text
+    assert "In the place of [MASK]" in said(app)
+    take(app, "Fill the gap")
+    assert app.query_params["text"] == trace.tokenizer.decode(filled) != trace.text
 
 
 def test_a_covered_word_takes_its_space_along(visit: Open) -> None:
-    app = visit("overview", "tiny-masked", text="the cat sat", token="2")
-    app.button(key="overview.mask").click().run()
+    app = visit("overview", "tiny-masked", text="the cat sat", token="2", lang="en")
+    take(app, "Cover the token")
     assert app.query_params["text"] == "the [MASK] sat"
     assert [token.text for token in vm.load("tiny-masked").trace("the [MASK] sat").tokens][1:-1] == [
         "the",

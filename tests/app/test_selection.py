@@ -19,7 +19,7 @@ KEY, RESTS = "frame_selection", "frame_rest"
 
 @pytest.fixture
 def app() -> AppTest:
-    return open_page("attribution", QUERY)
+    return open_page("architectures", QUERY)
 
 
 def bridge(app: AppTest) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import functools
 import re
 from typing import Any
 
+import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import check_cells, island_lines, offer, open_page, tell
+from app_driver import check_cells, island_lines, offer, open_page, said, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -25,7 +26,8 @@ from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells
 from viz_model.measures import patches
 from viz_model.texts import LANGUAGES, Texts
-from viz_model.topics.attribution.numbers import picture
+from viz_model.topics.attribution import PICTURES
+from viz_model.topics.attribution import patches as worths
 from viz_model.topics.walk.choices import OF_PAGE
 from viz_model.topics.walk.sections import stop as stop_section
 from viz_model.topics.walk.sections.picture import DOORS
@@ -130,7 +132,7 @@ def test_what_is_no_drawing_is_left_alone(told: object) -> None:
 def test_an_address_with_another_drawing_says_so_and_shows_an_example() -> None:
     app = open_page("overview", {"model": MODEL, "lang": "en", "drawing": "nothing"})
     assert any("cannot be read" in warning.value for warning in app.warning)
-    assert "The model reads a" in prose(app)
+    assert "The model reads a" in said(app)
 
 
 def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:
@@ -191,7 +193,7 @@ def test_a_large_picture_in_colour_is_read_small_and_nothing_is_said_of_digits(
         said[page] = prose(app)
         assert not DIGITS[language].search(said[page]), page
     t = Texts.of(language, lm.config)
-    worth = picture.without_patches(run, lm.trace)
+    worth = islands.look(run, PICTURES).once(worths.worth)
     assert (worth.side, worth.n_runs) == (4, 3 * 5)
     assert f"{worth.side} × {worth.side}" in said["attribution"] and str(worth.n_runs) in said["attribution"]
     assert t.prose("next_token.see_depth_most", most=10, n=len(LABELS)) in said["next_token"]
@@ -204,16 +206,17 @@ def test_what_a_square_of_patches_is_worth_is_what_the_logits_lose_without_it() 
     lm = tiny_models.language_model(large())
     levels = np.random.default_rng(3).integers(0, 256, (96, 144, 3)).astype(np.uint8)
     trace = lm.trace(levels)
-    worth, side = picture.without_patches(trace, lm.trace), 4
+    look, side = islands.look(trace, PICTURES, layer=1), 4
+    worth = look.once(worths.worth)
     lost = worth.lost.reshape(12, 18, -1)
     blank = levels.copy()
     edge = np.concatenate([levels[0], levels[-1], levels[:, 0], levels[:, -1]])
     blank[32:64, 128:] = np.median(edge, axis=0)
     expected = trace["class.logits"] - lm.trace(blank)["class.logits"]
     np.testing.assert_allclose(lost[4 : 4 + side, 16:], np.broadcast_to(expected, (4, 2, len(LABELS))), atol=1e-5)
-    assert picture.layers_of(trace, 1) == tuple(range(lm.config.n_layers))
+    assert worths.layers_of(look) == tuple(range(lm.config.n_layers))
     deep = tiny_models.language_model(large(n_layers=7))
-    assert picture.layers_of(deep.trace(levels), 5) == (5,)
+    assert worths.layers_of(islands.look(deep.trace(levels), PICTURES, layer=5)) == (5,)
 
 
 def test_a_picture_that_is_drawn_is_small_and_light_where_nobody_draws() -> None:

@@ -262,3 +262,22 @@ def test_a_mask_drawn_by_hand_runs_the_model_again(visit: Visit) -> None:
         assert f"{trace.next_tokens(k=1)[0][1]:.1%}" in shown
     cells.nth(0).click()  # the first token sees nothing
     page.get_by_text("Softmax over nothing is undefined").wait_for()
+
+
+def test_of_a_sum_a_click_and_what_is_typed_ask_another_question(visit: Visit) -> None:
+    """A bar selects its part, of a head that head too; a list and a field beside it choose the token."""
+    page = visit("/attribution", model="story-pre-ln", text="Tom had a cat and a dog. The cat and the", lang="en")
+    bars = page.locator(".viz-scene", has=page.locator("[data-mark='bars.0']")).first
+    label = bars.locator("svg text", has_text=re.compile(r"^layer \d head \d$")).first
+    found = re.match(r"layer (\d) head (\d)", label.text_content())
+    assert found
+    row = label.bounding_box()
+    value = bars.locator("svg text", has_text=re.compile(r"^[+−]")).nth(1).bounding_box()
+    page.mouse.click(value["x"] - 12, row["y"] + row["height"] / 2)
+    wait_for_query(page, layer=found[1], head=found[2], part=f"blocks.{found[1]}.attn.head_out[{found[2]}]")
+    page.get_by_role("textbox", name="or type another").first.fill("bird")
+    wait_for_query(page, word="bird")
+    page.get_by_text("Read as the token").wait_for()
+    page.get_by_role("combobox", name="Compared with").select_option(label="the average of all tokens")
+    wait_for_query(page, against="average")
+    page.get_by_text("above the average of all tokens").first.wait_for()

@@ -37,7 +37,7 @@ STAGES = {
     "attention": {"token", "head", "layer"},
     "block": {"token"},
     "next_token": {"token"},
-    "attribution": {"token"},
+    "attribution": {"head", "layer"},
     "ablations": {"head", "layer"},
     "mistakes": {"head", "layer"},
 }
@@ -318,7 +318,7 @@ TOLD = {
     "block": {"token"},
     "norm_placement": {"layer"},
     "next_token": {"token"},
-    "attribution": {"token", "head", "layer"},
+    "attribution": {"head", "layer"},
     "cross_attention": {"token", "head", "layer"},
     "architectures": {"token", "head", "layer"},
     "batch": {"token", "layer"},

@@ -14,6 +14,7 @@ import torch
 from claim_checks import Shown
 from viz_model.claims import Verdict
 from viz_model.measures import stream
+from viz_model.measures.again import rerun
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations import claims, left_out
@@ -99,7 +100,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if row.max() > 0:
         tried.append((claims.FLIP, edits.FlipMask(query=position, key=int(row.argmax()))))
     for verdict, edit in tried:
-        after = breaking.rerun(trace, (edit,))
+        after = rerun(trace, (edit,))
         cost = breaking.cost(trace, after, at)
         is_other = _is_other(trace, after)
         yield Shown(verdict, cost.changed, partial(operator.eq, "changes" if is_other else "stays"))
@@ -108,7 +109,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     yield from _experts(trace, at)
     heads = [edits.AblateHead(layer=n_layers - 1, head=head) for head in range(trace.config.n_heads)]
     costs = list(breaking.costs(trace, heads, at))
-    changing = sum(_is_other(trace, breaking.rerun(trace, (edit,))) for edit in heads)
+    changing = sum(_is_other(trace, rerun(trace, (edit,))) for edit in heads)
     yield Shown(
         claims.HEAD,
         sum(cost is not None and cost.changed for cost in costs),
@@ -158,7 +159,7 @@ def _structure(trace: Trace) -> Iterator[Shown]:
     layer, head = trace.n_layers - 1, 0
     for edit in (edits.NoScale(), edits.NoPosition(), edits.NoResidual(), edits.NoNorm()):
         try:
-            after = breaking.rerun(trace, (edit,))
+            after = rerun(trace, (edit,))
         except ValueError:  # the model has no such part
             continue
         match edit:
@@ -187,7 +188,7 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                 right = "same" if was / 2 <= now <= 2 * was else "shorter" if now < was / 2 else "longer"
                 yield Shown(left_out.NORM, Shift(*lengths), partial(operator.eq, right))
     if trace.side == "decoder":
-        after = breaking.rerun(trace, (edits.NoMask(side="decoder" if len(trace.config.sides) > 1 else None),))
+        after = rerun(trace, (edits.NoMask(side="decoder" if len(trace.config.sides) > 1 else None),))
         share = float(breaking.future_shares(after).mean())
         later = _later(after)
         right = "little" if later < 0.1 else "most" if later > 0.5 else "some"

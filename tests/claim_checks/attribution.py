@@ -10,11 +10,15 @@ import torch
 from torch import Tensor
 
 from claim_checks import Shown
+from viz_model.island.look import Look
+from viz_model.measures import lens
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.claims import DECIDED, GROUPS, LENS, PARTS, PATHS, SINK
-from viz_model.topics.attribution.numbers import attribution, circuits, lens, views
-from viz_model.topics.attribution.numbers.attribution import Part
-from viz_model.topics.attribution.numbers.lens import Depths
+from viz_model.texts import Texts
+from viz_model.topics.attribution import depth, sums
+from viz_model.topics.attribution.depth import DECIDED, LENS, PATHS, Depths
+from viz_model.topics.attribution.one_head import SINK
+from viz_model.topics.attribution.sums import Part
+from viz_model.topics.attribution.waterfall import GROUPS, PARTS
 
 EVEN = {"embedding": 1.0, "attention": 1.0, "ffn": 1.0, "constant": 1.0}
 ALREADY = Depths(depths=(0, 1, 2), own=(3, 2, 1), final=(0, 3, 4), n=4)
@@ -32,7 +36,7 @@ EXAMPLES = {
 }
 
 ELSEWHERE = ("attribution.parts.none",)
-"""Where nothing lifts a sum: ``tests/topics/attribution/test_numbers_attribution.py``."""
+"""Where nothing lifts a sum: ``tests/topics/attribution/test_sums.py``."""
 
 
 def _written(trace: Trace, position: int) -> tuple[list[str], Tensor]:
@@ -97,8 +101,8 @@ def _parts(trace: Trace, position: int, token: int, rival: int | None, claim: st
     logits = trace.row("logits", position)
     assert abs(sum(values) - float(logits[token] - (0 if rival is None else logits[rival]))) < 1e-2
     if claim in EVEN:
-        sums = {name: sum(v for g, v in zip(groups, values, strict=True) if g == name) for name in EVEN}
-        return max(sums, key=lambda name: sums[name]) == claim
+        totals = {name: sum(v for g, v in zip(groups, values, strict=True) if g == name) for name in EVEN}
+        return max(totals, key=lambda name: totals[name]) == claim
     up = sorted((value for value in values if value > 0), reverse=True)
     return {"none": not up, "one": up[0] > 0.5 * sum(up), "two": up[0] + up[1] > 0.5 * sum(up)}[claim]
 
@@ -139,29 +143,29 @@ def _sink(trace: Trace, position: int, part: Part, key: int, claim: str) -> bool
 def shown(trace: Trace) -> Iterator[Shown]:
     """Of the last position; a decomposition is dear, so most texts are passed over."""
     chance = zlib.crc32((trace.text or "").encode()) % 18
-    if not attribution.predicts(trace) or chance % 3:
+    if not lens.predicts(trace) or chance % 3:
         return
     position = len(trace) - 1
     logits = trace.row("logits", position)
     token, lowest = int(logits.argmax()), int(logits.argmin())
     for asked in (token, trace.own_ids[position]):
-        ranks = views.paths_view(trace, position, [asked]).ranks[:, 0]
+        ranks = lens.paths(trace, position, [asked]).ranks[:, 0]
         yield Shown(PATHS, tuple(map(int, ranks)), partial(_path, trace, position, asked))
     if chance:
         return
-    found = attribution.decompose(trace, position)
+    found = sums.decompose(trace, position)
     for asked, rival in ((lowest, None), (lowest, token), (token, None)):
-        answer = attribution.of_logit(trace, found, asked, rival)
+        answer = sums.of_logit(trace, found, asked, rival)
         check = partial(_parts, trace, position, asked, rival)
         yield Shown(PARTS, answer.lifts(), check)
         yield Shown(GROUPS, answer.by_kind(), check)
-    positions = range(max(0, position - 11), position + 1)
-    view = views.lens_view(trace, lens.look(trace, range(trace.n_layers + 1), positions), position)
+    view = depth.view(Look.at(trace, Texts("en"), "attribution", token=position))
+    positions = view.positions.tolist()
     yield Shown(LENS, view.seen, partial(_own, trace, positions))
     yield Shown(DECIDED, view.seen, partial(_late, trace, positions))
     for layer in range(trace.n_layers):
         part = Part("head", layer, layer % trace.config.n_heads, "attn")
-        reads = circuits.reads(trace, found, answer, part)
+        reads = sums.reads(trace, found, answer, part)
         key = reads.least
         values = float(reads.weights[key]), float(reads.shares[key])
         yield Shown(SINK, values, partial(_sink, trace, position, part, key))

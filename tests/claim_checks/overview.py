@@ -7,18 +7,29 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from claim_checks import Shown
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
-from viz_model.topics.overview.claims import LOOK, NEXT, SHARPER, Ends, Next, Seen
-from viz_model.topics.overview.numbers import Look, strongest_look
+from viz_model.topics.overview.apart import SHARPER, Ends
+from viz_model.topics.overview.finding import LOOK, NEXT, Next, Strongest, strongest
+
+
+def _guess(chance: float, is_end: bool) -> Next:
+    return Next(np.array(chance), np.array(is_end))
+
+
+def _seen(position: int, weight: float) -> Strongest:
+    return Strongest(*map(np.array, (2, position, 0, 0, weight)))
+
 
 EXAMPLES = {
-    "overview.next.ends": (Next(0.6, True), Next(0.5, True)),
-    "overview.next.expects": (Next(0.6, False), Next(0.5, False)),
-    "overview.next.may_end": (Next(0.4, True), Next(0.4, False)),
-    "overview.look.none": (Seen(2, None), Seen(2, Look(1, 0, 0, 0.1))),
-    "overview.look.back": (Seen(2, Look(1, 0, 0, 0.1)), Seen(2, Look(3, 0, 0, 0.1))),
+    "overview.next.ends": (_guess(0.6, True), _guess(0.5, True)),
+    "overview.next.expects": (_guess(0.6, False), _guess(0.5, False)),
+    "overview.next.may_end": (_guess(0.4, True), _guess(0.4, False)),
+    "overview.look.none": (_seen(0, 0.0), _seen(1, 0.1)),
+    "overview.look.back": (_seen(1, 0.1), _seen(3, 0.1)),
     "overview.sharper.one": (Ends(1, 2.0, 2.0), Ends(2, 2.0, 2.0)),
     "overview.sharper.last": (Ends(5, 3.0, 2.0), Ends(5, 2.0, 2.0)),
 }
@@ -59,10 +70,11 @@ def _sharper(trace: Trace, claim: str) -> bool:
 def shown(trace: Trace) -> Iterator[Shown]:
     chance = zlib.crc32(repr(trace.ids).encode())
     token = chance % len(trace)
-    yield Shown(LOOK, Seen(token, strongest_look(trace, token)), partial(_look, trace, token))
+    found = strongest(trace, range(token, token + 1))
+    yield Shown(LOOK, Strongest(*(one[0] for one in found)), partial(_look, trace, token))
     if trace.side == "decoder" and "logits" in trace:
         best, probability = trace.next_tokens(token, 1)[0]
-        guess = Next(probability, best.id == trace.tokenizer.end_of_text)
+        guess = _guess(probability, best.id == trace.tokenizer.end_of_text)
         yield Shown(NEXT, guess, partial(_next, trace, token))
         if chance % 4 == 0 or len(trace) == 1:
             first, last = (entropy(trace.row("logits", at).log_softmax(-1)).item() for at in (0, -1))

@@ -20,7 +20,7 @@ from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.drawing import plot
+from viz_model.drawing import axes, plot, theme
 from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import (
     Cells,
@@ -42,11 +42,9 @@ from viz_model.drawing.scene import (
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.svg import MOST_SHAPES, svg
 from viz_model.drawing.sheet import Sheet
+from viz_model.drawing.squares import frame, squares
 from viz_model.island.look import Look
 from viz_model.topics.architectures.pictures import diagram
-from viz_model.topics.attribution.numbers import attribution
-from viz_model.topics.attribution.numbers import views as attributions
-from viz_model.topics.attribution.pictures.grid import draw_grid
 from viz_model.topics.next_token import choice
 from viz_model.topics.next_token import tail as tails
 
@@ -152,10 +150,13 @@ def tail() -> Scene:
 
 
 def grid() -> Sheet:
-    trace = trace_of().at("decoder")
-    found = attribution.of_logit(trace, attribution.decompose(trace, 3), 5, "average")
-    words = {name: name for name in ("layer", "head", "cross", "ffn")}
-    return draw_grid(attributions.grid_view(found), words, (1, "attn", 0))
+    figure, values = Sheet(), np.linspace(-1, 1, 12).reshape(3, 4)
+    said = [f"{value:.1f}" for value in values.ravel()]
+    squares(figure, values, said, said, clicks=list(range(12)))
+    frame(figure, (1, 1), (2, 2))
+    axes.rows(figure, ["0", "1", "2"], "layer")
+    axes.columns(figure, ["0", "1", "2", "FFN"], "head")
+    return theme.finished(figure, height=200)
 
 
 def blocks_of() -> Sheet:

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
-import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.overview import numbers as story
 
 
 def causal(rows: list[list[float]]) -> np.ndarray:
@@ -106,13 +104,3 @@ def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
 def test_entropy_runs_from_one_key_to_all_alike() -> None:
     assert heads.summarise(np.eye(4)).entropy == pytest.approx(0.0)
     assert heads.summarise(EVEN).entropy == pytest.approx(1.0)
-
-
-def test_the_strongest_look_is_the_largest_weight_on_an_earlier_position(lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=[3, 1, 4, 1, 5])
-    look = story.strongest_look(trace, 3)
-    assert look is not None
-    past = np.stack([trace[f"blocks.{i}.attn.pattern"][:, 3, :3].numpy() for i in range(lm.config.n_layers)])
-    assert look.weight == pytest.approx(past.max())
-    assert past[look.layer, look.head, look.position] == past.max()
-    assert story.strongest_look(trace, 0) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -294,9 +295,35 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
 
 
 def _picked(of: str, value: Any) -> None:
-    """A token of the other stack was clicked."""
+    """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
     if of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
+    elif isinstance(value, Mapping) and of == "view":
+        state.update(**{name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)})
+    elif isinstance(value, Mapping) and value.get("page") in ONWARD:
+        place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
+        frame.go(value["page"], **place)
+
+
+def _is_text(said: object) -> bool:
+    return said is None or isinstance(said, str)
+
+
+def _is_place(said: object) -> bool:
+    return said is None or (isinstance(said, int) and said >= 0)
+
+
+_CHANGES: dict[str, Callable[[Any], bool]] = {
+    "text": _is_text,
+    "target": _is_text,
+    "to": _is_text,
+    "side": lambda said: said in ("encoder", "decoder"),
+    "model": lambda said: said in runs.names(),
+    "token": _is_place,
+}
+"""What of the view a button on a page may change, and to what."""
+ONWARD = ("tokens", "embedding", "position", "attention", "next_token")
+"""Stages that the heading of a picture opens."""
 
 
 # Menus

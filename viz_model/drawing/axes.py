@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from viz_model.drawing import theme
 from viz_model.drawing.sheet import WHOLE, At, Numbers, Sheet
 
@@ -95,13 +93,6 @@ def tick_names(
 def every(n: int, most: int) -> int:
     """Of ``n`` things every how manyth is shown, so that they are ``most`` at the most."""
     return max(1, -(-n // max(1, most)))
-
-
-def reach(values: Numbers, before: float = 0.02, behind: float = 0.22) -> list[float]:
-    """The range from the least to the largest value and 0, with room beyond it for what is written there."""
-    low, high = min(0.0, float(np.min(values))), max(0.0, float(np.max(values)))
-    length = (high - low) or 1.0
-    return [low - before * length, high + behind * length]
 
 
 def hidden(figure: Sheet, x: Sequence[float] | None = None, y: Sequence[float] | None = None, **more: Any) -> None:

@@ -1,16 +1,14 @@
-"""Bars, lying and standing, with their numbers beside them, and a sum as a waterfall."""
+"""Bars, lying and standing, with their numbers beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from viz_model.drawing import theme
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.sheet import WHOLE, At, Numbers, Sheet, bar
-from viz_model.drawing.writing import Hover, clicked, hovered, note
+from viz_model.drawing.writing import Hover, clicked, hovered
 
 Fill: TypeAlias = str | Sequence[str] | Mapping[str, Any]
 """One colour, one for each bar, or Plotly's ``marker``: see :func:`hatched`."""
@@ -76,11 +74,6 @@ def stacked(figure: Sheet, gap: float) -> None:
     figure.update_layout(barmode="stack", bargap=gap, uniformtext={"minsize": theme.SMALL, "mode": "hide"})
 
 
-def by_sign(values: Numbers, positive: str = theme.POSITIVE) -> list[str]:
-    """A colour for each number: what lifts a sum, and what lowers it."""
-    return [positive if value >= 0 else theme.NEGATIVE for value in values]
-
-
 def emphasised(colour: str, n: int, chosen: Collection[int], faint: float = 0.45) -> list[str]:
     """One colour for ``n`` bars, pale but for the chosen ones."""
     return [colour if place in chosen else theme.rgba(colour, faint) for place in range(n)]
@@ -104,29 +97,3 @@ def ends(
     for row, value, text in zip(range(len(texts)) if rows is None else rows, values, texts, strict=True):
         place = {"x": max(0.0, value), "y": row, "xanchor": "left", "xshift": 4}
         figure.add_annotation(**place, text=text, showarrow=False, font=font)
-
-
-def zero(figure: Sheet, first: float | None = None, last: float | None = None, at: At = WHOLE) -> None:
-    """The line from which lying bars begin, along all of them, or from row ``first`` to row ``last``."""
-    row, column = at if at != WHOLE else (1, 1)
-    if first is None or last is None:
-        figure.add_vline(0, row, column, line=theme.LINE)
-    else:
-        figure.add_shape(*at, type="line", x0=0, x1=0, y0=first - 0.5, y1=last + 0.5, line=theme.LINE)
-
-
-def waterfall(
-    figure: Sheet, starts: np.ndarray, lengths: np.ndarray, fill: Sequence[str], texts: Sequence[str], **look: Any
-) -> None:
-    """Lying bars that each begin where the one above ends, but for the last: the total, from 0.
-
-    The texts are written behind the bars.
-    """
-    stops = starts + lengths
-    marker = {"color": fill, "line": {"width": 0}}
-    across(figure, lengths, marker, base=starts.tolist(), hover=texts, **look)
-    for row, (right, text) in enumerate(zip(np.maximum(starts, stops), texts, strict=True)):
-        note(figure, text, right, row, colour=theme.INK, bold=True, xanchor="left", xshift=4)
-    for row, stop in enumerate(stops[:-2]):
-        figure.add_shape(type="line", x0=stop, x1=stop, y0=row + 0.33, y1=row + 0.67, line=theme.LINE)
-    zero(figure)

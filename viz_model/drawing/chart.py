@@ -19,6 +19,8 @@ from viz_model.drawing.tables import Among, By, Each, Lengths
 
 TOP, LINE, GAP = 8.0, 16.0, 8.0
 """Pixels above a plot, of a line of writing, and between a plot and what is written beside it."""
+LONG = 200.0
+"""Pixels from which on a title stands below the whole picture and not below the plot."""
 
 
 class Bars(NamedTuple):
@@ -34,6 +36,7 @@ class Bars(NamedTuple):
         fill: a color for each bar in place of the role, [N] or a table of such.
         picks, where: what a click on each tells the page, and which numbers of the run these are.
         hatched: whether lines run across them, to be told apart without color.
+        starts: where each begins, [N]; by default at 0.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Bars(NamedTuple):
     picks: Sequence[Any] = ()
     where: Any = None
     hatched: bool = False
+    starts: np.ndarray | None = None
 
 
 class Line(NamedTuple):
@@ -101,7 +105,8 @@ class Axis(NamedTuple):
     def ticks(self, most: int = 6) -> list[float]:
         """Round numbers along it."""
         if self.is_log:
-            lowest, highest = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+            ends = sorted((self.low, self.high))  # what is smaller may stand above
+            lowest, highest = math.ceil(math.log10(ends[0]) - 1e-9), math.floor(math.log10(ends[1]) + 1e-9)
             return [10.0**power for power in range(lowest, highest + 1, max(1, -(-(highest - lowest + 1) // most)))]
         step = _nice((self.high - self.low) / max(1, most - 1))
         first = math.ceil(self.low / step - 1e-9)
@@ -140,6 +145,13 @@ def axis(*values: Any, title: str = "", write: str = "0", zero: bool = True, roo
 
 def _array(values: Any) -> np.ndarray:
     return np.asarray(values.values if isinstance(values, By) else values, dtype=np.float64)
+
+
+def _above_zero(values: Any) -> Any:
+    if isinstance(values, By):
+        found = np.asarray(values.values)
+        return values._replace(values=np.maximum(found, 0)) if (found < 0).any() else values
+    return np.maximum(values, 0)
 
 
 def _said(told: str, values: Any, write: str, facts: Mapping[str, Any]) -> Any:
@@ -181,13 +193,18 @@ def bars(
     for k, one in enumerate(series):
         top = (TOP + np.arange(n) * tall + 4 + k * thick).astype(np.float32)
         base = scale.low if scale.is_log else float(np.clip(0.0, scale.low, scale.high))
-        end = (1 - zero, (1 - zero) * across[1])
+        full = scale.high if scale.is_log else base + scale.high - scale.low
+        begins: Any = np.tile(np.array([[zero, left + zero * across[1]]], np.float32), (n, 1))
+        outer = _above_zero(one.values)  # what is written stands beside a bar to the left, and not on it
+        if one.starts is not None:
+            begins = Lengths(one.starts, scale.low, scale.high, (0.0, left), (1.0, left + across[1]))
+            outer = one.starts + np.maximum(one.values, 0)
         marks.append(
             Items(
                 id=f"bars.{k}",
-                x=np.tile(np.array([[zero, left + zero * across[1]]], np.float32), (n, 1)),
+                x=begins,
                 y=top,
-                width=Lengths(one.values, base, scale.high, (0.0, 0.0), end, scale.is_log),  # type: ignore[arg-type]
+                width=Lengths(one.values, base, full, (0.0, 0.0), across, scale.is_log),  # type: ignore[arg-type]
                 height=np.full(n, thick - 1, np.float32),
                 fill=one.role if one.fill is None else one.fill,
                 hatch="ink" if one.hatched else None,
@@ -200,7 +217,7 @@ def bars(
         )
         if one.outside:
             start, stop = (6.0 + left, 6.0 + left + across[1])
-            at: Any = Lengths(one.values, scale.low, scale.high, (0.0, start), (1.0, stop), scale.is_log)
+            at: Any = Lengths(outer, scale.low, scale.high, (0.0, start), (1.0, stop), scale.is_log)
             texts = _said("{{value}}", one.values, one.write, {})
             marks.append(Texts(id=f"values.{k}", texts=texts, x=at, y=top + thick / 2, anchor="start"))
     marks.append(Rect(id="zero", x=(zero, left + zero * across[1]), y=TOP, width=1, height=n * tall, fill="muted"))
@@ -240,7 +257,8 @@ def ticks_below(scale: Axis, left: float, across: tuple[float, float], end: floa
             Text(id=f"tick.{n}", text=scale.named(tick), x=place, y=end + LINE / 2 + 2, anchor="middle", fill="muted")
         )
     if scale.title:
-        middle = (0.5, left + 0.5 * across[1])
+        # A long one would reach beyond a narrow picture from the middle of the plot.
+        middle = (0.5, left + 0.5 * across[1] if width_of(scale.title) < LONG else 0.0)
         marks.append(Text(id="title", text=scale.title, x=middle, y=end + 1.5 * LINE + 6, anchor="middle"))
     return marks
 

@@ -176,22 +176,6 @@ def shorten(label: str, most: int = 14) -> str:
     return plain(cut(label, most))
 
 
-def flat_bar(inner: int) -> dict[str, object]:
-    """A flat colour bar under the right end of the axis; ``inner`` is the plot's height in pixels."""
-    return {
-        "orientation": "h",
-        "thickness": 8,
-        "len": 0.4,
-        "x": 1,
-        "xanchor": "right",
-        "y": -28 / inner,
-        "yanchor": "top",
-        "ypad": 0,
-        "outlinewidth": 0,
-        "tickfont": {"size": SMALL},
-    }
-
-
 _IN_A_LINE = {"orientation": "h", "x": 0, "font": {"size": SMALL}}
 LEGEND_ABOVE = {**_IN_A_LINE, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
 LEGEND_BELOW = {**_IN_A_LINE, "y": -0.22, "xanchor": "left", "yanchor": "top"}

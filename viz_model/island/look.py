@@ -62,7 +62,6 @@ class Look:
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
-        held: the tokens that tables hold, where these are said (:meth:`holding`).
     """
 
     trace: Trace
@@ -74,7 +73,6 @@ class Look:
     options: Mapping[str, Any] = field(default_factory=dict)
     layers: range = range(0)
     twin: Trace | None = None
-    held: range | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -97,10 +95,6 @@ class Look:
             return self
         read: dict[Any, Any] = self.once(lambda _: {}, ("narrow", self.layer))
         return replace(self, layers=range(self.layer, self.layer + 1), _read=read)
-
-    def holding(self, tokens: range) -> Look:
-        """The same with tables of these tokens alone: what is given for a table by token has as many entries."""
-        return replace(self, held=tokens)
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
@@ -172,18 +166,19 @@ class Look:
 
     def by(self, axes: str, values: Any, write: str = "", **fixed: int) -> Any:
         """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: of layers it has those that
-        are held, and of tokens those around the selected one where there are many.
+        are held, and of tokens those around the selected one where there are many; of one token alone the selected.
         """
         names, start = tuple(axes.split()), {}
         if "layer" in names and len(self.layers) < self.n_layers:
             start["layer"] = self.layers.start
-        by_token = "token" in names and "token" not in fixed
-        if by_token and self.held is not None:
-            start["token"] = self.held.start
-        elif by_token and isinstance(values, np.ndarray) and len(self) > MOST_TOKENS:
-            first = self.token // BLOCK * BLOCK
-            start["token"] = first
-            values = values[(slice(None),) * names.index("token") + (slice(first, first + BLOCK),)]
+        if "token" in names and "token" not in fixed and isinstance(values, np.ndarray):
+            n = names.index("token")
+            if values.shape[n] == 1 < len(self):
+                start["token"] = self.token
+            elif len(self) > MOST_TOKENS:
+                first = self.token // BLOCK * BLOCK
+                start["token"] = first
+                values = values[(slice(None),) * n + (slice(first, first + BLOCK),)]
         return By(names, values, fixed, start, write)
 
     @property
@@ -252,11 +247,13 @@ class Look:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")
 
-    def only_here(self, scene: Scene, *, token: bool = False) -> Scene:
-        """A scene of the selected layer alone, or of the selected ``token`` too: for another it is asked for."""
-        held: Any = By(("layer",), [True], start={"layer": self.layer})
-        if token:
-            held = By(("layer", "token"), [[True]], start={"layer": self.layer, "token": self.token})
+    def only_here(self, scene: Scene, *, layer: bool = True, token: bool = False) -> Scene:
+        """A scene of the selected ``layer`` alone, or of the selected ``token``: for another it is asked for."""
+        start = {name: self.place[name] for name, is_held in (("layer", layer), ("token", token)) if is_held}
+        values: Any = True
+        for _ in start:
+            values = [values]
+        held: Any = By(tuple(start), values, start=start)
         return replace(scene, panels=[replace(panel, present=held) for panel in scene.panels])
 
     def drawn(self, scene: Scene, sites: Iterable[str] = (), **more: Any) -> Scene:
@@ -309,7 +306,7 @@ class Look:
         language, kept = self.t.language, _kept(filled)
         texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
         which = verdict.table(values)
-        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes else texts[int(which)]
+        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes or which.ndim else texts[int(which)]
         return Phrase(made, _tables(filled))
 
     def knows(self, key: str) -> bool:

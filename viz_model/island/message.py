@@ -12,7 +12,7 @@ from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Page, Quiz, Ribbon, Row, Section
+from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Offer, Page, Quiz, Ribbon, Row, Section
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 
@@ -101,6 +101,10 @@ class _Writer:
                 return made.plain
             case Field():
                 return {"kind": "field", **made._asdict()}
+            case Offer():
+                change = {name: value(one, self._arrays) for name, one in made.change.items()}
+                said, is_there = prose.said(made.said.words, self._arrays), value(made.present, self._arrays)
+                return {"kind": "offer", "said": said, "label": made.label, "change": change, "present": is_there}
             case Quiz():
                 texts = {name: prose.said(getattr(made, name), self._arrays) for name in ("asked", "said")}
                 values = {name: value(getattr(made, name), self._arrays) for name in ("options", "right", "own")}

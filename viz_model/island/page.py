@@ -31,6 +31,7 @@ class Chooser(NamedTuple):
         asks: whether another option is another message, because tables do not hold it.
         is_scale: whether options are steps of a scale, to be gone through with a slider.
         anew: what goes back to what is usual with each choice.
+        is_list: whether options are many or long, and stand in a list that opens.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Chooser(NamedTuple):
     asks: bool = False
     is_scale: bool = False
     anew: tuple[str, ...] = ()
+    is_list: bool = False
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -135,7 +137,23 @@ class Ribbon(NamedTuple):
         return {"kind": "ribbon", **own, **self._asdict()}
 
 
-Made: TypeAlias = Scene | Chooser | Field | Quiz | Buttons | Ribbon | Iterable[Line] | None
+class Offer(NamedTuple):
+    """Another sentence, model or place to see, on a button.
+
+    Attributes:
+        said: what it would show.
+        label: on the button.
+        change: the parts of the view that it changes (text, target, to, side, model, token), each a value or a table.
+        present: whether there is such a thing for what is selected (a table).
+    """
+
+    said: Line
+    label: str
+    change: dict[str, Any]
+    present: Any = True
+
+
+Made: TypeAlias = Scene | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 

@@ -1,4 +1,4 @@
-"""The residual stream by depth: where it is measured, how long its vectors are, how alike; and which layers to show."""
+"""The residual stream by depth: where it is measured, how long its vectors are, how alike tokens; layers to show."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from viz_model.measures.covering import can_be_covered, covering
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
-from viz_model.topics.attribution.numbers.attribution import Against
-from viz_model.topics.attribution.numbers.typed import token_typed
+from viz_model.topics.attribution.asked import token_typed
+from viz_model.topics.attribution.sums import Against
 
 Asked = int | str | None
 """A token of the vocabulary: its id, its text, or none."""

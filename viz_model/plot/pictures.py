@@ -6,6 +6,7 @@ from typing import Unpack
 
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
+from viz_model.measures.lens import predicts
 from viz_model.model import sites
 from viz_model.plot import asking
 from viz_model.plot.asking import Asked, Made, Options, drawn, figure, looked, subject
@@ -22,15 +23,16 @@ from viz_model.topics.attention import head as one_head
 from viz_model.topics.attention import heads as of_layer
 from viz_model.topics.attention import painted as over_picture
 from viz_model.topics.attention import query as one_query
-from viz_model.topics.attribution import figures as attributions
-from viz_model.topics.attribution.numbers import attribution as sums
+from viz_model.topics.attribution import depth as lenses
+from viz_model.topics.attribution import waterfall
 from viz_model.topics.block import experts as routing
 from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import maps as crossing
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import choice as choices
-from viz_model.topics.overview import figures as overviews
+from viz_model.topics.overview import drawn as whole_picture
+from viz_model.topics.overview import whole as whole_run
 from viz_model.topics.tokens import cuts
 
 
@@ -46,8 +48,7 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
         ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
     """
     of = subject(trace, "overview", layer=layer, token=token, **options)
-    draw = overviews.overview if of.trace.picture is None else overviews.drawn
-    return of, draw(of)
+    return of, drawn(of, whole_run.draw if of.trace.picture is None else whole_picture.draw)
 
 
 @figure
@@ -236,15 +237,14 @@ def attribution(
         ValueError: there is no such token, or the stack has no logits to ask about.
     """
     of = asking.covered(subject(trace, "attribution", token=token, **options))
-    parts = sums.decompose(of.trace, of.token)
-    if not sums.predicts(of.trace):
+    if not predicts(of.trace):
         if target is not None or rival is not None:
             raise ValueError(f"target: the {of.trace.stack.side} ends in vectors, there is no token to ask about")
-        return of, attributions.of_sum(of, sums.of_vector(of.trace, parts), None, None)
+        return of, drawn(of, waterfall.draw)
     best = of.trace.next_tokens(of.token, 1)[0][0].id if target is None else asking.vocabulary(of, target, "target")
     against = asking.rival(of, rival, best)
-    answer = sums.of_logit(of.trace, parts, best, against)
-    return of, attributions.of_sum(of, answer, best, against)
+    compared = f"#{against}" if isinstance(against, int) else against or "none"
+    return of, drawn(of, waterfall.draw, word=f"#{best}", against=compared)
 
 
 @figure
@@ -259,7 +259,7 @@ def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpa
     """
     of = asking.covered(subject(trace, "attribution", layer=layer, token=token, **options))
     _needs_logits(of.trace, "logit_lens")
-    return of, attributions.of_lens(of)
+    return of, drawn(of, lenses.draw)
 
 
 @figure
@@ -350,5 +350,5 @@ def _needs_text(trace: Trace, name: str) -> None:
 
 def _needs_logits(trace: Trace, name: str) -> None:
     _needs_text(trace, name)
-    if not sums.predicts(trace):
+    if not predicts(trace):
         raise ValueError(f"{name}: the {trace.stack.side} of this model ends in vectors and predicts no token")

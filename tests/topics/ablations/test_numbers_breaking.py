@@ -8,6 +8,7 @@ import torch
 from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig, NoPosition
+from viz_model.measures.again import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations.numbers import breaking, change
 
@@ -25,7 +26,7 @@ def test_a_change_is_measured_where_the_answer_is(config: ModelConfig) -> None:
         assert none.amount == pytest.approx(0, abs=1e-12) and not none.changed
         of = None if side == config.sides[-1] else side
         (found,) = breaking.costs(plain, [edits.Skip(layer=0, part="ffn", side=of)], at)
-        after = breaking.rerun(plain, [edits.Skip(layer=0, part="ffn", side=of)])
+        after = rerun(plain, [edits.Skip(layer=0, part="ffn", side=of)])
         assert found is not None and found.amount > 0
         if config.has_logits:
             expected = change.guesses(plain.at(at.side), after.at(at.side), at.position)
@@ -38,7 +39,7 @@ def test_an_edit_that_cannot_be_made_costs_nothing_known() -> None:
     tried = [edits.Skip(layer=99, part="ffn"), edits.Skip(layer=0, part="attn")]
     assert [found is None for found in breaking.costs(plain, tried, breaking.place(plain, 0))] == [True, False]
     with pytest.raises(ValueError, match="starts from a run"):
-        breaking.rerun(breaking.rerun(plain, tried[1:]), tried[1:])
+        rerun(rerun(plain, tried[1:]), tried[1:])
 
 
 @every
@@ -65,7 +66,7 @@ def test_order_enters_through_positions_and_masks_alone(config: ModelConfig) -> 
     assert shuffle is not None
     order = breaking.came_from(plain, shuffle)
     assert sorted(order) == list(range(len(plain))) and order != tuple(range(len(plain)))
-    moved = breaking.rerun(plain, [shuffle])
+    moved = rerun(plain, [shuffle])
     assert moved.at(config.sides[0]).own_ids == tuple(plain.own_ids[i] for i in order)
     assert breaking.reordered(plain, shuffle, "neither") < breaking.ALIKE
     is_masked = config.sides[0] == "decoder" or any(config.windows)
@@ -112,10 +113,10 @@ def test_texts_that_cannot_be_compared_are_refused() -> None:
 def test_the_map_of_differences_begins_where_the_edit_is(config: ModelConfig) -> None:
     side = config.sides[-1]
     plain = run_both(language_model(config)).at(side)
-    found = breaking.spread(plain, breaking.rerun(plain, [edits.Skip(layer=1, part="attn")]))
+    found = breaking.spread(plain, rerun(plain, [edits.Skip(layer=1, part="attn")]))
     assert found.sites[0] == "embed.out" and len(found.sites) == plain.n_layers + 1
     assert not found.values[:2].any() and found.values[2].all()
-    gap = breaking.rerun(plain, [edits.Skip(layer=1, part="attn")])[found.sites[2]] - plain[found.sites[2]]
+    gap = rerun(plain, [edits.Skip(layer=1, part="attn")])[found.sites[2]] - plain[found.sites[2]]
     assert found.values[2, 1] == pytest.approx(float(gap[1].norm() / plain[found.sites[2]][1].norm()), rel=1e-4)
 
 

@@ -2,102 +2,130 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import islands
 import numpy as np
 import pytest
-import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
+import viz_model as vm
+from viz_model import images
+from viz_model.app import examples
 from viz_model.config import ModelConfig
-from viz_model.drawing.writing import signed
-from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.numbers import attribution, by_hand, circuits, lens, views
-from viz_model.topics.attribution.numbers.attribution import Part
-from viz_model.topics.attribution.pictures.firing import draw_firing
-from viz_model.topics.attribution.pictures.grid import draw_grid
-from viz_model.topics.attribution.pictures.lens import draw_lens
-from viz_model.topics.attribution.pictures.neurons import draw_neurons
-from viz_model.topics.attribution.pictures.paths import draw_paths
-from viz_model.topics.attribution.pictures.pushes import draw_pushes
-from viz_model.topics.attribution.pictures.reads import draw_reads
-from viz_model.topics.attribution.pictures.sum import draw_sum
+from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
+from viz_model.island.look import Look
+from viz_model.measures import lens
+from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neurons, patches, pushes, sums, waterfall
+from viz_model.topics.attribution.asked import asked
+from viz_model.topics.attribution.sums import Part
 
 WITH_LOGITS = [config for config in variants() if config.has_logits][::4]
-WORDS = {
-    name: name
-    for name in (
-        *("rest", "total", "axis", "layer", "head", "cross", "ffn", "up", "down", "position", "depth"),
-        *("rank", "weight", "share", "value", "key"),
-    )
-}
+LONG = "the cat and the dog ran to the house and the cat saw a bird in the old tree there"
 every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
 
-def asked(config: ModelConfig) -> tuple[Trace, attribution.Decomposition, attribution.Attribution]:
-    trace = run_both(language_model(config)).at(config.sides[-1])
-    found = attribution.decompose(trace, 3)
-    return trace, found, attribution.of_logit(trace, found, 5, "average")
+def looked(config: ModelConfig, **options: str) -> Look:
+    look = islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, token=3)
+    return dataclasses.replace(look, options={"word": "#5", "against": "average", **options})
+
+
+def mark(scene: Scene, name: str) -> object:
+    (found,) = [mark for panel in scene.panels for mark in panel.marks if mark.id == name]
+    return found
 
 
 @every
 def test_the_waterfall_ends_at_the_total(config: ModelConfig) -> None:
-    _, _, found = asked(config)
-    view = views.sum_view(found, 4)
+    look = looked(config)
+    found = asked(look).answer
+    view = waterfall.sum_view(found, 4)
     starts, lengths = view.steps()
     assert len(lengths) == 6 and view.n_rest == len(found.parts) - 4
     np.testing.assert_allclose(starts[1:5], (starts + lengths)[:4])
     assert starts[-1] == 0 and lengths[-1] == found.total
     assert (starts + lengths)[4] == pytest.approx(found.total, abs=1e-4)
     assert list(np.abs(view.values)) == sorted(np.abs(found.values), reverse=True)[:4]
-    drawn = draw_sum(view, ["a<b", "b", "c", "d"], WORDS, view.shown[0]).drawn()
-    assert list(drawn.data[0].x) == list(lengths)
-    assert drawn.layout.yaxis.ticktext[0] == "<b>a&lt;b</b>"
-    whole = views.sum_view(found, 10_000)
+    drawn = islands.pictures(PAGE, look)["attribution.sum"]
+    shown, bars = waterfall.sum_view(found), mark(drawn, "bars.0")
+    assert isinstance(bars, Items)
+    np.testing.assert_allclose(drawn.series[0].values, shown.steps()[1])
+    width = 900.0
+    ends = (np.asarray(bars.x) + np.asarray(bars.width)) @ np.array([width, 1.0])
+    begins = np.asarray(bars.x) @ np.array([width, 1.0])
+    np.testing.assert_allclose(begins[1:-1], ends[:-2], atol=0.05)
+    assert ends[-1] == pytest.approx(ends[-2], abs=0.05) and begins[-1] == pytest.approx(begins[0], abs=0.05)
+    assert bars.picks[0]["part"] == found.parts[shown.shown[0]].site and bars.picks[-1] is None
+    whole = waterfall.sum_view(found, 10_000)
     assert whole.n_rest == 0 and len(whole.steps()[0]) == len(found.parts) + 1
 
 
 @every
 def test_the_grid_holds_every_head_and_layer(config: ModelConfig) -> None:
-    _, _, found = asked(config)
-    view = views.grid_view(found)
+    look = looked(config)
+    found = asked(look).answer
+    values, columns = grid.values(found), grid.columns(found)
     n_attentions = 2 if config.kind == "encoder_decoder" else 1
-    assert view.values.shape == (config.n_layers, n_attentions * config.n_heads + 1)
-    assert view.values[1, -1] == found.of(Part("ffn", 1))
-    assert view.values[0, config.n_heads - 1] == found.of(Part("head", 0, config.n_heads - 1, "attn"))
+    assert values.shape == (config.n_layers, n_attentions * config.n_heads + 1) and columns[-1] == ("ffn", None)
+    assert values[1, -1] == found.of(Part("ffn", 1))
+    assert values[0, config.n_heads - 1] == found.of(Part("head", 0, config.n_heads - 1, "attn"))
     groups = found.by_kind()
-    assert view.values.sum() == pytest.approx(groups["attention"] + groups["ffn"])
-    points = draw_grid(view, WORDS, (1, "attn", 0)).drawn().data[1]
-    row = list(zip(points.y, points.x, strict=True)).index((1, view.values.shape[1] - 1))
-    assert list(points.customdata[row]) == [1, "ffn", None]
-    named = draw_grid(view, WORDS, None).drawn().layout.xaxis.ticktext
-    assert named[0] == "0" and named[-1] == "ffn"
+    assert values.sum() == pytest.approx(groups["attention"] + groups["ffn"])
+    drawn = islands.pictures(PAGE, look, layer=1, head=config.n_heads - 1)["attribution.grid"]
+    cells, chosen = mark(drawn, "cells"), mark(drawn, "chosen")
+    assert isinstance(cells, Items) and isinstance(chosen, Rect)
+    assert cells.picks[-1] == {"part": f"blocks.{config.n_layers - 1}.ffn.out"}
+    picked = {"layer": 1, "head": config.n_heads - 1, "part": f"blocks.1.attn.head_out[{config.n_heads - 1}]"}
+    place = columns.index(("attn", config.n_heads - 1)) + len(columns)
+    assert picked.items() <= cells.picks[place].items()
+    # The frame stands round what is selected.
+    assert chosen.x == pytest.approx(tuple(np.asarray(cells.x)[place] - [0, 1]), abs=1e-4)
+    assert chosen.y == pytest.approx(np.asarray(cells.y)[place] - 1, abs=1e-3)
 
 
 def test_pushes_are_the_extremes() -> None:
-    trace, _, _ = asked(tiny_config())
     pushed = np.linspace(-1, 1, 101)
-    view = views.pushes_view(trace, pushed, 98, 3)
-    for found, ids in ((view.up, (100, 99, 98)), (view.down, (0, 1, 2))):
-        assert [label for label, _ in found] == [trace.tokenizer.token(n).label for n in ids]
-        np.testing.assert_allclose([value for _, value in found], pushed[list(ids)])
-    assert view.rank == 3 and view.facts() == {"push": "+0.96", "rank": "3"}
-    assert list(draw_pushes(view, WORDS).drawn().data[0].x) == [value for _, value in (*view.up, *view.down)]
+    assert pushes.extremes(pushed).tolist() == [100, 99, 98, 97, 96, 95, 0, 1, 2, 3, 4, 5]
+    assert pushes.rank(pushed, 98) == 3
+    look = looked(tiny_config(), part="blocks.1.ffn.out")
+    question = asked(look)
+    row = question.decomposition.row(Part("ffn", 1))
+    own = sums.pushes(look.trace, question.decomposition, question.decomposition.written[row][None],
+                      question.decomposition.passed[row])[0]  # fmt: skip
+    drawn = islands.pictures(PAGE, look)["attribution.pushes_part"]
+    np.testing.assert_allclose(drawn.series[0].values, own[pushes.extremes(own)], atol=1e-6)
+    assert list(drawn.series[0].at) == [look.trace.tokenizer.token(int(n)).label for n in pushes.extremes(own)]
+
+
+@every
+def test_each_head_pushes_what_it_wrote(config: ModelConfig) -> None:
+    look = looked(config)
+    question = asked(look)
+    for layer, head in ((0, 0), (config.n_layers - 1, config.n_heads - 1)):
+        part = Part("head", layer, head, "attn")
+        row = question.decomposition.row(part)
+        own = question.pushes(question.decomposition.written[row][None], part)[0]
+        drawn = islands.pictures(PAGE, look, layer=layer, head=head)["attribution.pushes_head"]
+        np.testing.assert_allclose(drawn.series[0].values, own[pushes.extremes(own)], atol=1e-4)
 
 
 @every
 def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> None:
-    trace, _, _ = asked(config)
-    places = views.part_of(len(trace), 3, 4)
-    seen = lens.look(trace, range(trace.n_layers + 1), places)
-    view = views.lens_view(trace, seen, 3)
+    look = looked(config)
+    trace, view = look.trace, depth.view(asked(look).look)
+    seen = lens.look(trace, range(trace.n_layers + 1), view.positions.tolist())
     assert view.positions[view.selected] == 3 and view.final[:, -1].all()
     for row, place in enumerate(view.positions):
         assert (view.own[row] == (seen.ids[:, row] == trace.own_ids[place])).all()
     decided = view.seen.decided
     assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
     assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
-    drawn = draw_lens(view, [str(depth) for depth in view.depths], WORDS).drawn()
-    np.testing.assert_allclose(drawn.data[0].z, seen.probs.T, atol=1e-6)
-    assert sum(text.startswith("<b>") for text in drawn.data[1].text) == view.final.sum()
+    drawn = islands.pictures(PAGE, look)["attribution.lens"]
+    cells, tokens = mark(drawn, "cells"), mark(drawn, "tokens")
+    assert isinstance(cells, Cells) and isinstance(tokens, Texts)
+    np.testing.assert_allclose(cells.values, seen.probs.T, atol=1e-6)
+    bold = [not isinstance(text, str) and text[0][0].bold for text in tokens.texts]
+    assert sum(bold) == view.final.sum()
 
 
 @pytest.mark.parametrize(
@@ -105,55 +133,102 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     [(5, 2, 12, range(5)), (20, 2, 6, range(6)), (20, 19, 6, range(14, 20)), (20, 10, 1, range(10, 11))],
 )
 def test_the_part_of_a_long_text_holds_the_position(length: int, position: int, most: int, expected: range) -> None:
-    assert views.part_of(length, position, most) == expected
+    assert depth.part_of(length, position, most) == expected
+
+
+def test_of_a_deep_model_the_lens_shows_the_depth_of_the_selected_layer() -> None:
+    trace = run_both(language_model(tiny_config(n_layers=12)))
+    for layer in (3, 8):
+        look = islands.look(trace, PAGE, token=3, layer=layer)
+        view = depth.view(asked(look).look)
+        assert len(view.depths) == depth.MOST_DEPTHS and layer + 1 in view.depths
+        assert {0, 12} <= set(view.depths)
 
 
 def test_paths_end_in_the_models_own_ranks() -> None:
-    trace, _, _ = asked(tiny_config())
-    top = int(trace["logits"][3].argmax())
-    view = views.paths_view(trace, 3, [top, 7])
-    assert view.facts()["rank_last"] == "1" and view.settled is not None
-    drawn = draw_paths(view, ["0", "1", "2"], ["a", "b"], WORDS).drawn()
-    assert [list(line.y) for line in drawn.data] == view.ranks.T.tolist()
+    look = looked(tiny_config(), word="top", against="#7")
+    logits = look.trace["logits"][3]
+    drawn = islands.pictures(PAGE, look)["attribution.paths"]
+    assert drawn.series[0].values[-1] == 1
+    assert drawn.series[1].values[-1] == 1 + int((logits > logits[7]).sum())
+    points = mark(drawn, "points.1")
+    assert isinstance(points, Items) and np.ptp(np.asarray(points.y)) >= 0
+    better = np.argsort(drawn.series[1].values)
+    assert (np.diff(np.asarray(points.y)[better]) >= 0).all(), "the first stands on top"
 
 
 def test_a_head_shows_its_largest_keys_in_order() -> None:
-    reads = circuits.Reads(np.array([0.5, 0.1, 0.4]), np.array([1.0, 7.0, 2.0]), np.zeros(3), torch.zeros(1))
-    view = views.reads_view(("a", "b", "c"), reads, 2)
-    assert view.labels == ("a", "b") and view.n_keys == 3
-    np.testing.assert_allclose(view.shares, [0.1, 0.7])
-    drawn = draw_reads(view, WORDS).drawn()
-    assert [list(bars.x) for bars in drawn.data] == [[0.5, 0.1], list(view.shares)]
+    lm = vm.load("story-pre-ln")
+    look = islands.look(lm.trace(LONG), PAGE)
+    question = asked(look)
+    reads = sums.reads(look.trace, question.decomposition, question.answer, Part("head", 2, 4, "attn"))
+    drawn = islands.pictures(PAGE, look, layer=2, head=4)["attribution.reads"]
+    largest = np.argsort(-np.maximum(reads.weights, reads.shares), kind="stable")[:16]
+    np.testing.assert_allclose(drawn.series[0].values, reads.weights[np.sort(largest)], atol=1e-6)
+    np.testing.assert_allclose(drawn.series[1].values, reads.shares[np.sort(largest)], atol=1e-6)
+    assert list(drawn.series[0].at) == [look.trace.tokens[n].label for n in np.sort(largest)]
+    assert any("16 largest of" in line for line in islands.sentences(PAGE, look))
 
 
 def test_neurons_are_ranked_over_all_layers() -> None:
-    added = np.array([[0.1, -3.0, 0.0], [2.0, 0.5, -0.2]])
-    view = views.neurons_view(added, 3)
-    assert list(zip(view.layers, view.numbers, strict=True)) == [(0, 1), (1, 0), (1, 1)]
-    drawn = draw_neurons(view, lambda layer, number: f"{layer}.{number}", 1, "added").drawn()
-    assert list(drawn.data[0].x) == [-3.0, 2.0, 0.5] and drawn.layout.yaxis.ticktext == ("0.1", "<b>1.0</b>", "1.1")
+    added = np.array([[0.1, -3.0, 0.0], [2.0, 0.5, np.nan]])
+    layers, numbers = neurons.ranked(added, 3)
+    assert list(zip(layers.tolist(), numbers.tolist(), strict=True)) == [(0, 1), (1, 0), (1, 1)]
+    look = looked(tiny_config())
+    question = asked(look)
+    values = sums.neurons(look.trace, question.decomposition, question.answer)
+    drawn = islands.pictures(PAGE, look)["attribution.neurons"]
+    np.testing.assert_allclose(np.abs(drawn.series[0].values), np.sort(np.abs(values.ravel()))[::-1][:8])
+    bars = mark(drawn, "bars.0")
+    layer, number = map(int, next(iter(bars.picks))["neuron"].split("."))  # type: ignore[attr-defined]
+    assert values[layer, number] == drawn.series[0].values[0]
 
 
 def test_a_neuron_is_shown_where_it_is_strongest_and_where_it_is_asked_about() -> None:
-    trace, _, _ = asked(tiny_config())
-    act = trace["blocks.1.ffn.act"][:, 8].numpy()
-    weakest = int(np.abs(act).argmin())
-    view = views.firing_view(trace, 1, 8, weakest, 3)
-    assert len(view.values) == 3 and view.positions[view.selected] == weakest
-    assert view.positions[view.most] == np.abs(act).argmax() and view.length == len(trace)
-    np.testing.assert_array_equal(view.values, act[view.positions])
-    assert list(draw_firing(view, "value").drawn().data[0].x) == list(view.values)
+    trace = vm.load("story-pre-ln").trace(
+        "the cat and the dog ran to the house and the cat saw a bird in the old tree there"
+    )
+    look = islands.look(trace, PAGE, token=2)
+    found = neurons.strongest(asked(look))
+    act = trace[f"blocks.{found.layer}.ffn.act"][:, found.number].numpy()
+    assert len(found.tokens) == 16 and 2 in found.tokens and found.most == np.abs(act).argmax()
+    assert set(np.argsort(-np.abs(act), kind="stable")[:15]) <= set(found.tokens)
+    drawn = islands.pictures(PAGE, look)["attribution.fires"]
+    np.testing.assert_array_equal(drawn.series[0].values, act[found.tokens])
 
 
 def test_by_hand_the_numbers_are_those_of_the_sum() -> None:
-    _, way, found = asked(tiny_config())
+    look = looked(tiny_config())
+    question = asked(look)
+    found, way = question.answer, question.decomposition
     row = int(found.order()[0])
-    worked = by_hand.part_by_hand(way.written[row].numpy(), found.directions[way.passed[row]].numpy())
+    worked = apart.part_by_hand(way.written[row].numpy(), found.directions[way.passed[row]].numpy())
     assert float(worked["product"]) == pytest.approx(found.values[row], abs=1e-4)
-    assert by_hand.sum_by_hand(views.sum_view(found)).endswith(f"= {found.total:.3f}")
-    table = by_hand.columns(found, {"part": "part", "layer": "layer", "value": "value"})
-    assert len(table["part"]) == len(found.parts) and sum(table["value"]) == pytest.approx(found.total, abs=1e-4)
+    assert apart.sum_by_hand(waterfall.sum_view(found)).endswith(f"= {found.total:.3f}")
+    (table,) = apart.records(look).values()
+    sites, layers, values = table.values()
+    assert len(sites) == len(found.parts) and sum(values) == pytest.approx(found.total, abs=1e-4)
+    assert all(layer is None or site.startswith(f"blocks.{layer}.") for site, layer in zip(sites, layers, strict=True))
 
 
-def test_signs_are_written_and_no_nought_is_negative() -> None:
-    assert [signed(value) for value in (1.234, -1.234, -0.001, 0.0)] == ["+1.23", "−1.23", "+0.00", "+0.00"]
+# Pictures
+
+
+def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> None:
+    lm = vm.load("digits-vit")
+    trace = lm.trace(images.decode(examples.of(lm, "en")[0]))
+    look = dataclasses.replace(islands.look(trace, PICTURES), options={"class": "4"})
+    lost = patches.without_heads(trace, (1,))
+    off = lm.trace(trace.text, edits=[vm.edits.AblateHead(layer=1, head=2)])
+    np.testing.assert_allclose(lost[0, 2], trace["class.logits"] - off["class.logits"], atol=1e-4)
+    worth = look.once(patches.worth)
+    row, column = 2, 1
+    picture = patches.blanked(trace.picture.numpy(), lm.config.patches, row, column)  # type: ignore[union-attr]
+    blank = lm.trace(picture[..., 0])
+    at = row * lm.config.patches.columns + column
+    np.testing.assert_allclose(worth.lost[at], trace["class.logits"] - blank["class.logits"], atol=1e-4)
+    words = "\n".join(islands.sentences(PICTURES, look))
+    best = int(worth.lost[:, 4].argmax())
+    assert f"{look.names[1 + best]}" in words and f"{worth.lost[best, 4]:+.2f}" in words
+    drawn = islands.pictures(PICTURES, look)
+    assert drawn["attribution.patches"].option == "class" and "attribution.heads" in drawn

@@ -1,164 +1,203 @@
-"""What the overview draws is the trace, and pooling never invents a value."""
+"""What the overview draws and says is the run, for every model and every selection; pooling never invents a value."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
+import islands
 import numpy as np
 import pytest
-import scenes
 import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model import texts
 from viz_model.config import ModelConfig
-from viz_model.drawing.writing import percent
+from viz_model.drawing.digits import percent
+from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, Select, Text, seen
+from viz_model.drawing.tables import pick
+from viz_model.island.look import Look
+from viz_model.measures.stream import evenly
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.overview import numbers as story
-from viz_model.topics.overview.claims import NEXT, Next
-from viz_model.topics.overview.numbers import views
-from viz_model.topics.overview.numbers.things_to_try import things_to_try
-from viz_model.topics.overview.pictures import overview
+from viz_model.topics.overview import PAGE, apart, finding, to_try, whole
+from viz_model.topics.overview.finding import NEXT, Next
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
 
 
-@pytest.fixture
-def trace(lm: vm.LanguageModel) -> vm.Trace:
-    return lm.trace("the cat sat on the mat")
+def looks(config: ModelConfig, **place: Any) -> list[Look]:
+    """At both stacks."""
+    run = run_both(language_model(config))
+    return [islands.look(run.at(side), PAGE, **place) for side in config.sides]
+
+
+def panels(scene: Scene, look: Look, **place: int) -> dict[str, dict[str, Mark]]:
+    """The marks of a selection by panel and name."""
+    drawn = seen(scene, {**look.place, **place})
+    return {panel.id: {mark.id: mark for mark in panel.marks if mark.present} for panel in drawn.panels}
 
 
 def visible(trace: vm.Trace, layer: int, head: int) -> np.ndarray:
-    """The pattern of a head, with −1 where the mask hides."""
+    """The pattern of a head, NaN where the mask hides."""
     at = f"blocks.{layer}.attn."
-    return np.where(trace[at + "mask"][head].isinf(), -1, trace[at + "pattern"][head]).astype(np.float32)
+    return np.where(trace[at + "mask"][head].isinf(), np.nan, trace[at + "pattern"][head]).astype(np.float32)
 
 
 @every
-def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
-    run = run_both(language_model(config))
-    for trace in (run.at(side) for side in config.sides):
-        view = views.overview_view(trace, 2)
-        assert [strip.part for strip in view.strips] == [
-            part for part, site in (("embedding", "embed.token"), ("position", "embed.position")) if site in trace
-        ]
-        for strip in view.strips:
-            np.testing.assert_array_equal(strip.values, run[strip.site].numpy())
+def test_every_panel_is_a_value_of_the_run_in_order(config: ModelConfig) -> None:
+    for look in looks(config, token=2):
+        trace, view, drawn = look.trace, whole.view(look), panels(whole.draw(look), look)
+        parts = {"embedding": "embed.token", "position": "embed.position"}
+        strips = {f"strip.{part}": site for part, site in parts.items() if site in trace}
+        ends = {"next": ""} if "logits" in trace else {"strip.vectors": trace.leaving}
+        blocks = [f"block.{n}" for n in range(trace.n_layers)]
+        assert list(drawn) == ["tokens", *strips, *blocks, *ends]
+        for name, site in (strips | ends).items():
+            if site:
+                np.testing.assert_array_equal(_cells(drawn[name]["cells"]), trace[site].numpy())
+        longest = max(block.norm.max() for block in view.blocks)
         for block in view.blocks:
-            np.testing.assert_allclose(block.pattern, visible(trace, block.layer, block.head), atol=1e-6)
-            lengths = trace[f"blocks.{block.layer}.resid.out"].norm(dim=-1)
-            np.testing.assert_allclose(block.norm, lengths.numpy(), rtol=1e-5)
-        if "logits" in trace:
-            assert view.next_tokens == tuple((t.label, p) for t, p in trace.next_tokens(2, views.N_NEXT))
-            assert view.vectors is None
-        else:
-            assert view.next_tokens == () and view.vectors is not None
-            np.testing.assert_array_equal(view.vectors.values, run[view.vectors.site].numpy())
-        assert (view.read is None) == ("blocks.0.cross.q" not in trace)
-        if view.read is not None:
-            weights = trace[f"blocks.{view.read.layer}.cross.pattern"][:, 2]
-            assert view.read.weight == pytest.approx(weights.max().item()) and view.read.position < len(run.ids)
+            marks, lengths = (
+                drawn[f"block.{block.layer}"],
+                trace[f"blocks.{block.layer}.resid.out"].norm(dim=-1).numpy(),
+            )
+            np.testing.assert_allclose(_cells(marks["cells"]), visible(trace, block.layer, block.head), atol=1e-6)
+            np.testing.assert_allclose(_cells(marks["lengths"])[:, 0], lengths, rtol=1e-5)
+            for row, one in enumerate(lengths):
+                bar = marks[f"length.{row}"]
+                assert isinstance(bar, Rect) and bar.width == pytest.approx((0.3 * one / longest, -4 * one / longest))
+            opened = marks["open"]
+            place = {"page": "attention", "layer": block.layer, "head": block.head}
+            assert isinstance(opened, Rect) and opened.act == Pick(place)
+
+
+def _cells(mark: Mark) -> np.ndarray:
+    assert isinstance(mark, Cells)
+    return np.asarray(mark.values)
+
+
+@every
+def test_a_cell_that_is_clicked_is_the_number_that_is_drawn(config: ModelConfig) -> None:
+    look = looks(config)[-1]
+    for token in (0, len(look) - 1):
+        for marks in panels(whole.draw(look), look, token=token).values():
+            for mark in [mark for mark in marks.values() if isinstance(mark, Cells) and mark.where]:
+                asked = mark.where.at(0, 0) if mark.where else None
+                assert asked is not None
+                assert np.ravel(mark.values)[0] == pytest.approx(look.trace.whole[asked[0]][asked[1]].item(), abs=1e-6)
+
+
+@every
+def test_the_row_and_the_guesses_are_those_of_the_token(config: ModelConfig) -> None:
+    look = looks(config)[-1]
+    trace = look.trace
+    for token in (0, 2):
+        drawn = panels(whole.draw(look), look, token=token)
+        frame, rows = drawn["tokens"]["chosen"], [drawn["tokens"][f"row.{n}"] for n in range(len(look))]
+        assert isinstance(frame, Rect) and isinstance(row := rows[token], Rect)
+        assert frame.y == pytest.approx(row.y, abs=1.01)
+        assert [isinstance(one, Rect) and one.act == Select(token=n) for n, one in enumerate(rows)] == [True] * len(
+            look
+        )
+        if "logits" not in trace:
+            continue
+        for n, (guess, chance) in enumerate(trace.next_tokens(token, finding.N_NEXT)):
+            bar, share, name = (drawn["next"][f"{part}.{n}"] for part in ("bar", "share", "cell"))
+            assert isinstance(bar, Rect) and bar.width == pytest.approx((chance, 0), abs=1e-6)
+            assert isinstance(share, Text) and share.text == percent(float(np.float32(chance)))
+            assert isinstance(name, Cells) and name.name == guess.label
+
+
+@every
+def test_where_a_token_looks_hardest_is_the_largest_weight_elsewhere(config: ModelConfig) -> None:
+    for look in looks(config):
+        trace, found = look.trace, finding.looks(look)
+        for query in range(len(look)):
+            weights = np.stack([trace[f"blocks.{n}.attn.pattern"][:, query].numpy() for n in range(trace.n_layers)])
+            weights[..., query] = 0
+            own = weights[found.layer[query], found.head[query], found.position[query]]
+            assert [found.weight[query], own] == pytest.approx([weights.max()] * 2, rel=1e-5)
+        if "blocks.0.cross.q" in trace:
+            read = finding.looks(look, "cross")
+            rows = np.stack([trace[f"blocks.{n}.cross.pattern"].numpy() for n in range(trace.n_layers)])
+            np.testing.assert_allclose(read.weight, rows.max((0, 1, 3)), rtol=1e-5)
+
+
+@every
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_is_said_are_these_numbers(config: ModelConfig, lang: str) -> None:
+    run = run_both(language_model(config)).at(config.sides[-1])
+    look = islands.look(run, PAGE, lang)
+    seen_ = finding.looks(look)
+    for token in (1, len(look) - 1):
+        said = " ".join(islands.one(finding.tell(look), {**look.place, "token": token}))
+        assert seen_.weight[token] == 0 or percent(float(seen_.weight[token])) in said
+        if "logits" in run:
+            best, chance = run.next_tokens(token, 1)[0]
+            assert best.label in said and percent(float(np.float32(chance))) in said
 
 
 def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -> None:
-    trace = bundled.trace("once upon a time " * 60)
-    view = views.overview_view(trace.at("decoder"), len(trace) - 1)
-    embedding = view.strips[0].values
-    assert view.pool > 1 and len(embedding) <= views.MAX_ROWS
-    recorded = trace["embed.token"].numpy()
+    trace = bundled.trace("once upon a time " * 60).at("decoder")
+    look = islands.look(trace, PAGE)
+    view, drawn = whole.view(look), panels(whole.draw(look), look)
+    embedding, recorded = _cells(drawn["strip.embedding"]["cells"]), trace["embed.token"].numpy()
+    assert view.pool > 1 and len(embedding) <= whole.MOST_ROWS
+    every = recorded.shape[1] // embedding.shape[1]
     for row in (0, len(embedding) - 1):
         group = recorded[row * view.pool : (row + 1) * view.pool]
-        np.testing.assert_array_equal(np.abs(embedding[row]), np.abs(group).max(axis=0))
+        np.testing.assert_array_equal(np.abs(embedding[row]), np.abs(group).max(axis=0)[::every][: embedding.shape[1]])
     # Nothing behind the diagonal is shown as a weight, also in the group that is not full.
-    assert (view.blocks[0].pattern[np.triu_indices(len(embedding), 1)] == overview.HIDDEN).all()
+    assert np.isnan(_cells(drawn["block.0"]["cells"])[np.triu_indices(len(embedding), 1)]).all()
+    # Of a long run what is said is of the selected token.
+    best, chance = trace.next_tokens(len(trace) - 1, 1)[0]
+    said = " ".join(islands.sentences(PAGE, look))
+    assert best.label in said and percent(float(np.float32(chance))) in said
 
 
 def test_deep_models_show_some_of_their_blocks() -> None:
-    lm = language_model(tiny_config(n_layers=20))
-    trace = run_both(lm).at("decoder")
-    layers = [block.layer for block in views.overview_view(trace, 1, layer=13).blocks]
-    assert len(layers) == views.MAX_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
+    trace = run_both(language_model(tiny_config(n_layers=20))).at("decoder")
+    look = islands.look(trace, PAGE, layer=13, token=1)
+    scene = whole.draw(look)
+    layers = [int(panel.id.removeprefix("block.")) for panel in scene.panels if panel.id.startswith("block.")]
+    assert len(layers) == whole.MOST_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
+    assert "20" in scene.note
 
 
 @pytest.mark.parametrize(("n_layers", "chosen"), [(1, 0), (6, 3), (7, 0), (7, 5), (30, 29), (30, 2), (40, 17)])
 def test_layers_are_spread_evenly(n_layers: int, chosen: int) -> None:
-    layers = story.evenly(n_layers, chosen, 6)
+    layers = evenly(n_layers, chosen, 6)
     assert len(layers) == min(6, n_layers) and {0, chosen, n_layers - 1} <= set(layers)
     assert list(layers) == sorted(set(layers))
 
 
-WORDS = {word: f"<{word}>" for word in (*overview.WORDS, "next", "after")} | {"every": "# of @", "dimensions": "#"}
-
-
-def drawn(view: overview.OverviewView, trace: vm.Trace) -> scenes.Sent:
-    return scenes.sent(overview.scene(view, ["does"] * len(view.blocks), trace.prefix, WORDS))
-
-
-@every
-@pytest.mark.parametrize("which", [0, -1])
-def test_the_picture_holds_all_numbers_in_order(which: int, config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at(config.sides[which])
-    view = views.overview_view(trace, 1)
-    found = drawn(view, trace)
-    ends = [] if view.vectors is None else [view.vectors]
-    strips = [f"strip.{strip.part}" for strip in (*view.strips, *ends)]
-    blocks = [f"block.{block.layer}" for block in view.blocks]
-    n = len(view.strips)
-    assert found.panels() == ["tokens", *strips[:n], *blocks, *(strips[n:] or ["next"])]
-    for panel, strip in zip(strips, (*view.strips, *ends), strict=True):
-        np.testing.assert_array_equal(found.mark("cells", panel=panel)["values"], strip.values.astype(np.float32))
-    for panel, block in zip(blocks, view.blocks, strict=True):
-        cells = found.mark("cells", panel=panel)["values"]
-        np.testing.assert_array_equal(cells, np.where(block.pattern == overview.HIDDEN, np.nan, block.pattern))
-        np.testing.assert_array_equal(found.mark("lengths", panel=panel)["values"][:, 0], block.norm.astype(np.float32))
-        bars = [found.mark(f"length.{row}", panel=panel)["width"][0] for row in range(len(block.norm))]
-        longest = max(each.norm.max() for each in view.blocks)
-        np.testing.assert_allclose(bars, 0.3 * block.norm / longest, rtol=1e-5)
-        place = {"page": "attention", "layer": block.layer, "head": block.head}
-        assert found.mark("open", panel=panel)["act"] == {"pick": place}
-    asked = list(found.cells())
-    assert len(asked) == len(strips) + len(blocks) + len(view.next_tokens)
-    for of_run, values in asked:
-        site, index = of_run.at(0, 0) or ("", ())
-        assert values[0, 0] == pytest.approx(trace.whole[site][index].item(), abs=1e-6)
-
-
-@every
-def test_the_selected_row_and_the_guesses_are_those_of_the_token(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at(config.sides[-1])
-    view = views.overview_view(trace, 2)
-    found = drawn(view, trace)
-    rows = {row: found.mark(f"row.{row}", panel="tokens") for row in range(len(trace))}
-    assert max(rows, key=lambda row: rows[row]["opacity"]) == 2
-    assert all(mark["act"] == {"select": {"token": row}} for row, mark in rows.items())
-    for n, (label, probability) in enumerate(view.next_tokens):
-        assert found.mark(f"bar.{n}")["width"] == [pytest.approx(probability), 0]
-        assert found.mark(f"share.{n}")["text"] == percent(probability)
-        assert found.mark(f"cell.{n}")["values"] == np.float32(probability)
-        assert found.mark(f"cell.{n}")["names_of_rows"] == [label]
-
-
 def test_wide_strips_are_thinned_to_dimensions_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview, "MOST_NUMBERS", overview.MOST_NUMBERS // 10)
+    monkeypatch.setattr(whole, "MOST_NUMBERS", whole.MOST_NUMBERS // 10)
     trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
-    view = views.overview_view(trace, 1)
-    found = drawn(view, trace)
-    every, of = map(int, found.mark("beside", panel="strip.embedding")["text"].split(" of "))
-    cells = found.mark("cells", panel="strip.embedding")
+    look = islands.look(trace, PAGE, token=1)
+    drawn = panels(whole.draw(look), look)
+    said, mark = drawn["strip.embedding"]["beside"], drawn["strip.embedding"]["cells"]
+    assert isinstance(said, Text) and isinstance(mark, Cells) and mark.where is not None
+    words = str(said.text).split()
+    every, of = int(words[2]), int(words[-1])
     assert every > 1 and of == 600
-    assert sum(mark["values"].size for mark in found.marks() if mark["kind"] == "cells") <= overview.MOST_NUMBERS
-    np.testing.assert_array_equal(cells["values"], trace["embed.token"].numpy()[:, ::every])
-    which, _ = next(found.cells())
-    assert which.at(1, 2) == ("embed.token", (1, 2 * every))
+    sizes = [_cells(one).size for marks in drawn.values() for one in marks.values() if isinstance(one, Cells)]
+    assert sum(sizes) <= whole.MOST_NUMBERS + 20
+    np.testing.assert_array_equal(mark.values, trace["embed.token"].numpy()[:, ::every])
+    assert mark.where.at(1, 2) == ("embed.token", (1, 2 * every))
 
 
 @every
-def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
-    run = run_both(language_model(config))
-    for side in config.sides:
-        for change in things_to_try(run.at(side), 1).values():
-            assert change.keys() <= {"text", "target", "to", "token", "side"}
+def test_things_to_try_are_changes_of_the_view_by_token(config: ModelConfig) -> None:
+    for look in looks(config):
+        offers = [made for n in range(to_try.MOST) if (made := to_try.offer(n)(look)) is not None]
+        assert offers
+        for token in range(len(look)):
+            own = to_try.changes(look.trace, token)
+            assert all(change.keys() <= {"text", "target", "to", "token", "side"} for change in own.values())
+            there = [one for one in offers if pick(one.present, {"token": token})]
+            shown = [{name: pick(value, {"token": token}) for name, value in one.change.items()} for one in there]
+            assert shown == [change for change in own.values()][: len(shown)]
 
 
 def test_the_end_of_a_text_is_no_guess_to_add() -> None:
@@ -169,22 +208,15 @@ def test_the_end_of_a_text_is_no_guess_to_add() -> None:
         trace = lm.trace(ids=[1, 2, 3])
         trace = dataclasses.replace(trace, values={**trace.values, "logits": logits}).at("decoder")
         best, chance = trace.next_tokens(2, 1)[0]
-        said = NEXT.of(Next(chance, best.id == trace.tokenizer.end_of_text)).name
+        said = NEXT.of(Next(np.array(chance), np.array(best.id == trace.tokenizer.end_of_text))).name
         assert said == {(end, 1): "may_end", (end, 20): "ends", (5, 1): "plain", (5, 20): "expects"}[id, size]
-        assert ("guess" in things_to_try(trace, 2)) == (id != end)
-
-
-def test_the_words_of_the_picture_are_in_the_texts() -> None:
-    for language in texts.LANGUAGES:
-        assert {f"scene_{word}" for word in overview.WORDS} <= texts.labels(language, "overview").keys()
+        assert ("guess" in to_try.changes(trace, 2)) == (id != end)
 
 
 @every
 def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
-    run = run_both(language_model(config))
-    for side in config.sides:
-        trace = run.at(side)
-        path = story.ascent(trace, dimension=5)
+    for look in looks(config):
+        trace, path = look.trace, apart.ascent(look.trace, dimension=5)
         pairs = zip(path.sites, path.values[:, 3].tolist(), strict=True)
         value = {site.removeprefix(trace.prefix): number for site, number in pairs}
         parts = [value[name] for name in ("embed.token", "embed.segment", "embed.position") if name in value]
@@ -199,6 +231,7 @@ def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
                     assert before == pytest.approx(expected, abs=1e-5)
 
 
-def test_norms_are_lengths(trace: vm.Trace) -> None:
-    for name, row in zip(*story.ascent(trace).stream, strict=True):
+def test_norms_are_lengths(lm: vm.LanguageModel) -> None:
+    trace = lm.trace("the cat sat on the mat")
+    for name, row in zip(*apart.ascent(trace).stream, strict=True):
         np.testing.assert_allclose(row, np.linalg.norm(trace[name].numpy(), axis=-1), rtol=1e-5)

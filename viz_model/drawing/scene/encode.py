@@ -101,7 +101,7 @@ class Arrays:
         """What stands for an array in the header."""
         is_whole = values.dtype.kind in "biu"
         kind = next(kind for kind in _WHOLE if values.max(initial=0) <= np.iinfo(kind).max) if is_whole else np.float32
-        values = np.ascontiguousarray(values, kind)
+        values = np.asarray(values, kind, order="C")
         key = values.tobytes(), values.shape, is_coarse
         if key not in self._known:
             self._known[key] = len(self.parts)
@@ -439,7 +439,7 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
             mask = {} if value.seen is None else {"seen": _plain(value.seen, arrays, False)}
             return {"scaled": _plain(value.values, arrays, False), "times": value.times, **mask}
         case np.ndarray():
-            return arrays.add(value, is_coarse)
+            return arrays.add(value, is_coarse) if value.ndim else value.item()
         case Where():
             return {name: _plain(part, arrays, is_coarse) for name, part in value.meta["cells"].items()}
         case Select():

@@ -1,1 +1,75 @@
-"""Why a token is expected."""
+"""Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Section, Topic, Trials, Typed, beside, columns
+from viz_model.topics.attribution import apart, asked, depth, grid, neurons, one_head, patches, pushes, waterfall
+
+TYPED = Typed(most=asked.LONGEST)
+PAGE = Page(
+    "attribution",
+    items=(
+        say.text("lead"),
+        columns(*((choose, asked.field(name), asked.read_as(name)) for name, choose in asked.CHOICES)),
+        asked.introduce,
+        waterfall.title,
+        beside((waterfall.draw, grid.title, grid.draw, grid.hint), waterfall.tell),
+        Section("part", (pushes.choose, pushes.draw_part, pushes.tell_part), ("part",)),
+        Section(
+            "depth",
+            (
+                depth.title,
+                beside((depth.draw, depth.source), depth.tell),
+                beside(depth.draw_paths, depth.tell_paths),
+            ),
+            needs=asked.is_of_token,
+        ),
+        Section(
+            "head",
+            (
+                one_head.title,
+                one_head.best,
+                one_head.choose,
+                columns((one_head.draw, one_head.source), (one_head.tell, one_head.draw_pushes)),
+            ),
+            ("at",),
+        ),
+        Section(
+            "neuron",
+            (
+                neurons.title,
+                columns(
+                    (neurons.choose, neurons.draw),
+                    (neurons.fires_title, neurons.draw_fires, neurons.fires_part),
+                    (neurons.writes_title, neurons.draw_pushes),
+                ),
+                neurons.tell,
+            ),
+            ("neuron",),
+        ),
+    ),
+    end=(apart.quiz, say.to_try()),
+    options=(
+        ("word", TYPED),
+        ("against", TYPED),
+        ("part", TYPED),
+        ("at", ("attn", "cross")),
+        ("neuron", TYPED),
+    ),
+    apart=apart.TABS,
+    trials=Trials(("head", "layer", "patch")),
+)
+PICTURES = Page(
+    "attribution",
+    items=(
+        say.text("lead"),
+        patches.choose,
+        patches.title,
+        beside((patches.draw,), patches.tell),
+        Section("heads", (patches.draw_heads, patches.tell_heads)),
+    ),
+    end=(patches.quiz, say.to_try()),
+    options=(("class", range(100_000)),),
+    apart=patches.APART,
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("attribution", (PAGE, PICTURES))

@@ -174,11 +174,11 @@ class Asked(NamedTuple):
     @property
     def here(self) -> ChoiceView:
         """At the selected token."""
-        return self.views[self.look.token - (self.look.held or range(1)).start]
+        return self.views[0 if len(self.views) == 1 else self.look.token]
 
     def by(self, values: Any, write: str = "") -> Any:
         """A table by token of what was made of each view."""
-        return self.look.by("token", np.asarray(values) if not isinstance(values, list) else values, write)
+        return self.look.by("token", np.asarray(values), write)
 
     def each(self, value: Callable[[ChoiceView], float], write: str = "") -> Any:
         """A number of each view."""
@@ -210,11 +210,10 @@ def asked(look: Look) -> Asked:
         own = replace(look, trace=trace, token=len(trace) - 1, _read={})
         kept: dict[Any, Any] = look.once(lambda _: {}, "choice of the decoder")
         view = latest(kept, sampling(look), lambda: asked(own).here)
-        whole = replace(look, trace=trace).holding(range(len(look)))
-        return Asked(whole, (view,) * len(look))
+        return Asked(replace(look, trace=trace), (view,) * len(look))
     held = _held(look)
     views = latest(look.once(lambda _: {}, "choice"), (sampling(look), held.start), lambda: tuple(_views(look, held)))
-    return Asked(look.holding(held), views)
+    return Asked(look, views)
 
 
 def latest(kept: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
@@ -266,7 +265,7 @@ def run_at(look: Look) -> Trace:
 
 def facts(look: Look) -> dict[str, Any]:
     """For prose: how much is kept, how open the choice is before and after, the first token and the selected one."""
-    key = sampling(look), asked(look).look.held
+    key = sampling(look), _held(look)
     found: dict[str, Any] = latest(look.once(lambda _: {}, "facts"), key, lambda: _facts(look))
     return found
 
@@ -297,7 +296,7 @@ def _facts(look: Look) -> dict[str, Any]:
     if of_kind(look) == "covered":
         mask = look.trace.tokenizer.token(look.trace.tokenizer.mask_id or 0)
         known["mask"] = Among((mask.label,), 0, True)
-        known["position"] = on.by("token", np.arange(len(look))[on.held or slice(None)], "0")
+        known["position"] = found.each(lambda one: one.position, "0")
         known["marked_rank"] = found.by(ranks(found), "whole")
         known["marked_share"] = found.each(lambda one: 0.0 if one.marked is None else one.model[one.marked], "percent")
     return known
@@ -381,7 +380,7 @@ def visible(look: Look) -> Scene | None:
     bars = [chart.Bars("", probs, "output", "{{name}}: {{value}}", "percent", fill=fill)]
     alt = look.words("visible_alt", **facts(look))
     scene = chart.bars(f"{look.topic}.visible", alt, names, bars, chart.Axis(0, 1, write="%0"), row=26)
-    present: Any = found.by([bool(one) for one in ~_is_typed(found)])
+    present: Any = found.by(~_is_typed(found))
     return look.drawn(replace(scene, panels=[replace(scene.panels[0], present=present)]), ["logits"])
 
 
@@ -397,7 +396,7 @@ def _names(found: Asked, rows: list[list[str]]) -> Among:
 
 
 def _left(names: Any) -> float:
-    return min(190.0, max((width_of(short(name, 26)) for name in names), default=0.0)) + 18
+    return min(190.0, max((width_of(short(name, 16)) for name in names), default=0.0)) + 18
 
 
 def scale(tops: np.ndarray) -> tuple[np.ndarray, list[list[str]]]:
@@ -429,7 +428,7 @@ def draw(look: Look) -> Scene:
     def label(one: ChoiceView, place: int) -> str:
         token = one.marked_token if place == one.marked else None
         named = (token or one.tokens[place]).label
-        return named if place < SHOWN else f"{place + 1:,}. {short(named)}"
+        return named if place < SHOWN else f"{place + 1:,}. {short(named, 10)}"
 
     model, probs, final, kept = (numbers(name) for name in ("model", "probs", "final", "kept"))
     is_kept = kept == 1
@@ -463,12 +462,16 @@ def draw(look: Look) -> Scene:
         return Items(id=id, labels=told, name=parts[id], where=where, down=True, **place, **fill)
 
     marks: list[Mark] = []
-    for k in range(6):
-        x = (k / 5, left + k / 5 * across[1])
-        texts = list(dict.fromkeys(row[k] for row in ticks))
-        written: Any = Among(texts, found.by(np.array([texts.index(row[k]) for row in ticks])))
-        marks.append(Rect(id=f"grid.{k}", x=x, y=TOP, width=1, height=end - TOP, fill="grid"))
-        marks.append(Text(id=f"tick.{k}", text=written, x=x, y=end + 10, anchor="middle", fill="muted"))
+    fifths = np.arange(6) / 5
+    at_ticks = np.stack([fifths, left + fifths * across[1]], -1).astype(np.float32)
+    written: Any = _names(found, ticks)
+    marks += [
+        Rect(id=f"grid.{k}", x=(x, p), y=TOP, width=1, height=end - TOP, fill="grid")
+        for k, (x, p) in enumerate(at_ticks.tolist())
+    ]
+    marks.append(
+        Labels(id="ticks", texts=written, x=left, y=end + 2, length=across, places=at_ticks, turn="never", fill="muted")
+    )
     marks.append(bars("before", np.where(is_kept, probs, np.nan), 0.82, **SHADES["before"]))
     if not is_kept.all():
         marks.append(bars("dropped", np.where(is_kept, np.nan, probs), 0.82, **SHADES["dropped"]))
@@ -499,7 +502,7 @@ def draw(look: Look) -> Scene:
     if is_masked:
         row = np.maximum(marked, 0)
         spot = found.by(ends.values[np.arange(len(row)), row])
-        there: Any = found.by([bool(one) for one in marked >= 0])
+        there: Any = found.by(marked >= 0)
         middle: Any = found.by((TOP + ROW_HEIGHT * (row + 0.5)).astype(np.float32))
         marks.append(
             Text(
@@ -512,7 +515,7 @@ def draw(look: Look) -> Scene:
         )
     listed: Any = names
     bold: Any = found.by(marked.astype(np.float32)) if is_masked else None
-    marks.append(Labels(id="names", texts=listed, x=left - 8, y=TOP, length=end - TOP, along="y", most=26, marked=bold))
+    marks.append(Labels(id="names", texts=listed, x=left - 8, y=TOP, length=end - TOP, along="y", most=16, marked=bold))
     there_are = {mark.id for mark in marks}
     keys = [Key(name=parts[name], marks=[_sample(**SHADES[name])]) for name in SHADES if name in there_are]
     if is_moved:
@@ -549,7 +552,7 @@ def mass(look: Look) -> Scene:
     """All of the probability as one bar: what is kept, named above it, and what is dropped, named below."""
     found, known, words = asked(look), facts(look), look.of("next_token").words
     kept = np.array([1.0 if one.kept.all() else min(1.0, one.kept_mass) for one in found.views])
-    share, there = found.by(kept[:, None]), found.by((kept < 1).tolist())
+    share, there = found.by(kept[:, None]), found.by(kept < 1)
     place: dict[str, Any] = {"x": Lengths(share, 0, 1, (0.0, 0.0), (1.0, 0.0)), "y": np.array([24.0]), "present": there}
     place |= {"width": Lengths(share, 0, 1, (1.0, 0.0), (0.0, 0.0)), "height": np.array([32.0]), "walk": False}
     wide: Any = Lengths(found.by(kept), 0, 1, (0.0, 0.0), (1.0, 0.0))

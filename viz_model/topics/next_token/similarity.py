@@ -76,21 +76,20 @@ def similarity(look: Look) -> SimilarityView:
     return SimilarityView(first, found, others.argmax(1) if shown > 1 else np.zeros(1, int), len(look) - shown)
 
 
-def _tokens(look: Look) -> tuple[Look, dict[str, Any]]:
-    """The look with tables of what is shown, and what fills the texts; of a long sentence, of the selected alone."""
+def _tokens(look: Look) -> dict[str, Any]:
+    """What fills the texts; of a long sentence for the selected token alone."""
     found = similarity(look)
     n = len(found.like)
-    on = look.holding(range(n) if not found.n_hidden else range(look.token, look.token + 1))
     rows = np.arange(n) if not found.n_hidden else np.array([look.token - found.first])
     like = found.like[rows]
-    return on, {
+    return {
         "n_shown": n,
         "n_hidden": found.n_hidden,
         "token": look.token_named(),
-        "like": look.token_named(on.by("token", found.first + like)),
-        "like_position": on.by("token", found.first + like, "0"),
-        "like_cosine": on.by("token", found.matrix[rows, like], "2"),
-        "mean_cosine": on.by("token", found.matrix[rows, -1], "2"),
+        "like": look.token_named(look.by("token", found.first + like)),
+        "like_position": look.by("token", found.first + like, "0"),
+        "like_cosine": look.by("token", found.matrix[rows, like], "2"),
+        "mean_cosine": look.by("token", found.matrix[rows, -1], "2"),
         "average": written(found.average, "2"),
     }
 
@@ -100,11 +99,11 @@ def output(look: Look) -> Iterator[Line]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield look.title("tokens_title" if len(look) > 1 else "tokens_title_one", **_tokens(look)[1])
+    yield look.title("tokens_title" if len(look) > 1 else "tokens_title_one", **_tokens(look))
 
 
 def tell(look: Look) -> Iterator[Line]:
-    known = _tokens(look)[1]
+    known = _tokens(look)
     yield look.text("tokens", **known)
     if known["n_hidden"]:
         yield look.text("tokens_part", **known)

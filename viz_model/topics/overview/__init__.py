@@ -1,1 +1,28 @@
-"""The whole run in one picture."""
+"""Overview: the whole way from text to the model's answer, in one picture of this sentence's values."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Row, Topic
+from viz_model.topics.overview import apart, drawn, finding, to_try, whole
+
+PAGE = Page(
+    "overview",
+    items=(
+        say.text("lead"),
+        finding.tell,
+        whole.draw,
+        whole.source,
+        to_try.title,
+        Row([(offer,) for offer in (to_try.twin, *map(to_try.offer, range(to_try.MOST)))], (1, 1, 1)),
+    ),
+    end=(apart.quiz, apart.to_try),
+    apart=apart.TABS,
+    has_twin=True,
+)
+PICTURES = Page(
+    "overview",
+    items=(say.text("lead"), drawn.draw, drawn.tell),
+    end=(drawn.quiz, say.to_try("question_drawn", "answer_drawn")),
+    apart=drawn.TABS,
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("overview", (PAGE, PICTURES))

@@ -5,48 +5,24 @@ A *plain* run is one without edits. Whatever is tried is run from it anew, so th
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from viz_model.config import Side
 from viz_model.measures import masks, stream
+from viz_model.measures.again import rerun
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
-from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 
 TURNED = 0.01
 """1 − cosine from which on a vector counts as another one, where there are no logits to compare."""
-
-
-def rerun(plain: Trace, edits: Sequence[Edit], vectors: Mapping[Edit, Tensor] | None = None) -> Trace:
-    """A plain run again with edits, seen from the same stack; ``vectors`` are those that patches put in.
-
-    Raises:
-        ValueError: the run has edits itself, or an edit names a place that is not there.
-    """
-    if plain.edits or plain.visible:
-        raise ValueError("edits: an experiment starts from a run as the model makes it")
-    run = record(
-        plain.model,
-        plain.tokenizer,
-        plain.ids,
-        plain.target_ids,
-        segments=plain.segments,
-        edits=edits,
-        vectors=vectors,
-        text=plain.text,
-        target=plain.target,
-    )
-    return dataclasses.replace(run, side=plain.side)
 
 
 class Place(NamedTuple):

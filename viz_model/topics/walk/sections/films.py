@@ -15,10 +15,10 @@ from viz_model.app.page import Page
 from viz_model.config import NoNorm
 from viz_model.drawing.scene import Film, Frame
 from viz_model.measures.heads import HEAD, of_layer
+from viz_model.measures.lens import predicts
 from viz_model.measures.training_log import loss_curve
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
-from viz_model.topics.attribution.numbers.attribution import predicts
 from viz_model.topics.walk.choices import HURTS, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.pictures import attention, block, ending, heads, lines, opening

@@ -12,8 +12,8 @@ import streamlit as st
 from viz_model.app import elements, state
 from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
+from viz_model.measures.lens import predicts
 from viz_model.texts.markdown import literal
-from viz_model.topics.attribution.numbers.attribution import predicts
 from viz_model.topics.walk import choices, claims
 from viz_model.topics.walk.claims import Divided, Hurt, Largest, Picked
 from viz_model.topics.walk.numbers import views

@@ -1,0 +1,102 @@
+"""The logit lens: what the model would say if it stopped after each block (nostalgebraist 2020).
+
+The stream after a block goes straight to the model's own end: its final norm where it has one, then its head. Under
+Post-LN there is none to apply, and none is needed: every block already ends in a norm, so the head reads the vector as
+it is. The first row, before any block, is not normalised there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_model.runs.trace import Trace
+
+# Multiplications for one picture: some tenths of a second on one core.
+MOST_WORK = 2_000_000_000
+
+
+class Lens(NamedTuple):
+    """The most probable token at S depths and P positions.
+
+    Attributes:
+        depths: 0 is after the embedding, n after block n − 1.
+        positions: [P], counted from 0.
+        ids, probs: [S, P] the most probable token and its probability.
+        own: [S, P] the probability of the token that stands at the position itself.
+    """
+
+    depths: tuple[int, ...]
+    positions: np.ndarray
+    ids: np.ndarray
+    probs: np.ndarray
+    own: np.ndarray
+
+
+class Paths(NamedTuple):
+    """The probability and rank (1 is first) of N tokens by depth, at one position: [S, N] each, S = layers + 1."""
+
+    probs: np.ndarray
+    ranks: np.ndarray
+
+
+def predicts(trace: Trace) -> bool:
+    """Whether the stack that ``trace`` is seen from ends in logits."""
+    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
+
+
+def stream(trace: Trace, depth: int, positions: Sequence[int]) -> Tensor:
+    """The residual stream after ``depth`` blocks: [P, D]."""
+    site = "embed.out" if depth == 0 else f"blocks.{depth - 1}.resid.out"
+    return trace[site][list(positions)]
+
+
+@torch.inference_mode()
+def logits(trace: Trace, vectors: Tensor) -> Tensor:
+    """Vectors of the stream [P, D] through the model's own end: [P, V].
+
+    Raises:
+        ValueError: no logits are made of this stack's vectors.
+    """
+    if not predicts(trace):
+        raise ValueError("no logits are made of these vectors")
+    norm = trace.stack.final_norm
+    read: Tensor = trace.model.head(vectors if norm is None else norm(vectors))
+    return read
+
+
+def affordable(trace: Trace, n_depths: int) -> int:
+    """For how many positions, at so many depths, a picture is quickly made; at least one."""
+    return max(1, MOST_WORK // (trace.config.n_vocab * trace.config.d_model * n_depths))
+
+
+def look(trace: Trace, depths: Sequence[int], positions: Sequence[int]) -> Lens:
+    """The most probable token after so many blocks, at these positions."""
+    vectors = torch.cat([stream(trace, depth, positions) for depth in depths])
+    probs = logits(trace, vectors).softmax(-1).unflatten(0, (len(depths), -1))  # [S, P, V]
+    best = probs.max(-1)
+    own = torch.tensor([trace.own_ids[position] for position in positions]).expand(len(depths), -1)
+    itself = probs.gather(-1, own[..., None])[..., 0]
+    places = np.array(positions, dtype=np.int64)
+    return Lens(tuple(depths), places, best.indices.numpy(), best.values.numpy(), itself.numpy())
+
+
+def paths(trace: Trace, position: int, ids: Sequence[int]) -> Paths:
+    """How the tokens ``ids`` fare at one position from the embedding to the last block."""
+    by_depth = logits(
+        trace, torch.cat([stream(trace, depth, [position]) for depth in range(trace.n_layers + 1)])
+    )  # [S, V]
+    chosen = by_depth[:, list(ids)]  # [S, N]
+    ranks = torch.stack([1 + (by_depth > column[:, None]).sum(-1) for column in chosen.unbind(-1)], dim=-1)
+    return Paths(by_depth.softmax(-1)[:, list(ids)].numpy(), ranks.numpy())
+
+
+def settled(ranks: np.ndarray) -> int | None:
+    """The depth from which on a token is first to the end, of its ranks [S]; None where it is not first at the end."""
+    later = np.flatnonzero(ranks != 1)
+    start = int(later[-1]) + 1 if len(later) else 0
+    return start if start < len(ranks) else None

@@ -1,0 +1,132 @@
+"""The four tabs of this page, and its question: is a part missed by as much as the sum says of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from viz_model.drawing import theme
+from viz_model.drawing.digits import written
+from viz_model.island.look import Look
+from viz_model.island.page import Apart, Quiz
+from viz_model.island.prose import Line
+from viz_model.measures.again import rerun
+from viz_model.runs.edits import AblateHead, Edit, Skip
+from viz_model.runs.recompute import Recomputed
+from viz_model.topics.attribution import sums
+from viz_model.topics.attribution.asked import Asked, asked
+from viz_model.topics.attribution.depth import has_norms
+from viz_model.topics.attribution.sums import Part
+from viz_model.topics.attribution.waterfall import SumView, sum_view
+
+TERMS, COLUMNS = 3, ("part", "layer", "value")
+"""Of one part's product, terms that are written out; columns of the table of all parts."""
+
+
+def begins(look: Look) -> Iterator[Line]:
+    """How the sum is exact, in this model."""
+    question, config = asked(look), look.config
+    yield look.text("formula" if question.target is not None else "formula_vector")
+    norm = f"formula_{type(config.norm).__name__.lower()}{'' if getattr(config.norm, 'shift', True) else '_no_shift'}"
+    yield look.text(norm if look.knows(norm) else "formula_norm")
+    if has_norms(look):
+        yield look.text(f"formula_{'branch' if look.trace.norm_at == 'both' else look.trace.norm_at}")
+    if not config.residual:
+        yield look.text("formula_alone")
+    if question.target is not None and "head.act" in question.trace:
+        yield look.text("formula_masked")
+    yield look.text("formula_caution")
+
+
+def sum_by_hand(view: SumView) -> str:
+    """The sum written out, as LaTeX: the shown parts, the others in one, and the total."""
+    terms = [theme.signed(value, 3) for value in view.values]
+    lines = [" + ".join(terms[n : n + 5]) for n in range(0, len(terms), 5)]
+    rest = rf" + \underbrace{{{theme.signed(view.rest, 3)}}}_{{{view.n_rest}}}" if view.n_rest else ""
+    return r" \\ {}+ ".join(lines) + rest + rf" = {view.total:.3f}"
+
+
+def part_by_hand(vector: np.ndarray, direction: np.ndarray) -> dict[str, str]:
+    """One part's dot product with the direction at its place [D], by its largest terms, as LaTeX."""
+    products = vector * direction
+    largest = np.argsort(-np.abs(products), kind="stable")[:TERMS]
+    terms = " + ".join(rf"{theme.signed(vector[d])} \cdot {theme.signed(direction[d])}" for d in largest)
+    return {"terms": terms, "product": f"{products.sum():.4f}", "n_terms": str(len(products) - len(largest))}
+
+
+def hand(look: Look) -> tuple[Line, list[Any], dict[str, Any]]:
+    """One part by its largest terms, then the whole sum."""
+    question = asked(look)
+    answer, decomposition = question.answer, question.decomposition
+    row = next(row for row in answer.order() if answer.parts[row].kind != "prior")
+    vector, direction = decomposition.written[row], answer.directions[decomposition.passed[row]]
+    view = sum_view(answer)
+    said = look.text(
+        "hand",
+        name=question.name(answer.parts[row]),
+        sum=sum_by_hand(view),
+        n_rest=view.n_rest,
+        added=f"{answer.values.sum():.4f}",
+        recorded=f"{answer.total:.4f}",
+        **part_by_hand(vector.numpy(), direction.numpy()),
+    )
+    return said, [], {}
+
+
+def code(look: Look) -> tuple[str, dict[str, Any]]:
+    question = asked(look)
+    named = {"token": question.target, "against": question.against}
+    return "attribution", {"position": look.token, "covered": question.covered, **named}
+
+
+def records(look: Look) -> dict[str, dict[str, list[Any]]]:
+    """All parts: the site, the layer, and what each adds."""
+    answer, words = asked(look).answer, look.words
+    order = answer.order()
+    parts = [answer.parts[row] for row in order]
+    columns = [part.site for part in parts], [part.layer for part in parts], answer.values[order].tolist()
+    return {"parts": {str(words(f"column_{name}")): list(one) for name, one in zip(COLUMNS, columns, strict=True)}}
+
+
+TABS = Apart(lambda look: [], hand, lambda look: [], lambda look: None, begins=begins, own=code, records=records)
+
+
+def quiz(look: Look) -> Quiz | None:
+    """Of the head or feed-forward that lifts the sum most; None where none does, or the run has changes of its own."""
+    question = asked(look)
+    answer, trace = question.answer, question.trace
+    rows = [row for row, part in enumerate(answer.parts) if part.kind in ("head", "ffn") and answer.values[row] > 0]
+    if not rows or trace.edits or trace.visible or trace.n_layers < 2 or isinstance(trace.values, Recomputed):
+        return None
+    row = max(rows, key=lambda row: float(answer.values[row]))
+    part, value = answer.parts[row], float(answer.values[row])
+    without = question.look.once(lambda _: _total_without(question, part), ("without", part))
+    fall = answer.total - without
+    options = ("less", "same", "more")
+    right = "same" if written(fall, "+2") == written(value, "+2") else "more" if fall > value else "less"
+    facts = {"part": question.name(part), "value": written(value, "2")}
+    said = {"before": written(answer.total, "+2"), "after": written(without, "+2"), "change": written(-fall, "+2")}
+    return Quiz(
+        look.words("guess", **facts),
+        [look.words(f"guess_{option}", **facts) for option in options],
+        options.index(right),
+        look.words("guess_found", **facts, **said),
+    )
+
+
+def _total_without(question: Asked, part: Part) -> float:
+    """The same sum in a run without the part."""
+    assert part.layer is not None  # a head or a feed-forward
+    side = question.trace.stack.side
+    edit: Edit = Skip(layer=part.layer, part="ffn", side=side)
+    if part.kind == "head":
+        assert part.head is not None
+        attention: Literal["attn", "cross"] = "cross" if part.at == "cross" else "attn"
+        edit = AblateHead(layer=part.layer, head=part.head, side=side, attention=attention)
+    without = rerun(question.trace, (edit,)).at(side)
+    parts = sums.decompose(without, question.look.token)
+    if question.target is None:
+        return sums.of_vector(without, parts).total
+    return sums.of_logit(without, parts, question.target, question.against).total

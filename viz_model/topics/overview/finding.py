@@ -1,0 +1,153 @@
+"""What the model expects after each token, and where it looks hardest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing.tables import Among, Phrase
+from viz_model.island.look import Look, is_long
+from viz_model.island.prose import Line
+from viz_model.measures.classes import classes
+from viz_model.runs.trace import Trace
+
+N_NEXT = 8
+"""Guesses that are drawn."""
+
+
+class Next(NamedTuple):
+    """The first guess after tokens: its probability, and whether it is the end of the text; each [...]."""
+
+    chance: np.ndarray
+    is_end: np.ndarray
+
+
+class Strongest(NamedTuple):
+    """The largest weight that each query gives another position, over all layers and heads; each [N].
+
+    ``query`` and ``position`` are counted in their texts; ``weight`` is 0 where there is nothing to look at.
+    """
+
+    query: np.ndarray
+    position: np.ndarray
+    layer: np.ndarray
+    head: np.ndarray
+    weight: np.ndarray
+
+
+NEXT: Verdict[Next] = Verdict(
+    "overview.next",
+    Claim("ends", lambda guess: guess.is_end & (guess.chance > 0.5)),
+    Claim("expects", lambda guess: guess.chance > 0.5),
+    Claim("may_end", lambda guess: guess.is_end),
+)
+LOOK: Verdict[Strongest] = Verdict(
+    "overview.look",
+    Claim("none", lambda seen: seen.weight <= 0),
+    Claim("back", lambda seen: seen.position < seen.query),
+)
+
+
+def ending(trace: Trace) -> Literal["next", "masked", "vectors"]:
+    """What this stack of this model ends in: the next token, the token that was covered, or its vectors."""
+    if "logits" not in trace:
+        return "vectors"
+    return "next" if trace.side == "decoder" else "masked"
+
+
+def is_covered(trace: Trace, token: int) -> bool:
+    """Whether a mask stands at a position where the model says what was covered."""
+    return ending(trace) == "masked" and trace.own_ids[token] == trace.tokenizer.mask_id
+
+
+def held(look: Look) -> range:
+    """The tokens that tables tell of: all, or of a long run the selected one."""
+    return range(look.token, look.token + 1) if is_long(look.trace) else range(len(look))
+
+
+def strongest(trace: Trace, queries: range, part: str = "attn") -> Strongest:
+    """Where queries look hardest, of their own text ("attn") or of the source ("cross")."""
+    found = []
+    for layer in range(trace.n_layers):
+        name = f"blocks.{layer}.{part}.pattern"
+        rows = np.stack([trace.row(name, query).numpy() for query in queries])  # [N, H, Tk]
+        if part == "attn":
+            rows[np.arange(len(rows)), :, list(queries)] = 0
+        best = rows.reshape(len(rows), -1).argmax(-1)
+        head, position = np.divmod(best, rows.shape[-1])
+        found.append((position, np.full_like(head, layer), head, rows[np.arange(len(rows)), head, position]))
+    each = [np.stack(one) for one in zip(*found, strict=True)]  # [L, N]
+    first = each[-1].argmax(0)
+    position, layer, head, weight = (one[first, np.arange(len(first))] for one in each)
+    return Strongest(np.array(queries), position, layer, head, weight)
+
+
+def looks(look: Look, part: str = "attn") -> Strongest:
+    tokens = held(look)
+    return look.once(lambda look: strongest(look.trace, tokens, part), ("strongest", part, tokens.start))
+
+
+class Guesses(NamedTuple):
+    """The most probable tokens after each token that is held, [N, K]: ids, names and probabilities."""
+
+    ids: np.ndarray
+    labels: list[list[str]]
+    chances: np.ndarray
+
+
+def guesses(look: Look) -> Guesses | None:
+    """None of a stack that predicts nothing."""
+    tokens = held(look)
+
+    def make(look: Look) -> Guesses | None:
+        if ending(look.trace) == "vectors" or look.config.classes:
+            return None
+        found = [look.trace.next_tokens(token, N_NEXT) for token in tokens]
+        ids = np.array([[one.id for one, _ in each] for each in found])
+        chances = np.array([[chance for _, chance in each] for each in found], dtype=np.float32)
+        return Guesses(ids, [[one.label for one, _ in each] for each in found], chances)
+
+    return look.once(make, ("guesses", tokens.start))
+
+
+def facts(look: Look) -> dict[str, Any]:
+    """For prose: the selected token, and the best guess after it."""
+    found, given = guesses(look), {"token": look.token_named()}
+    if found is not None:
+        index = look.by("token", np.arange(len(found.labels)))
+        given["guess"] = Among([labels[0] for labels in found.labels], index, is_code=True)
+        given["chance"] = look.by("token", found.chances[:, 0], "percent")
+    return given
+
+
+def tell(look: Look) -> Iterator[Line]:
+    trace, which, found = look.trace, ending(look.trace), guesses(look)
+    if which == "next" and found is not None:
+        end = trace.tokenizer.end_of_text
+        yield look.claim(NEXT, Next(found.chances[:, 0], found.ids[:, 0] == end), "token", "text", **facts(look))
+    elif look.config.classes:
+        yield look.text("finding_class", **classes(trace).facts)
+    else:
+        kinds = [f"finding_{'covered' if is_covered(trace, token) else which}" for token in held(look)]
+        said = [look.text(kind, **facts(look)).words for kind in sorted(set(kinds))]
+        index = look.by("token", np.array([sorted(set(kinds)).index(kind) for kind in kinds]))
+        yield Line(said[0] if len(said) == 1 else Phrase(Among([one.template for one in said], index), said[0].values))
+    seen = looks(look)
+    yield look.claim(LOOK, seen, "token", "text", **_seen(look, seen, look.names))
+    if look.has("cross.pattern"):
+        source = tuple(token.label for token in trace.at("encoder").tokens)
+        yield look.text("look_source", **_seen(look, looks(look, "cross"), source))
+    yield look.text("lengths")
+
+
+def _seen(look: Look, seen: Strongest, names: tuple[str, ...]) -> dict[str, Any]:
+    """For prose: which token is looked at, how much, and in which head."""
+    return {
+        "seen": Among(names, look.by("token", seen.position), is_code=not look.config.reads_pictures),
+        "weight": look.by("token", seen.weight, "percent"),
+        "layer": look.by("token", seen.layer, "0"),
+        "head": look.by("token", seen.head, "0"),
+    }

@@ -1,0 +1,284 @@
+"""The whole run in one picture: a row a token, a column a stage, every cell a value of the run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing import heatmap, palettes
+from viz_model.drawing.brief import brief
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.heatmap import Pool
+from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
+from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.tables import Among, Lengths, Phrase, by
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD, HeadSummary
+from viz_model.measures.stream import evenly
+from viz_model.topics.overview.finding import Guesses, ending, guesses
+
+MOST_ROWS, MOST_BLOCKS = 56, 6
+"""Rows of the picture, of longer texts several tokens share one; and blocks, of deeper models some are left out."""
+MOST_NUMBERS = 27_000
+"""Numbers of the whole picture, 4 bytes each: of strips that would be too wide every n-th dimension is drawn."""
+TOP, TALLEST, LEAST = 44.0, 420.0, 220.0
+"""Pixels above the first row, of all rows at the most, and of the picture's body at the least."""
+
+
+class StripView(NamedTuple):
+    """Vectors of all tokens at one site: ``values`` is [S, D]; ``part`` is its key in the words, and ``page`` where it
+    is told of.
+    """
+
+    part: str
+    page: str
+    site: str
+    values: np.ndarray
+
+
+class BlockView(NamedTuple):
+    """One block: the pattern [S, S] of the head that looks away most sharply, NaN where a mask hides, and the lengths
+    of the stream behind it [S].
+    """
+
+    layer: int
+    head: int
+    does: HeadSummary
+    pattern: np.ndarray
+    norm: np.ndarray
+
+
+@brief
+class OverviewView(NamedTuple):
+    """The stages of one run. S rows stand for T tokens, ``pool`` tokens each.
+
+    Of pooled tokens each dimension shows the value of largest magnitude, patterns the largest weight, lengths the mean.
+    ``strips`` are what enters the blocks; ``vectors`` what the run ends in where it predicts nothing; ``guesses`` of
+    the tokens that are held. Deep models show ``blocks`` at even distances, ``n_layers`` in all.
+    """
+
+    labels: tuple[str, ...]
+    ids: tuple[int, ...]
+    strips: tuple[StripView, ...]
+    blocks: tuple[BlockView, ...]
+    vectors: StripView | None
+    guesses: Guesses | None
+    pool: int
+    n_layers: int
+
+    @property
+    def rows(self) -> int:
+        return len(self.strips[0].values)
+
+
+def block_view(look: Look, layer: int, pool: int) -> BlockView:
+    """Of one block, as it is told in :class:`BlockView`."""
+
+    def make(look: Look) -> BlockView:
+        every = heads.together(look.trace, layer, pool)
+        head = int(np.argmax(every.sharpness))
+        lengths = look.trace[f"blocks.{layer}.resid.out"].norm(dim=-1).split(pool)
+        means = np.array([group.mean().item() for group in lengths])
+        return BlockView(layer, head, every.does[head], every.patterns[head], means)
+
+    return look.once(make, ("block", layer, pool))
+
+
+def view(look: Look) -> OverviewView:
+    trace = look.trace
+    pool = -(-len(look) // MOST_ROWS)
+    parts = [("embedding", "embed.token"), ("position", "embed.position")]
+    return OverviewView(
+        labels=look.labels,
+        ids=tuple(token.id for token in trace.tokens),
+        strips=tuple(_strip_view(look, part, part, site, pool) for part, site in parts if site in trace),
+        blocks=tuple(block_view(look, layer, pool) for layer in evenly(look.n_layers, look.layer, MOST_BLOCKS)),
+        vectors=_strip_view(look, "vectors", "next_token", trace.leaving, pool) if "logits" not in trace else None,
+        guesses=guesses(look),
+        pool=pool,
+        n_layers=look.n_layers,
+    )
+
+
+def _strip_view(look: Look, part: str, page: str, site: str, pool: int) -> StripView:
+    values = look.once(lambda look: heatmap.extremes(look.trace[site].numpy(), Pool(pool, 1)), ("strip", site))
+    return StripView(part, page, look.trace.full_name(site), values)
+
+
+def draw(look: Look) -> Scene:
+    """The stages as panels from left to right, a row a token in each; a click on a heading opens its stage."""
+    drawn = view(look)
+    rows = drawn.rows
+    height = max(6.0, min(30.0, TALLEST / rows)) * rows
+    ends = () if drawn.vectors is None else (drawn.vectors,)
+    room = MOST_NUMBERS - len(drawn.blocks) * rows * (rows + 1)
+    every = -(-drawn.strips[0].values.shape[1] * rows * (len(drawn.strips) + len(ends)) // room)
+    names = [f"{n * drawn.pool}: {label}" for n, label in enumerate(drawn.labels[:: drawn.pool])]
+    frame = _Frame(look, drawn.pool, height, TOP + max(height, LEAST) + 8, names, every)
+    panels = [_tokens(drawn, frame)]
+    top = max(_largest(strip) for strip in drawn.strips)
+    panels += [_strip(strip, n, top, frame) for n, strip in enumerate(drawn.strips)]
+    longest = max((float(block.norm.max(initial=0)) for block in drawn.blocks), default=1.0) or 1.0
+    panels += [_block(block, longest, frame) for block in drawn.blocks]
+    panels += [_strip(strip, 0, _largest(strip), frame) for strip in ends]
+    if drawn.guesses is not None:
+        panels.append(_next(drawn.guesses, frame))
+    notes = [look.words("pooled", pool=drawn.pool)] if drawn.pool > 1 else []
+    if len(drawn.blocks) < drawn.n_layers:
+        notes.append(look.words("folded", shown=len(drawn.blocks), n_layers=drawn.n_layers))
+    scene = Scene(
+        id="overview",
+        panels=panels,
+        title=look.words("scene_alt"),
+        description=look.words("scene_hint"),
+        words={"masked": look.words("scene_masked")},
+        note=" ".join(notes),
+        data=drawn,
+        call=look.call("overview", layer=look.layer, token=look.token),
+    )
+    sites = [name for name in ("embed.token", "embed.position", "attn.pattern") if look.has(name)]
+    return look.drawn(scene if len(drawn.blocks) == drawn.n_layers else look.only_here(scene), sites)
+
+
+def _largest(strip: StripView) -> float:
+    return float(np.abs(strip.values).max(initial=0)) or 1.0
+
+
+class _Frame(NamedTuple):
+    """What all panels share: pixels of all rows and of a panel, the names of the rows, every n-th dimension."""
+
+    look: Look
+    pool: int
+    height: float
+    tall: float
+    names: list[str]
+    every: int
+
+
+def heading(name: str, beside: Any, opens: Any, label: Any = None) -> list[Mark]:
+    """Two lines over a panel; a click opens the page that they name."""
+    said = f"{name} · {beside}" if label is None else label
+    return [
+        Text(id="title", text=name, y=10, bold=True),
+        Text(id="beside", text=beside, y=28, fill="muted"),
+        Rect(id="open", width=(1, 0), height=38, act=opens, label=said),
+    ]
+
+
+def _tokens(view: OverviewView, frame: _Frame) -> Panel:
+    """Tokens and their ids, a row each where there is room for letters; a click follows one."""
+    step = frame.height / view.rows
+    marks = heading(frame.look.words("scene_tokens"), str(len(view.labels)), Pick({"page": "tokens"}))
+    for row in range(view.rows):
+        position, y = row * view.pool, TOP + row * step
+        label, id, role = view.labels[position], view.ids[position], palettes.token(position)
+        told = f"{position}: {label} · id {id}"
+        box: dict[str, Any] = {"y": y + 1, "height": step - 2, "fill": role}
+        marks += [
+            Rect(id=f"row.{row}", width=(1, 0), opacity=0.13, act=Select(token=position), label=told, **box),
+            Rect(id=f"mark.{row}", width=3, **box),
+        ]
+        if step >= 12:
+            marks.append(Text(id=f"token.{row}", text=short(label, 10), x=8, y=y + step / 2, size=13))
+            marks.append(Text(id=f"id.{row}", text=str(id), x=(1, -5), y=y + step / 2, anchor="end", fill="muted"))
+    rows = np.arange(len(view.labels)) // view.pool
+    chosen: Any = by("token", (TOP + step * rows).astype(np.float32))
+    marks.append(Rect(id="chosen", y=chosen, width=(1, 0), height=step, stroke="accent", thick=2, radius=3))
+    return Panel(id="tokens", marks=marks, height=frame.tall, min=118, most=150)
+
+
+def _strip(strip: StripView, n: int, top: float, frame: _Frame) -> Panel:
+    """Vectors, a row a token; of wide ones every n-th dimension."""
+    words, every, width = frame.look.words, frame.every, strip.values.shape[1]
+    said = words("scene_dimensions", n=width) if every == 1 else words("scene_every", n=every, of=width)
+    dimensions = tuple(range(0, width, every))
+    where = Where(strip.site, (ROW, COLUMN), (), dimensions if every > 1 else ()) if frame.pool == 1 else None
+    name = words(f"scene_{strip.part}")
+    cells = Cells(
+        id="cells", y=TOP, height=frame.height, values=strip.values[:, ::every], top=top, rows=frame.names,
+        columns=[f"{words('scene_dimension')} {d}" for d in dimensions], site=strip.site, where=where, name=name,
+    )  # fmt: skip
+    # What is added has the dimensions of what it is added to.
+    title, beside = f"{'+ ' if n else ''}{name}", "" if n else said
+    marks = [*heading(title, beside, Pick({"page": strip.page}), title), cells]
+    return Panel(id=f"strip.{strip.part}", marks=marks, height=frame.tall, min=math.ceil(max(76.0, width_of(beside))))
+
+
+def _block(block: BlockView, longest: float, frame: _Frame) -> Panel:
+    """A block's sharpest head, which a click looks at, and the lengths of the stream behind it."""
+    look, names, step = frame.look, frame.names, frame.height / len(block.norm)
+    at = f"{look.trace.prefix}blocks.{block.layer}"
+    share = (block.norm / longest).astype(np.float32)
+    bars: list[Mark] = [
+        Rect(
+            id=f"length.{row}", x=(0.7, 4), y=TOP + row * step + 0.2 * step, height=0.6 * step,
+            width=(0.3 * float(one), -4 * float(one)), fill="residual",
+        )
+        for row, one in enumerate(share)
+    ]  # fmt: skip
+    lengths = Cells(
+        id="lengths", x=(0.7, 4), y=TOP, width=(0.3, -4), height=frame.height, values=block.norm[:, None], look="blank",
+        rows=names, columns=("",), site=f"‖{at}.resid.out‖", name=f"‖{at}.resid.out‖",
+    )  # fmt: skip
+    title, head = f"{look.words('scene_block')} {block.layer}", f"{look.words('scene_head')} {block.head}"
+    site = f"{at}.attn.pattern"
+    cells = Cells(
+        id="cells", y=TOP, width=(0.7, 0), height=frame.height, values=block.pattern, look="share", rows=names,
+        columns=names, site=f"{site}[{block.head}]", hidden=look.words("scene_masked"),
+        bound="≤ " if frame.pool > 1 else "",
+        where=Where(site, (block.head, ROW, COLUMN)) if frame.pool == 1 else None, name=f"{title}, {head}",
+    )  # fmt: skip
+    opens = Pick({"page": "attention", "layer": block.layer, "head": block.head})
+    marks = [*heading(title, f"{head} · {HEAD.label(look.t.language, block.does)}", opens), cells, *bars, lengths]
+    return Panel(id=f"block.{block.layer}", marks=marks, height=frame.tall, min=112, most=300, grow=2)
+
+
+def _next(found: Guesses, frame: _Frame) -> Panel:
+    """The most probable next tokens of the selected one."""
+    look, n = frame.look, found.chances.shape[1]
+    which, step = ending(look.trace), min(28.0, (frame.tall - TOP - 8) / n)
+    title, after = look.words(f"scene_next_{which}"), look.words(f"scene_after_{which}")
+    named: Any = Phrase(
+        f"{after} {{{{token}}}}", {"token": Among(list(map(short, look.labels)), by("token", np.arange(len(look))))}
+    )
+    marks = heading(title, named, Pick({"page": "next_token"}), title)
+    names = sorted({label for labels in found.labels for label in labels})
+    number = {name: n for n, name in enumerate(names)}
+    which_name = np.array([[number[label] for label in labels] for labels in found.labels])
+    for k in range(n):
+        y = TOP + k * step
+        chance: Any = look.by("token guess", found.chances, guess=k)
+        label: Any = Among(names, look.by("token guess", which_name, guess=k))
+        said: Any = Among(list(map(short, names)), label.at)
+        share: Any = look.by("token guess", found.chances, "percent", guess=k)
+        wide: Any = Lengths(chance, 0, 1, (0.0, 0.0), (1.0, 0.0))
+        where: Any = Where("probs", (by("token", np.arange(len(look))), look.by("token guess", found.ids, guess=k)))
+        cell: Any = look.by("token guess", found.chances[..., None, None], guess=k)
+        marks += [
+            Rect(id=f"room.{k}", y=y + 2, width=(1, 0), height=step - 5, fill="output", opacity=0.2),
+            Rect(id=f"bar.{k}", y=y + 2, width=wide, height=step - 5, fill="output", opacity=0.6),
+            Text(id=f"guess.{k}", text=said, x=7, y=y + step / 2, size=13),
+            Text(id=f"share.{k}", text=share, x=(1, -6), y=y + step / 2, size=13, anchor="end"),
+            Cells(
+                id=f"cell.{k}",
+                y=y,
+                height=step,
+                values=cell,
+                where=where,
+                look="blank",
+                columns=("",),
+                site="probs",
+                name=label,
+            ),
+        ]
+    # In a row of its own it takes no more than its bars.
+    return Panel(id="next", marks=marks, height=TOP + step * n + 8, min=140, most=260)
+
+
+def source(look: Look) -> list[Line]:
+    return [look.source(*(name for name in ("embed.token", "embed.position", "attn.pattern") if look.has(name)))]
