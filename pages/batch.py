@@ -1,5 +1,6 @@
 """Batch: several sentences as one tensor, padded, masked, and each as if it were alone."""
 
-from viz_model.topics.batch import page
+from viz_model.app import show
+from viz_model.topics import batch
 
-page.run()
+show.show(batch.TOPIC)

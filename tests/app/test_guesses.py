@@ -19,7 +19,7 @@ import viz_model as vm
 from viz_model.app.topic import Topic
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
-from viz_model.topics.batch.choices import BESIDE, SIZE
+from viz_model.topics.batch.rows import BESIDE
 
 pytestmark = pytest.mark.full
 
@@ -78,7 +78,7 @@ def parameters(trace: Trace, asked: str) -> tuple[str, str]:
 
 
 def padding(trace: Trace, asked: str) -> tuple[str, str]:
-    lengths = [len(trace.tokenizer.encode(text)) for text in (TEXT, *BESIDE[: SIZE.default - 1])]
+    lengths = [len(trace.tokenizer.encode(text)) for text in (TEXT, *BESIDE)]
     share = round(100 * (1 - sum(lengths) / (len(lengths) * max(lengths))))
     return str(share), str(min((n for n in range(0, 100, 15) if abs(n - share) >= 10), key=lambda n: abs(n - share)))
 

@@ -12,9 +12,11 @@ import torch
 from claim_checks import Shown
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
-from viz_model.topics.batch.choices import BESIDE, OTHERS
-from viz_model.topics.batch.claims import ALONE, BATCH_NORM, COUNTED, LAYER_NORM, OPEN, Gap, Losses, Moves
-from viz_model.topics.batch.numbers import norms, run
+from viz_model.topics.batch import norms, run
+from viz_model.topics.batch.loss import COUNTED, Losses
+from viz_model.topics.batch.norms import BATCH_NORM, LAYER_NORM, Moves
+from viz_model.topics.batch.rows import BESIDE, OTHERS
+from viz_model.topics.batch.shapes import ALONE, OPEN, Gap
 
 MOVES = Moves(layer_four=0.0, layer_two=0.0, batch_four=0.1, batch_two=0.2)
 
@@ -109,10 +111,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
             losses = Losses(found.loss, found.counted, int(found.beyond.sum()))
             yield Shown(COUNTED, losses, partial(_counted, rows))
     name = trace.full_name("blocks.1.resid.in")
-    own, *near = (norms.vectors(row, name) for row in rows)
-    far = [norms.vectors(run.row(lm, text, target, to), name) for text in OTHERS]
+    own, *near = (row.run.whole[name] for row in rows)
+    far = [run.row(lm, text, target, to).run.whole[name] for text in OTHERS]
     token = len(own) - 1
-    four, two, _ = norms.neighbours(own, near, far, token).changes
-    moves = Moves(four.layer or 0.0, two.layer or 0.0, four.batch or 0.0, two.batch or 0.0)
+    moved = norms.neighbours(own, near, far).moves
+    moves = Moves(*(moved[k, s, token] for k in (0, 1) for s in (0, 1)))
     for verdict in (LAYER_NORM, BATCH_NORM):
         yield Shown(verdict, moves, partial(_moves, own, near, far, token))

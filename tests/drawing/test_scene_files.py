@@ -152,7 +152,7 @@ def tail() -> Scene:
 def grid() -> Sheet:
     figure, values = Sheet(), np.linspace(-1, 1, 12).reshape(3, 4)
     said = [f"{value:.1f}" for value in values.ravel()]
-    squares(figure, values, said, said, clicks=list(range(12)))
+    squares(figure, values, said, said)
     frame(figure, (1, 1), (2, 2))
     axes.rows(figure, ["0", "1", "2"], "layer")
     axes.columns(figure, ["0", "1", "2", "FFN"], "head")

@@ -74,6 +74,7 @@ def _numbers(page: Page, look: Look, tabs: Apart) -> None:
     more = tabs.tables(look) if tabs.tables else ()
     for n, (site, values, rows, columns) in enumerate(filter(None, [tabs.numbers(look), *more])):
         elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")
-    for name, named in (tabs.records(look) if tabs.records else {}).items():
-        st.markdown(f"**{literal(name)}**")
+    for name, said, named in tabs.records(look) if tabs.records else ():
+        if said:
+            st.markdown(said)
         elements.records(page, f"{page.text_key}.{name}", named)

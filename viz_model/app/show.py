@@ -289,6 +289,8 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     picks = topic.has_place and not {"layer", "head"} <= topic.without
     if picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
         said.append(Line(mark[0], "note", mark[1], "head"))
+    if page.trace.edits and look.topic == topic.name and topic.pages[0].reads_plain:
+        said.append(line(t(f"{topic.name}.plain"), "note"))
     if note := lent.note(t):
         said.append(line(note, "note"))
     return said
@@ -353,7 +355,8 @@ def _look(shown: Page, page: app_page.Page) -> Look:
     """The look at a run; what pictures read of it is kept with the run."""
     options = island.chosen_of(state.current(), page.name, island.options_of(shown))
     layer = page.view.layer if one_layer(page.trace) else None
-    look = _looked(page.run_key, page.trace.stack.side, page.t.language, shown.topic, layer, shown.has_twin)
+    run = page.run_key.plain if shown.reads_plain else page.run_key
+    look = _looked(run, page.trace.stack.side, page.t.language, shown.topic, layer, shown.has_twin)
     return replace(look, layer=page.view.layer, head=page.view.head, token=page.token, options=options)
 
 

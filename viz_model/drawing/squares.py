@@ -1,4 +1,4 @@
-"""A small matrix whose cells are written on, hovered and clicked one by one; larger ones are heatmaps."""
+"""A small matrix whose cells are written on and hovered one by one; larger ones are heatmaps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_model.drawing import theme
-from viz_model.drawing.sheet import WHOLE, At, Sheet, heatmap, scatter
-from viz_model.drawing.writing import clicked, hovered, letters, on_colour
+from viz_model.drawing.sheet import WHOLE, At, Sheet, heatmap
+from viz_model.drawing.writing import hovered, letters, on_colour
 
 STRONG = 0.55
 """The share of the largest value from which on a cell is written on in white."""
@@ -27,14 +27,11 @@ def squares(
     scale: Literal["signed", "share"] = "signed",
     role: str = "output",
     top: float | None = None,
-    gap: int = 2,
-    clicks: Sequence[Any] | None = None,
-    size: int = 24,
     **look: Any,
 ) -> None:
-    """Cells [R, C] with a gap between them; texts, hovers and clicks are a list of all, row after row.
+    """Cells [R, C] with a gap between them; texts and hovers are a list of all, row after row.
 
-    ``top`` is the magnitude of full colour, ``size`` the height of what can be clicked; the texts come escaped.
+    ``top`` is the magnitude of full colour; the texts come escaped.
     ``look`` is Plotly's for the cells, such as a ``colorbar``.
     """
     top = top or float(np.nanmax(np.abs(values))) or 1.0
@@ -46,28 +43,13 @@ def squares(
         zmax=top,
         colorscale=theme.diverging() if is_signed else theme.sequential(role),
         xgap=2,
-        ygap=gap,
+        ygap=2,
         showscale="colorbar" in look,
-        **hovered(None if clicks else np.reshape(np.array(hovers, dtype=object), values.shape).tolist()),
+        **hovered(np.reshape(np.array(hovers, dtype=object), values.shape).tolist()),
     )
     figure.add_trace({**cells, **look})
     colours = on_colour(np.abs(values) > STRONG * top)
-    if clicks is None:
-        letters(figure, column, row, texts or [], colours=colours, meta={"room": ROOM})
-        return
-    # A heatmap tells no click, points on it do.
-    points = scatter(
-        x=column,
-        y=row,
-        mode="markers" if texts is None else "markers+text",
-        marker={"symbol": "square", "size": size, "opacity": 0},
-        text=texts,
-        textfont={"size": theme.SMALL, "color": colours},
-        **hovered(hovers),
-        **clicked(clicks, 0),
-    )
-    points["unselected"] = {**points["unselected"], "textfont": {"color": theme.INK}}
-    figure.add_trace(points)
+    letters(figure, column, row, texts or [], colours=colours, meta={"room": ROOM})
 
 
 def frame(

@@ -164,7 +164,7 @@ class Look:
 
     # Tables.
 
-    def by(self, axes: str, values: Any, write: str = "", **fixed: int) -> Any:
+    def by(self, axes: str, values: Any, write: str = "", **fixed: Any) -> Any:
         """A table (:class:`viz_model.drawing.tables.By`) of values that were read here: of layers it has those that
         are held, and of tokens those around the selected one where there are many; of one token alone the selected.
         """
@@ -284,12 +284,23 @@ class Look:
         """The key of a text on one of several kinds, or where that has none of its own, ``prefix_other``."""
         return f"{prefix}_{name}" if self.knows(f"{prefix}_{name}") else f"{prefix}_other"
 
-    def claim(self, verdict: Verdict[Any], values: Any, axes: str, what: What = "text", /, **filled: Any) -> Line:
-        """What may be said of some values: a table of sentences. ``values`` are arrays, as the predicates take them."""
-        return Line(self._claimed(verdict, values, axes, filled, False), what)
+    def claim(
+        self,
+        verdict: Verdict[Any],
+        values: Any,
+        axes: str,
+        what: What = "text",
+        fixed: Mapping[str, Any] | None = None,
+        /,
+        **filled: Any,
+    ) -> Line:
+        """What may be said of some values: a table of sentences. ``values`` are arrays, as the predicates take them;
+        ``fixed`` is as in :meth:`claim_label`.
+        """
+        return Line(self._claimed(verdict, values, axes, filled, False, fixed), what)
 
     def claim_label(
-        self, verdict: Verdict[Any], values: Any, axes: str, fixed: Mapping[str, int] | None = None, /, **filled: Any
+        self, verdict: Verdict[Any], values: Any, axes: str, fixed: Mapping[str, Any] | None = None, /, **filled: Any
     ) -> Any:
         """The same in a word or two; ``fixed`` says of which entry, where that does not follow the selection."""
         return self._claimed(verdict, values, axes, filled, True, fixed)
@@ -301,7 +312,7 @@ class Look:
         axes: str,
         filled: Mapping[str, Any],
         is_label: bool,
-        fixed: Mapping[str, int] | None = None,
+        fixed: Mapping[str, Any] | None = None,
     ) -> Phrase:
         language, kept = self.t.language, _kept(filled)
         texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]

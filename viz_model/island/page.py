@@ -222,7 +222,7 @@ class Apart(NamedTuple):
         tables: further numbers, as ``numbers``.
         picture: drawn with the numbers that are worked out.
         own: a snippet of the page's own in place of that of its name, and what fills it.
-        records: tables of any kind by their names, as columns by their headings.
+        records: tables of any kind: the name of each, what is said before it, and columns by their headings.
         ends: what is said after the numbers that are worked out.
         side: the stack that all of it is of, where that is not always the selected one.
     """
@@ -236,7 +236,7 @@ class Apart(NamedTuple):
     tables: Callable[[Look], Sequence[Table]] | None = None
     picture: Callable[[Look], Scene | None] | None = None
     own: Callable[[Look], tuple[str, dict[str, Any]]] | None = None
-    records: Callable[[Look], Mapping[str, Mapping[str, Sequence[object]]]] | None = None
+    records: Callable[[Look], Sequence[tuple[str, str, Mapping[str, Sequence[object]]]]] | None = None
     ends: Callable[[Look], Iterable[Line]] | None = None
     side: Callable[[Look], Side] | None = None
 
@@ -272,6 +272,7 @@ class Page:
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
         has_twin: whether it reads the same text in the model's twin too (:attr:`viz_model.island.look.Look.twin`).
+        reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
     """
 
     topic: str
@@ -282,6 +283,7 @@ class Page:
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text
     has_twin: bool = False
+    reads_plain: bool = False
 
     @property
     def sections(self) -> tuple[Section, ...]:

@@ -205,7 +205,7 @@ def test_by_hand_the_numbers_are_those_of_the_sum() -> None:
     worked = apart.part_by_hand(way.written[row].numpy(), found.directions[way.passed[row]].numpy())
     assert float(worked["product"]) == pytest.approx(found.values[row], abs=1e-4)
     assert apart.sum_by_hand(waterfall.sum_view(found)).endswith(f"= {found.total:.3f}")
-    (table,) = apart.records(look).values()
+    ((_, _, table),) = apart.records(look)
     sites, layers, values = table.values()
     assert len(sites) == len(found.parts) and sum(values) == pytest.approx(found.total, abs=1e-4)
     assert all(layer is None or site.startswith(f"blocks.{layer}.") for site, layer in zip(sites, layers, strict=True))

@@ -11,12 +11,14 @@ from tiny_models import describe, language_model, variants
 from torch.nn import functional as F
 
 import viz_model as vm
+from viz_model.app.island import options_of
 from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import cl100k_base, story_tokenizer
-from viz_model.topics.batch.choices import BESIDE, MOST_CHARACTERS, TEXTS
-from viz_model.topics.batch.claims import COUNTED, OPEN, Gap, Losses
-from viz_model.topics.batch.numbers import norms, tutorial
-from viz_model.topics.batch.numbers.run import PADDING, Row, Together, collate, padded_vectors, row, together
+from viz_model.topics.batch import PAGE, norms, tutorial
+from viz_model.topics.batch.loss import COUNTED, Losses
+from viz_model.topics.batch.rows import BESIDE, MOST_CHARACTERS, NAMES
+from viz_model.topics.batch.run import PADDING, Row, Together, collate, padded_vectors, row, together
+from viz_model.topics.batch.shapes import OPEN, Gap
 from viz_model.training.batches import IGNORED, Batch
 from viz_model.training.objective import asked
 
@@ -112,25 +114,28 @@ def test_both_norms_are_pytorchs() -> None:
 def test_neighbours_move_batch_norm_alone(name: str) -> None:
     lm = vm.load(name)
     site = "blocks.1.resid.in"
-    own, *beside = (norms.vectors(each, site) for each in rows_of(lm))
-    others = [norms.vectors(each, site) for each in rows_of(lm, ("Where is it?", "He ran to the big house.", "No."))]
+    own, *beside = (each.run.whole[site] for each in rows_of(lm))
+    others = [each.run.whole[site] for each in rows_of(lm, ("Where is it?", "He ran to the big house.", "No."))]
     rows = rows_of(lm)
     padding = padded_vectors(lm.model, rows, lm.config.sides[0], site)
-    found = norms.neighbours(own, beside, others, 3, padding)
+    found = norms.neighbours(own, beside, others, padding)
     assert len(padding) == int(together(lm.model, rows).padding.sum())
-    assert [change.size for change in found.changes] == [4, 2, 1]
-    assert all(change.layer in (0.0, None) and change.layer_cut == 0 for change in found.changes)
-    assert all(change.batch is None or change.batch > 0.01 for change in found.changes)
-    assert found.changes[-1].batch is None and found.changes[-1].batch_cut > found.changes[0].batch_cut == 0
+    (layer, batch), (layer_cut, batch_cut) = found.moves, found.cuts
+    assert not layer[:2].any() and not layer_cut.any() and np.isnan(found.moves[:, 2]).all()
+    assert (batch[:2] > 0.01).all() and (batch_cut[2] > 0).all() and not batch_cut[0].any()
     everything = torch.cat([own, *beside])
     reference = torch.nn.BatchNorm1d(everything.shape[1], affine=False).train()
-    np.testing.assert_allclose(found.batch[0], reference(everything)[3], atol=1e-4)
-    np.testing.assert_allclose(found.layer[0], F.layer_norm(own, own.shape[1:])[3], atol=1e-4)
-    counting = reference(torch.cat([everything, padding]))[3]
-    before = torch.from_numpy(found.batch[0])
-    assert found.padded == pytest.approx(((counting - before).norm() / before.norm()).item(), rel=1e-3)
+    np.testing.assert_allclose(found.batch[0], reference(everything)[: len(own)], atol=1e-4)
+    np.testing.assert_allclose(found.layer[0], F.layer_norm(own, own.shape[1:]), atol=1e-4)
+    here, there = (reference(torch.cat([own, rows[0]]))[: len(own)] for rows in (beside, others))
+    np.testing.assert_allclose(batch[1], (there - here).norm(dim=-1) / here.norm(dim=-1), rtol=1e-3)
+    np.testing.assert_allclose(found.n_vectors, [len(everything), len(own) + len(beside[0]), len(own)])
+    counting, before = reference(torch.cat([everything, padding]))[: len(own)], torch.from_numpy(found.batch[0])
+    assert found.padded is not None
+    np.testing.assert_allclose(found.padded, (counting - before).norm(dim=-1) / before.norm(dim=-1), rtol=1e-3)
     mean, deviation = found.feature_moments
-    assert (found.x[found.feature] - mean) / deviation == pytest.approx(found.batch[0][found.feature], abs=1e-4)
+    places = np.arange(len(own)), found.feature
+    np.testing.assert_allclose((found.x[places] - mean) / deviation, found.batch[0][places], atol=1e-4)
 
 
 def test_what_stands_at_padded_places_is_what_the_model_made_there() -> None:
@@ -156,7 +161,7 @@ def test_the_tutorials_batch() -> None:
 
 
 def test_a_sentence_of_the_address_is_bounded() -> None:
-    (choice, *_) = TEXTS
+    choice = options_of(PAGE)[NAMES[0]]
     assert choice.read(choice.write("一只猫 & <b>")) == "一只猫 & <b>"
     with pytest.raises(ValueError):
         choice.read("x" * (MOST_CHARACTERS + 1))

@@ -80,14 +80,16 @@ def test_ids_without_a_vocabulary_have_neither_word_nor_table(ids: vm.LanguageMo
     assert "460,319" not in told and not islands.pictures(PAGE, look)
     made = list(islands.made(PAGE, look))
     assert not [one for one in made if isinstance(one, Chooser | Field | Quiz)]
-    assert (apart.rule(look), apart.how(look), list(apart.records(look))) == ("ids", "ids", [ids.tokenizer.name])
+    assert (apart.rule(look), apart.how(look), [name for name, *_ in apart.records(look)]) == (
+        "ids", "ids", [ids.tokenizer.name],
+    )  # fmt: skip
     assert Texts("en")("tokens.about_row") in told
 
 
 def test_the_tabs_take_a_token_of_the_bundled_vocabulary_apart(tiny: vm.LanguageModel) -> None:
     look = islands.look(tiny.trace("我爱 the cat"), PAGE, token=2)
     assert (apart.rule(look), apart.how(look)) == ("pairs", "pairs")
-    tables = apart.records(look)
+    tables = {name: columns for name, _, columns in apart.records(look)}
     assert list(tables) == ["story-8k", "cl100k_base"]
     assert list(tables["cl100k_base"].values())[2] == cl100k_base().encode("我爱 the cat")
     assert cuts.facts(look)["m"] == len(cl100k_base().encode("我爱 the cat"))

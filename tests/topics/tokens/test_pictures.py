@@ -22,7 +22,7 @@ from viz_model.topics.tokens import PAGE, apart, cuts, cutting, odd, splitting, 
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
 from viz_model.topics.tokens.layout import LINE, columns
 from viz_model.topics.tokens.merges import MergesView
-from viz_model.topics.tokens.textbook import TEXTBOOK, TEXTBOOK_WIDTH, Used, use
+from viz_model.topics.tokens.textbook import TEXTBOOK, TEXTBOOK_WIDTH, use
 
 NAMES = ("story-8k", "cl100k_base")
 TUTORIAL, CHINESE = EXAMPLES["tutorial"], EXAMPLES["chinese"]
@@ -258,7 +258,7 @@ def test_the_bars_are_shares_of_all_rows(lm: vm.LanguageModel) -> None:
     uses = [TEXTBOOK, *(use(TUTORIAL, one) for one in (cl100k, story))]
     assert uses[1].largest == 26072 and uses[1].tokens == 10
     look = look_at(lm, "a")
-    scene = textbook.draw_use(look, [Used("<yours>", "", one) for one in uses])
+    scene = textbook.draw_use(look, {("<yours>", str(n)): one for n, one in enumerate(uses)})
     used, idle = (np.array(one.values) for one in scene.series)
     np.testing.assert_allclose(used, [one.distinct / (one.largest + 1) for one in uses])
     np.testing.assert_allclose(used + idle, 1)
@@ -293,13 +293,13 @@ def test_a_text_is_counted_in_every_vocabulary() -> None:
 def test_the_bars_of_odd_splits_are_shares_of_each_kind(lm: vm.LanguageModel) -> None:
     story = story_tokenizer()
     words = odd.common_words(story)[:20]
-    found = [odd.Surveyed(one.name, odd.survey(one, words)) for one in (story, cl100k_base())]
+    found = {one.name: odd.survey(one, words) for one in (story, cl100k_base())}
     scene = odd.draw_survey(look_at(lm, "a"), found)
     n_parts = odd.LONG + 1
-    for n, one in enumerate(found):
+    for n, one in enumerate(found.values()):
         bars = [np.array(series.values) for series in scene.series[n * n_parts : (n + 1) * n_parts]]
         np.testing.assert_allclose(np.sum(bars, axis=0), 1)
-        np.testing.assert_allclose(bars[0], [kind.by_tokens[0] / kind.n for kind in one.kinds])
+        np.testing.assert_allclose(bars[0], [counts[0] / counts.sum() for counts in one.values()])
 
 
 class Lower(type(cl100k_base())):  # type: ignore[misc]

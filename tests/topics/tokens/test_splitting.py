@@ -128,12 +128,13 @@ def test_a_survey_counts_every_text_once() -> None:
     story = story_tokenizer()
     words = odd.common_words(story)
     assert len(words) == odd.MOST_SURVEYED
-    found = {survey.kind: survey for survey in odd.survey(story, words[:40])}
-    assert all(sum(survey.by_tokens) + survey.unknown == survey.n for survey in found.values())
-    assert found["space"].by_tokens == (40, 0, 0, 0)
-    one = sum(len(story.encode(str(number))) == 1 for number in odd.NUMBERS)
-    assert found["numbers"].by_tokens[0] == one
-    assert found["bare"].by_tokens[0] == sum(len(story.encode(word)) == 1 for word in words[:40])
+    found = odd.survey(story, words[:40])
+    sizes = {"numbers": len(odd.NUMBERS), "faces": len(odd.FACES), "chinese": len(odd.CHARACTERS)}
+    assert {kind: counts.sum() for kind, counts in found.items()} == {**dict.fromkeys(odd.FORMS, 40), **sizes}
+    assert found["space"].tolist() == [40, 0, 0, 0, 0]
+    assert found["numbers"][0] == sum(len(story.encode(str(number))) == 1 for number in odd.NUMBERS)
+    assert found["bare"][0] == sum(len(story.encode(word)) == 1 for word in words[:40])
+    assert found["bare"][3] == sum(len(story.encode(word)) >= 4 for word in words[:40])
 
 
 def test_what_a_vocabulary_lacks_is_no_token(wordpiece: Tokenizer) -> None:

@@ -101,7 +101,7 @@ class Arrays:
         """What stands for an array in the header."""
         is_whole = values.dtype.kind in "biu"
         kind = next(kind for kind in _WHOLE if values.max(initial=0) <= np.iinfo(kind).max) if is_whole else np.float32
-        values = np.asarray(values, kind, order="C")
+        values = np.ascontiguousarray(values, kind)
         key = values.tobytes(), values.shape, is_coarse
         if key not in self._known:
             self._known[key] = len(self.parts)

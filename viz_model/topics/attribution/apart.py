@@ -81,13 +81,14 @@ def code(look: Look) -> tuple[str, dict[str, Any]]:
     return "attribution", {"position": look.token, "covered": question.covered, **named}
 
 
-def records(look: Look) -> dict[str, dict[str, list[Any]]]:
+def records(look: Look) -> list[tuple[str, str, dict[str, list[Any]]]]:
     """All parts: the site, the layer, and what each adds."""
     answer, words = asked(look).answer, look.words
     order = answer.order()
     parts = [answer.parts[row] for row in order]
     columns = [part.site for part in parts], [part.layer for part in parts], answer.values[order].tolist()
-    return {"parts": {str(words(f"column_{name}")): list(one) for name, one in zip(COLUMNS, columns, strict=True)}}
+    named = {str(words(f"column_{name}")): list(one) for name, one in zip(COLUMNS, columns, strict=True)}
+    return [("parts", "", named)]
 
 
 TABS = Apart(lambda look: [], hand, lambda look: [], lambda look: None, begins=begins, own=code, records=records)

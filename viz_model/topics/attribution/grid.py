@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -43,58 +45,87 @@ def draw(look: Look) -> Scene:
     """Layers downwards, heads to the right, the feed-forward layer last. A click selects a part."""
     question, words = asked(look), look.words
     named, found = columns(question.answer), values(question.answer)
-    n_layers, n = found.shape
-    top, tall = float(np.abs(found).max()) or 1.0, min(380.0, max(150.0, 34.0 * n_layers)) / n_layers
-    across, height = (1.0, -LEFT), tall * n_layers
-    layer, column = np.indices(found.shape).reshape(2, -1)
-    flat = found.ravel()
-
-    def along(at: np.ndarray, more: float = 0) -> np.ndarray:
-        share = at / n
-        return np.stack([share, LEFT + more + share * across[1]], -1).astype(np.float32)
-
     kinds = {"attn": words("grid_head"), "cross": words("grid_cross"), "ffn": words("grid_ffn")}
     names = [words("grid_ffn") if at == "ffn" else f"×{head}" if at == "cross" else str(head) for at, head in named]
     long = [kinds[at] if head is None else f"{kinds[at]} {head}" for at, head in named]
+    picks = [question.picks(part(layer, *column)) for layer in range(len(found)) for column in named]
+    axes = words("grid_layer"), words("grid_head")
+    scene = cells("attribution.grid", words("grid_alt"), found, range(len(found)), (names, long), axes, picks)
+    first, n = named.index((question.at, 0)), len(named)
+    across: Any = by("head", np.arange(first, first + look.n_heads))
+    panel = scene.panels[0]
+    frame = framed(across, n, by("layer", np.arange(len(found))), height(len(found)))
+    return look.only_here(replace(scene, panels=[replace(panel, marks=[*panel.marks, frame])]), layer=False, token=True)
+
+
+def height(n_rows: int) -> float:
+    """Pixels of a row."""
+    return min(380.0, max(150.0, 34.0 * n_rows)) / n_rows
+
+
+def framed(column: Any, n: int, row: Any, tall: float) -> Rect:
+    """A line around a cell of so many columns; both may be tables."""
+    x: Any = Lengths(column, 0, n, (0.0, LEFT), (1.0, 0.0))
+    y: Any = Lengths(row, 0, 1, TOP, TOP + tall)
+    return Rect(id="chosen", x=x, y=y, width=(1 / n, -LEFT / n), height=tall, stroke="accent", thick=2)
+
+
+def cells(
+    id: str,
+    title: str,
+    found: np.ndarray,
+    rows: Sequence[int],
+    named: tuple[Sequence[str], Sequence[str]],
+    axes: tuple[str, str],
+    picks: Sequence[Any],
+    write: str = "1",
+) -> Scene:
+    """What layers by heads add, [R, C], orange above 0 and blue below.
+
+    Args:
+        rows: the layers.
+        named: the columns, as they stand below and as they are said.
+        axes: what rows and columns are.
+        write: how numbers are written in cells, where there is room.
+    """
+    (n_rows, n), tall = found.shape, height(len(rows))
+    top, end = float(np.abs(found).max()) or 1.0, TOP + tall * n_rows
+    row, column = np.indices(found.shape).reshape(2, -1)
+    flat, ones = found.ravel(), np.ones(found.size, np.float32)
+
+    def along(at: np.ndarray, more: float = 0) -> np.ndarray:
+        return np.stack([at / n, LEFT + more - LEFT * at / n], -1).astype(np.float32)
+
     told = [
-        f"{words('grid_layer')} {row} · {long[c]}\n{written(v, '+2')}"
-        for row, c, v in zip(layer, column, flat, strict=True)
+        f"{axes[0]} {rows[r]} · {named[1][c]}\n{written(v, '+2')}" for r, c, v in zip(row, column, flat, strict=True)
     ]
-    width = np.tile(np.array([[1 / n, across[1] / n - 2]], np.float32), (len(flat), 1))
-    ones = np.ones(len(flat), np.float32)
+    width = np.tile(np.array([[1 / n, -LEFT / n - 2]], np.float32), (found.size, 1))
     marks: list[Mark] = [
         Items(
             id="cells",
             x=along(column, 1),
-            y=(TOP + layer * tall + 1).astype(np.float32),
+            y=(TOP + row * tall + 1).astype(np.float32),
             width=width,
             height=(tall - 2) * ones,
             fill=["positive" if value > 0 else "negative" for value in flat],
             opacity=[round(0.04 + 0.96 * abs(value) / top, 3) for value in flat.tolist()],
             labels=told,
-            name=words("grid_title"),
-            picks=[question.picks(part(int(row), *named[c])) for row, c in zip(layer, column, strict=True)],
+            name=title,
+            picks=picks,
         ),
-        Labels(id="layers", texts=[str(row) for row in range(n_layers)], x=LEFT - 8, y=TOP, length=height, along="y"),
-        Labels(id="columns", texts=names, x=LEFT, y=TOP + height + 4, length=across, turn="never"),
-        Text(id="axis", text=words("grid_layer"), x=8, y=TOP + height / 2, anchor="middle", rotate=-90),
-        Text(id="across", text=words("grid_head"), x=(0.5, LEFT / 2), y=TOP + height + 32, anchor="middle"),
+        Labels(id="rows", texts=list(map(str, rows)), x=LEFT - 8, y=TOP, length=end - TOP, along="y"),
+        Labels(id="columns", texts=named[0], x=LEFT, y=end + 4, length=(1.0, -LEFT), turn="never"),
+        Text(id="axis", text=axes[0], x=8, y=(TOP + end) / 2, anchor="middle", rotate=-90),
+        Text(id="across", text=axes[1], x=(0.5, LEFT / 2), y=end + 32, anchor="middle"),
     ]
-    if n_layers <= WRITTEN and n <= WRITTEN:
-        texts = [written(value, "1") for value in flat]
+    if max(n_rows, n) <= WRITTEN:
+        texts = [written(value, write) for value in flat]
         fill = ["white" if abs(value) > STRONG * top else "ink" for value in flat]
-        middle = (TOP + (layer + 0.5) * tall).astype(np.float32)
+        middle = (TOP + (row + 0.5) * tall).astype(np.float32)
         marks.append(Texts(id="numbers", texts=texts, x=along(column + 0.5), y=middle, fill=fill, rooms=width))
-    first = named.index((question.at, 0))
-    at = Lengths(by("head", np.arange(first, first + look.n_heads)), 0, n, (0.0, LEFT), (1.0, LEFT + across[1]))
-    y = by("layer", (TOP + tall * np.arange(n_layers)).astype(np.float32))
-    marks.append(
-        Rect(id="chosen", x=at, y=y, width=(1 / n, across[1] / n), height=tall, stroke="accent", thick=2)  # type: ignore[arg-type]
-    )
-    panel = Panel(id="grid", marks=marks, height=TOP + height + 42)
-    series = [Series(f"{words('grid_layer')} {row}", long, one) for row, one in enumerate(found)]
-    scene = Scene(id="attribution.grid", panels=[panel], title=words("grid_alt"), series=series)
-    return look.only_here(scene, layer=False, token=True)
+    panel = Panel(id="grid", marks=marks, height=end + 42)
+    series = [Series(f"{axes[0]} {layer}", named[1], one) for layer, one in zip(rows, found, strict=True)]
+    return Scene(id=id, panels=[panel], title=title, series=series)
 
 
 def hint(look: Look) -> Iterator[Line]:

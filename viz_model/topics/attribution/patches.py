@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from viz_model.config import Patches
 from viz_model.drawing.digits import written
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
-from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Scene, Select, Text
+from viz_model.drawing.scene import Mark, Panel, Pick, Scene, Text
 from viz_model.drawing.scene.writing import short
+from viz_model.drawing.tables import By, by
 from viz_model.images import Levels
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Chooser, Quiz, Table, Worked
@@ -22,11 +24,12 @@ from viz_model.measures.classes import Classes, classes
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
+from viz_model.topics.attribution import grid
 
 MOST_POSITIONS = 5000
 """Positions that are run again at the most: runs times positions, for the patches and for the heads."""
-LARGE, SMALL, TOP, CELL = 250.0, 78.0, 24.0, 62.0
-"""Pixels of the picture of the class that is asked about, of those of all classes, above them, and of a head's cell."""
+LARGE, SMALL, TOP, MOST_WIDE = 250.0, 78.0, 24.0, 620
+"""Pixels of the picture of the class that is asked about, of those of all classes, above them, and of heads across."""
 MOST = 12
 """Classes that are shown small."""
 
@@ -142,13 +145,13 @@ def draw(look: Look) -> Scene:
     """The class that is asked about enlarged, then all classes small, on one color scale; a click asks about one."""
     found, view, own = look.once(worth).lost, look.once(_classes), chosen(look)
     every = np.concatenate([np.full((1, found.shape[1]), np.nan, np.float32), found]).T  # [CLS] is no patch
-    top, grid, said = float(np.nanmax(np.abs(every))) or 1.0, patches.grid(look.config), str(look.words("for_class"))
-    whole = Painted(patches.pixels(look.trace), every[own], grid, look.names, chosen="token")
+    top, cut, said = float(np.nanmax(np.abs(every))) or 1.0, patches.grid(look.config), str(look.words("for_class"))
+    whole = Painted(patches.pixels(look.trace), every[own], cut, look.names, chosen="token")
     marks: list[Mark] = [
         Text(id="name", text=said.replace("#", view.labels[own]), y=12, bold=True, size=13),
         *painted(whole, 0, TOP, LARGE, top, look="signed"),
     ]
-    width, height = int(across(LARGE)), TOP + LARGE * grid[0] / grid[1] + 6
+    width, height = int(across(LARGE)), TOP + LARGE * cut[0] / cut[1] + 6
     large = Panel(id="large", marks=marks, height=height, min=width, most=width)
     count = len(view.labels)
     shown = range(count) if count <= MOST else np.argsort(-np.nanmax(np.abs(every), 1))[:MOST].tolist()
@@ -178,30 +181,16 @@ def _heads(look: Look) -> np.ndarray:
 def draw_heads(look: Look) -> Scene:
     """A row a layer, a column a head; a click selects one."""
     lost, layers = _heads(look), layers_of(look)
-    words = look.common("axis_layer"), look.common("axis_head")
-    n_heads, top, left = lost.shape[1], float(np.abs(lost).max()) or 1.0, 70.0
-    marks: list[Mark] = [
-        Text(id=f"head.{n}", text=f"{words[1]} {n}", x=left + (n + 0.5) * CELL, y=12, anchor="middle")
-        for n in range(n_heads)
-    ]
-    for row, layer in enumerate(layers):
-        y = TOP + row * CELL / 2
-        marks.append(Text(id=f"layer.{layer}", text=f"{words[0]} {layer}", x=left - 8, y=y + CELL / 4, anchor="end"))
-        for head, value in enumerate(lost[row].tolist()):
-            name, x = f"{words[0]} {layer}, {words[1]} {head}: {written(value, '+3')}", left + head * CELL
-            marks += [
-                Cells(
-                    id=f"cell.{layer}.{head}", x=x, y=y, width=CELL - 4, height=CELL / 2 - 4, top=top,
-                    values=np.array([[value]]), act=Select(layer=layer, head=head), label=name,
-                ),
-                Text(
-                    id=f"value.{layer}.{head}", text=written(value, "+2"), x=x + CELL / 2 - 2, y=y + CELL / 4 - 2,
-                    anchor="middle",
-                ),
-            ]  # fmt: skip
-    width, height = int(left + n_heads * CELL), TOP + len(layers) * CELL / 2 + 4
-    panel = Panel(id="heads", marks=marks, height=height, min=width, most=width)
-    scene = Scene(id="attribution.heads", panels=[panel], title=look.words("heads_alt", **facts(look)))
+    axes, heads = (look.common("axis_layer"), look.common("axis_head")), range(look.n_heads)
+    names = [str(head) for head in heads], [f"{axes[1]} {head}" for head in heads]
+    picks = [{"layer": layer, "head": head} for layer in layers for head in heads]
+    scene = grid.cells(
+        "attribution.heads", look.words("heads_alt", **facts(look)), lost, layers, names, axes, picks, write="2"
+    )
+    panel, first = scene.panels[0], layers[0]
+    rows = By(("layer",), np.arange(len(layers)), start={"layer": first})
+    frame = grid.framed(by("head", np.arange(look.n_heads)), look.n_heads, rows, grid.height(len(layers)))
+    scene = replace(scene, panels=[replace(panel, marks=[*panel.marks, frame], most=MOST_WIDE)])
     return scene if len(layers) == look.n_layers else look.only_here(scene)
 
 

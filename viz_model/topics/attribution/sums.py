@@ -300,18 +300,18 @@ def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Ag
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    unembedding = trace.model.unembedding
-    logits = trace.row("raw_logits" if "raw_logits" in trace else "logits", decomposition.position).double()
-    rows, bias = unembedding.weight.detach(), unembedding.bias
-    direction, total = rows[token].double(), logits[token]
-    prior = None if bias is None else bias.detach()[token].double()
-    if against == "average":
-        direction, total = direction - rows.mean(0).double(), total - logits.mean()
-        prior = prior if bias is None or prior is None else prior - bias.detach().double().mean()
-    elif against is not None:
-        direction, total = direction - rows[against].double(), total - logits[against]
-        prior = prior if bias is None or prior is None else prior - bias.detach()[against].double()
-    return _along(decomposition, direction, total.item(), None if prior is None else prior.item())
+    unembedding, position = trace.model.unembedding, decomposition.position
+    total = _less(trace.row("raw_logits" if "raw_logits" in trace else "logits", position), token, against)
+    bias = None if unembedding.bias is None else _less(unembedding.bias.detach(), token, against).item()
+    return _along(decomposition, _less(unembedding.weight.detach(), token, against), total.item(), bias)
+
+
+def _less(values: Tensor, token: int, against: Against) -> Tensor:
+    """What stands for a token of the vocabulary, less what it is compared with: of [V, …] float64."""
+    own = values[token].double()
+    if against is None:
+        return own
+    return own - (values.mean(0) if against == "average" else values[against]).double()
 
 
 @torch.inference_mode()

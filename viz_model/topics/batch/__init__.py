@@ -1,1 +1,38 @@
 """Batch: several sentences as one tensor, padded, masked, and each as if it were alone."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
+from viz_model.topics.batch import apart, loss, norms, rows, shapes, tutorial
+
+PAGE = Page(
+    "batch",
+    (
+        say.text("lead"),
+        Row(((rows.choose,), *((rows.box(n),) for n in (1, 2, 3))), (1, 1, 1, 1)),
+        rows.refused,
+        beside((rows.draw, rows.draw_target), rows.tell),
+        shapes.title,
+        beside(shapes.draw, shapes.tell),
+        Section("loss", (loss.without, beside((loss.draw, loss.note), loss.tell)), ("part=loss",)),
+        Section(
+            "norms",
+            (norms.lead, norms.draw, norms.note, beside((norms.draw_strips, norms.changes), norms.tell)),
+            ("part=norms",),
+        ),
+        Section(
+            "tutorial",
+            (
+                tutorial.lead,
+                tutorial.draw,
+                beside((tutorial.choose, tutorial.title, tutorial.draw_rows), tutorial.tell),
+            ),
+            ("piece", "part=tutorial"),
+        ),
+    ),
+    (apart.quiz, apart.to_try),
+    (*rows.OPTIONS, tutorial.OPTION),
+    apart.APART,
+    Trials(bugs=("padded",)),
+    reads_plain=True,
+)
+TOPIC = Topic("batch", (PAGE,), without=frozenset({"head"}))

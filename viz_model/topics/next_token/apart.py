@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,12 +112,12 @@ def _numbers(look: Look) -> Table:
     return look.topic, np.stack([one[:n] for one in arrays], 1), [token.label for token in view.tokens], columns
 
 
-def _records(look: Look) -> dict[str, dict[str, Sequence[object]]]:
+def _records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]:
     """Every token of the text, and every draw."""
-    found = {"arrivals": arrivals.records(look)}
+    words, found = look.of("next_token").words, {"arrivals": arrivals.records(look)}
     if choice.of_kind(look) == "following":
         found["draws"] = draws.records(look)
-    return {name: columns for name, columns in found.items() if columns}
+    return [(name, str(words(f"{name}_table")), columns) for name, columns in found.items() if columns]
 
 
 APART = Apart(

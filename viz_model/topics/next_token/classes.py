@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from viz_model.drawing.picture import ink, shares
@@ -145,11 +145,11 @@ def hand(look: Look) -> tuple[Line | None, list[Worked], dict[str, Any]]:
     return None, numbers, facts(look)
 
 
-def records(look: Look) -> dict[str, dict[str, Sequence[object]]]:
+def records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]:
     if (found := of_run(look)) is None:
-        return {}
+        return []
     columns = {"class": found.names, "logit": found.logits.tolist(), "share": found.probs.tolist()}
-    return {"classes": {str(look.words(f"column_{name}")): column for name, column in columns.items()}}
+    return [("classes", "", {str(look.words(f"column_{name}")): column for name, column in columns.items()})]
 
 
 def quiz(look: Look) -> Quiz | None:

@@ -59,12 +59,12 @@ def _code(look: Look) -> tuple[str, dict[str, Any]]:
     return "tokens" if is_merged else "tokens_library", {"text": second.text(look)}
 
 
-def records(look: Look) -> dict[str, dict[str, list[Any]]]:
-    """The tokens of each vocabulary, by its name."""
+def records(look: Look) -> list[tuple[str, str, dict[str, list[Any]]]]:
+    """The tokens of each vocabulary."""
     other, tables = second.of(look).other, {look.trace.tokenizer.name: look.trace.tokens}
     if second.has_text(look):
         tables[other.name] = other.tokens(other.encode(second.text(look), special=False))
-    return {name: _columns(look, tokens) for name, tokens in tables.items()}
+    return [(name, f"**{literal(name)}**", _columns(look, tokens)) for name, tokens in tables.items()]
 
 
 def _columns(look: Look, tokens: tuple[Token, ...]) -> dict[str, list[Any]]:

@@ -22,7 +22,7 @@ from viz_model.tokenizers.tokenizer import ByteLevel, Token, Tokenizer, cl100k_b
 from viz_model.topics.tokens import cutting, second
 from viz_model.topics.tokens.layout import LINE, SHORTEST, Box, Place, label_of, lines_of, needs, width_of, widths_of
 
-MOST_LINES, HEAD = 16, 20
+MOST_LINES, HEAD = 8, 20
 """Lines of a long text that are drawn, those with the selected token; pixels of the name of a row."""
 EXAMPLES = {"chinese": "我爱深度学习", "tutorial": "Chapter 1: Building Rapport and Capturing"}
 

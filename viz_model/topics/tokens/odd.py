@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,22 +43,6 @@ LONG = 4
 """Tokens from which on no more is told apart."""
 
 
-class Survey(NamedTuple):
-    """Over ``n`` texts of one kind: how many are 1, 2, 3, and 4 or more tokens, and how many the vocabulary lacks."""
-
-    kind: str
-    n: int
-    by_tokens: tuple[int, ...]
-    unknown: int
-
-
-class Surveyed(NamedTuple):
-    """A vocabulary, and what it makes of each kind of text."""
-
-    name: str
-    kinds: tuple[Survey, ...]
-
-
 def common_words(tokenizer: Tokenizer) -> tuple[str, ...]:
     """Words of small Latin letters, four at least, that are one token after a space: those of the lowest ids."""
     found: list[str] = []
@@ -75,23 +59,18 @@ def common_words(tokenizer: Tokenizer) -> tuple[str, ...]:
     return tuple(found)
 
 
-def survey(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[Survey, ...]:
-    """How many tokens ``words`` are in each spelling, and numbers, faces and Chinese characters."""
+def survey(tokenizer: Tokenizer, words: Sequence[str]) -> dict[str, np.ndarray]:
+    """Of ``words`` in each spelling, and of numbers, faces and Chinese characters, how many are 1, 2, 3, and 4 or more
+    tokens, and how many the vocabulary lacks.
+    """
     kinds: dict[str, list[str]] = {form: [write(word) for word in words] for form, write in FORMS.items()}
     kinds["numbers"] = [str(number) for number in NUMBERS]
-    kinds["faces"] = [chr(code) for code in FACES]
-    kinds["chinese"] = [chr(code) for code in CHARACTERS]
-    found = []
-    for kind, texts in kinds.items():
-        counts, unknown = [0] * LONG, 0
-        for text in texts:
-            n = n_tokens(tokenizer, text)
-            if n is None:
-                unknown += 1
-            else:
-                counts[min(n, LONG) - 1] += 1
-        found.append(Survey(kind, len(texts), tuple(counts), unknown))
-    return tuple(found)
+    kinds |= {name: [chr(code) for code in codes] for name, codes in (("faces", FACES), ("chinese", CHARACTERS))}
+    counted = {kind: [n_tokens(tokenizer, text) for text in texts] for kind, texts in kinds.items()}
+    return {
+        kind: np.bincount([LONG if n is None else min(n, LONG) - 1 for n in found], minlength=LONG + 1)
+        for kind, found in counted.items()
+    }
 
 
 def n_tokens(tokenizer: Tokenizer, text: str) -> int | None:
@@ -149,13 +128,13 @@ def tell_counts(look: Look) -> Iterator[Line]:
 
 
 @functools.lru_cache(maxsize=8)
-def surveyed(own: Tokenizer, other: Tokenizer) -> tuple[Surveyed, ...]:
-    """How two vocabularies spell the common words of the first, and more."""
+def surveyed(own: Tokenizer, other: Tokenizer) -> dict[str, dict[str, np.ndarray]]:
+    """How two vocabularies spell the common words of the first, and more, by their names."""
     words = common_words(own)
-    return tuple(Surveyed(one.name, survey(one, words)) for one in (own, other))
+    return {one.name: survey(one, words) for one in (own, other)}
 
 
-def _found(look: Look) -> tuple[Surveyed, ...]:
+def _found(look: Look) -> dict[str, dict[str, np.ndarray]]:
     return surveyed(look.trace.tokenizer, second.of(look).other)
 
 
@@ -163,15 +142,15 @@ title = say.title("odd")
 
 
 def finding(look: Look) -> Iterator[Line]:
-    kinds = {kind.kind: kind for kind in _found(look)[0].kinds}
-    whole = {name: f"{kind.by_tokens[0]:,}" for name, kind in kinds.items()}
-    n = kinds["bare"].n
+    kinds = _found(look)[look.trace.tokenizer.name]
+    n = kinds["bare"].sum()
+    whole = {kind: f"{counts[0]:,}" for kind, counts in kinds.items()}
     yield Line(look.words("odd_title" if n else "odd_title_none", n=n, **whole), "part")
 
 
 def tell(look: Look) -> Iterator[Line]:
-    own, other = _found(look)
-    yield look.text("odd", n=own.kinds[0].n, name=literal(own.name), other=literal(other.name))
+    own, other = look.trace.tokenizer.name, second.of(look).other.name
+    yield look.text("odd", n=_found(look)[own]["bare"].sum(), name=literal(own), other=literal(other))
 
 
 def draw(look: Look) -> Scene:
@@ -179,21 +158,22 @@ def draw(look: Look) -> Scene:
     return draw_survey(look, _found(look))
 
 
-def draw_survey(look: Look, found: Sequence[Surveyed]) -> Scene:
+def draw_survey(look: Look, found: Mapping[str, Mapping[str, np.ndarray]]) -> Scene:
     shades = {"tokens_1": ("query", 1.0), "tokens_2": ("ffn", 0.3), "tokens_3": ("ffn", 0.65), "tokens_4": ("ffn", 1.0)}
     shades["unknown"] = "token", 0.45
     parts = [Part(look.words(f"odd_{name}"), *shade) for name, shade in shades.items()]
     groups = []
-    for one in found:
-        kinds = [kind for kind in one.kinds if kind.n]
-        names = [look.words(f"odd_{kind.kind}") for kind in kinds]
-        numbers = [(*kind.by_tokens, kind.unknown) for kind in kinds]
+    for vocabulary, kinds in found.items():
+        counts = {look.words(f"odd_{kind}"): counts for kind, counts in kinds.items() if counts.any()}
         said = [
-            [f"{name}\n{part.name}: {n:,} / {kind.n:,} ({n / kind.n:.1%})" for part, n in zip(parts, row, strict=True)]
-            for name, kind, row in zip(names, kinds, numbers, strict=True)
+            [
+                f"{name}\n{one.name}: {n:,} / {row.sum():,} ({n / row.sum():.1%})"
+                for one, n in zip(parts, row, strict=True)
+            ]
+            for name, row in counts.items()
         ]
-        shares = np.array(numbers) / np.array([[kind.n] for kind in kinds])
-        groups.append(Group(one.name, names, shares, said))
+        shares = np.array([row / row.sum() for row in counts.values()])
+        groups.append(Group(vocabulary, list(counts), shares, said))
     return stacked.scene("tokens.odd", look.words("odd_alt"), parts, groups)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,19 +80,11 @@ def use(text: str, tokenizer: Tokenizer) -> Use:
     return Use(len(text), len(ids), len(set(ids)), max(ids, default=-1))
 
 
-class Used(NamedTuple):
-    """What a text uses of a vocabulary, with the names of both."""
-
-    text: str
-    vocabulary: str
-    use: Use
-
-
-def _texts(look: Look) -> list[Used]:
-    cl100k = cl100k_base()
-    book = Used(look.words("corpus_book"), cl100k.name, TEXTBOOK)
-    yours, text = look.words("corpus_yours"), second.text(look)
-    return [book, *(Used(yours, one.name, use(text, one)) for one in (cl100k, look.trace.tokenizer))]
+def _uses(look: Look) -> dict[tuple[str, str], Use]:
+    """What texts use of vocabularies, by the names of both."""
+    cl100k, yours, text = cl100k_base(), look.words("corpus_yours"), second.text(look)
+    book = {(look.words("corpus_book"), cl100k.name): TEXTBOOK}
+    return book | {(yours, one.name): use(text, one) for one in (cl100k, look.trace.tokenizer)}
 
 
 def facts(_: Look) -> dict[str, Any]:
@@ -119,26 +111,26 @@ def finding(look: Look) -> Iterator[Line]:
 
 def draw(look: Look) -> Scene:
     """A bar of all rows of each table, the part in color that is ever looked up."""
-    return draw_use(look, _texts(look))
+    return draw_use(look, _uses(look))
 
 
-def draw_use(look: Look, texts: Sequence[Used]) -> Scene:
+def draw_use(look: Look, uses: Mapping[tuple[str, str], Use]) -> Scene:
     parts = [Part(look.words("corpus_used"), "value"), Part(look.words("corpus_idle"), "token", 0.25)]
-    shares = np.array([(one.use.share, 1 - one.use.share) for one in texts])
-    counts = [(one.use.distinct, one.use.rows - one.use.distinct) for one in texts]
+    shares = np.array([(one.share, 1 - one.share) for one in uses.values()])
+    counts = [(one.distinct, one.rows - one.distinct) for one in uses.values()]
     said = [
         [f"{part.name}: {n:,} ({share:.3%})" for part, n, share in zip(parts, row, of, strict=True)]
         for row, of in zip(counts, shares.tolist(), strict=True)
     ]
-    names = [((Run(one.text),), (Run(one.vocabulary),)) for one in texts]
-    group = Group("", names, shares, said, [f"{one.use.share:.2%}" for one in texts])
+    names = [tuple((Run(line),) for line in named) for named in uses]
+    group = Group("", names, shares, said, [f"{one.share:.2%}" for one in uses.values()])
     return stacked.scene("tokens.use", look.words("corpus_alt"), parts, [group], look.words("corpus_axis"), row=52)
 
 
 def numbers(look: Look) -> Iterator[Line]:
-    texts = _texts(look)
-    heads = [look.words("corpus_figure"), *(f"{one.text}, {literal(one.vocabulary)}" for one in texts)]
-    told = [one.use.written(TEXTBOOK_WIDTH) for one in texts]
+    uses = _uses(look)
+    heads = [look.words("corpus_figure"), *(f"{text}, {literal(vocabulary)}" for text, vocabulary in uses)]
+    told = [one.written(TEXTBOOK_WIDTH) for one in uses.values()]
     rows = ([look.words(f"corpus_{name}", width=TEXTBOOK_WIDTH), *(each[name] for each in told)] for name in told[0])
     yield Line(table(heads, rows))
 

@@ -55,6 +55,8 @@ class Word(NamedTuple):
 
 def vocabularies(look: Look) -> dict[str, Tokenizer]:
     """Those that are known to cut a word step by step."""
+    if not second.has_text(look):
+        return {}
     own, other = look.trace.tokenizer, second.of(look).other
     found = {"own": own} if own.name == other.name else {"own": own, "other": other}
     return {name: one for name, one in found.items() if one.rule is not None}
@@ -96,21 +98,21 @@ def title(look: Look) -> Iterator[Line]:
 
 
 def box(look: Look) -> Field | None:
-    if not second.has_text(look) or not vocabularies(look):
+    if not vocabularies(look):
         return None
     label, help_ = look.words("word_typed"), look.words("word_typed_help")
     return Field("word_typed", label, help_, unasked(second.text(look)), LONGEST_WORD, ("word_stretch", "word_step"))
 
 
 def choose_vocabulary(look: Look) -> Chooser | None:
-    known = {name: one.name for name, one in vocabularies(look).items()} if second.has_text(look) else {}
+    known = {name: one.name for name, one in vocabularies(look).items()}
     if not known:
         return None
     return Chooser("word_by", known, look.words("word_by"), asks=True, anew=("word_stretch", "word_step"))
 
 
 def choose_stretch(look: Look) -> Chooser | None:
-    found = word(look) if second.has_text(look) else None
+    found = word(look)
     if not found or len(found.splits) < 2:
         return None
     names = {str(n): make_visible(split.word) for n, split in enumerate(found.splits)}
@@ -122,7 +124,7 @@ def facts(tokenizer: Tokenizer, split: splitting.Split) -> dict[str, Any]:
 
 
 def finding(look: Look) -> Iterator[Line]:
-    found = word(look) if second.has_text(look) else None
+    found = word(look)
     if found and found.error:
         yield Line(found.error, "notice")
     if found and found.splits:
@@ -136,7 +138,7 @@ def _step(split: splitting.Split) -> By:
 
 
 def _joined(look: Look) -> tuple[Tokenizer, splitting.Split] | None:
-    found = _split(look) if second.has_text(look) else None
+    found = _split(look)
     return found if found and found[1].rule in ("byte_pairs", "pairs") else None
 
 
@@ -158,14 +160,14 @@ def draw(look: Look) -> Scene | None:
 
 def tell(look: Look) -> Iterator[Line]:
     """At the chosen step every pair of neighbours with its rank; by other rules, the look-ups or the ways to cut."""
-    if not second.has_text(look) or not (found := _split(look)):
+    if not (found := _split(look)):
         return
     tokenizer, split = found
     yield from {"longest": _longest, "unigram": _unigram}.get(split.rule, _joins)(look, tokenizer, split)
 
 
 def result(look: Look) -> Iterator[Line]:
-    if not second.has_text(look) or not (found := _split(look)):
+    if not (found := _split(look)):
         return
     tokenizer, split = found
     pieces = [f"{literal(token.label)} {token.id:,}" for token in tokenizer.tokens(split.ids)]

@@ -1,1 +1,0 @@
-"""What the page computes: a batch as it runs, norms over it, and the batch of a tutorial."""
