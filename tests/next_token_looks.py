@@ -11,12 +11,12 @@ import viz_model as vm
 from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.topics import next_token as topic
-from viz_model.topics.next_token import choice
+from viz_model.topics.next_token import asked as asking
 
 
 def look_at(
     trace: vm.Trace,
-    sampling: vm.Sampling = choice.USUAL,
+    sampling: vm.Sampling = asking.USUAL,
     lang: str = "en",
     options: dict[str, str] | None = None,
     **place: Any,
@@ -25,7 +25,7 @@ def look_at(
     page = topic.TOPIC.page(trace.config)
     assert page is not None
     look = islands.look(trace, page, lang, **place)
-    return replace(look, options={**choice.written(sampling), **(options or {})})
+    return replace(look, options={**asking.written(sampling), **(options or {})})
 
 
 def mark(scene: Scene, id: str) -> Any:

@@ -15,9 +15,10 @@ from claim_checks import Shown
 from viz_model.measures import kv_cache
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
-from viz_model.topics.next_token import arrivals, choice
+from viz_model.topics.next_token import arrivals
+from viz_model.topics.next_token import asked as asking
 from viz_model.topics.next_token.arrivals import EVEN, Surprise
-from viz_model.topics.next_token.choice import COVERED, KEPT, Kept
+from viz_model.topics.next_token.asked import COVERED, KEPT, Kept
 from viz_model.topics.next_token.draws import ENDED, FELL, SAME
 from viz_model.topics.next_token.repetition import CIRCLES, REPEATS, repeated
 from viz_model.topics.next_token.work import SPARED, WorkView
@@ -135,7 +136,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if not trace.config.has_logits or trace.side != trace.config.sides[-1] or chance % 4:
         return
     for sampling in SAMPLINGS:
-        view = choice.choice_view(trace, -1, trace.row("logits", -1), sampling)
+        view = asking.choice_view(trace, -1, trace.row("logits", -1), sampling)
         yield Shown(KEPT, view.counts, partial(_kept, trace, sampling))
     if trace.config.kind == "encoder":
         mask_id, position = trace.tokenizer.mask_id, len(trace) // 2

@@ -45,7 +45,7 @@ from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.squares import frame, squares
 from viz_model.island.look import Look
 from viz_model.topics.architectures.pictures import diagram
-from viz_model.topics.next_token import choice
+from viz_model.topics.next_token import asked as asking
 from viz_model.topics.next_token import tail as tails
 
 
@@ -143,7 +143,7 @@ def trace_of(*ids: int) -> vm.Trace:
 
 
 def tail() -> Scene:
-    asked = choice.written(vm.Sampling(temperature=0.7, top_k=9, top_p=0.8))
+    asked = asking.written(vm.Sampling(temperature=0.7, top_k=9, top_p=0.8))
     trace = trace_of().at("decoder")
     look = dataclasses.replace(Look.at(trace, texts.Texts("en"), "next_token"), options=asked)
     return seen(tails.draw(look), look.place)

@@ -30,6 +30,7 @@ from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import maps as crossing
 from viz_model.topics.embedding import lookup as embeddings
+from viz_model.topics.next_token import asked as next_token_asked
 from viz_model.topics.next_token import choice as choices
 from viz_model.topics.overview import drawn as whole_picture
 from viz_model.topics.overview import whole as whole_run
@@ -264,7 +265,7 @@ def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpa
 
 @figure
 def next_tokens(
-    trace: Trace, position: int = -1, *, sampling: Sampling = choices.USUAL, **options: Unpack[Options]
+    trace: Trace, position: int = -1, *, sampling: Sampling = next_token_asked.USUAL, **options: Unpack[Options]
 ) -> Made:
     """The twenty most probable tokens after a position, before and after ``sampling`` filters them (shares of 1).
 
@@ -276,7 +277,7 @@ def next_tokens(
     group = next_token.group_of(asking.from_stack(trace, options.get("stack")).config)
     of = subject(trace, group, token=position, **options)
     _needs_logits(of.trace, "next_tokens")
-    return of, drawn(of, choices.draw, **choices.written(sampling))
+    return of, drawn(of, choices.draw, **next_token_asked.written(sampling))
 
 
 def compare(

@@ -18,7 +18,8 @@ from viz_model.runs.generation import distribution
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token
 from viz_model.topics import next_token as topic
 from viz_model.topics.next_token import apart, choice, tail
-from viz_model.topics.next_token.choice import SHOWN, ChoiceView, entropy_bits
+from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token.asked import SHOWN, ChoiceView, entropy_bits
 from viz_model.topics.next_token.tail import TailView
 
 SAMPLINGS = [
@@ -34,7 +35,7 @@ TEXT = "Tom had a cat and a dog."
 
 
 def view_of(trace: vm.Trace, position: int, sampling: vm.Sampling, marked: int | None = None) -> ChoiceView:
-    return choice.choice_view(trace, position, trace.row("logits", position), sampling, marked)
+    return asking.choice_view(trace, position, trace.row("logits", position), sampling, marked)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def bert() -> vm.Trace:
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_a_choice_is_the_distribution_in_falling_order(sampling: vm.Sampling, story: vm.Trace) -> None:
-    for position, view in enumerate(choice.asked(look_at(story, sampling)).views):
+    for position, view in enumerate(asking.asked(look_at(story, sampling)).views):
         expected = distribution(story.row("logits", position), sampling)
         back = np.argsort(view.order)
         np.testing.assert_array_equal(view.probs[back], expected.probs.numpy())
@@ -171,7 +172,7 @@ def test_edits_hold_for_a_covered_token(edit: vm.edits.Edit) -> None:
     trace = lm.trace("The cat sat on the mat.", edits=(edit,))
     ids = [lm.tokenizer.mask_id if n == 3 else id for n, id in enumerate(trace.ids)]
     probs = lm.trace(ids=ids, edits=(edit,))["probs"][3]  # type: ignore[arg-type]
-    assert choice.asked(look_at(trace, token=3)).here.model[0] == pytest.approx(float(probs.max()), rel=1e-4)
+    assert asking.asked(look_at(trace, token=3)).here.model[0] == pytest.approx(float(probs.max()), rel=1e-4)
 
 
 # The tail
@@ -264,9 +265,9 @@ def test_of_a_large_vocabulary_tables_hold_the_selected_token_alone(
     story: vm.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = islands.sentences(topic.NEXT, look_at(story, token=4))
-    monkeypatch.setattr(choice, "MOST_SORTED", 10_000)
+    monkeypatch.setattr(asking, "MOST_SORTED", 10_000)
     look = look_at(story, token=4)
-    assert len(choice.asked(look).views) == 1
+    assert len(asking.asked(look).views) == 1
     assert islands.sentences(topic.NEXT, look) == whole
 
 

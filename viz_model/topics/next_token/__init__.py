@@ -18,8 +18,9 @@ from viz_model.topics.next_token import (
     tail,
     work,
 )
+from viz_model.topics.next_token import asked as asking
 
-SLIDERS = Row(tuple((choice.chooser(name),) for name, _ in choice.OPTIONS), (1, 1, 1))
+SLIDERS = Row(tuple((asking.chooser(name),) for name, _ in asking.OPTIONS), (1, 1, 1))
 TAIL = Section("tail", (tail.title, beside((tail.draw, choice.source), tail.tell)))
 ARRIVALS = (arrivals.before, arrivals.title, arrivals.draw, arrivals.tell)
 TRIALS = Trials(("patch", "shuffle"), ("logits", "loss"))
@@ -46,7 +47,7 @@ CACHE = (
     work.title,
     beside(work.draw, work.tell),
 )
-OPTIONS = (*choice.OPTIONS, *drawn.OPTIONS)
+OPTIONS = (*asking.OPTIONS, *drawn.OPTIONS)
 
 
 def group_of(config: ModelConfig) -> str:
@@ -90,7 +91,7 @@ MASKED = Page(
         Section("arrivals", ARRIVALS),
     ),
     end=(apart.quiz, apart.to_try),
-    options=choice.OPTIONS,
+    options=asking.OPTIONS,
     apart=apart.APART,
     trials=TRIALS,
     fits=lambda config: group_of(config) == "masked_token",

@@ -16,8 +16,9 @@ from viz_model.island.prose import Line
 from viz_model.measures.output import read_site
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.next_token import arrivals, choice, draws
-from viz_model.topics.next_token.choice import ChoiceView
+from viz_model.topics.next_token import arrivals, draws
+from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token.asked import ChoiceView
 
 
 def by_hand(view: ChoiceView) -> dict[str, str]:
@@ -62,13 +63,13 @@ def _decimal(number: float, digits: int) -> str:
 
 
 def _formulas(look: Look) -> list[str]:
-    trace = choice.asked(look).look.trace
+    trace = asking.asked(look).look.trace
     names = ("final.norm.out", "head.act", "head.norm.out", "logits", "probs")
     return [name for name in names if name in trace]
 
 
 def _begins(look: Look) -> Iterator[Line]:
-    if choice.of_kind(look) != "following":
+    if asking.of_kind(look) != "following":
         yield look.text("formula")
 
 
@@ -78,10 +79,10 @@ def _says(look: Look) -> Iterator[Line]:
 
 def _hand(look: Look) -> tuple[Line, list[Worked], dict[str, Any]]:
     """One logit and its softmax."""
-    view, run, shared = choice.asked(look).here, choice.run_at(look), look.of("next_token")
+    view, run, shared = asking.asked(look).here, asking.run_at(look), look.of("next_token")
     _, token = hand_token(view)
     where = {"head": "head", "final": "norm"}.get(read_site(run).split(".")[0], "block")
-    scale, how = float(run.model.head.scale), choice.of_kind(look)
+    scale, how = float(run.model.head.scale), asking.of_kind(look)
     multiplied = shared.words("reads_scaled", scale=f"{scale:.4g}") if scale != 1 else ""
     how = "typed" if how == "covered" and view.marked is None else how
     position = look.token if run.side == look.trace.side else len(run) - 1
@@ -93,18 +94,18 @@ def _hand(look: Look) -> tuple[Line, list[Worked], dict[str, Any]]:
 
 
 def _share(look: Look) -> Iterator[Line]:
-    yield look.of("next_token").text("hand_share", **by_hand(choice.asked(look).here))
+    yield look.of("next_token").text("hand_share", **by_hand(asking.asked(look).here))
 
 
 def _own(look: Look) -> tuple[str, dict[str, Any]]:
-    how, asked = choice.sampling(look), choice.asked(look)
+    how, asked = asking.sampling(look), asking.asked(look)
     values = {"temperature": how.temperature, "top_k": how.top_k, "top_p": how.top_p}
     return look.topic, {"token": asked.here.position, **values}
 
 
 def _numbers(look: Look) -> Table:
     """The most probable tokens: logit, the model's probability, at the temperature, and after filtering."""
-    view, words = choice.asked(look).here, look.of("next_token").words
+    view, words = asking.asked(look).here, look.of("next_token").words
     n, temperature = len(view.tokens), f"{view.temperature:.2f}"
     arrays = (view.logits, view.model, view.probs, view.final)
     known = {"n": n, "n_vocab": f"{len(view.order):,}", "temperature": temperature}
@@ -115,7 +116,7 @@ def _numbers(look: Look) -> Table:
 def _records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]:
     """Every token of the text, and every draw."""
     words, found = look.of("next_token").words, {"arrivals": arrivals.records(look)}
-    if choice.of_kind(look) == "following":
+    if asking.of_kind(look) == "following":
         found["draws"] = draws.records(look)
     return [(name, str(words(f"{name}_table")), columns) for name, columns in found.items() if columns]
 
@@ -130,7 +131,7 @@ APART = Apart(
     own=_own,
     records=_records,
     ends=_share,
-    side=lambda look: choice.asked(look).look.trace.stack.side,
+    side=lambda look: asking.asked(look).look.trace.stack.side,
 )
 
 _COUNTS = (1, 4, 20)
@@ -139,9 +140,9 @@ _COUNTS = (1, 4, 20)
 
 def quiz(look: Look) -> Quiz:
     """How many tokens share the most probable half."""
-    found, words = choice.asked(look), look.of("next_token").words
+    found, words = asking.asked(look), look.of("next_token").words
     counts = np.array([1 + int((np.cumsum(one.model.astype(np.float64)) < 0.5).sum()) for one in found.views])
-    n_vocab, known = len(found.here.order), choice.facts(look)
+    n_vocab, known = len(found.here.order), asking.facts(look)
     ends = (*_COUNTS, n_vocab)
     ranges = (str(words("guess_range", low=low + 1, high=end)) for low, end in itertools.pairwise(ends[:-1]))
     labels = ("1", *ranges, str(words("guess_more", n=_COUNTS[-1])))
@@ -152,14 +153,14 @@ def quiz(look: Look) -> Quiz:
 
 def to_try(look: Look) -> Iterator[Line]:
     """Something to try, and of a decoder how open the choice is in this run at two temperatures."""
-    how, known = choice.of_kind(look), choice.facts(look)
+    how, known = asking.of_kind(look), asking.facts(look)
     more = "_visible" if how == "visible" else ""
     yield Line(look.common("try_it"), "part")
     yield look.text(f"question{more}", **known)
     if how != "following":
         yield look.answer(f"answer{more}", **known)
         return
-    found = choice.asked(look)
+    found = asking.asked(look)
     rows = [found.look.trace.row("logits", one.position) for one in found.views]
     open_ = {
         f"open_{t}": found.by(

@@ -216,21 +216,10 @@ def draw(look: Look) -> Scene | None:
         y, said = 4 + k * STRIP, _said(look, found, names[name], probs)
         place: dict[str, Any] = {"x": on.left, "y": y, "width": on.across, "height": STRIP - 4}
         marks.append(
-            Cells(
-                id=f"cells.{name}",
-                values=probs[None].astype(np.float32),
-                look="share",
-                role="output",
-                gap=1,
-                labels=said,
-                name=names[name],
-                rows=(names[name],),
-                columns=at,
-                written=True,
-                where=where if name == "probability" else None,
-                **place,
-            )
-        )
+            Cells(id=f"cells.{name}", values=probs[None].astype(np.float32), look="share", role="output", gap=1,
+                labels=said, name=names[name], rows=(names[name],), columns=at, written=True,
+                where=where if name == "probability" else None, **place)
+        )  # fmt: skip
         marks.append(Rect(id=f"frame.{name}", stroke="muted", **place))
         marks.append(Text(id=f"name.{name}", text=names[name], x=on.left - 8, y=y + STRIP / 2 - 2, anchor="end"))
     start, share = np.asarray(on.x.share(np.arange(n) - 0.4)), 0.8 / n

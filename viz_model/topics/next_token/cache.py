@@ -169,18 +169,9 @@ def draw(look: Look) -> Scene:
             for column, size in zip(names, values, strict=True)
         ]
         marks.append(
-            Items(
-                id=f"bytes.{name}",
-                x=x,
-                y=at,
-                width=width,
-                height=tall,
-                fill=role,
-                opacity=opacity,
-                labels=said,
-                name=str(words(name)),
-            )
-        )
+            Items(id=f"bytes.{name}", x=x, y=at, width=width, height=tall, fill=role, opacity=opacity, labels=said,
+                name=str(words(name)))
+        )  # fmt: skip
         keys.append(Key(name=words(name), marks=[Rect(id="key", x=7, y=1, width=14, height=12, fill=role)]))
         below = below + values
     marks += _cells(look, found.held.keys[:, first:], found.held.values[:, first:], names, words("token"), UPPER, left)
@@ -189,16 +180,9 @@ def draw(look: Look) -> Scene:
     if new < len(labels):
         begin, wide = (len(labels) - new) / n, new / n
         marks.append(
-            Rect(
-                id="new",
-                x=(begin, left + begin * on.across[1]),
-                y=UPPER,
-                width=(wide, wide * on.across[1]),
-                height=height,
-                stroke="accent",
-                thick=2,
-            )
-        )
+            Rect(id="new", x=(begin, left + begin * on.across[1]), y=UPPER, width=(wide, wide * on.across[1]),
+                height=height, stroke="accent", thick=2)
+        )  # fmt: skip
     note = look.common("tokens_part", first=first, last=n_tokens - 1, n=n_tokens) if first else ""
     panel = Panel(id="cache", marks=marks, height=UPPER + height + NAMES + chart.LINE)
     return look.drawn(
@@ -253,20 +237,10 @@ def _cells(
                 for at, length in zip(columns, lengths[layer], strict=False)
             ]
             marks.append(
-                Cells(
-                    id=f"{name}.{layer}",
-                    x=left,
-                    y=top + (2 * layer + offset) * step,
-                    height=step - 1,
-                    gap=1,
-                    width=(share, share * across[1]),
-                    values=part[layer : layer + 1].astype(np.float32),
-                    look="share",
-                    role=name,
-                    name=str(words(name)),
-                    labels=said,
-                )
-            )
+                Cells(id=f"{name}.{layer}", x=left, y=top + (2 * layer + offset) * step, height=step - 1, gap=1,
+                    width=(share, share * across[1]), values=part[layer : layer + 1].astype(np.float32), look="share",
+                    role=name, name=str(words(name)), labels=said)
+            )  # fmt: skip
     if n_tokens < n:
         x, width = (share, left + share * across[1]), (1 - share, (1 - share) * across[1])
         marks.append(Rect(id="empty", x=x, y=top, width=width, height=height, fill="grid", opacity=0.4))

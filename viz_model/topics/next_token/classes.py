@@ -102,22 +102,9 @@ def draw_depth(look: Look) -> Scene | None:
         y = TOP + n * tall
         marks += [
             Text(id=f"row.{n}", text=name, x=left - 10, y=y + tall / 2, anchor="end"),
-            Cells(
-                id=f"cells.{n}",
-                x=left,
-                y=y,
-                width=(1, -left),
-                height=tall - 4,
-                values=probs[None],
-                look="share",
-                role="output",
-                rows=(name,),
-                columns=tuple(labels),
-                digits=3,
-                written=True,
-                gap=2,
-            ),
-        ]
+            Cells(id=f"cells.{n}", x=left, y=y, width=(1, -left), height=tall - 4, values=probs[None], look="share",
+                role="output", rows=(name,), columns=tuple(labels), digits=3, written=True, gap=2),
+        ]  # fmt: skip
     for n, label in enumerate(labels):
         share = (n + 0.5) / len(labels)
         marks.append(Text(id=f"label.{n}", text=label, x=(share, left * (1 - share)), y=12, anchor="middle", size=14))

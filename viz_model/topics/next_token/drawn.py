@@ -7,7 +7,7 @@ from typing import Any
 from viz_model.island.look import Look
 from viz_model.measures.continuation import Drawing, Drawn, can_be_drawn
 from viz_model.runs.generation import Sampling, Step
-from viz_model.topics.next_token import choice
+from viz_model.topics.next_token import asked as asking
 
 MOST_DRAWN, MAX_SEED = 100, 9999
 """Tokens that are drawn on a page at the most, and the largest seed."""
@@ -27,14 +27,14 @@ def _drawing(look: Look, sampling: Sampling, seed: int, name: str) -> Drawing:
     """What was drawn last with such a name, and draws on."""
     kept: dict[Any, Drawing] = look.once(lambda _: {}, name)
     trace = look.trace.at(look.config.sides[-1])
-    found: Drawing = choice.latest(kept, (sampling, seed), lambda: Drawing(trace, sampling, seed))
+    found: Drawing = asking.latest(kept, (sampling, seed), lambda: Drawing(trace, sampling, seed))
     return found
 
 
 def drawn(look: Look) -> Drawn:
     """What is drawn after the text."""
     count = int(look.options.get("drawn") or 0)
-    return _drawing(look, choice.sampling(look), seed(look), "drawing").first(count)
+    return _drawing(look, asking.sampling(look), seed(look), "drawing").first(count)
 
 
 def steps(look: Look) -> tuple[Step, ...]:

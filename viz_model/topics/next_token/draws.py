@@ -19,7 +19,8 @@ from viz_model.island.prose import Line
 from viz_model.measures.continuation import can_be_drawn, longer
 from viz_model.runs.generation import Step
 from viz_model.texts.markdown import literal
-from viz_model.topics.next_token import choice, repetition
+from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token import repetition
 from viz_model.topics.next_token.drawn import MAX_SEED, MOST_DRAWN, before, greedily, has_ended, picked, seed, steps
 
 ROWS_DRAWN, ROW, WRITTEN_FROM = 12, 32.0, 0.07
@@ -59,7 +60,7 @@ def buttons(look: Look) -> Buttons | None:
         for name, more in (("one_more", 1), ("ten_more", 10))
     ]
     made.append(button("start_over", not n, 0))
-    following, is_greedy = (seed(look) + 1) % (MAX_SEED + 1), choice.sampling(look).temperature == 0
+    following, is_greedy = (seed(look) + 1) % (MAX_SEED + 1), asking.sampling(look).temperature == 0
     made.append(button("another_seed", not n or is_greedy, seed=str(following)))
     text = longer(look.trace.whole, taken[: n - ended])
     keep = button("keep_target" if is_target else "keep", n == ended, 0)
@@ -169,44 +170,16 @@ def draw(look: Look) -> Scene | None:
     middle: Any = on.at_x(np.array([part.start + part.share / 2 for part in parts]))
     said = [f"{words('fell_number')} {step.drawn:.6f}" for step in shown]
     marks: list[Mark] = [
-        Items(
-            id="intervals",
-            x=x,
-            y=y + 5,
-            width=width,
-            height=np.full(len(parts), ROW - 10, np.float32),
-            stroke="muted",
-            fill=[part.fill for part in parts],
-            opacity=[part.opacity for part in parts],
-            thick=0.5,
-            labels=[part.said for part in parts],
-            down=True,
-        ),
+        Items(id="intervals", x=x, y=y + 5, width=width, height=np.full(len(parts), ROW - 10, np.float32),
+            stroke="muted", fill=[part.fill for part in parts], opacity=[part.opacity for part in parts], thick=0.5,
+            labels=[part.said for part in parts], down=True),
         Texts(id="tokens", texts=[part.label for part in parts], x=middle, y=y + ROW / 2),
-        Items(
-            id="numbers",
-            x=at,
-            y=middles.astype(np.float32),
-            symbol="line-ns",
-            size=22,
-            stroke="ink",
-            fill="ink",
-            thick=2.5,
-            labels=said,
-            name=str(words("fell_number")),
-        ),
-        Labels(
-            id="names",
-            texts=names,
-            x=left - 8,
-            y=chart.TOP,
-            length=ROW * len(shown),
-            along="y",
-            most=26,
-            marked=picked(look) - first,
-        ),
+        Items(id="numbers", x=at, y=middles.astype(np.float32), symbol="line-ns", size=22, stroke="ink", fill="ink",
+            thick=2.5, labels=said, name=str(words("fell_number"))),
+        Labels(id="names", texts=names, x=left - 8, y=chart.TOP, length=ROW * len(shown), along="y", most=26,
+            marked=picked(look) - first),
         *chart.ticks_below(axis, left, on.across, height),
-    ]
+    ]  # fmt: skip
     panel = Panel(id="fell", marks=marks, height=height + 2 * chart.LINE + 10)
     return look.drawn(Scene(id="next_token.fell", panels=[panel], title=words("fell_alt"), own=False))
 
@@ -233,7 +206,7 @@ def _label(label: str, share: float) -> str:
 
 
 def choose_greedy(look: Look) -> Chooser | None:
-    if not steps(look) or not choice.sampling(look).temperature:
+    if not steps(look) or not asking.sampling(look).temperature:
         return None
     options = {"0": look.common("off"), "1": look.common("on")}
     return Chooser("greedy", options, look.words("greedy_text"), asks=True)
@@ -241,7 +214,7 @@ def choose_greedy(look: Look) -> Chooser | None:
 
 def _greedily(look: Look) -> tuple[Step, ...]:
     """What greedy decoding writes by itself from the same start, where a visitor wants to see it."""
-    asked = look.options.get("greedy") == "1" and choice.sampling(look).temperature
+    asked = look.options.get("greedy") == "1" and asking.sampling(look).temperature
     return greedily(look) if asked and steps(look) else ()
 
 

@@ -117,18 +117,8 @@ def draw(look: Look) -> Scene:
     names = [f"{found.first + k}: {label}" for k, label in enumerate(labels[:-1])] + labels[-1:]
     tall = 110 + 30.0 * (n + 1) if n < 10 else min(760.0, max(280.0, 110 + 20.0 * (n + 1)))
     values = found.matrix.astype(np.float32)
-    scene = matrix.scene(
-        f"{look.topic}.tokens",
-        words("tokens_alt"),
-        values,
-        labels,
-        labels,
-        frames=not found.n_hidden,
-        written=n < 10,
-        labels=(names, names),
-        height=tall,
-        look="signed",
-    )
+    scene = matrix.scene(f"{look.topic}.tokens", words("tokens_alt"), values, labels, labels,
+        frames=not found.n_hidden, written=n < 10, labels=(names, names), height=tall, look="signed")  # fmt: skip
     return look.drawn(look.only_here(scene, token=True) if found.n_hidden else scene, [look.trace.leaving])
 
 

@@ -13,8 +13,8 @@ from viz_model.drawing.tables import Among, Each, Phrase, Scaled
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.runs.generation import Sampling
-from viz_model.topics.next_token import choice
-from viz_model.topics.next_token.choice import KEPT, ChoiceView
+from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token.asked import KEPT, ChoiceView
 
 RANKS_DRAWN = 160
 """Ranks at which a curve is drawn, evenly on a logarithmic axis: between them it only falls."""
@@ -92,12 +92,12 @@ def _log10_softmax(logits: np.ndarray) -> np.ndarray:
 
 def views(look: Look) -> list[TailView]:
     """At each token that tables hold."""
-    return [TailView.of(one, choice.sampling(look)) for one in choice.asked(look).views]
+    return [TailView.of(one, asking.sampling(look)) for one in asking.asked(look).views]
 
 
 def facts(look: Look) -> dict[str, Any]:
-    found, every = choice.asked(look), views(look)
-    return choice.facts(look) | {
+    found, every = asking.asked(look), views(look)
+    return asking.facts(look) | {
         "moved": found.by(np.array([one.moved for one in every]), "percent"),
         "half_one": found.by(np.array([one.halves[0] for one in every]), "whole"),
         "half": found.by(np.array([one.halves[1] for one in every]), "whole"),
@@ -105,14 +105,11 @@ def facts(look: Look) -> dict[str, Any]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    found, counts = choice.asked(look), [one.counts for one in choice.asked(look).views]
-    n_kept, n_zero = (np.array([getattr(one, name) for one in counts]) for name in ("n_kept", "n_zero"))
-    kept = counts[0]._replace(n_kept=n_kept, n_zero=n_zero)
-    yield Line(found.look.claim_label(KEPT, kept, "token", **facts(look)), "title")
+    yield Line(asking.asked(look).look.claim_label(KEPT, asking.kept(look), "token", **facts(look)), "title")
 
 
 def tell(look: Look) -> Iterator[Line]:
-    shared, temperature = look.of("next_token"), choice.sampling(look).temperature
+    shared, temperature = look.of("next_token"), asking.sampling(look).temperature
     name = "greedy" if temperature == 0 else "one" if temperature == 1 else "other"
     yield shared.text(f"tail_{name}", **facts(look))
     yield from _table(look)
@@ -121,7 +118,7 @@ def tell(look: Look) -> Iterator[Line]:
 
 def _table(look: Look) -> Iterator[Line]:
     """What each filter keeps and drops."""
-    found, words = choice.asked(look), look.of("next_token").words
+    found, words = asking.asked(look), look.of("next_token").words
     every = [one.rows() for one in views(look)]
     columns = (str(words(f"tail_column_{name}")) for name in ("filter", "kept", "dropped"))
     lines, values = [f"| {' | '.join(columns)} |", "|---|---:|---:|"], {}
@@ -138,8 +135,8 @@ def draw(look: Look) -> Scene:
 
     What is kept is a thick line, what is dropped a gray one.
     """
-    found, shared, how = choice.asked(look), look.of("next_token").words, choice.sampling(look)
-    every, known, n_vocab = views(look), facts(look), len(choice.asked(look).here.order)
+    found, shared, how = asking.asked(look), look.of("next_token").words, asking.sampling(look)
+    every, known, n_vocab = views(look), facts(look), len(asking.asked(look).here.order)
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(one, name) for one in every])
@@ -204,7 +201,7 @@ def _sample(**look: Any) -> Path:
 
 def _cut(look: Look, k: int, name: str, every: list[TailView], plots: tuple[chart.Plot, chart.Plot]) -> Iterator[Mark]:
     """Where a filter cuts, and how much it leaves."""
-    found, n_vocab = choice.asked(look), float(every[0].ranks[-1])
+    found, n_vocab = asking.asked(look), float(every[0].ranks[-1])
     n_kept, mass = (np.array([getattr(one.cuts[k], field) for one in every], float) for field in ("n_kept", "mass"))
     # The cut lies between the last token that is kept and the first that is not.
     at = found.by(np.where(n_kept < n_vocab, n_kept + 0.5, n_kept))
@@ -215,12 +212,5 @@ def _cut(look: Look, k: int, name: str, every: list[TailView], plots: tuple[char
     anchor: Any = Among(("start", "end"), found.by((n_kept >= n_vocab**0.6).astype(int)))
     said = look.of("next_token").words(f"tail_{name}", n=found.by(n_kept, "whole"))
     yield Text(id=f"cut.{k}", text=said, x=plots[0].at_x(at), y=plots[0].top + 10 + 17 * k, anchor=anchor)
-    yield Rect(
-        id=f"left.{k}",
-        x=plots[1].left,
-        y=plots[1].at_y(found.by(mass)),
-        width=plots[1].across,
-        height=1,
-        fill="output",
-        opacity=0.6,
-    )
+    yield Rect(id=f"left.{k}", x=plots[1].left, y=plots[1].at_y(found.by(mass)), width=plots[1].across, height=1,
+        fill="output", opacity=0.6)  # fmt: skip

@@ -97,34 +97,15 @@ def draw(look: Look) -> Scene:
         values = np.where(padded > 0, padded, np.nan).astype(np.float32)
         marks: list[Mark] = [
             Text(id="name", text=f"{words(name)}: {count:,}", y=12, x=left, bold=True),
-            Cells(
-                id="cells",
-                x=left,
-                y=top,
-                width=across,
-                height=tall,
-                values=values,
-                look="stops",
-                stops=STOPS,
-                name=words(name),
-                empty=True,
-                gap=1 if n_columns <= 80 else 0,
-                walk=False,
-                **axis,
-            ),
+            Cells(id="cells", x=left, y=top, width=across, height=tall, values=values, look="stops", stops=STOPS,
+                name=words(name), empty=True, gap=1 if n_columns <= 80 else 0, walk=False, **axis),
             *(
-                Text(
-                    id=f"row.{n}",
-                    text=str(n + 1),
-                    x=left - 8,
-                    y=top + (n + 0.5) * tall / n_rows,
-                    anchor="end",
-                    fill="muted",
-                )
+                Text(id=f"row.{n}", text=str(n + 1), x=left - 8, y=top + (n + 0.5) * tall / n_rows, anchor="end",
+                    fill="muted")
                 for n in range(0, n_rows, -(-n_rows // 6))
             ),
             Text(id="step", text=words("step"), x=8, y=top + tall / 2, anchor="middle", rotate=-90),
             *chart.ticks_below(scale._replace(title=words("position")), left, across, top + tall),
-        ]
+        ]  # fmt: skip
         panels.append(Panel(id=name, marks=marks, height=top + tall + 2 * chart.LINE + 12, min=240))
     return look.drawn(Scene(id="kv_cache.work", panels=panels, title=words("work_alt"), own=False))
