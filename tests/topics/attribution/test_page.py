@@ -103,6 +103,8 @@ def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     assert address(app)["word"] == "#77"
     answer(app, options={"word": "dog"})
     assert any("Read as the token" in line for line in island_lines(app)) and address(app)["word"] == "dog"
+    answer(app, options={"word": "\ud800"})  # half a character, which is no text
+    assert address(app)["word"] == "dog"
 
 
 def test_a_rival_and_the_average() -> None:
