@@ -1,5 +1,6 @@
-"""What comes out: the next token, a covered token, or vectors, as the model has it."""
+"""What comes out: the next token, a covered token, a class or vectors, as the model has it."""
 
-from viz_model.topics.next_token import page
+from viz_model.app import show
+from viz_model.topics import next_token
 
-page.run()
+show.show(next_token.TOPIC)

@@ -2,6 +2,8 @@
 // all that they hold by layer, head and token. What a visitor selects is answered here, from what is here; the server is
 // told what the address should say once the visitor rests, and what is typed as it is typed.
 import { dressed, speak, walking } from "./bridge.js"
+import { buttons } from "./buttons.js"
+import { chips } from "./chips.js"
 import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
 import { filled, lines, write } from "./lines.js"
@@ -194,6 +196,13 @@ const KINDS = {
     inside.toggleAttribute("aria-busy", details.open && !item.items)
     me.parts(inside, item.items ?? [])
   },
+  ribbon(me, root, item) {
+    const now = JSON.stringify(item)
+    if (root.now === now) return
+    root.ends?.()
+    Object.assign(root, { now, className: "viz viz-chips" })
+    root.ends = chips(root, item, me.arrays, (_, n) => item.option && me.choose(item.option, String(n), true))
+  },
   // What a visitor may like to see, on a button: the server is told what of the view it changes.
   offer(me, root, item) {
     root.className = "offer"
@@ -204,6 +213,7 @@ const KINDS = {
     button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
   },
   prose: lines,
+  buttons,
   chooser,
   field,
   quiz,

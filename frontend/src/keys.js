@@ -9,7 +9,7 @@ const [WIDE, HIGH] = [28, 14]
 
 export function keys(made, colours) {
   const { at, header, over, below } = made
-  const entries = at(header.keys) ?? [], heading = at(header.heading), note = header.chooses ? chosen(made) : at(header.note)
+  const entries = (at(header.keys) ?? []).map(({ name, marks }) => ({ name: at(name), marks })), heading = at(header.heading), note = header.chooses ? chosen(made) : at(header.note)
   // By the numbers themselves: sent with more selections, the same ones have another place.
   const now = JSON.stringify([entries, heading, note], (_, value) => isArray(value) ? [...made.arrays[value.array].values] : value)
   if (now === made.keyed && colours === made.keyColours) return

@@ -79,10 +79,10 @@ function each(value, place, arrays) {
 function scaled({ scaled: values, times, seen }, place, arrays) {
   const found = pick(values, place, arrays), shown = seen && pick(seen, place, arrays)
   if (found === undefined) return undefined
-  found.made ??= new Map()
-  const key = `${times},${shown?.values.byteOffset}`
-  if (!found.made.has(key)) found.made.set(key, { ...found, made: undefined, values: found.values.map((value, n) => shown && !shown.values[n] ? NaN : value * times) })
-  return found.made.get(key)
+  const { buffer, byteOffset } = shown?.values ?? {} // each array has its own buffer, and a row its place in it
+  let kept = (found.made ??= []).find(one => one.times === times && one.buffer === buffer && one.byteOffset === byteOffset)
+  if (!kept) found.made.push(kept = { times, buffer, byteOffset, made: { ...found, made: undefined, values: found.values.map((value, n) => shown && !shown.values[n] ? NaN : value * times) } })
+  return kept.made
 }
 
 // Where values stand along a scale, in lengths.

@@ -28,9 +28,9 @@ from tiers import crossed, some
 import viz_model as vm
 from viz_model.app import describe, examples, runs
 from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.measures.continuation import Drawing
 from viz_model.runs.generation import MOST_SAID
 from viz_model.texts import LANGUAGES, Texts
-from viz_model.topics.next_token.sections.drawn import drawn
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
@@ -157,13 +157,10 @@ def test_every_page_of_a_translator_runs_the_language_that_was_asked_for(page: s
 
 
 def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> None:
-    app = visit("next_token", "tiny-translator", to="zh", target="a")
-    app.button(key="next_token.one_more").click().run()
-    sampling = vm.Sampling(temperature=1.0, top_p=0.9)
-    (step,) = drawn(runs.RunKey("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
-    app.button(key="next_token.keep").click().run()
-    tokenizer = vm.load("tiny-translator").tokenizer
-    assert app.query_params["target"] == tokenizer.decode([*tokenizer.encode("a", special=False), step.token.id])
+    app = answer(visit("next_token", "tiny-translator", to="zh", target="a", lang="en"), options={"drawn": "1"})
+    own = vm.load("tiny-translator").trace(WORDS, "a", target_language="zh")
+    (step,) = Drawing(own, vm.Sampling(top_p=0.9), 0).first(1).steps
+    assert f"fell into the interval of {step.token.label}" in said(app)
 
 
 def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:

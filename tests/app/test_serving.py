@@ -127,7 +127,7 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{served}/next_token?text=The+cat+sat", timeout=120_000)
-    page.wait_for_selector(".st-key-next_token-choice canvas", timeout=120_000)
+    page.wait_for_selector(".viz-island canvas", timeout=120_000)
     page.goto(f"{served}/attention?text=The+cat+sat&door_large=1", timeout=120_000)
     page.wait_for_selector(".viz-island [data-section=large] canvas", timeout=120_000)
     page.close()

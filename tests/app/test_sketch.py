@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import check_cells, offer, open_page, said, tell
+from app_driver import check_cells, island_lines, offer, open_page, said, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -64,7 +64,8 @@ def shown() -> vm.Trace:
 def prose(app: AppTest) -> str:
     """All that is written on a page in paragraphs, titles and captions."""
     kinds = (app.markdown, app.caption, app.header, app.subheader, app.info, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind if not element.value.startswith("<style"))
+    own = [element.value for kind in kinds for element in kind if not element.value.startswith("<style")]
+    return "\n".join([*own, *island_lines(app)])
 
 
 @pytest.mark.parametrize(("page", "language"), crossed(PAGES, list(LANGUAGES)))
@@ -187,7 +188,7 @@ def test_a_large_picture_in_colour_is_read_small_and_nothing_is_said_of_digits(
     ring = images.fit(images.decode(examples.of(lm, language)[0]), *images.held(96, 144), 3)
     run, said = lm.trace(images.encode(ring)), {}
     for page in ("walk", "overview", "attention", "embedding", "next_token", "attribution", "ablations"):
-        app = open_page(page, {"model": "large", "lang": language})
+        app = open_page(page, {"model": "large", "lang": language, "door_depth": "1"})
         check_cells(app, run)
         said[page] = prose(app)
         assert not DIGITS[language].search(said[page]), page

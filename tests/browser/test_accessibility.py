@@ -251,7 +251,7 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
             "scheme => getComputedStyle(document.querySelector('[role=dialog]')).colorScheme === scheme", arg=scheme
         )
         assert_open_to_all(page)
-        page = visit("/next_token", options={**LAPTOP, "color_scheme": scheme})
+        page = visit("/cost", options={**LAPTOP, "color_scheme": scheme})
         page.locator(".figure-numbers").first.focus()
         page.keyboard.press("Enter")
         page.locator("dialog[open] table").first.wait_for()
@@ -275,7 +275,7 @@ FAINT = """() => {
 
 
 def test_one_text_too_faint_is_found_among_all(visit: Visit) -> None:
-    page = visit("/next_token", options=LAPTOP, saves_data=True)
+    page = visit("/architectures", options=LAPTOP, saves_data=True)
     page.evaluate(FAINT)
     unroll(page)
     found = {name[1] for _, html, _ in violations(page) if (name := re.search(r'id="faint-(\w+)"', html))}
@@ -284,7 +284,7 @@ def test_one_text_too_faint_is_found_among_all(visit: Visit) -> None:
 
 def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
     """Reached by Tab, opened by Enter, walked with the arrows; a number asks how it was made; Escape leads back."""
-    page = visit("/next_token", text="Once upon a time")
+    page = visit("/attribution", text="Once upon a time")
     button = page.locator("[data-testid=stMain] .figure-numbers").first
     title = button.evaluate("button => button.closest('.viz').querySelector('.flow').getAttribute('aria-label')")
     assert title and button.get_attribute("aria-label") == f"Numbers: {title}"
@@ -304,11 +304,11 @@ def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
     page.keyboard.press("Enter")
     cells.first.wait_for()
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"cell=probs"), timeout=30_000)
+    page.wait_for_url(re.compile(r"cell="), timeout=30_000)
 
 
 def test_small_print_and_movement_are_as_the_visitor_asked(visit: Visit) -> None:
-    page = visit("/next_token")
+    page = visit("/architectures")
     moves = "() => getComputedStyle(document.querySelector('[data-testid=stMain] button')).transitionDuration"
     page.emulate_media(reduced_motion="reduce")
     assert {float(part.strip("ms ")) for part in page.evaluate(moves).split(",")} <= {0.001, 1.0}

@@ -79,7 +79,7 @@ def test_a_click_follows_a_token(visit: Visit) -> None:
 
 
 def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
-    page = visit("next_token")
+    page = visit("architectures")
     page.evaluate("(document.querySelector('[data-testid=stMain] input[type=text]').focus(), 1)")
     page.press("End", *" too")
     page.wait_for("new URLSearchParams(location.search).get('text') === 'The cat sat on the mat too'")
@@ -88,7 +88,7 @@ def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
 
 
 def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
-    page = visit("next_token")
+    page = visit("cost")
     page.wait_for("!!deep('.figure-numbers')[0]")
     page.evaluate("(deep('.figure-numbers')[0].focus(), 1)")
     page.press("Enter", "ArrowDown", "ArrowRight")

@@ -89,7 +89,7 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
 
 SENTENCE = {
     "attention": (".viz-island .sentence", ".viz-island .bar"),
-    "next_token": (".st-key-frame-text input", ".st-key-frame_head"),
+    "architectures": (".st-key-frame-text input", ".st-key-frame_head"),
 }
 """The box that one types in and what stays in sight with it, of a page that is one island and of one that is not."""
 
@@ -121,7 +121,7 @@ def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any],
 
 @pytest.mark.parametrize(
     ("name", "before"),
-    [("attention", ".viz-island .examples summary"), ("next_token", ".st-key-frame_examples button")],
+    [("attention", ".viz-island .examples summary"), ("architectures", ".st-key-frame_examples button")],
 )
 def test_the_tokens_are_one_stop_of_the_keyboard(name: str, before: str, visit: Visit) -> None:
     page = visit(f"/{name}", text=TEXT)
@@ -135,7 +135,9 @@ def test_the_tokens_are_one_stop_of_the_keyboard(name: str, before: str, visit: 
     assert not page.evaluate(f"() => ({FOCUSED})().matches('.chip')")
 
 
-@pytest.mark.parametrize(("name", "title"), [("attention", "Attention"), ("next_token", "Next token")])
+@pytest.mark.parametrize(
+    ("name", "title"), [("attention", "Attention"), ("next_token", "Next token"), ("architectures", "Architectures")]
+)
 def test_the_first_stop_leads_past_the_frame(name: str, title: str, visit: Visit) -> None:
     page = visit(f"/{name}", text=TEXT, lang="en")
     page.evaluate("document.activeElement?.blur()")
@@ -207,17 +209,17 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
 
 
 def test_a_picture_of_a_page_that_is_no_island_stands_alone_too(visit: Visit) -> None:
-    page = visit("/next_token", options=LAPTOP, text=TEXT, embed="true", lang="en", token="3")
+    page = visit("/cost", options=LAPTOP, text=TEXT, embed="true", lang="en", token="3")
     whole = page.url
-    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-next_token-]')]
+    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-cost-]')]
         .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z_-]+/)[0])"""
     all_shown = page.evaluate(shown)
     assert len(all_shown) > 1
-    page.goto(f"{whole}&picture=next_token.choice")
-    page.wait_for_function(f"({shown})().join() === 'st-key-next_token-choice'")
-    page.goto(f"{whole}&picture=next_token.nothing")
-    page.wait_for_function(f"({shown})().includes('st-key-next_token-choice')")
-    assert "next_token.nothing" in page.get_by_test_id("stAlert").inner_text()
+    page.goto(f"{whole}&picture=cost.shares")
+    page.wait_for_function(f"({shown})().join() === 'st-key-cost-shares'")
+    page.goto(f"{whole}&picture=cost.nothing")
+    page.wait_for_function(f"({shown})().includes('st-key-cost-shares')")
+    assert "cost.nothing" in page.get_by_test_id("stAlert").inner_text()
 
 
 def test_every_page_starts_short(visit: Visit) -> None:

@@ -69,7 +69,7 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
 
 
 def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
-    page = visit("/next_token", options=DESK, saves_data=True, text=TEXT, token="3")
+    page = visit("/architectures", options=DESK, saves_data=True, text=TEXT, token="3", door_sentence="1")
     page.evaluate(LOOK)
     page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
     assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
@@ -79,7 +79,7 @@ def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
 
 
 def test_who_presses_keys_does_not_rest(visit: Visit) -> None:
-    page = visit("/next_token", options=DESK, text=TEXT)
+    page = visit("/architectures", options=DESK, text=TEXT)
     rested(page)
     page.evaluate("""() => {
       window.__keys = setInterval(() => document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Shift' })), 50)
@@ -184,7 +184,7 @@ def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, pac
 
 
 def test_what_is_drawn_ahead_of_the_next_click_changes_nothing_that_is_seen(visit: Visit) -> None:
-    page = visit("/next_token", options=DESK, text=" ".join([TEXT] * 9), token="30")
+    page = visit("/architectures", options=DESK, text=" ".join([TEXT] * 9), token="30")
     rested(page)
     changes = page.evaluate(
         """async () => {

@@ -12,24 +12,16 @@ import torch
 from torch.nn import functional as F
 
 from claim_checks import Shown
+from viz_model.measures import kv_cache
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
-from viz_model.topics.next_token.claims import (
-    CIRCLES,
-    COVERED,
-    ENDED,
-    EVEN,
-    FELL,
-    KEPT,
-    REPEATS,
-    SAME,
-    SPARED,
-    Surprise,
-)
-from viz_model.topics.next_token.numbers import kv_cache, views
-from viz_model.topics.next_token.pictures.choice import Kept
-from viz_model.topics.next_token.pictures.repetition import RepetitionView
-from viz_model.topics.next_token.pictures.work import WorkView
+from viz_model.topics.next_token import arrivals
+from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token.arrivals import EVEN, Surprise
+from viz_model.topics.next_token.asked import COVERED, KEPT, Kept
+from viz_model.topics.next_token.draws import ENDED, FELL, SAME
+from viz_model.topics.next_token.repetition import CIRCLES, REPEATS, repeated
+from viz_model.topics.next_token.work import SPARED, WorkView
 
 ALL = Kept(temperature=1.0, n_kept=100, n_vocab=100, n_zero=0)
 
@@ -49,7 +41,7 @@ EXAMPLES = {
 }
 
 ELSEWHERE = ("next_token.times.longer",)
-"""Times are measured: ``tests/topics/next_token/test_numbers_kv_cache.py``."""
+"""Times are measured: ``tests/measures/test_kv_cache.py``."""
 
 SAMPLINGS = (
     Sampling(top_p=0.9),
@@ -144,7 +136,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if not trace.config.has_logits or trace.side != trace.config.sides[-1] or chance % 4:
         return
     for sampling in SAMPLINGS:
-        yield Shown(KEPT, views.choice_view(trace, -1, sampling).counts, partial(_kept, trace, sampling))
+        view = asking.choice_view(trace, -1, trace.row("logits", -1), sampling)
+        yield Shown(KEPT, view.counts, partial(_kept, trace, sampling))
     if trace.config.kind == "encoder":
         mask_id, position = trace.tokenizer.mask_id, len(trace) // 2
         assert mask_id is not None
@@ -155,7 +148,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(COVERED, rank, partial(_first, trace, position, mask_id))
         return
     if len(trace) > 1:
-        bits = views.arrivals_view(trace).bits
+        bits = arrivals.following(trace).bits
         yield Shown(EVEN, Surprise(float(bits.mean()), trace.config.n_vocab), partial(_worse, trace))
     reads = kv_cache.reads(trace.config.n_context, len(trace), 10)
     work = WorkView.of(reads, len(trace))
@@ -171,6 +164,6 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(FELL, drawn[-1].rank + 1, partial(_fell, trace, drawn))
         same = next((n for n, (a, b) in enumerate(zip(drawn, greedy, strict=False)) if a.token != b.token), len(greedy))
         yield Shown(SAME, (same, len(greedy)), partial(_same, trace, drawn))
-        repeated = RepetitionView.of(trace.own_ids, drawn)
-        yield Shown(CIRCLES, (repeated.found.n_repeated, len(drawn)), partial(_circles, trace, drawn))
-        yield Shown(REPEATS, repeated.means, partial(_rises, trace, drawn))
+        found = repeated(trace.own_ids, drawn)
+        yield Shown(CIRCLES, (found.n_repeated, len(drawn)), partial(_circles, trace, drawn))
+        yield Shown(REPEATS, found.means, partial(_rises, trace, drawn))

@@ -37,14 +37,16 @@ from viz_model.drawing.scene import (
     Text,
     Words,
     png,
+    seen,
 )
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.svg import MOST_SHAPES, svg
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.squares import frame, squares
+from viz_model.island.look import Look
 from viz_model.topics.architectures.pictures import diagram
-from viz_model.topics.next_token.numbers.views import choice_view
-from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
+from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token import tail as tails
 
 
 def test_a_file_names_itself_and_its_text_stays_text() -> None:
@@ -140,11 +142,11 @@ def trace_of(*ids: int) -> vm.Trace:
     return language_model(tiny_config()).trace(ids=list(ids or (3, 1, 41, 59, 8, 5)))
 
 
-def tail() -> Sheet:
-    asked = vm.Sampling(temperature=0.7, top_k=9, top_p=0.8)
-    names = ("model", "kept", "dropped", "p", "mass", "rank", "top_k", "top_p")
-    view = TailView.of(choice_view(trace_of(), -1, asked), asked)
-    return draw_tail(view, {name: name for name in names})
+def tail() -> Scene:
+    asked = asking.written(vm.Sampling(temperature=0.7, top_k=9, top_p=0.8))
+    trace = trace_of().at("decoder")
+    look = dataclasses.replace(Look.at(trace, texts.Texts("en"), "next_token"), options=asked)
+    return seen(tails.draw(look), look.place)
 
 
 def grid() -> Sheet:
@@ -209,8 +211,9 @@ def said(words: Words) -> str:
 
 @pytest.mark.parametrize("width", [340, 960])
 @pytest.mark.parametrize("draw", [tail, grid, blocks_of], ids=lambda draw: draw.__name__)
-def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Sheet], width: int) -> None:
-    picture = plot.scene(draw(), "picture", "title", "what it shows")
+def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Sheet | Scene], width: int) -> None:
+    made = draw()
+    picture = made if isinstance(made, Scene) else plot.scene(made, "picture", "title", "what it shows")
     parts: list[Panel | Key] = [*picture.panels, *picture.keys]
     marks = [mark for part in parts for mark in part.marks]
     file, expected = svg(picture, width), counted(marks, width)

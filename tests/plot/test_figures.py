@@ -341,7 +341,7 @@ def test_a_figure_shows_itself_in_a_frame_of_its_own() -> None:
 
 
 def test_what_has_axes_is_had_from_plotly_and_what_has_none_is_refused() -> None:
-    made = drawn("story-pre-ln", "next_tokens").to_plotly()
+    made = vm.plot.compare(run("story-pre-ln"), run("story-post-ln"), part="depth").to_plotly()
     assert isinstance(made, go.Figure) and made.data
     with pytest.raises(ValueError, match="overview: this picture has no axes"):
         drawn("story-pre-ln", "overview").to_plotly()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -18,6 +19,8 @@ from viz_model.texts.markdown import literal
 
 def draw(page: Page, look: Look, tabs: Apart) -> None:
     """Formula, by hand, code, numbers; the one that is open is drawn."""
+    if tabs.side is not None:
+        page = replace(page, trace=page.trace.at(tabs.side(look)))
     elements.four_tabs(
         page,
         lambda: _formulas(page, look, tabs),
@@ -56,6 +59,7 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
     if said is not None:
         st.markdown(_markdown(said, look))
     elements.worked(page, numbers, **values)
+    _say(look, tabs.ends)
     if (scene := tabs.picture(look) if tabs.picture else None) is not None:
         drawn = seen(scene, look.place)
         elements.picture(page, lambda _: drawn, drawn.id.partition(".")[2], by=())

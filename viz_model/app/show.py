@@ -12,6 +12,7 @@ import streamlit as st
 from viz_model.app import (
     apart,
     block_doors,
+    cache_times,
     derivation,
     elements,
     frame,
@@ -24,6 +25,7 @@ from viz_model.app import (
     norm_training,
     onward,
     open_page,
+    other_sentences,
     runs,
     saving,
     sketch,
@@ -59,8 +61,12 @@ DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "block": block_doors.DOORS,
     "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
+    "next_token": (cache_times.DOOR,),
+    "sentence_vectors": (other_sentences.DOOR,),
 }
-"""Below a page, what runs the model again with what a visitor makes there; it reads texts alone."""
+"""By the group of a page's texts: below it, what runs the model again with what a visitor makes there; of models that
+read texts alone.
+"""
 
 
 class Declared(NamedTuple):
@@ -75,8 +81,12 @@ def declared(topic: Topic) -> Declared:
     return Declared(_choices(topic), _opened_by(topic))
 
 
+def _doors(topic: Topic) -> list[Door[app_page.Page]]:
+    return [door for group in dict.fromkeys(page.topic for page in topic.pages) for door in DOORS.get(group, ())]
+
+
 def _choices(topic: Topic) -> tuple[Choice[Any], ...]:
-    beside = [choice for door in DOORS.get(topic.name, ()) for choice in (door.choice, *door.choices)]
+    beside = [choice for door in _doors(topic) for choice in (door.choice, *door.choices)]
     own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
     return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values(), *beside)
 
@@ -90,7 +100,7 @@ def _opened_by(topic: Topic) -> dict[str, Choice[bool]]:
     for page in topic.pages:
         for section in page.sections:
             found |= {asked: switch(f"door_{section.name}") for asked in section.opened_by}
-    for door in DOORS.get(topic.name, ()):
+    for door in _doors(topic):
         found |= door.opened_by
     return found
 
@@ -137,9 +147,9 @@ def show(topic: Topic) -> None:
             st.stop()
         picture = runs.RunKey.of(opening.view.model, run)
     has_chips = taught is None or "tokens" in taught.step.controls
-    opened = _Opened(
-        topic, topic.page(lm.config), opening, picture, has_chips, () if picture else DOORS.get(topic.name, ())
-    )
+    page = topic.page(lm.config)
+    doors = () if picture or page is None else DOORS.get(page.topic, ())
+    opened = _Opened(topic, page, opening, picture, has_chips, doors)
     if taught is not None and taught.is_behind_curtain:
         with opening.places.body:
             lesson_step.curtain(opening.t)
@@ -235,7 +245,7 @@ def _mount(
     said = {
         **top,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
-        "heading": "" if is_alone or view.present else t(f"common.page_{topic.name}"),
+        "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
         "notes": prose.lines([] if is_alone else _notes(topic, now, notes, look), arrays),
@@ -248,6 +258,12 @@ def _mount(
         data = message.message(page, look, arrays, is_open, menu, **said)
     heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), _picked)
     island.mount(data, topic.name, options, sections, heard)
+
+
+def _heading(topic: Topic, shown: Page | None, t: Texts) -> str:
+    """What a page is called; one that some models have in its place may have a name of its own."""
+    own = f"{shown.topic}.heading" if shown is not None else ""
+    return t(own) if own and t.has_label(own) else t(f"common.page_{topic.name}")
 
 
 def _asked(view: ViewState, topic: Topic) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -317,9 +318,14 @@ class Plot(NamedTuple):
         return self.bottom - float(self.y.share(np.asarray(value))) * (self.bottom - self.top)
 
 
-def plot(x: Axis, y: Axis, height: float = 320.0, *, x_names: Sequence[str] | Among = ()) -> tuple[Plot, list[Mark]]:
-    """A plot with its axes, to draw on; with ``x_names`` the level axis has a place a name, 0 to N − 1."""
-    left = max(width_of(y.named(tick)) for tick in y.ticks()) + 12 + (LINE + 4 if y.title else 0)
+def plot(
+    x: Axis, y: Axis, height: float = 320.0, *, x_names: Sequence[str] | Among = (), left: float = 0.0
+) -> tuple[Plot, list[Mark]]:
+    """A plot with its axes, to draw on; with ``x_names`` the level axis has a place a name, 0 to N − 1.
+
+    Its ``left`` edge stands at least so far in, as in a plot above it.
+    """
+    left = max(left, max(width_of(y.named(tick)) for tick in y.ticks()) + 12 + (LINE + 4 if y.title else 0))
     named = x_names.names if isinstance(x_names, Among) else x_names
     below = min(84.0, 0.72 * max((width_of(short(name)) for name in named), default=0.0) + 16) if named else LINE + 6
     bottom = height - below - (LINE + 4 if x.title else 0)
@@ -344,6 +350,11 @@ def plot(x: Axis, y: Axis, height: float = 320.0, *, x_names: Sequence[str] | Am
     if y.title:
         marks.append(Text(id="y title", text=y.title, x=LINE / 2, y=(TOP + bottom) / 2, anchor="middle", rotate=-90))
     return made, marks
+
+
+def lower(marks: Sequence[Mark], by: float, id: str = "") -> list[Mark]:
+    """Marks of a plot so many pixels further down, below another in the same panel; ``id`` goes before theirs."""
+    return [replace(mark, id=f"{id}{mark.id}", y=mark.y + by) for mark in marks]  # type: ignore[arg-type, operator]
 
 
 def columns(

@@ -14,8 +14,8 @@ from typing import Any
 
 def written(value: Any, how: str) -> str:
     """A number as ``how`` says: "2" digits behind the point, "+2" with its sign, "%1" as a percentage, "whole" with
-    thousands separated, "g3" with three significant digits, or one of :data:`RULES`. Half a unit is rounded up, as
-    browsers do; the minus is a real one.
+    thousands separated, "whole1" with a digit behind the point as well, "g3" with three significant digits, or one of
+    :data:`RULES`. Half a unit is rounded up, as browsers do; the minus is a real one.
     """
     number = float(value)
     if math.isnan(number):
@@ -24,8 +24,9 @@ def written(value: Any, how: str) -> str:
         return RULES[how](number)
     if how[0] == "g":
         return _significant(number, int(how[1:]))
-    if how == "whole":
-        return _minus(f"{number:,.0f}")
+    if how.startswith("whole"):
+        unit = Decimal(1).scaleb(-int(how[5:] or 0))
+        return _minus(f"{Decimal(number).quantize(unit, ROUND_HALF_UP):,f}")
     sign, digits = ("+", how[1:]) if how[0] == "+" else ("", how)
     if digits[0] == "%":
         return _fixed(100 * number, int(digits[1:]), sign) + "%"
@@ -78,6 +79,14 @@ def share(value: float) -> str:
     if 0.995 <= value < 1:
         return percent(value)
     return _fixed(100 * value, 1 if 0 < value < 0.0995 else 0) + "%"
+
+
+def byte_size(n: float) -> str:
+    """Bytes to three digits, in powers of 1024: 768 B, 4.5 KiB, 1.25 GiB."""
+    for limit, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if n >= limit:
+            return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
+    return f"{n:,.0f} B"
 
 
 RULES: Mapping[str, Callable[[float], str]] = MappingProxyType({"percent": percent, "share": share})

@@ -12,7 +12,7 @@ from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Field, Item, Made, Offer, Page, Quiz, Row, Section
+from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Offer, Page, Quiz, Ribbon, Row, Section
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 
@@ -95,6 +95,10 @@ class _Writer:
                 return {**plain_scene(made, self._arrays), "words": words}
             case Chooser():
                 return {**made.plain, "refused": self._refused(made)}
+            case Buttons():
+                return {"kind": "buttons", "name": made.name, "buttons": [one._asdict() for one in made.buttons]}
+            case Ribbon():
+                return made.plain
             case Field():
                 return {"kind": "field", **made._asdict()}
             case Offer():

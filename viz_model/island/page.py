@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from viz_model.config import ModelConfig
+from viz_model.config import ModelConfig, Side
 from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -98,6 +98,45 @@ class Quiz(NamedTuple):
     own: Any = ()
 
 
+class Button(NamedTuple):
+    """What a click does: it chooses options by name, or writes into boxes of the sentence, "text" or "target"."""
+
+    label: str
+    options: Mapping[str, str] = {}
+    words: Mapping[str, str] = {}
+    is_off: bool = False
+
+
+class Buttons(NamedTuple):
+    """Buttons in a row; what they choose is another message."""
+
+    name: str
+    buttons: Sequence[Button]
+
+
+class Ribbon(NamedTuple):
+    """Tokens in a row that are not the page's own.
+
+    Attributes:
+        label: what they are.
+        chips: as :func:`viz_model.drawing.chips.chip` makes them.
+        selected: the number of one of them; −1 for none.
+        option: what a click on one chooses, its number; "" where nothing is to be chosen.
+    """
+
+    name: str
+    label: str
+    chips: Sequence[dict[str, object]]
+    selected: int = -1
+    option: str = ""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """For the browser."""
+        own = {"first": 0, "ends": [], "selects": False, "many": True, "flat": False, "light": False}
+        return {"kind": "ribbon", **own, **self._asdict()}
+
+
 class Offer(NamedTuple):
     """Another sentence, model or place to see, on a button.
 
@@ -114,7 +153,7 @@ class Offer(NamedTuple):
     present: Any = True
 
 
-Made: TypeAlias = Scene | Chooser | Field | Quiz | Offer | Iterable[Line] | None
+Made: TypeAlias = Scene | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -184,6 +223,8 @@ class Apart(NamedTuple):
         picture: drawn with the numbers that are worked out.
         own: a snippet of the page's own in place of that of its name, and what fills it.
         records: tables of any kind: the name of each, what is said before it, and columns by their headings.
+        ends: what is said after the numbers that are worked out.
+        side: the stack that all of it is of, where that is not always the selected one.
     """
 
     formulas: Callable[[Look], Sequence[str]]
@@ -196,6 +237,8 @@ class Apart(NamedTuple):
     picture: Callable[[Look], Scene | None] | None = None
     own: Callable[[Look], tuple[str, dict[str, Any]]] | None = None
     records: Callable[[Look], Sequence[tuple[str, str, Mapping[str, Sequence[object]]]]] | None = None
+    ends: Callable[[Look], Iterable[Line]] | None = None
+    side: Callable[[Look], Side] | None = None
 
 
 class Trials(NamedTuple):

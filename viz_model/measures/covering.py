@@ -6,14 +6,17 @@ al. 2019, section 3.1; scored this way by Salazar et al. 2020, "pseudo-log-likel
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.runs.record import record
+from viz_model.runs import recompute
+from viz_model.runs.recompute import Notes, Recomputed
+from viz_model.runs.recorder import recorder
 from viz_model.runs.trace import Trace
 
 MOST_COVERED = 64
@@ -50,18 +53,20 @@ def can_be_covered(trace: Trace, position: int) -> bool:
     return trace.config.kind == "encoder" and trace.config.has_logits and mask_id not in (None, trace.ids[position])
 
 
+@torch.inference_mode()
 def covering(trace: Trace, position: int) -> Trace:
-    """The run of the same ids with the mask at ``position``; the vocabulary of ``trace`` has a mask."""
+    """The run of the same ids, edits and masks with the mask at ``position``; the vocabulary has one."""
     assert trace.tokenizer.mask_id is not None
     ids = [*trace.ids]
     ids[position] = trace.tokenizer.mask_id
-    same: dict[str, Any] = {
-        "segments": trace.segments,
-        "visible": trace.visible,
-        "edits": trace.edits,
-        "name": trace.name,
-    }
-    return record(trace.model, trace.tokenizer, ids, **same).at(trace.stack.side)
+    notes = Notes()
+    tap = recorder(trace.config, trace.changes, recompute.kept(trace.config), None, notes)
+    segments = None if trace.segments is None else torch.tensor([trace.segments])
+    leaving = trace.model.vectors(torch.tensor([ids]), segments=segments, visible=trace.visible, tap=tap)
+    trace.model.head.before(leaving, tap)
+    kept = {name: value[0] for name, value in tap.values.items()}
+    values = Recomputed(trace.model, kept, notes, trace.changes, trace.visible)
+    return dataclasses.replace(trace, ids=tuple(ids), text=None, values=values)
 
 
 def written(trace: Trace) -> range:
@@ -70,13 +75,13 @@ def written(trace: Trace) -> range:
     return range(own[0], own[-1] + 1) if own else range(len(trace))
 
 
-def part(trace: Trace, position: int) -> range:
+def part(trace: Trace, position: int, work: int = MOST_WORK) -> range:
     """The run of positions, with ``position`` in it, that is covered for one picture.
 
     All of a short text; of a long one, or in a large model, as many as are quickly done.
     """
     weights = sum(parameter.numel() for parameter in trace.stack.parameters())
-    n = int(max(1, min(MOST_COVERED, MOST_WORK // (weights * len(trace)))))
+    n = int(max(1, min(MOST_COVERED, work // (weights * len(trace)))))
     inside = written(trace)
     if position not in inside:
         inside = range(len(trace))
@@ -92,12 +97,7 @@ def cover(trace: Trace, positions: Sequence[int], mask_id: int) -> Covered:
     """
     chosen = [position for position in positions if trace.ids[position] != mask_id]
     ids, places = torch.tensor(trace.ids), torch.tensor(chosen, dtype=torch.long)
-    logits = (
-        [_logits(trace, ids, at, mask_id) for at in places.split(BATCH)]
-        if chosen
-        else [trace.row("logits", 0)[None][:0]]
-    )
-    expected = torch.cat(logits).double().log_softmax(-1)  # [n, V]
+    expected = logits(trace, chosen, mask_id).double().log_softmax(-1)  # [n, V]
     own = expected.gather(1, ids[places, None])  # [n, 1]
     best = expected.topk(min(GUESSES, expected.shape[-1]))
     visible = [trace.row("logits", n).double().log_softmax(-1)[trace.ids[n]].exp().item() for n in chosen]
@@ -109,6 +109,15 @@ def cover(trace: Trace, positions: Sequence[int], mask_id: int) -> Covered:
         guesses=best.indices.numpy(),
         guess_probs=best.values.exp().numpy(),
     )
+
+
+@torch.inference_mode()
+def logits(trace: Trace, positions: Sequence[int], mask_id: int) -> Tensor:
+    """[n, V]: the logits at each of n positions, that position covered; edits are left out."""
+    ids, places = torch.tensor(trace.ids), torch.tensor(positions, dtype=torch.long)
+    if not len(places):
+        return trace.row("logits", 0)[None][:0]
+    return torch.cat([_logits(trace, ids, at, mask_id) for at in places.split(BATCH)])
 
 
 def _logits(trace: Trace, ids: Tensor, at: Tensor, mask_id: int) -> Tensor:

@@ -6,7 +6,6 @@ from typing import Unpack
 
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
-from viz_model.measures.covering import can_be_covered
 from viz_model.measures.lens import predicts
 from viz_model.model import sites
 from viz_model.plot import asking
@@ -15,6 +14,7 @@ from viz_model.plot.figure import Figure, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
+from viz_model.topics import next_token
 from viz_model.topics import position as positions
 from viz_model.topics.architectures import figures as architectures
 from viz_model.topics.architectures.numbers import views as architecture_views
@@ -30,8 +30,8 @@ from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import maps as crossing
 from viz_model.topics.embedding import lookup as embeddings
-from viz_model.topics.next_token import figures as next_token
-from viz_model.topics.next_token.numbers.views import choice_view
+from viz_model.topics.next_token import asked as next_token_asked
+from viz_model.topics.next_token import choice as choices
 from viz_model.topics.overview import drawn as whole_picture
 from viz_model.topics.overview import whole as whole_run
 from viz_model.topics.tokens import cuts
@@ -265,7 +265,7 @@ def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpa
 
 @figure
 def next_tokens(
-    trace: Trace, position: int = -1, *, sampling: Sampling = next_token.USUAL, **options: Unpack[Options]
+    trace: Trace, position: int = -1, *, sampling: Sampling = next_token_asked.USUAL, **options: Unpack[Options]
 ) -> Made:
     """The twenty most probable tokens after a position, before and after ``sampling`` filters them (shares of 1).
 
@@ -274,13 +274,10 @@ def next_tokens(
     Raises:
         ValueError: the stack has no logits.
     """
-    group = next_token.text_key(asking.from_stack(trace, options.get("stack")).config)
+    group = next_token.group_of(asking.from_stack(trace, options.get("stack")).config)
     of = subject(trace, group, token=position, **options)
     _needs_logits(of.trace, "next_tokens")
-    run, own_id = asking.covered(of).trace, of.trace.own_ids[of.token]
-    is_covered = can_be_covered(of.trace, of.token)
-    view = choice_view(run, of.token, sampling, marked_id=own_id if is_covered else None)
-    return of, next_token.choice(of, view, sampling, covered=is_covered)
+    return of, drawn(of, choices.draw, **next_token_asked.written(sampling))
 
 
 def compare(

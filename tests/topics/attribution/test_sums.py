@@ -20,6 +20,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
+from viz_model.measures.output import read_site
 from viz_model.model.feedforward import Experts
 from viz_model.model.heads import MaskedHead
 from viz_model.runs.measures import is_sink
@@ -27,7 +28,6 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.attribution import sums
 from viz_model.topics.attribution.sums import Attribution, Part
 from viz_model.topics.attribution.waterfall import PARTS
-from viz_model.topics.next_token.numbers.output import read_site
 
 OTHERS = [config for config in other_blocks() if config.residual]
 every = pytest.mark.parametrize("config", [*variants(), *OTHERS], ids=describe)

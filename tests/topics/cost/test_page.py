@@ -15,10 +15,10 @@ from tiers import name
 from tiny_models import language_model, tiny_config, variants
 
 import viz_model as vm
+from viz_model.app.measuring import MEASURING
 from viz_model.config import ModelConfig
 from viz_model.drawing.writing import big
 from viz_model.topics.cost.numbers import counted, measured
-from viz_model.topics.cost.sections.measuring import MEASURING
 
 pytestmark = pytest.mark.full
 

@@ -22,7 +22,7 @@ import numpy as np
 from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
-from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Scaled
+from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Scaled, Table
 
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
@@ -349,7 +349,13 @@ def _alone(thing: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain_scene(scene: Scene, arrays: Arrays, is_coarse: bool) -> dict[str, Any]:
     panels = [_panel(panel, arrays, is_coarse) for panel in scene.panels]
-    keys = [{"name": key.name, "marks": [_mark(mark, arrays, False) for mark in key.marks]} for key in scene.keys]
+    keys = [
+        {
+            "name": _plain(key.name, arrays, False) if isinstance(key.name, Table) else key.name,
+            "marks": [_mark(mark, arrays, False) for mark in key.marks],
+        }
+        for key in scene.keys
+    ]
     said = {name: _plain(getattr(scene, name), arrays, False) for name in ("title", "description")}
     below = {name: _plain(getattr(scene, name), arrays, False) or None for name in ("heading", "note")}
     legend = {"keys": keys, "keys_at": scene.keys_at} if keys else {}

@@ -1,1 +1,127 @@
-"""What comes out: the next token, a covered token, or vectors."""
+"""What comes out at the end, by what a model puts out: a next token, a covered token, a class, or vectors alone."""
+
+from __future__ import annotations
+
+from viz_model.config import ModelConfig
+from viz_model.island import say
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
+from viz_model.topics.next_token import (
+    apart,
+    arrivals,
+    cache,
+    choice,
+    classes,
+    drawn,
+    draws,
+    repetition,
+    similarity,
+    tail,
+    work,
+)
+from viz_model.topics.next_token import asked as asking
+
+SLIDERS = Row(tuple((asking.chooser(name),) for name, _ in asking.OPTIONS), (1, 1, 1))
+TAIL = Section("tail", (tail.title, beside((tail.draw, choice.source), tail.tell)))
+ARRIVALS = (arrivals.before, arrivals.title, arrivals.draw, arrivals.tell)
+TRIALS = Trials(("patch", "shuffle"), ("logits", "loss"))
+DRAWS = (
+    draws.title,
+    Row(((draws.choose_seed,), (draws.buttons,)), (1, 2)),
+    draws.none_yet,
+    draws.said_of("drawn"),
+    draws.ribbon,
+    draws.said_of("drawn_greedy"),
+    draws.greedy_ribbon,
+    draws.fell_title,
+    beside(draws.draw, draws.tell),
+    repetition.title,
+    beside(repetition.draw, repetition.tell),
+    draws.choose_greedy,
+    draws.greedy_text,
+    draws.tell_greedy,
+    draws.end,
+)
+CACHE = (
+    cache.title,
+    beside((cache.draw, cache.source_title, cache.draw_source), cache.tell),
+    work.title,
+    beside(work.draw, work.tell),
+)
+OPTIONS = (*asking.OPTIONS, *drawn.OPTIONS)
+
+
+def group_of(config: ModelConfig) -> str:
+    """The group of texts, which names the lines of code too."""
+    if config.reads_pictures:
+        return "next_token"
+    if config.classes:
+        return "text_classes"
+    if not config.has_logits:
+        return "sentence_vectors"
+    return "masked_token" if config.kind == "encoder" else "next_token"
+
+
+NEXT = Page(
+    "next_token",
+    items=(
+        say.text("lead"),
+        choice.from_encoder,
+        SLIDERS,
+        choice.title,
+        beside((choice.draw, choice.mass, choice.source), choice.tell),
+        *DRAWS,
+        TAIL,
+        Section("cache", CACHE),
+        Section("arrivals", ARRIVALS),
+    ),
+    end=(apart.quiz, apart.to_try),
+    options=OPTIONS,
+    apart=apart.APART,
+    trials=TRIALS,
+    fits=lambda config: not config.reads_pictures and group_of(config) == "next_token",
+)
+MASKED = Page(
+    "masked_token",
+    items=(
+        say.text("lead"),
+        SLIDERS,
+        choice.title,
+        Row(((choice.draw, choice.mass, choice.source), (choice.tell, choice.beside, choice.visible))),
+        TAIL,
+        Section("arrivals", ARRIVALS),
+    ),
+    end=(apart.quiz, apart.to_try),
+    options=asking.OPTIONS,
+    apart=apart.APART,
+    trials=TRIALS,
+    fits=lambda config: group_of(config) == "masked_token",
+)
+VECTORS = Page(
+    "sentence_vectors",
+    items=(
+        say.text("lead"),
+        similarity.output,
+        similarity.title,
+        beside((similarity.draw, similarity.source), similarity.tell),
+    ),
+    end=(similarity.to_try,),
+    apart=similarity.APART,
+    fits=lambda config: group_of(config) == "sentence_vectors",
+)
+CLASSES = (classes.title, beside((classes.draw, classes.source), classes.tell))
+DEPTH = (classes.draw_depth, classes.tell_depth)
+OF_TEXT = Page(
+    "text_classes",
+    items=(say.text("lead"), *CLASSES, *DEPTH),
+    end=(classes.quiz, classes.to_try),
+    apart=classes.APART,
+    fits=lambda config: group_of(config) == "text_classes",
+)
+PICTURES = Page(
+    "next_token",
+    items=(say.text("lead"), *CLASSES, Section("depth", DEPTH, needs=classes.has)),
+    end=(classes.quiz, classes.to_try),
+    apart=classes.APART,
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("next_token", (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES), has_place=False, without=frozenset({"head"}))

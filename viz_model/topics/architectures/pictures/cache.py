@@ -9,10 +9,11 @@ import numpy as np
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, boxes, curves, sheet, theme
+from viz_model.drawing.digits import byte_size
 from viz_model.drawing.writing import hover
 from viz_model.measures import cache_size
 from viz_model.topics.architectures.numbers import architectures
-from viz_model.topics.architectures.pictures.common import Words, byte_size
+from viz_model.topics.architectures.pictures.common import Words
 
 
 class CacheView(NamedTuple):

@@ -31,11 +31,3 @@ def short(n: float) -> str:
         if n >= limit:
             return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
     return f"{n:,.0f}"
-
-
-def byte_size(n: float) -> str:
-    """Bytes to three digits, in powers of 1024: 768 B, 4.5 KiB, 1.25 GiB."""
-    for limit, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if n >= limit:
-            return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
-    return f"{n:,.0f} B"

@@ -13,11 +13,11 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from viz_model.config import ModelConfig
+from viz_model.measures.timing import expected, timed
 from viz_model.model import ops
 from viz_model.model.positions import of_content
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.numbers.timing import expected, timed
 
 Part = Literal["projections", "ffn", "textbook", "fused", "recurrent"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -33,7 +33,7 @@ MATRICES = 4
 
 
 class Reading(NamedTuple):
-    """The median of ``runs`` times of one part, in seconds (:func:`viz_model.topics.cost.numbers.timing.timed`).
+    """The median of ``runs`` times of one part, in seconds (:func:`viz_model.measures.timing.timed`).
 
     ``created`` are the bytes of all tensors that PyTorch's operations returned in one run of the
     part, counted as they came; the scratch space inside a fused kernel is not among them.

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 import streamlit as st
 import torch
 
-from viz_model.app import elements
+from viz_model.app import elements, measuring
 from viz_model.app.page import Page
+from viz_model.drawing.digits import byte_size
 from viz_model.texts.markdown import literal
-from viz_model.topics.architectures.pictures.common import byte_size
 from viz_model.topics.cost.claims import BYTES, POWER, Bytes
 from viz_model.topics.cost.numbers import measured
 from viz_model.topics.cost.numbers.counted import crossings
 from viz_model.topics.cost.numbers.measured import PARTS, Part, Reading
 from viz_model.topics.cost.pictures.times import TimesView, draw_memory, draw_recurrent, draw_times
-from viz_model.topics.cost.sections import measuring
 from viz_model.topics.cost.sections.common import names
 
 _READINGS = "cost.readings"

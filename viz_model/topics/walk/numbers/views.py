@@ -12,11 +12,11 @@ from viz_model.config import NoNorm, Rope, Sinusoidal
 from viz_model.measures import lens
 from viz_model.measures.lens import predicts
 from viz_model.measures.neurons import strongest
+from viz_model.measures.output import read_site
 from viz_model.model import ops
 from viz_model.model.sites import n_neurons
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
-from viz_model.topics.next_token.numbers.output import read_site
 from viz_model.topics.walk.pictures.attention import Attention
 from viz_model.topics.walk.pictures.block import Alone, Does, Ride
 from viz_model.topics.walk.pictures.ending import Answer

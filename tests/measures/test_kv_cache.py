@@ -1,0 +1,106 @@
+"""What a decoder keeps and computes, against the decoder itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model.config import ModelConfig
+from viz_model.measures import kv_cache
+from viz_model.model.transformer import Transformer
+from viz_model.runs.generation import Decoder
+from viz_model.topics.next_token.times import TIMES
+
+DECODERS = [config for config in variants() if config.kind != "encoder"][::3]
+
+
+@pytest.mark.parametrize("config", DECODERS, ids=describe)
+def test_a_trace_tells_what_the_decoder_s_cache_holds(config: ModelConfig) -> None:
+    lm = language_model(config)
+    trace = run_both(lm).at("decoder")
+    is_target = config.kind == "encoder_decoder"
+    decoder = Decoder(lm.model, trace.own_ids, source_ids=trace.ids if is_target else None)
+    found, expected = kv_cache.held_after(trace), kv_cache.held(decoder.cache)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-4)
+    assert found.n_bytes == kv_cache.bytes_of(config, len(trace))
+    assert found.n_source_bytes == (kv_cache.bytes_of(config, len(trace.ids)) if is_target else 0)
+    assert found.keys.shape == (config.n_layers, len(trace))
+    assert found.source_values.shape == (config.n_layers, len(trace.ids) if is_target else 0)
+
+
+def test_lengths_are_of_all_heads_side_by_side() -> None:
+    trace = run_both(language_model(tiny_config(n_heads=4, n_kv_heads=2)))
+    found = kv_cache.held_after(trace)
+    value = trace["blocks.1.attn.v"][:, 3].flatten()
+    assert found.values[1, 3] == pytest.approx(float(value.norm()), rel=1e-5)
+
+
+def test_an_encoder_has_no_cache() -> None:
+    with pytest.raises(ValueError, match="no KV cache"):
+        kv_cache.held_after(run_both(language_model(tiny_config(kind="encoder"))))
+
+
+class Counting(Transformer):
+    """Counts the positions of its decoder that are computed, by call."""
+
+    def embed(self, ids: torch.Tensor, *rest: object) -> torch.Tensor:
+        self.__dict__.setdefault("read", []).append(ids.shape[-1])
+        return super().embed(ids, *rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("n_prompt", "n_drawn"), [(5, 1), (5, 6), (15, 4), (16, 1), (16, 20), (1, 3)])
+def test_the_steps_are_those_of_the_decoder(n_prompt: int, n_drawn: int) -> None:
+    config = tiny_config()
+    model = Counting(config)
+    decoder = Decoder(model, range(n_prompt))
+    for id in range(n_drawn - 1):
+        decoder.append(id)
+    reads = kv_cache.reads(config.n_context, n_prompt, n_drawn)
+    assert [read.computed for read in reads] == model.__dict__["read"]
+    assert reads[-1].without == len(decoder.ids) == len(decoder.cache[0].attn)
+    assert reads[-1].stop == n_prompt + n_drawn - 1
+
+
+def test_without_keeping_every_step_reads_all() -> None:
+    reads = kv_cache.reads(16, 5, 4, keeps=False)
+    assert [read.computed for read in reads] == [read.without for read in reads] == [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
+def test_both_ways_are_measured_at_growing_lengths(kind: str) -> None:
+    config = tiny_config(kind=kind, start_id=0, n_context=24)
+    trace = run_both(language_model(config)).at("decoder")
+    found = list(kv_cache.measure(trace, budget=60))
+    assert tuple(reading.drawn for reading in found) == kv_cache.marks(trace) == (1, 2, 4, 8, 16)
+    assert all(reading.length == len(trace) + reading.drawn for reading in found)
+    assert all(reading.cached > 0 and reading.fresh > 0 and reading.runs >= 1 for reading in found)
+
+
+def test_of_a_long_text_a_step_without_the_cache_takes_longer() -> None:
+    trace = vm.load("story-pre-ln").trace("One day, Tom went to the park with his red ball. " * 12)
+    *_, last = kv_cache.measure(trace)
+    assert TIMES.of((last.cached, last.fresh)).name == "longer"
+
+
+def test_without_time_or_room_a_measurement_is_short() -> None:
+    trace = run_both(language_model(tiny_config()))
+    (only,) = kv_cache.measure(trace, budget=0)
+    assert only.drawn == 1 and only.runs == 1
+    full = run_both(language_model(tiny_config()), length=16)
+    assert kv_cache.marks(full) == () and not list(kv_cache.measure(full))
+
+
+@pytest.mark.parametrize("config", DECODERS[::4], ids=describe)
+def test_what_is_timed_gives_the_model_s_logits(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at("decoder")
+    source = kv_cache._encoded(trace)
+    cache = trace.model.new_cache()
+    kv_cache._step(trace.model, trace.own_ids[:-1], source, cache)
+    copy = [block.copy() for block in cache]
+    for held in (copy, cache):  # extending the copy has left the cache alone
+        logits = kv_cache._step(trace.model, trace.own_ids[-1:], source, held)
+        torch.testing.assert_close(logits, trace["logits"][-1], atol=1e-4, rtol=1e-4)
