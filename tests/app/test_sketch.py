@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import check_cells, island_lines, offer, open_page, said, tell
+from app_driver import check_cells, heading, island_lines, offer, open_page, said, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -73,6 +73,7 @@ def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str)
     app = open_page(page, {"model": MODEL, "lang": language})
     t, said = Texts(language, pictures=True), prose(app)
     if page in WITHOUT_SENSE:
+        assert heading(app) == t(f"common.page_{page}")
         assert t(f"pictures.why_{page}") in said
         others = [button for button in app.button if button.key == f"pictures.{page}.other"]
         assert len(others) == 1

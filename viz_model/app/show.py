@@ -195,6 +195,7 @@ def _body(opened: _Opened) -> None:
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
+        _mount(opened, now, now.notes)
         without_sense.draw(page)
         return
     look = _look(opened.page, page)
