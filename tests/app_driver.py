@@ -213,7 +213,8 @@ def answer(app: AppTest, **told: object) -> AppTest:
     ``told`` is what it adds to what stands: "text", "target", "place", "options", "open".
     """
     header = _sent(app)[ISLAND].header
-    now = {"seq": header["seq"] + 1, "place": header["chosen"], "options": header["options"], "open": header["open"]}
+    where = {name: header[name] for name in ("nav", "options", "open")}
+    now = {"seq": header["seq"] + 1, "place": header["chosen"], **where}
     states = app._tree.get_widget_states()
     (part,) = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith(f"-{ISLAND}")]
     for state in [state for state in states.widgets if state.id == part.id]:

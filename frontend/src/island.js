@@ -22,7 +22,10 @@ const REST = 500 // ms after the last click or letter until the address is writt
 export function island(root, header, arrays, tell) {
   const made = root.island ??= create(root)
   made.take(header, arrays, tell)
-  return () => made.leave()
+  return () => {
+    made.leave()
+    delete root.island // what is mounted in the same place again begins anew
+  }
 }
 
 island.stays = true // what it listens to is its own, whatever message comes
@@ -36,7 +39,7 @@ function create(root) {
   const sized = new ResizeObserver(() => reachScrolling(root)) // formulas are set, and windows narrowed, after it is drawn
   sized.observe(root)
 
-  const said = () => ({ seq: sent, ...typed, place: chosen, options, open: [...opened] })
+  const said = () => ({ seq: sent, nav, ...typed, place: chosen, options, open: [...opened] })
   // One question is under way at a time: no answer is older than what is asked next.
   const ask = () => {
     isLate = sent > answered
@@ -100,6 +103,7 @@ function create(root) {
     take(header, numbers, told) {
       const isNew = page === null
       tell = told
+      const isAnew = header.seq < answered // the server began anew, and knows the address alone
       answered = header.seq
       page = header
       arrays = numbers
@@ -107,14 +111,14 @@ function create(root) {
       speak(header.language)
       unwalk()
       if (header.present) unwalk = walking(header.sizes)
-      me.isLed = header.nav !== nav
-      if (me.isLed) { // an address, or another model: the one case in which the server says where to look
+      me.isLed = header.nav !== nav || isAnew
+      if (me.isLed) { // an address, another page: the one case in which the server says where to look
         nav = header.nav
         chosen = { ...header.chosen }
         options = { ...header.options }
         opened = new Set(header.open)
         typed = {}
-        sent = answered
+        sent = isAnew ? answered : Math.max(sent, answered) // what is under way is answered, too
       }
       if (isLate) ask() // what was typed since; this answer is shown meanwhile
       const now = { ...header.usual, ...chosen }

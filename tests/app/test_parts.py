@@ -29,7 +29,7 @@ def app() -> Iterator[str]:
 
 
 def test_streamlit_keeps_what_stands_in_a_part_that_it_drops() -> None:
-    """Why parts wait until what the whole page drew is sent: where this fails, they need not any more."""
+    """Why a page waits at its end until it is sent: where this fails, it need not any more."""
     queue = ForwardMsgQueue()
     for place, part in (((0, 3), "outer"), ((0, 3, 0), "inner")):
         message = ForwardMsg()
@@ -41,19 +41,19 @@ def test_streamlit_keeps_what_stands_in_a_part_that_it_drops() -> None:
     assert [list(message.metadata.delta_path) for message in queue.flush()] == [[0, 3, 0]]
 
 
-def test_parts_run_once_the_page_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["attention", "cost"])
+def test_a_page_ends_once_it_is_sent(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(state, "wait_until_sent", lambda: ended.append(state.current().page))
+    open_page(page, QUERY)
+    assert ended == [page]
+    monkeypatch.undo()
     slept: list[float] = []
-    ran: list[list[str]] = []
-    monkeypatch.setattr(state, "has_browser", lambda: True)
-    monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "rerun", ran.append)
     monkeypatch.setattr(time, "sleep", slept.append)
-    state.run_alone(state.BODY)  # of a page that was sent long ago
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    state.note_drawn()
-    state.run_alone(state.BODY)
-    assert slept == [0.0, pytest.approx(state.SENDING)]
-    assert ran == [[state.BODY, state.LINK]] * 2
+    for is_shown in (False, True):  # nothing is sent to who drives the app without a browser
+        monkeypatch.setattr(state, "has_browser", lambda is_shown=is_shown: is_shown)
+        state.wait_until_sent()
+    assert slept == [state.SENDING]
 
 
 def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:

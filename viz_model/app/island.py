@@ -193,8 +193,9 @@ def _patches(trace: vm.Trace, t: Texts, arrays: Arrays) -> dict[str, Any]:
 
 def place(view: ViewState, usual: Mapping[str, int], choices: Mapping[str, str], opened: list[str]) -> dict[str, Any]:
     """Where the server is: what it has read; and where to look, as it was when the server last said so."""
-    now = _chosen(view, choices, opened) | {"of": (view.model, view.side, view.page, view.lang)}
-    if st.session_state.get(_KNOWN) != now:
+    now = _chosen(view, choices, opened) | {"of": (view.side, view.page)}
+    # After Back or Forward even where they lead to what is known: more may be selected than was told.
+    if st.session_state.get(_KNOWN) != now or state.goes_through_history():
         st.session_state[_SAID] = {"nav": st.session_state.get(_SAID, {}).get("nav", 0) + 1, **now}
         st.session_state[_KNOWN] = now
     said: dict[str, Any] = st.session_state[_SAID]
@@ -259,8 +260,9 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
         return
     if _is_index(told.get("seq")):
         st.session_state[_READ] = told["seq"]
-    if state.goes_through_history():  # the address leads, and the browser is told so whatever it says
-        st.session_state.pop(_KNOWN, None)
+    if state.goes_through_history():  # the address leads, whatever the browser says
+        return
+    if told.get("nav") != st.session_state.get(_SAID, {}).get("nav"):  # said before it read where to look now
         return
     view = state.current()
     changes: dict[str, Any] = {}

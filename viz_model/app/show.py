@@ -166,7 +166,7 @@ def show(topic: Topic) -> None:
                 draw(opened)
     with opening.places.body:
         _body(opened)
-    state.note_drawn()
+    state.wait_until_sent()
 
 
 @st.fragment(key=state.PLACE)

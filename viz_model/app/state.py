@@ -38,7 +38,7 @@ V = TypeVar("V")
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 
 SENDING = 0.1
-"""Seconds in which all that a run drew is surely on its way: it goes out as soon as nothing computes."""
+"""Seconds in which everything that a run drew is surely on its way: it goes out as soon as nothing computes."""
 
 PRESENT = "present"
 """What an address says of a view for a projector."""
@@ -50,7 +50,7 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
-_GONE_TO, _DRAWN, _FORMER, _AGAIN = "view.gone_to", "view.drawn", "view.former", "view.again"
+_GONE_TO, _FORMER, _AGAIN = "view.gone_to", "view.former", "view.again"
 _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
@@ -492,18 +492,17 @@ def run_alone(*fragments: str) -> None:
         _run_parts([*fragments, LINK])
 
 
-def note_drawn() -> None:
-    """All of the page was drawn."""
-    st.session_state[_DRAWN] = time.monotonic()
+def wait_until_sent() -> None:
+    """End the run of a whole page once the browser has been sent what it drew: no part runs before.
+
+    As a part begins to run, Streamlit drops what it has not sent of it, but not what stands within it as a part of its
+    own: the browser would read of places that it lacks, and show nothing but that error.
+    """
+    if has_browser():
+        time.sleep(SENDING)
 
 
 def _run_parts(parts: Sequence[str]) -> None:
-    """Run parts of the page once the browser has been sent what the last run of all of it drew.
-
-    Streamlit drops what it has not sent of a part that runs again, but not what stands within it as a part of its own:
-    the browser would read of places that it lacks, and show nothing but that error.
-    """
-    time.sleep(max(0.0, st.session_state.get(_DRAWN, 0.0) + SENDING - time.monotonic()))
     try:
         st.rerun(list(parts))
     except StreamlitAPIException as error:

@@ -291,7 +291,7 @@ def show(topic: Topic) -> None:
     with places.body:
         _body(opened)
     glossary.draw(t)
-    state.note_drawn()
+    state.wait_until_sent()
 
 
 def _shorten(opened: _Opened) -> None:

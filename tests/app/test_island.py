@@ -1,0 +1,57 @@
+"""Who says where to look: the browser, unless the address or the server has led it elsewhere meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from app_driver import ISLAND, address, answer, mounts, open_page, tell
+from streamlit.testing.v1 import AppTest
+
+from viz_model.app import state
+
+QUERY = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "layer": "1", "head": "1"}
+OTHER = "The dog ran home"
+
+
+def sent(app: AppTest) -> dict[str, Any]:
+    return mounts(app)[ISLAND]
+
+
+def test_what_was_said_before_the_browser_was_led_is_not_taken() -> None:
+    app = open_page("attention", QUERY)
+    former = sent(app)["nav"]
+    app = tell(app, "view", "picked", {"text": OTHER})
+    latter = sent(app)
+    assert latter["nav"] > former
+    app = answer(app, nav=former, text="Hi", place={"layer": 2, "head": 3})
+    now = sent(app)
+    # It is answered all the same: the browser asks nothing more before.
+    assert now == {**latter, "seq": latter["seq"] + 1}
+    assert (address(app)["text"], address(app)["head"]) == (OTHER, "1")
+    app = answer(app, place={"layer": 2, "head": 3})
+    assert (address(app)["layer"], address(app)["head"], sent(app)["nav"]) == ("2", "3", now["nav"])
+
+
+@pytest.mark.parametrize("change", ["model", "lang"])
+def test_what_is_typed_while_another_model_or_language_comes_is_kept(change: str) -> None:
+    app = open_page("attention", QUERY)
+    before = sent(app)
+    if change == "model":
+        app.selectbox(key="sidebar.model").set_value("story-post-ln").run()
+    else:
+        app.button_group(key="sidebar.lang").set_value("zh").run()
+    assert sent(app) != before and sent(app)["nav"] == before["nav"]
+    app = answer(app, text=OTHER, place={"layer": 2, "head": 3})
+    assert (address(app)["text"], address(app)["head"]) == (OTHER, "3")
+
+
+def test_back_leads_even_to_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser may show what it has not said yet."""
+    app = open_page("attention", QUERY)
+    before = sent(app)
+    app.run()
+    assert sent(app) == before
+    monkeypatch.setattr(state, "goes_through_history", lambda: True)
+    app = answer(app, place={"layer": 2, "head": 3})
+    assert sent(app)["nav"] > before["nav"] and sent(app)["chosen"] == before["chosen"]

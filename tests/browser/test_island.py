@@ -1,0 +1,44 @@
+"""A page as one island, in a browser and without its server."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_driver import ISLAND, open_page
+
+import viz_model as vm
+
+pytestmark = pytest.mark.browser
+
+SOURCE = Path(vm.__file__).parent / "drawing" / "browser"
+SITE = "http://island.test"
+MOUNT = """async bytes => {
+  const { default: mount } = await import('/app.js')
+  const data = Uint8Array.from(atob(bytes), one => one.charCodeAt())
+  window.told = []
+  document.body.innerHTML = '<div class="viz"></div>'
+  const heard = (name, value) => told.push(value)
+  window.mount = () => mount({ data, parentElement: document.body, setStateValue: heard, setTriggerValue: heard })
+}"""
+
+
+def test_a_page_that_is_mounted_again_answers_and_tells(chromium: Any) -> None:
+    app = open_page("attention", {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "token": "1"})
+    (sent,) = [part.proto.bytes for part in app.get("bidi_component") if part.proto.id.endswith(ISLAND)]
+    page = chromium.new_page()
+    page.route(f"{SITE}/", lambda route: route.fulfill(body="<title>island</title>", content_type="text/html"))
+    page.route(f"{SITE}/*.*", lambda route: route.fulfill(path=SOURCE / Path(route.request.url).name))
+    page.goto(SITE)
+    page.evaluate(MOUNT, base64.b64encode(sent).decode())
+    page.evaluate("void window.mount()()")  # which ends at once
+    page.evaluate("void window.mount()")
+    said = page.locator(".prose").all_inner_texts()
+    page.locator(".chip").nth(3).click()
+    page.wait_for_function("() => told.at(-1)?.place.token === 3", timeout=10_000)
+    assert page.evaluate("told.length") == 1
+    assert page.locator(".chip[aria-pressed=true]").count() == 1
+    assert page.locator(".prose").all_inner_texts() != said
+    page.close()
