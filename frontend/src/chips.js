@@ -7,6 +7,7 @@ function picture({ values, shape: [, height, width] }, n, light) {
   Object.assign(canvas, { width, height, className: light ? "thumb light" : "thumb" })
   canvas.setAttribute("aria-hidden", "true")
   requestAnimationFrame(() => {
+    if (!canvas.isConnected) return // other tokens came within the same frame: it has no ink
     const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
     const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
     for (let i = 0; i < size; i++) image.data.set([...ink, values[n * size + i]], 4 * i)

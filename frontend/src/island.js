@@ -49,7 +49,12 @@ function create(root) {
   }
   const rest = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => sent > answered ? rest() : tell("told", { ...said(), rests: ++rests }, true), REST)
+    root.dataset.untold = "" // for tests: the address does not say yet what is shown
+    timer = setTimeout(() => {
+      if (sent > answered) return rest()
+      delete root.dataset.untold
+      tell("told", { ...said(), rests: ++rests }, true)
+    }, REST)
   }
 
   const me = {
@@ -92,12 +97,12 @@ function create(root) {
     part: (root, item, n) => part(me, root, item, n),
     parts: (root, items) => parts(me, root, items),
     leave() {
-      clearTimeout(timer)
+      forget()
       unsubscribe()
       sized.disconnect()
       undress()
       unwalk()
-      removeEventListener("popstate", back)
+      removeEventListener("popstate", forget)
       for (const one of root.querySelectorAll(".viz")) one.ends?.()
     },
     take(header, numbers, told) {
@@ -147,7 +152,7 @@ function create(root) {
       if (isLacking()) ask()
       rest()
     })
-    addEventListener("popstate", back)
+    addEventListener("popstate", forget)
     unsubscribe = selected
   }
   let isTaking = false
@@ -155,7 +160,10 @@ function create(root) {
     const [from, to] = page.layers, { layer } = store.selection
     return layer < from || layer >= to || !!root.querySelector("[data-waiting]")
   }
-  const back = () => clearTimeout(timer) // the server reads the address, and tells what it says
+  const forget = () => { // after Back the server reads the address, and tells what it says
+    clearTimeout(timer)
+    delete root.dataset.untold
+  }
 
   function draw() {
     head(me, top)

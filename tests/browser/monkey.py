@@ -88,6 +88,7 @@ class Screen:
         if (is('connection-state') !== 'CONNECTED') return is('connection-state')
         if (is('script-state') !== 'notRunning') return is('script-state')
         if (document.querySelector([...busy, '[data-stale=true]'].join())) return 'busy'
+        if (all('[data-untold]').length) return 'the address is not written yet'
         return all('[data-waiting]').length ? 'a picture waits' : ''
       }
       window.monkey = { all, inside, main, texts, state }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,25 @@ MOUNT = """async bytes => {
 }"""
 
 
-def test_a_page_that_is_mounted_again_answers_and_tells(chromium: Any) -> None:
-    app = open_page("attention", {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "token": "1"})
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    found = chromium.new_page()
+    yield found
+    found.close()
+
+
+def mounting(page: Any, **query: str) -> None:
+    """Make ``window.mount()`` draw a page, and return what ends it; all that is told stands in ``window.told``."""
+    app = open_page("attention", {"lang": "en", **query})
     (sent,) = [part.proto.bytes for part in app.get("bidi_component") if part.proto.id.endswith(ISLAND)]
-    page = chromium.new_page()
     page.route(f"{SITE}/", lambda route: route.fulfill(body="<title>island</title>", content_type="text/html"))
     page.route(f"{SITE}/*.*", lambda route: route.fulfill(path=SOURCE / Path(route.request.url).name))
     page.goto(SITE)
     page.evaluate(MOUNT, base64.b64encode(sent).decode())
+
+
+def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat", token="1")
     page.evaluate("void window.mount()()")  # which ends at once
     page.evaluate("void window.mount()")
     said = page.locator(".prose").all_inner_texts()
@@ -41,4 +53,12 @@ def test_a_page_that_is_mounted_again_answers_and_tells(chromium: Any) -> None:
     assert page.evaluate("told.length") == 1
     assert page.locator(".chip[aria-pressed=true]").count() == 1
     assert page.locator(".prose").all_inner_texts() != said
-    page.close()
+
+
+def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
+    mounting(page, model="digits-vit")
+    errors: list[Any] = []
+    page.on("pageerror", lambda error: errors.append(error))
+    painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(f"() => {{ window.mount()(); document.body.replaceChildren(); return {painted} }}")
+    assert not errors

@@ -66,9 +66,10 @@ def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alon
     part = f"{key}.part"
 
     def changed() -> None:
-        if not state.is_late(key):
-            state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
-            state.run_alone(part, state.REST)
+        # Also what may have been said before Back was heard of: refused, what a visitor has just opened would stay open
+        # in the browser, which is only told what differs from what it was told before.
+        state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
+        state.run_alone(part, state.REST)
 
     def draw_open() -> None:
         state.follow(key, page.chosen(choice))
