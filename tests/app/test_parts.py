@@ -56,6 +56,17 @@ def test_a_page_ends_once_it_is_sent(page: str, monkeypatch: pytest.MonkeyPatch)
     assert slept == [state.SENDING]
 
 
+def test_a_part_that_a_page_lacks_keeps_no_other_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(state, "has_browser", lambda: True)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "rerun", ran.append)
+    state.run_alone("door", state.REST)
+    state.has_parts((), {state.REST})
+    state.run_alone("door", state.REST)
+    assert ran == [["door", state.REST, state.LINK], ["door", state.LINK]]
+
+
 def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StreamlitAPIException) as unknown:
         MemoryFragmentStorage().resolve_target(["attention.apart.part"])

@@ -1,4 +1,4 @@
-"""A page as one island, in a browser and without its server."""
+"""A page as one island, in a browser: without its server, and beside what is Streamlit's own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from app_driver import ISLAND, open_page
+from browser_driver import Visit, query, settle, wait_for_query
 
 import viz_model as vm
 
@@ -62,3 +63,17 @@ def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> N
     painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
     page.evaluate(f"() => {{ window.mount()(); document.body.replaceChildren(); return {painted} }}")
     assert not errors
+
+
+def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_after_back(visit: Visit) -> None:
+    page = visit("/position", model="story-pre-ln", text="Hi")
+    settle(page)
+    title = page.get_by_test_id("stExpander").filter(has_text="Break it here").locator("summary")
+    title.click()
+    wait_for_query(page, trials="1")
+    page.go_back()
+    page.wait_for_function("() => !location.search.includes('trials')")
+    page.locator("[data-testid=stExpander] details:not([open])").nth(1).wait_for()
+    title.click()
+    wait_for_query(page, trials="1")
+    assert page.get_by_role("link", name="no positions").count() == 1 and query(page)["text"] == "Hi"

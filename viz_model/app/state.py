@@ -487,9 +487,10 @@ def _is_part_run() -> bool:
 
 
 def run_alone(*fragments: str) -> None:
-    """Have these fragments of the page run, and the link, as the last thing that a callback does."""
+    """Have these fragments of the page run, where it has them, and the link, as the last thing that a callback does."""
     if has_browser() and not goes_through_history():
-        _run_parts([*fragments, LINK])
+        absent: frozenset[str] = st.session_state.get(_ABSENT, frozenset())
+        _run_parts([*(part for part in fragments if part not in absent), LINK])
 
 
 def wait_until_sent() -> None:
