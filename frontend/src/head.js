@@ -37,19 +37,15 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   box.setAttribute("aria-label", label)
   box.placeholder = hint ?? ""
   box.readOnly = !!fixed
-  const isTyping = !me.isLed && box.matches(":focus") && box.typed !== undefined && box.typed !== text
-  if (!isTyping) box.value = box.typed = text
-  let composing = false
-  const typed = isDone => {
-    box.typed = box.value
-    me.type({ [name]: box.value }, live || isDone)
-  }
-  box.oncompositionstart = () => { composing = true }
+  const now = me.typed[name] ?? text // the answer to a letter comes after the next one is typed
+  if (!box.composing && box.value !== now) box.value = now
+  const typed = isDone => me.type({ [name]: box.value }, live || isDone)
+  box.oncompositionstart = () => { box.composing = true }
   box.oncompositionend = () => {
-    composing = false
+    box.composing = false
     typed(false)
   }
-  box.oninput = event => !composing && !event.isComposing && typed(false)
+  box.oninput = event => !box.composing && !event.isComposing && typed(false)
   box.onchange = () => typed(true)
   box.onkeydown = event => event.key === "Enter" && !event.isComposing && typed(true)
   const counted = child(root, 1, "span", "count")

@@ -62,6 +62,7 @@ function create(root) {
     get page() { return page },
     get arrays() { return arrays },
     get place() { return store.selection },
+    get typed() { return typed },
     tell: (name, value) => tell(name, value),
     // What is typed: `isLive` is answered letter by letter, else with Enter.
     type(words, isLive, isExample = false) {

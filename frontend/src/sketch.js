@@ -50,6 +50,7 @@ function make(name, className, text = "") {
 
 // Grey values 0 to 255 as ink in the colour of writing.
 function paint(canvas, values, [height, width]) {
+  if (!canvas.isConnected) return // it has no ink, and is not seen
   Object.assign(canvas, { width, height })
   const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
   const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import pytest
+import streamlit
 from app_driver import ISLAND, address, answer, mounts, open_page, tell
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app import state
+from viz_model.texts import Texts
 
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "layer": "1", "head": "1"}
 OTHER = "The dog ran home"
@@ -55,3 +58,23 @@ def test_back_leads_even_to_what_is_known(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(state, "goes_through_history", lambda: True)
     app = answer(app, place={"layer": 2, "head": 3})
     assert sent(app)["nav"] > before["nav"] and sent(app)["chosen"] == before["chosen"]
+
+
+def test_a_section_below_stays_open_in_another_language() -> None:
+    app = open_page("attention", {**QUERY, "apart": "1"})
+    for lang in ("zh", "en"):
+        app.button_group(key="sidebar.lang").set_value(lang).run()
+        assert [one.proto.expanded for one in app.expander if Texts(lang)("common.apart") in one.label] == [True]
+
+
+def test_what_a_former_run_wrote_in_the_address_is_written_over_after_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = state.ViewState(model="story-pre-ln")
+    written: list[dict[str, str]] = []
+    params = types.SimpleNamespace(to_dict=view.query, from_dict=written.append)
+    monkeypatch.setattr(streamlit, "query_params", params)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    state.write(view)
+    assert not written
+    monkeypatch.setattr(state, "goes_through_history", lambda: True)
+    state.write(view)
+    assert written == [view.query()]

@@ -1,12 +1,14 @@
 """A visitor without a plan, by a seed: after each ten actions the page must show what its address shows to a friend.
 
-    python tests/browser/monkey.py [--seed 17] [--actions 2000] [--minutes 12] [--url http://127.0.0.1:8501]
+    python tests/browser/monkey.py [--seed 17] [--actions 2000] [--minutes 12] [--all] [--url http://127.0.0.1:8501]
 
 A visit begins at some page, model, language and sentence, and goes on for a hundred actions in one tab: heads, layers,
 tokens and cells are clicked, also ten times in a moment; keys; typing, also while clicking; Back and Forward five
 times, the place of the norm eight times; model, language, sentence and page change; the network goes and comes back;
 the window changes its size; a second tab opens. After each ten the page comes to rest, and the same address is opened
 in a new tab: both must show the same, and nothing may have failed, in the browser or on the server.
+
+A visit stays on its page, which is one of those that are islands; with ``--all`` it goes to any page.
 
 Every visit has a seed of its own, which is printed where one fails: ``--seed`` makes that visit first. What is found
 on the page depends on how far it has come when an action begins, so a replay does much the same and not always all.
@@ -29,8 +31,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
-    ROOT = Path(__file__).resolve().parents[2]
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from bundled_models import NAMES
@@ -40,6 +42,8 @@ from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.texts import LANGUAGES, Texts
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
+ISLANDS = [page for page in PAGES if "show.show" in (ROOT / "pages" / f"{page}.py").read_text(encoding="utf-8")]
+"""Pages that are one component of the browser."""
 BURST, VISIT = 10, 100
 """Actions after which the page is compared, and after which another visit begins."""
 WIDE = {"width": 1280, "height": 860}
@@ -300,10 +304,10 @@ class Failure:
 
 
 class Monkey:
-    """One visit."""
+    """One visit; to several pages where ``goes``."""
 
-    def __init__(self, browser: Any, url: str, seed: int, log: Callable[[], str]) -> None:
-        self.random, self.seed, self.url, self.log = random.Random(seed), seed, url, log
+    def __init__(self, browser: Any, url: str, seed: int, log: Callable[[], str], goes: bool = False) -> None:
+        self.random, self.seed, self.url, self.log, self.goes = random.Random(seed), seed, url, log, goes
         self.context = browser.new_context(viewport=WIDE, reduced_motion="reduce", locale="en-GB")
         self.screen = Screen(self.context.new_page())
         self.done: list[str] = []
@@ -315,7 +319,7 @@ class Monkey:
             "lang": draw.choice(list(LANGUAGES)),
             "text": draw.choice(SENTENCES),
         }
-        page = draw.choice(PAGES)
+        page = draw.choice(PAGES if self.goes else ISLANDS)
         query |= {"stop": "look"} if page == FIRST else {}
         address = f"/{'' if page == FIRST else page}?{urlencode(query)}"
         self.screen.open(self.url + address)
@@ -355,7 +359,7 @@ class Monkey:
             self._norm: 5,
             self._model: 5,
             self._language: 5,
-            self._go: 9,
+            self._go: 9 if self.goes else 0,
             self._section: 6,
             self._offline: 3,
             self._resize: 3,
@@ -527,7 +531,7 @@ def chromium() -> Iterator[Any]:
 
 
 def visits(
-    browser: Any, url: str, seed: int, actions: int, seconds: float, log: Path | None = None
+    browser: Any, url: str, seed: int, actions: int, seconds: float, log: Path | None = None, goes: bool = False
 ) -> tuple[int, list[Failure]]:
     """How many actions were made from a seed on, in so many seconds at the most, and what failed."""
     until, done, failures, read = time.monotonic() + seconds, 0, list[Failure](), 0
@@ -543,7 +547,7 @@ def visits(
         return new.decode(errors="replace")
 
     while done < actions and time.monotonic() < until:
-        for failure in Monkey(browser, url, seed, logged).bursts(min(VISIT, actions - done)):
+        for failure in Monkey(browser, url, seed, logged, goes).bursts(min(VISIT, actions - done)):
             done += BURST
             if failure:
                 failures.append(failure)
@@ -559,6 +563,7 @@ def main() -> None:
     parse.add_argument("--seed", type=int, default=int(time.time()))
     parse.add_argument("--actions", type=int, default=VISIT)
     parse.add_argument("--minutes", type=float, default=12)
+    parse.add_argument("--all", action="store_true", help="go to any page, not to islands alone")
     parse.add_argument("--url", help="of an app that runs already; without it one is started, and its log is read")
     told = parse.parse_args()
     print(f"seed {told.seed}")
@@ -570,7 +575,7 @@ def main() -> None:
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log.txt"
             url = stack.enter_context(running_app(log))
         browser = stack.enter_context(chromium())
-        done, failures = visits(browser, url, told.seed, told.actions, 60 * told.minutes, log)
+        done, failures = visits(browser, url, told.seed, told.actions, 60 * told.minutes, log, told.all)
         print(f"{done} actions, {len(failures)} bursts failed", flush=True)
     raise SystemExit(1 if failures else 0)
 

@@ -56,6 +56,19 @@ def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
     assert page.locator(".prose").all_inner_texts() != said
 
 
+def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
+    page.evaluate("void window.mount()")
+    box = page.locator(".sentence")
+    box.fill("Hi")
+    page.locator(".chip").nth(2).click()  # the box is left
+    page.evaluate("void window.mount()")
+    assert box.input_value() == "Hi"
+    box.focus()
+    page.evaluate("void window.mount()")
+    assert box.input_value() == "Hi" and page.evaluate("told.at(-1).text") == "Hi"
+
+
 def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
     mounting(page, model="digits-vit")
     errors: list[Any] = []

@@ -401,6 +401,8 @@ def write(view: ViewState) -> None:
     if st.query_params.to_dict() != query:
         st.session_state[_GONE_TO] = False
         st.query_params.from_dict(query)
+    elif goes_through_history():  # what the run before has written may reach the browser after it has gone back
+        st.query_params.from_dict(query)
     st.session_state[_WRITTEN] = query
 
 

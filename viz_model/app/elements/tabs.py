@@ -72,7 +72,8 @@ def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alon
         state.run_alone(part, state.REST)
 
     def draw_open() -> None:
-        state.follow(key, page.chosen(choice))
+        # Written each time: with a label in another language it is another widget, which begins closed.
+        st.session_state[key] = page.chosen(choice)
         place = st.expander(label, key=key, on_change=changed)
         if always or page.chosen(choice):
             with place, state.fragment(part) if is_alone else contextlib.nullcontext():
