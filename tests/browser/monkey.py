@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
+    ROOT = Path(__file__).resolve().parents[2]
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from bundled_models import NAMES
@@ -42,7 +42,8 @@ from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.texts import LANGUAGES, Texts
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-ISLANDS = [page for page in PAGES if "show.show" in (ROOT / "pages" / f"{page}.py").read_text(encoding="utf-8")]
+_FILES = Path(__file__).resolve().parents[2] / "pages"
+ISLANDS = [page for page in PAGES if "show.show" in (_FILES / f"{page}.py").read_text(encoding="utf-8")]
 """Pages that are one component of the browser."""
 BURST, VISIT = 10, 100
 """Actions after which the page is compared, and after which another visit begins."""
@@ -335,6 +336,11 @@ class Monkey:
                 for _ in range(min(BURST, actions - burst * BURST)):
                     self.done.append(self.act())
                     self.screen.page.wait_for_timeout(self.random.choice(PAUSES))
+                if not self.goes and self.screen.address()[0].strip("/") not in ISLANDS:
+                    # Where the page grows under the pointer, a click meets the navigation.
+                    self.screen.open(self.url + began)
+                    self.screen.rest()
+                    self.screen.errors.clear()
                 wrong = self.check()
                 ended = self.screen.page.url.removeprefix(self.url)
                 yield Failure(self.seed, burst, began, self.done, ended, wrong) if wrong else None
