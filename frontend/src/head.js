@@ -53,7 +53,7 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   }
   box.oninput = event => !composing && !event.isComposing && typed(false)
   box.onchange = () => typed(true)
-  box.onkeydown = event => event.key === "Enter" && !event.isComposing && typed(true)
+  box.onkeydown = event => { if (event.key === "Enter" && !event.isComposing) typed(true) } // false would undo the key
   const counted = child(root, 1, "span", "count")
   if (counted.textContent !== (count ?? "")) counted.textContent = count ?? ""
   menu(me, child(root, 2, "div", "examples"), name, examples ?? [], examples_label)
