@@ -24,14 +24,14 @@ export function compare(me, root) {
 
 // The box of the other text, which a button opens with the first one in it, to be changed; empty it is none again.
 export function other(me, root, button, { box, name, text, opens, closes }) {
-  if (me.isLed || text) root.isOpen = !!text
+  root.isOpen = !!text || (!!root.isOpen && !me.isLed && box.matches(":focus"))
   const show = () => {
     root.classList.toggle("closed", !root.isOpen)
     box.hidden = root.children[1].hidden = !root.isOpen
     button.textContent = root.isOpen ? "×" : opens
     button.title = root.isOpen ? closes : ""
     button.setAttribute("aria-label", root.isOpen ? closes : opens)
-    button.setAttribute("aria-expanded", String(!!root.isOpen))
+    button.setAttribute("aria-expanded", String(root.isOpen))
   }
   button.type = "button"
   button.onclick = () => {

@@ -77,7 +77,7 @@ class ViewState:
 
     ``text`` None is the first example for the model, and so is ``drawing``, the picture for one that reads pictures,
     as an address writes it (:mod:`viz_model.images`). ``also`` is another text, beside which the first stands on a page
-    that is one component; in a lesson there is none. ``target`` is what the decoder of an
+    that is one component; in a lesson, and beside a picture, there is none. ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
@@ -120,7 +120,7 @@ class ViewState:
                 plain[name] = str(place)
         if self.text is not None:
             plain["text"] = self.text[:MAX_URL_TEXT]
-        if self.also is not None and self.lesson is None:
+        if self.also is not None and self.lesson is None and self.drawing is None:
             plain["also"] = self.also[:MAX_URL_TEXT]
         if self.drawing is not None and len(self.drawing) <= MAX_URL_TEXT:
             plain["drawing"] = self.drawing
