@@ -85,7 +85,8 @@ class Tab(abc.ABC):
     def click(self, element: str) -> None:
         """Press and let go of the pointer in the middle of what a JavaScript expression gives, once it stands still."""
         box = f"{element}.getBoundingClientRect()"
-        place, before = None, []
+        place: list[float] = []
+        before: list[float] | None = None
         while place != before:
             self.evaluate(f"({element}.scrollIntoView({{block: 'center'}}), 1)")
             before, place = place, self.evaluate(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")

@@ -11,7 +11,7 @@ import { filled, lines, write } from "./lines.js"
 import { child } from "./nodes.js"
 import { pick } from "./pick.js"
 import { quiz } from "./quiz.js"
-import { reachScrolling } from "./reach.js"
+import { reach, reachScrolling } from "./reach.js"
 import { scene } from "./scene.js"
 import { skip } from "./skip.js"
 import { store } from "./store.js"
@@ -34,6 +34,7 @@ function create(root) {
   const place = name => Object.assign(document.createElement("div"), { className: name })
   const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(place)
   root.replaceChildren(top, body, end, glossary)
+  const unreach = reach() // of what is Streamlit's below the page
   const sized = new ResizeObserver(() => reachScrolling(root)) // formulas are set, and windows narrowed, after it is drawn
   sized.observe(root)
 
@@ -93,6 +94,7 @@ function create(root) {
       clearTimeout(timer)
       unsubscribe()
       sized.disconnect()
+      unreach()
       undress()
       unwalk()
       removeEventListener("popstate", back)

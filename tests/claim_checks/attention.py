@@ -27,7 +27,7 @@ from viz_model.topics.attention.brings import FIRST, SINKS
 from viz_model.topics.attention.heads import SIGHT, Sight, sight
 from viz_model.topics.attention.pruning import PRUNED, Pruned, pruned
 
-ROW = Largest(at=1, weight=0.4, second=0.3, n_seen=5)
+ROW = Largest(*map(np.array, (1, 0.4, 0.3, 5)))
 SIGHT_OF = Sight(
     n=6, hidden=np.array([10]), is_causal=np.array([False]), size=np.array([0]), is_two_way=np.array([True])
 )
@@ -45,8 +45,8 @@ EXAMPLES = {
     "attention.head.itself": (NOWHERE._replace(itself=0.6), NOWHERE),
     "attention.head.broad": (NOWHERE._replace(even=0.95), NOWHERE._replace(even=0.5, entropy=0.95)),
     "attention.head.marks": (NOWHERE._replace(marks=0.6), NOWHERE),
-    "attention.strongest.only": (ROW._replace(n_seen=1), ROW),
-    "attention.strongest.most": (ROW, ROW._replace(second=0.39999)),
+    "attention.strongest.only": (ROW._replace(n_seen=np.array(1)), ROW),
+    "attention.strongest.most": (ROW, ROW._replace(second=np.array(0.39999))),
     "attention.sight.alone": (SIGHT_OF._replace(n=1), SIGHT_OF),
     "attention.sight.everything": (SIGHT_OF._replace(hidden=np.array([0])), SIGHT_OF),
     "attention.sight.causal": (SIGHT_OF._replace(is_causal=np.array([True])), SIGHT_OF),

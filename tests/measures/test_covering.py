@@ -11,6 +11,7 @@ import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.measures import covering
+from viz_model.runs.recompute import Recomputed
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 ENCODERS = [c for c in variants() if c.kind == "encoder" and c.has_logits]
@@ -51,9 +52,20 @@ def test_edits_hold_where_a_token_is_covered(edit: vm.edits.Edit) -> None:
     trace = lm.trace("The cat sat on the mat.", edits=(edit,))
     ids = [lm.tokenizer.mask_id if n == 3 else id for n, id in enumerate(trace.ids)]
     expected, found = lm.trace(ids=ids, edits=(edit,)), covering.covering(trace, 3)  # type: ignore[arg-type]
-    assert found.ids == expected.ids
+    assert found.ids == expected.ids and not isinstance(found.values, Recomputed)
     for name in ("logits", "blocks.1.attn.pattern", "blocks.0.resid.out"):
         torch.testing.assert_close(found[name], expected[name], atol=1e-4, rtol=1e-4)
+
+
+def test_a_long_covered_run_is_computed_again_where_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = vm.load("story-bert")
+    trace = lm.trace("The cat sat on the mat.")
+    whole = covering.covering(trace, 3)
+    monkeypatch.setattr(covering, "MOST_KEPT", 1_000)
+    found = covering.covering(trace, 3)
+    assert isinstance(found.values, Recomputed)
+    for name in ("logits", "blocks.1.attn.pattern", "blocks.2.ffn.act"):
+        torch.testing.assert_close(found[name], whole[name], atol=1e-5, rtol=1e-4)
 
 
 def test_a_mask_of_attention_holds_in_the_covered_run() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, frame, interventions, state
+from viz_model.app import frame, interventions, state
 from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
 from viz_model.app.every_term import LARGEST, every_term, place_of
 from viz_model.app.state import ViewState
@@ -70,7 +70,6 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts, *, writes: bool
         trace: the run that the page shows, seen from one of its stacks.
         writes: whether the address is to say what is shown.
     """
-    components.reach(key="derivation.reach")
     if state.cell() is None:
         if writes:
             state.write(state.now(view))

@@ -12,7 +12,6 @@ from viz_model.app.choices import Choice
 from viz_model.app.state import Shown
 from viz_model.app.subject import Subject
 from viz_model.claims import Verdict
-from viz_model.model import sites
 from viz_model.texts import Texts
 
 V = TypeVar("V")
@@ -80,14 +79,6 @@ class Page:
         """The run that the page shows."""
         return runs.RunKey.of(self.view.model, self.trace)
 
-    def value_name(self, name: str) -> str:
-        """What the value at a site is called in prose, and of which block it is; sites of other stacks count too."""
-        side, short = sites.split_side(name)
-        trace = self.trace if side is None else self.trace.at(side)
-        layer, _ = sites.split_name(short)
-        label = self.t.site_label(trace.site(short))
-        return label if layer is None else self.t("common.value_of_block", value=label, n=layer)
-
     def token_name(self, position: int | None = None) -> str:
         """A token of this sentence for prose: literal, whatever the visitor typed."""
         return self.subject.token_name(position)
@@ -95,7 +86,3 @@ class Page:
     @property
     def token_labels(self) -> tuple[str, ...]:
         return self.subject.token_labels
-
-    @property
-    def dimension_labels(self) -> tuple[str, ...]:
-        return tuple(str(d) for d in range(self.lm.config.d_model))

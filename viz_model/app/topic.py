@@ -13,6 +13,7 @@ import viz_model as vm
 from viz_model.app import (
     ahead,
     alone,
+    components,
     derivation,
     elements,
     following,
@@ -338,6 +339,7 @@ def _body(opened: _Opened) -> None:
     ahead.begin()
     if trace.edits:
         interventions.banner(page.run_key, t, partial(elements.told, page, _changed, "changed", by=("token",)))
+    components.reach(key="derivation.reach")
     derivation.watch(page.name, view, trace, t)
     if not (opened.topic.is_bare or view.present):
         _head(opened, page)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from viz_model.drawing import sheet, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.squares import frame
-
-Span: TypeAlias = tuple[int, int]
-"""The first of some neighbours, and the last."""
 
 
 class Pool(NamedTuple):

@@ -110,11 +110,6 @@ def diverging() -> list[list[float | str]]:
     ]
 
 
-def about_zero(top: float) -> dict[str, object]:
-    """For cells of that magnitude at the most, without a scale beside them."""
-    return {"zmin": -top, "zmax": top, "colorscale": diverging(), "showscale": False}
-
-
 def token_colour(position: int) -> str:
     return TOKENS[position % len(TOKENS)]
 

@@ -96,11 +96,6 @@ def on_colour(strong: np.ndarray) -> list[str]:
     return ["#ffffff" if each else theme.INK for each in strong.ravel().tolist()]
 
 
-def shown_part(figure: Sheet, first: int, last: int, n: int) -> None:
-    """Which part of ``n`` tokens the picture shows; the page says it below."""
-    figure.update_layout(meta={"part": {"first": first, "last": last, "n": n}})
-
-
 def signed(value: float) -> str:
     """A part of a sum, for prose and labels: always with its sign, and no negative nought."""
     return f"{value + 0.0:+.2f}".replace("-0.00", "+0.00").replace("-", "−")

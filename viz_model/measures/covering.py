@@ -7,7 +7,7 @@ al. 2019, section 3.1; scored this way by Salazar et al. 2020, "pseudo-log-likel
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from viz_model.runs import recompute
 from viz_model.runs.recompute import Notes, Recomputed
+from viz_model.runs.record import MOST_KEPT, bytes_kept
 from viz_model.runs.recorder import recorder
 from viz_model.runs.trace import Trace
 
@@ -59,13 +60,14 @@ def covering(trace: Trace, position: int) -> Trace:
     assert trace.tokenizer.mask_id is not None
     ids = [*trace.ids]
     ids[position] = trace.tokenizer.mask_id
-    notes = Notes()
-    tap = recorder(trace.config, trace.changes, recompute.kept(trace.config), None, notes)
+    is_short, notes = bytes_kept(trace.config, {trace.stack.side: len(ids)}) <= MOST_KEPT, Notes()
+    rest = () if is_short else (recompute.kept(trace.config), None, notes)
+    tap = recorder(trace.config, trace.changes, *rest)
     segments = None if trace.segments is None else torch.tensor([trace.segments])
     leaving = trace.model.vectors(torch.tensor([ids]), segments=segments, visible=trace.visible, tap=tap)
     trace.model.head.before(leaving, tap)
-    kept = {name: value[0] for name, value in tap.values.items()}
-    values = Recomputed(trace.model, kept, notes, trace.changes, trace.visible)
+    kept: Mapping[str, Tensor] = {name: value[0] for name, value in tap.values.items()}
+    values = kept if is_short else Recomputed(trace.model, kept, notes, trace.changes, trace.visible)
     return dataclasses.replace(trace, ids=tuple(ids), text=None, values=values)
 
 

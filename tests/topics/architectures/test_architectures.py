@@ -14,6 +14,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model import texts
 from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
+from viz_model.drawing.digits import byte_size
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import architectures, parameters, views
 from viz_model.topics.architectures.numbers.references import REFERENCES
@@ -317,7 +318,7 @@ def test_large_numbers_are_short(n: int, said: str) -> None:
 
 @pytest.mark.parametrize(("n", "said"), [(768, "768 B"), (1536, "1.5 KiB"), (2**20, "1 MiB"), (5 * 2**30, "5 GiB")])
 def test_bytes_are_short(n: int, said: str) -> None:
-    assert common.byte_size(n) == said
+    assert byte_size(n) == said
 
 
 def test_edits_and_other_masks_are_shown_as_they_were_run() -> None:

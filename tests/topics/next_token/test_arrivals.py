@@ -44,9 +44,9 @@ def test_a_text_is_drawn_with_the_selected_token_framed(lang: str) -> None:
         assert mark(scene, "cells.probability").where.at(0, 2) == ("probs", (2, trace.ids[3]))
         bars: Any = mark(scene, "bits")
         np.testing.assert_allclose(bars.height / bars.height.max(), found.bits / found.bits.max(), rtol=1e-4)
-        framed = [one for one in scene.panels[0].marks if one.id == "chosen"]
+        framed: list[Any] = [one for one in scene.panels[0].marks if one.id == "chosen"]
         assert len(framed) == (token < len(trace) - 1)  # what follows the last token nobody knows
-        assert not framed or framed[0].x[0] == pytest.approx(token / len(found.labels))  # type: ignore[union-attr]
+        assert not framed or framed[0].x[0] == pytest.approx(token / len(found.labels))
     loss = torch.nn.functional.cross_entropy(trace["logits"][:-1].double(), torch.tensor(trace.ids[1:])).item()
     said = " ".join(islands.sentences(topic.NEXT, look))
     assert f"{loss:.2f}" in said and f"{loss / np.log(2):.2f}" in said

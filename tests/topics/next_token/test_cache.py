@@ -64,9 +64,9 @@ def test_keys_and_values_are_as_long_as_the_decoder_s_own(config: ModelConfig) -
             cells = mark(scene, f"{name}.{layer}")
             np.testing.assert_allclose(cells.values[0], lengths[layer] / lengths[layer].max(), rtol=1e-5)
             assert cells.labels[1].endswith(f"{lengths[layer, 1]:.2f}")
-    bars = [one for one in scene.panels[0].marks if one.id.startswith("bytes.")]
-    tall = sum(float(bar.height[len(trace) - 1]) for bar in bars)  # type: ignore[union-attr, index]
-    full = max(float(bar.height[-1]) for bar in bars if bar.id == "bytes.key")  # type: ignore[union-attr, index]
+    bars: list[Any] = [one for one in scene.panels[0].marks if one.id.startswith("bytes.")]
+    tall = sum(float(bar.height[len(trace) - 1]) for bar in bars)
+    full = max(float(bar.height[-1]) for bar in bars if bar.id == "bytes.key")
     places = cache.view(look_at(trace)).places
     per_pixel = kv_cache.bytes_of(config, places) / 2 / full
     assert tall * per_pixel == pytest.approx(held.n_bytes + held.n_source_bytes, rel=1e-4)

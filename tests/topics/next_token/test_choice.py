@@ -14,6 +14,8 @@ from viz_model import texts
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Items, Labels, Texts, seen
+from viz_model.drawing.tables import pick
+from viz_model.island.prose import html as as_html
 from viz_model.runs.generation import distribution
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token
 from viz_model.topics import next_token as topic
@@ -113,7 +115,7 @@ def test_what_is_said_are_the_numbers_of_the_selected_token(lang: str, story: vm
         found = distribution(story.row("logits", token), sampling)
         best, share = story.next_tokens(token, 1)[0]
         names = {"token": story.tokens[token].label, "top": best.label, "top_share": percent(share)}
-        assert islands.plain(islands.as_html(t("next_token.title_following", **names))) in said
+        assert islands.plain(as_html(t("next_token.title_following", **names))) in said
         n = int(found.kept.sum())
         assert any(f"{percent(found.kept_mass)}" in line and f"{n:,}" in line for line in said)
         entropies = [-(p[p > 0].double() * p[p > 0].double().log2()).sum().item() for p in (found.probs, found.final)]
@@ -122,7 +124,7 @@ def test_what_is_said_are_the_numbers_of_the_selected_token(lang: str, story: vm
             "after": f"{entropies[1]:.2f}",
             "choices": f"{2 ** entropies[1]:,.1f}",
         }
-        assert islands.plain(islands.as_html(t.prose("next_token.open", **opened))) in said
+        assert islands.plain(as_html(t.prose("next_token.open", **opened))) in said
 
 
 def test_the_bar_of_all_probability_is_cut_where_something_is_dropped(story: vm.Trace) -> None:
@@ -222,7 +224,7 @@ def test_the_curves_hold_what_is_kept_and_what_is_dropped(sampling: vm.Sampling,
     scene, view = seen(tail.draw(look), {"token": 3}), tail.views(look)[3]
     n_kept = view.cuts[-1].n_kept if view.cuts else 8192
     paths = {one.id.split(".")[0]: one for one in scene.panels[0].marks if one.id.startswith(("kept.", "dropped."))}
-    drawn = np.isfinite(np.asarray(paths["kept"].y)[:, 1])  # type: ignore[union-attr]
+    drawn = np.isfinite(np.asarray(paths["kept"].y)[:, 1])
     np.testing.assert_array_equal(drawn, view.ranks <= n_kept)
     assert ("dropped" in paths) == (n_kept < 8192)
 
@@ -288,5 +290,5 @@ def test_the_question_is_how_many_tokens_hold_half(story: vm.Trace) -> None:
     for token in range(len(story)):
         ordered = torch.sort(story["probs"][token].double(), descending=True).values
         n = 1 + int((ordered.cumsum(0) < 0.5).sum())
-        assert int(islands.pick(found.right, {"token": token})) == next(k for k, end in enumerate(ends) if n <= end)
+        assert int(pick(found.right, {"token": token})) == next(k for k, end in enumerate(ends) if n <= end)
         assert f": {n:,}." in islands._words(found.said, {"token": token})

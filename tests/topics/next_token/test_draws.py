@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islands
 import numpy as np
 import pytest
@@ -13,11 +15,14 @@ import viz_model as vm
 from viz_model import texts
 from viz_model.drawing.digits import percent
 from viz_model.island.page import Button, Buttons, Chooser, Ribbon
+from viz_model.island.prose import html as as_html
 from viz_model.measures.continuation import Drawing, longer
 from viz_model.runs.generation import LEADERS, Step, distribution, interval, steps
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics import next_token as topic
 from viz_model.topics.next_token import draws, repetition
+from viz_model.topics.next_token.drawn import picked as picked_of
+from viz_model.topics.next_token.drawn import steps as steps_of
 from viz_model.topics.next_token.draws import draw_facts
 
 SAMPLINGS = [vm.Sampling(), vm.Sampling(temperature=0.7, top_k=9, top_p=0.8), vm.Sampling(temperature=0.0)]
@@ -34,15 +39,15 @@ def certain(token: Token) -> Step:
     return Step(token, 1.0, 1.0, 0.0, 0.0, 1.0, 0, ((token, 1.0),))
 
 
-def of_page(look: object, kind: type, name: str = "") -> list[object]:
+def of_page(look: Any, kind: type, name: str = "") -> list[Any]:
     """All things of one kind on the page, or those of a name."""
-    made = [one for one in islands.made(topic.NEXT, look) if isinstance(one, kind)]  # type: ignore[arg-type]
+    made: list[Any] = [one for one in islands.made(topic.NEXT, look) if isinstance(one, kind)]
     return [one for one in made if not name or one.name == name]
 
 
 def button(look: object, label: str) -> Button:
     (found,) = of_page(look, Buttons)
-    return next(one for one in found.buttons if one.label == label)  # type: ignore[attr-defined]
+    return next(one for one in found.buttons if one.label == label)
 
 
 def test_a_number_lies_in_the_interval_of_its_token() -> None:
@@ -116,9 +121,9 @@ def test_what_the_page_draws_is_what_the_model_says(lang: str, story: vm.Trace) 
         t.prose("next_token.fell", **facts),
         t.prose("next_token.fell_count", **facts),
     ):
-        assert islands.plain(islands.as_html(words)) in said
+        assert islands.plain(as_html(words)) in said
     again = look_at(story, asked, lang, {"drawn": "7", "seed": "5"})
-    assert draws.picked(again) == 6 and Drawing(story, asked, 5).first(7).steps == expected
+    assert picked_of(again) == 6 and Drawing(story, asked, 5).first(7).steps == expected
 
 
 def test_the_bars_are_the_intervals_and_the_marks_the_numbers(story: vm.Trace) -> None:
@@ -126,14 +131,14 @@ def test_the_bars_are_the_intervals_and_the_marks_the_numbers(story: vm.Trace) -
         for picked in (0, 9, 19):
             look = look_at(story, asked, options={"drawn": "20", "picked": str(picked), "seed": seed})
             scene = islands.pictures(topic.NEXT, look)["next_token.fell"]
-            found = draws.steps(look)
+            found = steps_of(look)
             names = list(mark(scene, "names").texts)
             first = int(names[0][1:].split()[0]) - 1
             shown = found[first : first + draws.ROWS_DRAWN]
-            assert len(names) == len(shown) == min(draws.ROWS_DRAWN, len(found)) and 0 <= draws.picked(
-                look
-            ) - first < len(shown)
-            assert mark(scene, "names").marked == draws.picked(look) - first
+            assert len(names) == len(shown) == min(draws.ROWS_DRAWN, len(found)) and 0 <= picked_of(look) - first < len(
+                shown
+            )
+            assert mark(scene, "names").marked == picked_of(look) - first
             np.testing.assert_allclose(mark(scene, "numbers").x[:, 0], [step.drawn for step in shown], atol=1e-6)
             parts = mark(scene, "intervals")
             hit = [n for n, opacity in enumerate(parts.opacity) if opacity == 0.55]
@@ -172,7 +177,7 @@ def test_a_text_that_the_model_ended_is_drawn_no_further(story: vm.Trace) -> Non
         n for n in range(200) if lm.generate(TEXT, max_new_tokens=12, top_p=0.9, seed=n).stopped == "end_of_text"
     )
     look = look_at(story, options={"drawn": "60", "seed": str(seed)})
-    taken = draws.steps(look)
+    taken = steps_of(look)
     assert taken[-1].token.id == end and button(look, "One more token").is_off
     assert any(
         "its end-of-text token: nothing is drawn beyond it" in line for line in islands.sentences(topic.NEXT, look)
@@ -186,13 +191,13 @@ def test_of_an_encoder_decoder_the_target_goes_on() -> None:
         look = look_at(lm.trace("The cat is black.", "Le").at(side), options={"drawn": "3"})
         expected = lm.generate("The cat is black.", "Le", max_new_tokens=3, top_p=0.9)
         kept = button(look, "Put it in the target box")
-        assert kept.words == {"target": "Le" + expected.text} and draws.steps(look) == expected.steps
+        assert kept.words == {"target": "Le" + expected.text} and steps_of(look) == expected.steps
 
 
 def test_what_greedy_writes_by_itself_is_told_beside_the_draw(story: vm.Trace) -> None:
     asked = vm.Sampling(temperature=1.5, top_p=0.9)
     look = look_at(story, asked, options={"drawn": "20", "seed": "7", "greedy": "1"})
-    own = draws.steps(look)
+    own = steps_of(look)
     greedy = Drawing(story, vm.Sampling(temperature=0.0), 0).first(len(own)).steps
     (ribbon,) = of_page(look, Ribbon, "greedy_text")
     assert isinstance(ribbon, Ribbon) and [one["label"] for one in ribbon.chips] == [s.token.label for s in greedy]
@@ -226,7 +231,7 @@ def test_with_a_change_at_one_position_nothing_is_drawn_and_that_is_said() -> No
     patch = vm.edits.PatchResidual(site="embed.out", position=0, from_text="The cat")
     look = look_at(vm.load("story-pre-ln").trace(TEXT, edits=(patch,)), options={"drawn": "3"})
     assert any("nothing can be drawn while it is made" in line for line in islands.sentences(topic.NEXT, look))
-    assert not of_page(look, Buttons) and not draws.steps(look)
+    assert not of_page(look, Buttons) and not steps_of(look)
 
 
 def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> None:
