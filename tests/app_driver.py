@@ -96,7 +96,7 @@ def array(encoded: Any) -> np.ndarray:
 def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:
     """The run that a page shows, made again from what its boxes hold."""
     boxes = {box.key: box.value for box in app.text_input}
-    for one in _sent(app).values():
+    for one in messages(app).values():
         boxes |= {f"frame.{box['name']}": box["text"] for box in one.header.get("boxes", [])}
     asked = dict(app.query_params)
     return lm.trace(
@@ -113,13 +113,13 @@ def is_masked(run: vm.Trace, cell: Cell) -> bool:
     return mask in run and bool(run[mask][cell.index].isinf())
 
 
-def check_cells(app: AppTest, run: vm.Trace, most: int = 6) -> int:
+def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> int:
     """Some cells of every matrix on a page: the number drawn is the run's, and its derivation agrees.
 
     Returns how many cells were looked at.
     """
     n_checked = 0
-    for which, values in _matrices(app):
+    for which, values in _matrices(app, side):
         for place in np.unique(np.linspace(0, values.size - 1, most).astype(int)):
             row, column = np.unravel_index(place, values.shape)
             asked = which.at(int(row), int(column))
@@ -135,20 +135,20 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6) -> int:
     return n_checked
 
 
-def _matrices(app: AppTest) -> Iterator[tuple[cells.Cells, np.ndarray]]:
+def _matrices(app: AppTest, side: int) -> Iterator[tuple[cells.Cells, np.ndarray]]:
     """Cells that can be asked about, with what is drawn of them."""
-    for picture in pictures(app).values():
+    for picture in pictures(app, side).values():
         for which, drawn in picture.cells():
             yield which, drawn.astype(float)
 
 
-def pictures(app: AppTest) -> dict[str, scenes.Sent]:
-    """The scenes of a page, by their keys."""
-    sent = _sent(app)
-    found = {key: one for key, one in sent.items() if one.header["kind"] == "scene"}
+def pictures(app: AppTest, side: int = 0) -> dict[str, scenes.Sent]:
+    """The scenes of a page, by their keys; ``side`` is as in :func:`scenes.island`."""
+    sent = messages(app)
+    found = {key: one for key, one in sent.items() if one.header["kind"] == "scene" and side == 0}
     for one in sent.values():
         if one.header["kind"] == "island":
-            found |= scenes.island(one, address(app))[0]
+            found |= scenes.island(one, address(app), side)[0]
     return found
 
 
@@ -160,24 +160,24 @@ def said(app: AppTest) -> str:
 
 def heading(app: AppTest) -> str:
     """What a page is called at its top."""
-    islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]
+    islands = [one for one in messages(app).values() if one.header["kind"] == "island"]
     return str(islands[0].header["heading"] if islands else app.header[0].value)
 
 
 def quiz(app: AppTest, **place: int) -> tuple[list[str], int, str]:
     """The question at the end of a page that is one island (:func:`scenes.quiz`), at what is selected or ``place``."""
-    sent = _sent(app)[ISLAND]
+    sent = messages(app)[ISLAND]
     return scenes.quiz(sent, {**sent.header["usual"], **sent.header["chosen"], **place})
 
 
 def boxes(app: AppTest) -> dict[str, str]:
     """What stands in the boxes of a page that is one island, by their names."""
-    return {box["name"]: box["text"] for box in _sent(app)[ISLAND].header["boxes"]}
+    return {box["name"]: box["text"] for box in messages(app)[ISLAND].header["boxes"]}
 
 
 def offered(app: AppTest) -> dict[str, dict[str, Any]]:
     """What the buttons of an island change of the view, by their labels, where something is selected."""
-    sent = _sent(app)[ISLAND]
+    sent = messages(app)[ISLAND]
     place = {**sent.header["usual"], **sent.header["chosen"]}
     found = {}
     for row in [item for item in sent.header["items"] if item["kind"] == "row"]:
@@ -195,7 +195,7 @@ def take(app: AppTest, label: str) -> AppTest:
 
 def island_lines(app: AppTest) -> list[str]:
     """What the island of a page says, if it has one."""
-    islands = [one for one in _sent(app).values() if one.header["kind"] == "island"]
+    islands = [one for one in messages(app).values() if one.header["kind"] == "island"]
     return [line for one in islands for line in (one.header["heading"], *scenes.island(one, address(app))[1])]
 
 
@@ -212,7 +212,7 @@ def answer(app: AppTest, **told: object) -> AppTest:
 
     ``told`` is what it adds to what stands: "text", "target", "place", "options", "open".
     """
-    header = _sent(app)[ISLAND].header
+    header = messages(app)[ISLAND].header
     where = {name: header[name] for name in ("nav", "options", "open")}
     now = {"seq": header["seq"] + 1, "place": header["chosen"], **where}
     states = app._tree.get_widget_states()
@@ -229,10 +229,11 @@ def answer(app: AppTest, **told: object) -> AppTest:
 
 def mounts(app: AppTest) -> dict[str, dict[str, Any]]:
     """What every other mount of the module is told, by its key: the bridge, chips, a tree of modules."""
-    return {key: sent.header for key, sent in _sent(app).items() if sent.header["kind"] != "scene"}
+    return {key: sent.header for key, sent in messages(app).items() if sent.header["kind"] != "scene"}
 
 
-def _sent(app: AppTest) -> dict[str, scenes.Sent]:
+def messages(app: AppTest) -> dict[str, scenes.Sent]:
+    """What every mount of the module is sent, by its key."""
     parts = [part.proto for part in app.get("bidi_component")]
     return {
         part.id.rpartition("-")[2]: scenes.read(part.bytes)

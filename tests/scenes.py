@@ -161,26 +161,33 @@ def _filled(template: str, values: Mapping[str, Any]) -> str:
     return _PLACE.sub(said, template)
 
 
-def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[str]]:
-    """The pictures and the sentences of a page that is one island, at what an address says is selected."""
+def island(data: Sent, query: Mapping[str, str], side: int = 0) -> tuple[dict[str, Sent], list[str]]:
+    """The pictures and the sentences of a page that is one island, at what an address says is selected; of two texts
+    side by side those of the first, or of the other.
+    """
     header = data.header
     lists = header.get("lists", [])
     asked = {name: int(query[name]) for name in header["usual"] if name in query}
-    place = {**header["usual"], **{name: min(n, header["sizes"][name] - 1) for name, n in asked.items()}}
+    first, here = (
+        {**header["usual"], **{name: min(n, header["sides"][k][name] - 1) for name, n in asked.items()}}
+        for k in (0, side)
+    )
     pictures: dict[str, Sent] = {}
     said: list[str] = []
 
-    def walk(items: list[dict[str, Any]]) -> None:
+    def walk(items: list[dict[str, Any]], place: Mapping[str, int]) -> None:
         for item in items:
             match item["kind"]:
                 case "scene":
                     shown = pictures[item["id"]] = Sent(resolved(whole(item, lists), data.arrays, place), data.arrays)
                     said.append(shown.header.get("note") or "")
+                case "row" if item.get("sides"):
+                    walk(item["columns"][side], here)
                 case "row":
                     for column in item["columns"]:
-                        walk(column)
+                        walk(column, place)
                 case "section":
-                    walk(item.get("items", []))
+                    walk(item.get("items", []), place)
                 case "prose":
                     said.extend(_line(whole(line, lists), data.arrays, place) for line in item["lines"])
                 case "chooser":
@@ -190,7 +197,7 @@ def island(data: Sent, query: Mapping[str, str]) -> tuple[dict[str, Sent], list[
                 case "quiz":
                     said.append(_line(whole(item["asked"], lists), data.arrays, place))
 
-    walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]])
+    walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]], first)
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]
 
 

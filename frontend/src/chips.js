@@ -36,9 +36,9 @@ export function chips(root, header, arrays, tell) {
   const buttons = header.chips.map((chip, n) => {
     const made = document.createElement("button")
     made.type = "button"
-    made.className = "chip"
+    made.className = chip.differs ? "chip differs" : "chip"
     made.style.setProperty("--chip", chip.colour)
-    made.title = chip.title ?? `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}`
+    made.title = chip.title ?? `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}${chip.differs ? ` · ${header.differs}` : ""}`
     if (chip.title) made.setAttribute("aria-label", chip.title)
     if (chip.has_picture) made.append(picture(arrays[header.thumbnails?.array ?? 0], n, header.light))
     for (const [name, text] of [[chip.whole ? "text" : "text bytes", chip.label], ["id", chip.under]]) {
@@ -53,7 +53,7 @@ export function chips(root, header, arrays, tell) {
   const before = header.ends.filter(end => end.position < header.first), after = header.ends.filter(end => end.position >= header.first)
   list.append(...before.map(onward), ...buttons, ...after.map(onward))
 
-  const selected = () => header.selects ? store.selection.token : header.selected
+  const selected = () => header.selects ? Math.min(store.selection.token, header.last ?? Infinity) : header.selected
   const roving = from => buttons.forEach((button, n) => { button.tabIndex = n === from ? 0 : -1 })
   list.onkeydown = event => {
     const at = buttons.indexOf(event.target)

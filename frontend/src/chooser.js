@@ -46,7 +46,7 @@ function listed(group, label, options, chosen, pick) {
 // One of many numbers: a slider, and a field to type in.
 function numbered(me, root, item, group) {
   const asked = me.option(item.name), now = Math.min(Number(asked === undefined || asked === "" ? item.usual || 0 : asked), item.options - 1)
-  if (!item.asks) store.adopt({ [item.name]: now })
+  if (!item.asks && !(item.name in me.page.sizes)) store.adopt({ [item.name]: now })
   for (const [n, type] of ["range", "number"].entries()) {
     const field = child(group, n, "input", type)
     Object.assign(field, { type, min: 0, max: item.options - 1, step: 1, ariaLabel: item.label, title: item.help })

@@ -1,4 +1,5 @@
 // What stays in sight above a page: the sentence as one types it, and its tokens; below it what the page is called.
+import { other } from "./beside.js"
 import { chips } from "./chips.js"
 import { child } from "./nodes.js"
 import { lines, write } from "./lines.js"
@@ -11,6 +12,7 @@ export function head(me, root) {
   while (line.children.length > page.boxes.length) line.lastChild.remove()
   me.parts(child(bar, 1, "div", "controls"), page.controls)
   const ribbons = child(bar, 2, "div", "ribbons")
+  ribbons.classList.toggle("sides", page.sides.length > 1)
   page.ribbons.forEach((ribbon, n) => {
     const place = child(ribbons, n, "div"), now = JSON.stringify(ribbon)
     if (place.now === now) return
@@ -27,12 +29,12 @@ export function head(me, root) {
   if (heading.textContent !== page.heading) heading.textContent = page.heading
   heading.hidden = !page.heading
   const notes = child(below, 1, "div")
-  notes.item = { kind: "prose", lines: page.notes }
+  Object.assign(notes, { item: { kind: "prose", lines: page.notes }, me })
   lines(me, notes, notes.item)
 }
 
 // A box in which one types: answered letter by letter where a run is quick, never while a character is being composed.
-function field(me, root, { name, text, label, hint, live, count, fixed, examples, examples_label }) {
+function field(me, root, { name, text, label, hint, live, count, fixed, examples, examples_label, opens, closes }) {
   const box = child(root, 0, "input", "sentence")
   box.setAttribute("aria-label", label)
   box.placeholder = hint ?? ""
@@ -47,10 +49,11 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   }
   box.oninput = event => !box.composing && !event.isComposing && typed(false)
   box.onchange = () => typed(true)
-  box.onkeydown = event => event.key === "Enter" && !event.isComposing && typed(true)
+  box.onkeydown = event => { if (event.key === "Enter" && !event.isComposing) typed(true) } // false would undo the key
   const counted = child(root, 1, "span", "count")
   if (counted.textContent !== (count ?? "")) counted.textContent = count ?? ""
   menu(me, child(root, 2, "div", "examples"), name, examples ?? [], examples_label)
+  if (opens) other(me, root, child(root, 3, "button", "other"), { box, name, text, opens, closes })
 }
 
 // Sentences to take.

@@ -3,6 +3,7 @@
 // told what the address should say once the visitor rests, and what is typed as it is typed.
 import { dressed, speak, walking } from "./bridge.js"
 import { buttons } from "./buttons.js"
+import { beside, compare } from "./beside.js"
 import { chips } from "./chips.js"
 import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
@@ -61,7 +62,8 @@ function create(root) {
   const me = {
     get page() { return page },
     get arrays() { return arrays },
-    get place() { return store.selection },
+    get sizes() { return page.sides[0] },
+    get place() { return store.within(this.sizes) },
     get typed() { return typed },
     tell: (name, value) => tell(name, value),
     // What is typed: `isLive` is answered letter by letter, else with Enter.
@@ -96,8 +98,7 @@ function create(root) {
     },
     isOpen: name => opened.has(name),
     hasChosen: name => name in chosen,
-    part: (root, item, n) => part(me, root, item, n),
-    parts: (root, items) => parts(me, root, items),
+    parts(root, items) { parts(this, root, items) },
     leave() {
       forget()
       unsubscribe()
@@ -148,7 +149,8 @@ function create(root) {
       if (isTaking) return
       const kept = store.named(changed)
       chosen = { ...chosen, ...Object.fromEntries(kept.filter(name => name in page.usual).map(name => [name, store.selection[name]])) }
-      follow(me, root)
+      follow(root)
+      compare(me, root)
       glossary.rescan?.()
       turns(me, root, body)
       // What is too large for one message is here for some layers and tokens alone: the others are asked for.
@@ -172,6 +174,7 @@ function create(root) {
     head(me, top)
     parts(me, body, page.items)
     parts(me, end, page.end)
+    compare(me, root)
     skip(root, { label: page.words.skip }, [], null, () => root.querySelector("h1:not([hidden])") ?? root.querySelector(".sentence"))
     if (page.terms && glossary.of !== page.language) {
       glossary.of = page.language
@@ -188,15 +191,15 @@ const KINDS = {
   scene(me, root, item) {
     root.ends?.()
     root.className = "viz viz-scene"
-    root.ends = scene(root, { ...item, palette: me.page.palette }, me.arrays, (name, value) => {
+    root.ends = scene(root, { ...item, palette: me.page.palette, sizes: me.sizes, is_beside: me.isBeside }, me.arrays, (name, value) => {
       const wanted = item.option ? { [item.option]: value } : value
       name === "picked" && me.knows(wanted) ? me.pick(wanted) : me.tell(name, { of: item.id, value })
     })
   },
   row(me, root, item) {
-    root.className = "row"
+    root.className = item.sides ? "row sides" : "row"
     root.style.setProperty("--shares", item.shares.map(share => `minmax(0, ${share}fr)`).join(" "))
-    item.columns.forEach((column, n) => me.parts(child(root, n, "div", "column"), column))
+    item.columns.forEach((column, n) => (item.sides && n ? beside(me) : me).parts(child(root, n, "div", "column"), column))
     while (root.children.length > item.columns.length) root.lastChild.remove()
   },
   section(me, root, item) {
@@ -255,11 +258,11 @@ function part(me, root, item, n) {
     } else root.append(made)
     place = made
   }
-  place.item = item
+  Object.assign(place, { item, me })
   KINDS[item.kind](me, place, item)
 }
 
 // What was selected changes: pictures see it themselves, everything else is written here.
-function follow(me, root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](me, place, place.item)
+function follow(root) {
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](place.me, place, place.item)
 }

@@ -32,7 +32,7 @@ export function keys(made, colours) {
 function chosen({ at, header }) {
   const isChosen = mark => {
     const wanted = Object.entries(at(mark.act)?.select ?? {})
-    return wanted.length && wanted.every(([name, n]) => store.selection[name] === n)
+    return wanted.length && wanted.every(([name, n]) => store.within(header.sizes)[name] === n)
   }
   return at(header.panels.flatMap(panel => panel.marks).find(isChosen)?.label)
 }

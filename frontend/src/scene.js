@@ -72,7 +72,7 @@ function build(root, id) {
 // its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn; by a
 // projector a picture is as tall as the screen has room for, and shows a part of its panels where all are too many.
 export function draw(made, moves, isMeasured = true) {
-  const place = { ...store.selection, frame: made.root.frame }, now = entryOf(made, place)
+  const place = { ...store.within(made.header.sizes), frame: made.root.frame }, now = entryOf(made, place)
   made.flow.toggleAttribute("data-waiting", now === undefined)
   if (now === undefined) return
   const again = made.drawn === made.header && made.now === now

@@ -36,6 +36,8 @@ function create() {
   return {
     get selection() { return selection },
     get isAwaited() { return timer !== 0 || told.length > 0 }, // whether the server has yet to answer to it
+    // What is selected in a text of so many tokens: beyond its last one, the last.
+    within: sizes => sizes?.token <= selection.token ? { ...selection, token: sizes.token - 1 } : selection,
     adopt,
     named,
     subscribe(listener) {

@@ -40,7 +40,7 @@ export function targets(made, panel) {
       Object.assign(element.style, { left: across(x), top: down(y), width: across(width), height: down(height) })
       if (mark.act) {
         element.setAttribute("aria-label", at(mark.label ?? mark.name ?? ""))
-        if (target.selects) element.setAttribute("aria-pressed", String(pressed(at(mark.act).select, store.selection)))
+        if (target.selects) element.setAttribute("aria-pressed", String(pressed(at(mark.act).select, store.within(made.header.sizes))))
       } else element.setAttribute("aria-label", at(mark.name) || at(made.header.title))
     }
     keepInSight(panel, found.find(({ selects, element }) => selects && element.ariaPressed === "true")?.element)
@@ -184,7 +184,7 @@ const look = (made, panel, event) => event.pointerType !== "touch" && show(made,
 
 function asked(made, panel, looked) {
   const now = panel.drawn.get(looked.id)
-  const where = now && looked.row !== undefined && now.where
+  const where = now && looked.row !== undefined && !made.header.is_beside && now.where // what is derived is the first text's
   if (!where) return null
   // Of items the count is both.
   return now.boxes ? whereIs(where, looked.row + looked.column, looked.row + looked.column) : whereIs(where, looked.row, looked.column)

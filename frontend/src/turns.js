@@ -5,6 +5,7 @@ import { copy, count, fit, rowsOf } from "./slides.js"
 
 const KEYS = { PageUp: -1, PageDown: 1 } // which is what a presenter's remote sends
 const HEADINGS = ".prose :is(h2, h3)"
+const FIRST = ":not(.sides > :nth-child(even) *)" // of two texts side by side
 
 export function turns(me, root, body) {
   const { present } = me.page
@@ -64,7 +65,7 @@ function show(made) {
   // Its own heading, or the one that stands before it, and the first sentence after that.
   const before = [], own = [...now.part.querySelectorAll(HEADINGS)]
   for (let part = now.part.previousElementSibling; part && !groups.includes(part); part = part.previousElementSibling) before.unshift(part)
-  const heading = own[0] ?? before.flatMap(part => [...part.querySelectorAll("h2, h3")]).at(-1)
+  const heading = own[0] ?? before.flatMap(part => [...part.querySelectorAll(`:is(h2, h3)${FIRST}`)]).at(-1)
   const said = [now.part, ...before.reverse()].flatMap(part => [...part.querySelectorAll(".prose .text p")]).find(p => p.textContent.trim())
   copy(made.heading, heading, words.page)
   copy(made.said, said)

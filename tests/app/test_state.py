@@ -32,6 +32,7 @@ def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
         state.ViewState,
         model=st.sampled_from([name for name in MODELS if CONFIGS[name].n_context > 127]),
         text=st.none() | st.text(max_size=state.MAX_URL_TEXT),
+        also=st.none() | st.text(min_size=1, max_size=state.MAX_URL_TEXT),
         target=st.none() | st.text(max_size=state.MAX_URL_TEXT),
         to=st.none() | st.sampled_from(["fr", "zh"]),
         layer=st.none() | st.integers(0, 2),
@@ -50,7 +51,8 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
     assert view == state.ViewState(model=MODELS[0]) and not notices
 
 
-ASKED: tuple[str, ...] = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
+TEXTS = ("text", "also", "target")
+ASKED: tuple[str, ...] = ("model", *TEXTS, "to", "side", "layer", "head", "token", "edits", "lang", "x")
 
 
 @given(st.dictionaries(st.sampled_from(ASKED), st.text()))

@@ -122,10 +122,21 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     titled(4).wait_for()
 
 
+def test_the_box_takes_every_key(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT)
+    settle(page)
+    box = page.locator(".viz-island .sentence:visible")
+    box.click()
+    for key in ("Control+a", "Delete", *"A cat sax", "Backspace", "t", "Home", "ArrowRight", "n"):
+        page.keyboard.press("Space" if key == " " else key)
+    assert box.input_value() == "An cat sat"
+    wait_for_query(page, text="An cat sat")
+
+
 def test_the_box_keeps_what_was_typed_when_the_page_is_sent_again(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT)
     settle(page)
-    box, latter = page.locator(".viz-island .sentence"), "The dog ran home to the cat"
+    box, latter = page.locator(".viz-island .sentence:visible"), "The dog ran home to the cat"
     box.fill(latter)
     box.press("Enter")
     wait_for_query(page, text=latter)

@@ -105,7 +105,7 @@ def calm(page: Any) -> None:
 
 def sentence(page: Any) -> Any:
     """The box above the page; of an island it comes after all that is not in a shadow root."""
-    own = page.locator(".viz-island .sentence")
+    own = page.locator(".viz-island .sentence:visible")
     return own if own.count() else page.get_by_role("textbox").first
 
 

@@ -32,7 +32,7 @@ def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
         page.keyboard.press(key)
         wait_for_query(page, layer=place[0], head=place[1], view="present")
 
-    page.locator(".viz-island .sentence").focus()
+    page.locator(".viz-island .sentence:visible").focus()
     page.keyboard.press("ArrowLeft")  # which is the box's now
     page.wait_for_timeout(300)
     wait_for_query(page, head="4")

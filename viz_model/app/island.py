@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -110,15 +111,18 @@ def head(
     view: ViewState,
     lm: vm.LanguageModel,
     trace: vm.Trace | None,
+    beside: vm.Trace | None,
     token: int,
     t: Texts,
     *,
     is_fixed: bool,
     arrays: Arrays,
 ) -> dict[str, Any]:
-    """The sentence's boxes and its tokens, as the browser draws them."""
+    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text."""
     boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed)
-    ribbons = [] if trace is None else _ribbons(trace, token, t, arrays)
+    if boxes and not is_fixed:
+        boxes.append(_also(boxes[0], view, beside, t))
+    ribbons = [] if trace is None else _ribbons(trace, beside, token, t, arrays)
     return {"boxes": boxes, "controls": controls, "ribbons": ribbons}
 
 
@@ -127,13 +131,12 @@ def _boxes(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     pace: dict[str, float] = st.session_state.get(_PACE, {})
     common = {"live": pace.get(view.model, 0.0) < LIVE, "fixed": is_fixed}
-    count = None if trace is None else t("common.count", n=len(trace.ids), context=runs.most_tokens(trace.config))
     box = {
         "name": "text",
         "text": view.text or "",
         "label": t("common.sentence"),
         "hint": t("common.sentence_placeholder"),
-        "count": count,
+        "count": _count(trace, t),
         "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language)],
         "examples_label": t("common.examples"),
         **common,
@@ -157,24 +160,59 @@ def _boxes(
     return [box, target], controls
 
 
-def _ribbons(trace: vm.Trace, token: int, t: Texts, arrays: Arrays) -> list[dict[str, Any]]:
-    """The tokens as chips, of an encoder–decoder those of the source and below them those of the target."""
+def _count(trace: vm.Trace | None, t: Texts) -> str | None:
+    return None if trace is None else t("common.count", n=len(trace.ids), context=runs.most_tokens(trace.config))
+
+
+def _also(box: Mapping[str, Any], view: ViewState, beside: vm.Trace | None, t: Texts) -> dict[str, Any]:
+    """The box of another text, like that of the first: a button while there is none."""
+    words = {"label": t("common.also"), "opens": t("common.also_open"), "closes": t("common.also_close")}
+    return {**box, "name": "also", "text": view.also or "", "count": _count(beside, t), "examples": [], **words}
+
+
+def _ribbons(trace: vm.Trace, beside: vm.Trace | None, token: int, t: Texts, arrays: Arrays) -> list[dict[str, Any]]:
+    """The tokens as chips, of an encoder–decoder those of the source and below them those of the target; after each
+    those of the other text.
+    """
     if trace.config.reads_pictures:
         return [_patches(trace, t, arrays)]
-    return [_ribbon(trace, side, token, t) for side in trace.config.sides]
+    if beside is None:
+        return [_ribbon(trace, side, token, t) for side in trace.config.sides]
+    found = []
+    for side in trace.config.sides:
+        differing = _differing(*([one.id for one in run.at(side).tokens] for run in (trace, beside)))
+        pair = [_ribbon(run, side, token, t, own) for run, own in zip((trace, beside), differing, strict=True)]
+        pair[1]["label"] = t("common.also_tokens", label=pair[1]["label"])
+        found += pair
+    return found
 
 
-def _ribbon(trace: vm.Trace, side: Side, token: int, t: Texts) -> dict[str, Any]:
+def _differing(one: Sequence[int], other: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The places of two texts whose tokens the other has not, in the same order."""
+    found: tuple[set[int], set[int]] = set(), set()
+    for kind, start, stop, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found[0].update(range(start, stop))
+            found[1].update(range(first, last))
+    return found
+
+
+def _ribbon(trace: vm.Trace, side: Side, token: int, t: Texts, differing: Collection[int] = ()) -> dict[str, Any]:
     tokens, is_own = trace.at(side).tokens, side == trace.side or len(trace.config.sides) == 1
-    shown = around(token if is_own else 0, len(tokens), MOST_CHIPS)
+    shown = around(min(token, len(tokens) - 1) if is_own else 0, len(tokens), MOST_CHIPS)
     label = "tokens" if len(trace.config.sides) == 1 else f"tokens_{side}"
     ends = [place for place in (shown.start - 1, shown.stop) if 0 <= place < len(tokens)]
     return {
         "side": side,
-        "chips": [chip(one, n, under=one.id) for n, one in enumerate(tokens[shown], shown.start)],
+        "chips": [
+            chip(one, n, under=one.id) | ({"differs": True} if n in differing else {})
+            for n, one in enumerate(tokens[shown], shown.start)
+        ],
         "selected": -1,
         "label": t(f"common.{label}", start=frame.start(trace, t)),
+        "differs": t("common.differs"),
         "first": shown.start,
+        "last": len(tokens) - 1,
         "ends": [{"position": place, "label": t("common.ribbon_to", position=place)} for place in ends],
         "selects": is_own,
         "many": False,
@@ -205,7 +243,12 @@ def place(view: ViewState, usual: Mapping[str, int], choices: Mapping[str, str],
 
 def _chosen(view: ViewState, choices: Mapping[str, str], opened: list[str]) -> dict[str, Any]:
     chosen = {name: n for name in _FIELDS if (n := getattr(view, name)) is not None}
-    return {"chosen": chosen, "options": dict(choices), "open": opened, "words": (view.text, view.target, view.to)}
+    return {
+        "chosen": chosen,
+        "options": dict(choices),
+        "open": opened,
+        "words": (view.text, view.also, view.target, view.to),
+    }
 
 
 def turns(view: ViewState, page: str, t: Texts) -> dict[str, str] | None:
@@ -272,6 +315,8 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     for name in ("text", "target"):
         if name in told and (told[name] is None or isinstance(told[name], str)):
             changes[name] = told[name]
+    if isinstance(also := told.get("also"), str):
+        changes["also"] = also or None
     chosen: list[tuple[Choice[Any], Any]] = []
     given = told.get("options")
     for name, said in (given if isinstance(given, Mapping) else {}).items():
@@ -294,7 +339,7 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
 
 
 def _is_another_run(before: ViewState, now: ViewState) -> bool:
-    return any(getattr(before, name) != getattr(now, name) for name in ("text", "target", "to"))
+    return any(getattr(before, name) != getattr(now, name) for name in ("text", "also", "target", "to"))
 
 
 def _know(view: ViewState, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:

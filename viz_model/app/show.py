@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+import viz_model as vm
 from viz_model.app import (
     apart,
     block_doors,
@@ -129,11 +130,13 @@ class Now(NamedTuple):
     Attributes:
         page: as the sidebar, the drawer and the tabs are given it.
         usual: what is selected where nobody has chosen.
+        beside: the run of another text, which stands beside.
     """
 
     page: app_page.Page
     usual: dict[str, int]
     notes: tuple[Line, ...]
+    beside: runs.RunKey | None
 
 
 def show(topic: Topic) -> None:
@@ -238,9 +241,10 @@ def _mount(
     sections = tuple(section.name for section in shown.sections) if shown else ()
     options = island.options_of(shown) if shown else {}
     is_open = island.open_of(view, topic.name, sections)
-    trace, token = (None, 0) if now is None else (now.page.trace, now.page.token)
+    trace, token = (None, 0) if now is None else (now.page.trace, _token(now.page))
+    other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
-    top = island.head(view, opening.lm, trace, token, t, is_fixed=is_fixed, arrays=arrays)
+    top = island.head(view, opening.lm, trace, other, token, t, is_fixed=is_fixed, arrays=arrays)
     if not opened.has_chips:
         top["ribbons"] = []
     said = {
@@ -256,7 +260,8 @@ def _mount(
     else:
         page = shown if alone is None else replace(shown, items=(alone,), end=())
         menu = "" if view.present else t("saving.menu")
-        data = message.message(page, look, arrays, is_open, menu, **said)
+        beside = None if now.beside is None else _look(shown, now.page, now.beside)
+        data = message.message(page, look, arrays, is_open, menu, beside, **said)
     heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), _picked)
     island.mount(data, topic.name, options, sections, heard)
 
@@ -352,13 +357,19 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
 # What is shown now
 
 
-def _look(shown: Page, page: app_page.Page) -> Look:
-    """The look at a run; what pictures read of it is kept with the run."""
+def _look(shown: Page, page: app_page.Page, beside: runs.RunKey | None = None) -> Look:
+    """The look at a run, the page's own or another; what pictures read of it is kept with the run."""
     options = island.chosen_of(state.current(), page.name, island.options_of(shown))
-    layer = page.view.layer if one_layer(page.trace) else None
-    run = page.run_key.plain if shown.reads_plain else page.run_key
-    look = _looked(run, page.trace.stack.side, page.t.language, shown.topic, layer, shown.has_twin)
-    return replace(look, layer=page.view.layer, head=page.view.head, token=page.token, options=options)
+    run, side = beside or page.run_key, page.trace.stack.side
+    layer = page.view.layer if one_layer(runs.trace(run).at(side)) else None
+    look = _looked(run.plain if shown.reads_plain else run, side, page.t.language, shown.topic, layer, shown.has_twin)
+    token = min(_token(page), len(look) - 1)
+    return replace(look, layer=page.view.layer, head=page.view.head, token=token, options=options)
+
+
+def _token(page: app_page.Page) -> int:
+    """The token that is selected, which may be beyond the shorter of two texts."""
+    return page.token if page.view.token is None else page.view.token
 
 
 @cached(size=lambda look: runs.bytes_of(look.trace))
@@ -390,14 +401,16 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
         key = runs.RunKey.of(fitted.model, reading.trace)
     side = fitted.stack(lm.config)
     trace = runs.trace(key).at(side)
-    last = len(trace) - 1
+    beside, said = _beside(fitted, lm, t)
+    notes = (*notes, *said)
+    last = max(len(one) for one in (trace, *([] if beside is None else [runs.trace(beside).at(side)]))) - 1
     if fitted.token is not None and fitted.token > last:
         if state.from_address():
             notes = (*notes, line(t("common.token_beyond", asked=fitted.token, last=last), "notice"))
         else:  # the sentence was longer
             state.put(token=None)
             fitted = replace(fitted, token=None)
-    token = usual.token(key, fitted, side) if fitted.token is None else min(fitted.token, last)
+    token = usual.token(key, fitted, side) if fitted.token is None else min(fitted.token, len(trace) - 1)
     layer, head = _place_of(topic, key, fitted, side, token)
     view = state.shown(fitted, layer=layer, head=head)
     if trace.model is not lm.model:  # an edit has taken a part out of it
@@ -407,7 +420,16 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
     nowhere = replace(fitted, layer=None, head=None, token=None)
     usual_token = usual.token(key, nowhere, side)
     unasked = _place_of(topic, key, nowhere, side, usual_token)
-    return Now(page, {**unasked._asdict(), "token": usual_token}, notes)
+    return Now(page, {**unasked._asdict(), "token": usual_token}, notes, beside)
+
+
+def _beside(view: ViewState, lm: vm.LanguageModel, t: Texts) -> tuple[runs.RunKey | None, tuple[Line, ...]]:
+    """The run of the text that is to stand beside, and what is to be said of it."""
+    if view.also is None:
+        return None, ()
+    reading = island.read(replace(view, text=view.also), lm, t)
+    notes = tuple(one._replace(words=t("common.also_note", note=one.words)) for one in reading.notes)
+    return None if reading.trace is None else runs.RunKey.of(view.model, reading.trace), notes
 
 
 def _place_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side, token: int) -> usual.Place:

@@ -76,7 +76,8 @@ class ViewState:
     """The view. Layers, heads and tokens count from 0; where they are None, the page shows the telling one.
 
     ``text`` None is the first example for the model, and so is ``drawing``, the picture for one that reads pictures,
-    as an address writes it (:mod:`viz_model.images`). ``target`` is what the decoder of an
+    as an address writes it (:mod:`viz_model.images`). ``also`` is another text, beside which the first stands on a page
+    that is one component; in a lesson, and beside a picture, there is none. ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
@@ -90,6 +91,7 @@ class ViewState:
 
     model: str
     text: str | None = None
+    also: str | None = None
     drawing: str | None = None
     target: str | None = None
     to: str | None = None
@@ -118,6 +120,8 @@ class ViewState:
                 plain[name] = str(place)
         if self.text is not None:
             plain["text"] = self.text[:MAX_URL_TEXT]
+        if self.also is not None and self.lesson is None and self.drawing is None:
+            plain["also"] = self.also[:MAX_URL_TEXT]
         if self.drawing is not None and len(self.drawing) <= MAX_URL_TEXT:
             plain["drawing"] = self.drawing
         if self.to is not None:
@@ -241,6 +245,7 @@ def parse(
     view = ViewState(
         model=model,
         text=query.get("text"),
+        also=(query.get("also") or None) if lesson is None else None,
         drawing=query.get("drawing"),  # whether it is one is seen when it is read
         target=query.get("target"),
         to=query.get("to"),  # whether the model translates into it is for its tokenizer to say
@@ -369,6 +374,7 @@ def fitted(view: ViewState, config: ModelConfig, example: str, languages: Sequen
     return replace(
         within,
         text=None if reads_pictures else example if within.text is None else within.text,
+        also=None if reads_pictures or within.lesson is not None else within.also,
         drawing=(within.drawing or example) if reads_pictures else None,
         to=within.to if within.to in languages else first,
     )

@@ -12,42 +12,70 @@ from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Offer, Page, Quiz, Ribbon, Row, Section
+from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Offer, Page, Quiz, Ribbon, Row, Section, is_there
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 
 
-def message(page: Page, look: Look, arrays: Arrays, opened: Collection[str] = (), menu: str = "", **said: Any) -> bytes:
+def message(
+    page: Page,
+    look: Look,
+    arrays: Arrays,
+    opened: Collection[str] = (),
+    menu: str = "",
+    beside: Look | None = None,
+    **said: Any,
+) -> bytes:
     """A page as bytes.
 
     Args:
+        beside: another text's run, of which the page has the same on the right, item by item.
         arrays: what the parts of ``said`` hold.
         opened: the sections that are open; of the others there is the title alone.
         menu: what the menu of a picture is called; "" where pictures have none.
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
-    writer = _Writer(look, arrays, opened, menu, {name: str(values[0]) for name, values in page.options})
+    usual = {name: str(values[0]) for name, values in page.options}
+    writer = _Writer(look, arrays, opened, menu, usual)
+    other = None if beside is None else _Writer(beside, arrays, opened, "", usual)
+    looks = [look] if beside is None else [look, beside]
     header = {
         **_frame(look.t),
-        "sizes": look.sizes,
-        "layers": [look.layers.start, look.layers.stop],
+        "sizes": max((one.sizes for one in looks), key=lambda sizes: sizes["token"]),
+        "sides": [one.sizes for one in looks],
+        "layers": [max(one.layers.start for one in looks), min(one.layers.stop for one in looks)],
         **said,
-        "items": writer.items(page.items),
-        "end": writer.items(page.end),
+        "items": writer.items(page.items, other),
+        "end": writer.items(page.end, other),
     }
     return framed(header, arrays)
 
 
 def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
     """A page without a run: what one types in, and why there is nothing to show."""
-    return framed({**_frame(t), "sizes": {}, "layers": [0, 1], **said, "items": [], "end": []}, arrays)
+    return framed({**_frame(t), "sizes": {}, "sides": [{}], "layers": [0, 1], **said, "items": [], "end": []}, arrays)
 
 
 def _frame(t: Texts) -> dict[str, Any]:
     words = {name: html(t(f"common.guess_{name}")) for name in ("right", "wrong")}
-    words |= {name: t(f"common.{name}") for name in ("masked", "skip", "answer")}
+    words |= {name: t(f"common.{name}") for name in ("masked", "skip", "answer", "differs")}
     words |= {"guess": html(f"**{t('common.guess')}**")}
     return {"kind": "island", "language": t.language, "palette": PALETTE, "words": words}
+
+
+def _pair(own: dict[str, Any] | None, other: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+    """An item of both texts. What both say alike stands there once, and so does what one chooses with, guesses and is
+    offered, which is the first's.
+    """
+    kinds = {one["kind"] for one in (own, other) if one is not None}
+    if kinds & {"scene", "prose", "ribbon"} and own != other:
+        yield _sides(*([] if one is None else [one] for one in (own, other)))
+    elif found := own or other:
+        yield found
+
+
+def _sides(*columns: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"kind": "row", "sides": True, "shares": [1, 1], "columns": columns}
 
 
 class _Writer:
@@ -56,27 +84,39 @@ class _Writer:
     ) -> None:
         self._look, self._arrays, self._opened, self._menu, self._usual = look, arrays, opened, menu, usual
 
-    def items(self, items: Iterable[Item | Row | Section]) -> list[dict[str, Any]]:
-        return [made for item in items if (made := self._item(item)) is not None]
+    def items(self, items: Iterable[Item | Row | Section], other: _Writer | None = None) -> list[dict[str, Any]]:
+        return [made for item in items for made in self._item(item, other)]
 
-    def _item(self, item: Item | Row | Section) -> dict[str, Any] | None:
+    def _item(self, item: Item | Row | Section, other: _Writer | None) -> Iterable[dict[str, Any]]:
         match item:
+            case Row() if other is not None:  # of half the width, whose columns stand below each other
+                for column in item.columns:
+                    yield from self.items(column, other)
             case Row():
-                columns = [made for column in item.columns if (made := self.items(column))]
-                if not columns:
-                    return None
-                return {"kind": "row", "shares": item.shares, "columns": columns}
+                if columns := [made for column in item.columns if (made := self.items(column))]:
+                    yield {"kind": "row", "shares": item.shares, "columns": columns}
             case Section():
-                return self._section(item)
+                yield from self._section(item, other)
             case _:
-                return self._made(item(self._look))
+                own = self._made(item(self._look))
+                if other is not None:
+                    yield from _pair(own, other._made(item(other._look)))
+                elif own is not None:
+                    yield own
 
-    def _section(self, section: Section) -> dict[str, Any] | None:
-        if section.needs is not None and not section.needs(self._look):
-            return None
+    def _section(self, section: Section, other: _Writer | None) -> Iterable[dict[str, Any]]:
+        writers = [writer for writer in (self, other) if writer is not None and is_there(section, writer._look)]
+        if not writers:
+            return
         name, words = f"door_{section.name}", self._look.words
         own = {"kind": "section", "name": section.name, "title": words(name), "line": words(f"{name}_line")}
-        return own | ({"items": self.items(section.items)} if section.name in self._opened else {})
+        if section.name not in self._opened:
+            yield own
+        elif other is None or len(writers) == 2:
+            yield own | {"items": self.items(section.items, other)}
+        else:  # one of the two texts has nothing of the kind
+            columns = (writer.items(section.items) if writer in writers else [] for writer in (self, other))
+            yield own | {"items": [_sides(*columns)]}
 
     def _refused(self, chooser: Chooser) -> str:
         """What was asked for and is no option of this run; "" where none was."""

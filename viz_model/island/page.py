@@ -334,12 +334,13 @@ def scenes(page: Page, look: Look, opened: Iterable[str] | None = None) -> Itera
     """The pictures of a page with what draws them; of sections those that are ``opened``, by default all."""
     names = None if opened is None else set(opened)
     for part in (*page.items, *page.end):
-        if isinstance(part, Section) and ((names is not None and part.name not in names) or not _is_there(part, look)):
+        if isinstance(part, Section) and ((names is not None and part.name not in names) or not is_there(part, look)):
             continue
         for item in flat([part]):
             if isinstance(made := item(look), Scene):
                 yield item, made
 
 
-def _is_there(section: Section, look: Look) -> bool:
+def is_there(section: Section, look: Look) -> bool:
+    """Whether a run has anything of what a section shows."""
     return section.needs is None or section.needs(look)

@@ -1,0 +1,131 @@
+"""Two sentences side by side: ``also`` in the address, one message with both runs, and what differs between them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from app_driver import (
+    ISLAND,
+    address,
+    answer,
+    boxes,
+    check_cells,
+    island_lines,
+    messages,
+    open_page,
+    pictures,
+)
+from scenes import Sent, island
+from streamlit.testing.v1 import AppTest
+from tiers import some
+
+import viz_model as vm
+from viz_model.app import runs
+from viz_model.lessons.answers import Progress
+
+TEXT, ALSO = "The little cat sat", "The big dog sat on the mat today"
+PAGES = ("attention", "block", "position", "embedding", "next_token", "tokens", "norm_placement", "attribution")
+
+
+def sent(app: AppTest) -> Sent:
+    return messages(app)[ISLAND]
+
+
+def shown(app: AppTest, side: int) -> set[str]:
+    """The pictures of a side; what stands around a page is of the first text alone."""
+    return set(island(sent(app), address(app), side)[0])
+
+
+def ribbons(app: AppTest) -> list[list[str]]:
+    """The tokens of each line; those that differ with ≠ in front."""
+    lines = sent(app).header["ribbons"]
+    return [[("≠" if chip.get("differs") else "") + chip["label"] for chip in line["chips"]] for line in lines]
+
+
+@pytest.mark.parametrize("page", some(PAGES, 4))
+def test_each_side_has_the_numbers_of_its_own_run(page: str) -> None:
+    query = {"lang": "en", "token": "6", "layer": "1", "head": "3"}
+    alone = shown(open_page(page, {**query, "text": ALSO}), 0)
+    for texts in ((TEXT, ALSO), (ALSO, TEXT)):
+        app = open_page(page, {**query, "text": texts[0], "also": texts[1]})
+        for side, text in enumerate(texts):
+            assert shown(app, side) == alone
+            check_cells(app, vm.load("story-pre-ln").trace(text), side=side)
+            assert sent(app).header["sides"][side]["token"] == (4 if text == TEXT else 8)
+
+
+@pytest.mark.parametrize("token", [2, 7])
+def test_the_weights_of_both_are_there_and_a_token_beyond_the_shorter_text_is_its_last(token: int) -> None:
+    lm = vm.load("story-pre-ln")
+    app = open_page("attention", {"text": TEXT, "also": ALSO, "lang": "en", "layer": "1", "token": str(token)})
+    for side, text in enumerate((TEXT, ALSO)):
+        run = lm.trace(text)
+        drawn = [values for _, values in pictures(app, side)["attention.grid"].cells()]
+        seen = run.mask(1).numpy()
+        for head, values in enumerate(drawn):
+            assert np.allclose(values[seen], run["blocks.1.attn.pattern"][head].numpy()[seen], atol=0.005)
+        assert len(drawn) == run.config.n_heads
+        here = run.tokens[min(token, len(run) - 1)].label
+        assert any(line.startswith(f"{here} reads") for line in island(sent(app), address(app), side)[1])
+    assert address(app)["token"] == str(token)
+    assert not any("ends at position" in line for line in island_lines(app))
+
+
+def test_a_token_beyond_both_is_said_once() -> None:
+    app = open_page("attention", {"text": TEXT, "also": ALSO, "lang": "en", "token": "9"})
+    assert sum("ends at position 7" in line for line in island_lines(app)) == 1
+
+
+def test_tokens_that_only_one_has_are_marked() -> None:
+    app = open_page(
+        "attention", {"text": "The cat sat on the mat", "also": "The little cat sat on a mat", "lang": "en"}
+    )
+    assert ribbons(app) == [
+        ["The", "·cat", "·sat", "·on", "≠·the", "·mat"],
+        ["The", "≠·little", "·cat", "·sat", "·on", "≠·a", "·mat"],
+    ]
+
+
+def test_of_an_encoder_decoder_each_sentence_has_its_own_target() -> None:
+    texts, lm = ("The cat sat", "The dog sat on the mat"), vm.load("translate-2017")
+    query = {"model": "translate-2017", "lang": "en", "to": "fr", "text": texts[0], "also": texts[1]}
+    app = open_page("cross_attention", query)
+    for side, text in enumerate(texts):
+        run = lm.trace(text, runs.greedy_target("translate-2017", text, "fr"), target_language="fr")
+        for line, stack in zip(ribbons(app)[side::2], run.config.sides, strict=True):
+            assert [token.lstrip("≠") for token in line] == [token.label for token in run.at(stack).tokens]
+        assert check_cells(app, run, side=side) > 0
+
+
+def test_typing_another_sentence_and_closing_its_box() -> None:
+    app = open_page("attention", {"text": TEXT, "lang": "en"})
+    assert boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
+    app = answer(app, also=ALSO)
+    assert address(app)["also"] == ALSO and boxes(app)["also"] == ALSO and len(sent(app).header["sides"]) == 2
+    app = answer(app, also="")
+    assert "also" not in address(app) and boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
+
+
+def test_an_empty_one_is_none() -> None:
+    app = open_page("attention", {"text": TEXT, "also": "", "lang": "en"})
+    assert "also" not in address(app) and len(sent(app).header["sides"]) == 1
+
+
+@pytest.mark.usefixtures("family")
+def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() -> None:
+    app = open_page("attention", {"model": "tiny-llama-ids", "text": "5 9 12", "also": "a cat", "lang": "en"})
+    assert len(sent(app).header["sides"]) == 1 and boxes(app)["also"] == "a cat"
+    assert any(re.match("The other sentence: .*is not a token id", line) for line in island_lines(app))
+    app = answer(app, also="5 9 7 1")
+    assert [line["last"] for line in sent(app).header["ribbons"]] == [2, 3]
+
+
+def test_neither_a_lesson_nor_a_picture_has_another_sentence() -> None:
+    app = open_page(
+        "attention", {"text": TEXT, "also": ALSO, "lang": "en", **Progress("first_walk", 1, "en", ()).query()}
+    )
+    assert "also" not in address(app)
+    app = open_page("attention", {"model": "digits-vit", "also": ALSO, "lang": "en"})
+    assert "also" not in address(app) and len(sent(app).header["sides"]) == 1
