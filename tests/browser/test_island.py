@@ -59,7 +59,7 @@ def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
 def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
     mounting(page, model="story-pre-ln", text="The cat sat on the mat")
     page.evaluate("void window.mount()")
-    box = page.get_by_label("Your sentence")
+    box = page.get_by_role("textbox", name="Your sentence")
     box.fill("Hi")
     page.locator(".chip").nth(2).click()  # the box is left
     page.evaluate("void window.mount()")
