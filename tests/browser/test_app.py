@@ -38,7 +38,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
 
 def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
     page = visit("/overview")
-    panels = page.locator(".st-key-overview-picture .panel > canvas")
+    panels = page.locator(".viz-island .viz-scene .panel > canvas")
     panels.first.wait_for()
     # Cells are a hue in many strengths.
     painted = page.evaluate(

@@ -232,6 +232,17 @@ class Look:
         """A section of the topic's prose."""
         return Line(self._filled(self.t.prose(self._key(key), **_kept(values)), values))
 
+    def to_try(self, key: str, /, **values: Any) -> Line:
+        """A section of the topic's prose that has one find something out."""
+        words, lead = self.text(key, **values).words, f"**{self.common('try_it')}** "
+        if not isinstance(words, Phrase):
+            return Line(f"{lead}{words}")
+        if isinstance(words.template, Among):
+            return Line(
+                words._replace(template=words.template._replace(names=[lead + one for one in words.template.names]))
+            )
+        return Line(words._replace(template=f"{lead}{words.template}"))
+
     def answer(self, *keys: str, **values: Any) -> Line:
         """Sections of the topic's prose one after another, folded away."""
         texts = [self.text(key, **values).words for key in keys]

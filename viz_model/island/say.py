@@ -38,8 +38,7 @@ def to_try(question: str = "question", answer: str = "answer", facts: Facts | No
 
     def said(look: Look) -> Iterator[Line]:
         known = facts(look) if facts else {}
-        yield Line(look.common("try_it"), "part")
-        yield look.text(question, **known)
+        yield look.to_try(question, **known)
         yield look.answer(answer, **known)
 
     return said

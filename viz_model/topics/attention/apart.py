@@ -55,8 +55,7 @@ TABS = Apart(formulas, hand, code, numbers)
 def to_try(look: Look) -> Iterator[Line]:
     """What to look for, and behind a click what there is to find, in this run too."""
     suffix = "_two_way" if look.trace.side == "encoder" else ""
-    yield Line(look.common("try_it"), "part")
-    yield look.text(f"question{suffix}")
+    yield look.to_try(f"question{suffix}")
     if len(look) < 2:
         yield look.answer(f"answer{suffix}")
         return

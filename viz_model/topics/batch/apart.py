@@ -111,6 +111,5 @@ def quiz(look: Look) -> Quiz:
 
 
 def to_try(look: Look) -> Iterator[Line]:
-    yield Line(look.common("try_it"), "part")
-    yield look.text("question")
+    yield look.to_try("question")
     yield look.answer("answer", "here", **facts(look))

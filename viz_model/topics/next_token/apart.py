@@ -155,8 +155,7 @@ def to_try(look: Look) -> Iterator[Line]:
     """Something to try, and of a decoder how open the choice is in this run at two temperatures."""
     how, known = asking.of_kind(look), asking.facts(look)
     more = "_visible" if how == "visible" else ""
-    yield Line(look.common("try_it"), "part")
-    yield look.text(f"question{more}", **known)
+    yield look.to_try(f"question{more}", **known)
     if how != "following":
         yield look.answer(f"answer{more}", **known)
         return

@@ -72,6 +72,5 @@ def to_try(look: Look) -> Iterator[Line]:
     depth = view(look)
     lines = [look.words("answer_line", place=NAMES[at], **depth.facts(at)) for at in depth.readings]
     said = "\n".join(f"- {line}" for line in (*lines, *share_lines(look)))
-    yield Line(look.common("try_it"), "part")
-    yield look.text("question")
+    yield look.to_try("question")
     yield look.answer("answer", lines=said)

@@ -104,13 +104,12 @@ def quiz(look: Look) -> Quiz | None:
 
 
 def to_try(look: Look) -> Iterator[Line]:
-    yield Line(look.common("try_it"), "part")
     if look.trace.side != "decoder":
-        yield look.text("question_two_way")
+        yield look.to_try("question_two_way")
         yield look.answer("answer_two_way")
         return
     first, last = (entropy(look.trace.row("logits", n).log_softmax(-1)).item() for n in (0, -1))
     ends = Ends(len(look), first, last)
     measured = SHARPER.says(look.t.language, ends, first=f"{first:.2f}", last=f"{last:.2f}")
-    yield look.text("question")
+    yield look.to_try("question")
     yield look.answer("answer", measured=measured)

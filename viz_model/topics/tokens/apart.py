@@ -132,6 +132,5 @@ def _here(look: Look) -> dict[str, Any]:
 
 def to_try(look: Look) -> Iterator[Line]:
     known = _here(look)
-    yield Line(look.common("try_it"), "part")
-    yield look.text("question")
+    yield look.to_try("question")
     yield look.answer("answer", *(["here"] if known["listed"] else []), **known)

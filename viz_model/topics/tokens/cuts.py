@@ -192,7 +192,7 @@ def title(look: Look) -> Iterator[Line]:
     else:
         key = "finding_apart" if second.has_text(look) else "finding_ids"
         said = look.words(key, n=known["n"], m=known["m"], other=known["other_name"])
-    yield Line(said, "part")
+    yield Line(said, "title")
 
 
 def tell(look: Look) -> Iterator[Line]:
