@@ -23,7 +23,6 @@ PAGES = [page for pages in SECTIONS.values() for page in pages if isinstance(top
 MODELS = ("tiny-bert", "tiny-qwen3", "tiny-translator")
 HERE, THERE = {"layer": "0", "head": "1", "token": "3"}, {"layer": "1", "head": "2", "token": "1"}
 CHOSEN = [
-    ("overview", "edits=no-scale"),
     ("ablations", "edits=no-scale"),
     *(("ablations", f"experiment={name}") for name in ("head", "pattern", "layer", "neuron", "flip", "shuffle")),
 ]

@@ -202,7 +202,8 @@ def test_a_refused_text_is_quoted_and_no_image(family: Path) -> None:
     app.query_params.update({"model": "tiny-llama-ids", "text": IN_IDS, "lang": "en"})
     app.run()
     assert not app.exception
-    assert "@" in app.info[0].value and "@" not in SPAN.sub("", app.info[0].value)
+    said = "".join(line["html"] for line in mounts(app)[ISLAND]["notes"])
+    assert "@" in said and "@" not in re.sub(r"<code>.*?</code>", "", said) and "<img" not in said
 
 
 # Addresses

@@ -94,7 +94,7 @@ TABS = Apart(formulas, hand, lambda look: (), numbers, own=lambda look: ("overvi
 def quiz(look: Look) -> Quiz | None:
     """Where the model is surest; of a stack that predicts nothing, whose vector has become longest."""
     shown = asking.spread(len(look))
-    labels = [look.labels[n] for n in shown]
+    labels = [f"{n}: {look.labels[n]}" for n in shown]
     if "logits" not in look.trace:
         return asking.largest(look, "", way(look).stream[1][-1][shown], labels, "1", "guess_longest")
     surest = np.array([float(look.trace.row("logits", n).softmax(-1).max()) for n in shown])
