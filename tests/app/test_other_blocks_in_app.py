@@ -20,7 +20,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 WITHOUT_CODE = {"norm_placement", "cross_attention", "walk"}
-"""Of the first these models have formulas alone, of the second code among its sentences; the walk leads to pages with it."""
+"""Of the first these models have formulas alone, of the second code in its text; the third leads to pages with code."""
 
 
 def _wide(n: int, config_: ModelConfig) -> vm.LanguageModel:
