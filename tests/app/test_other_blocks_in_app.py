@@ -19,8 +19,8 @@ from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-WITHOUT_CODE = {"norm_placement", "cross_attention", "walk"}
-"""Of the first these models have formulas alone, of the second code in its text; the third leads to pages with code."""
+WITHOUT_CODE = {"norm_placement", "walk"}
+"""Of the first these models have formulas alone; the other leads to pages that have code."""
 
 
 def _wide(n: int, config_: ModelConfig) -> vm.LanguageModel:

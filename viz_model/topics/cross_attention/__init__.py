@@ -65,5 +65,6 @@ MISSING = Page(
         missing.models,
     ),
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
+    apart=missing.TABS,
 )
 TOPIC = Topic("cross_attention", (PAGE, MISSING), part="cross", needs=weights.exists)

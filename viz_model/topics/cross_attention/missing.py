@@ -7,12 +7,12 @@ from typing import Any
 
 from viz_model.checkpoints import registry
 from viz_model.drawing.scene import Scene
+from viz_model.island import query
 from viz_model.island import quiz as asking
 from viz_model.island.look import Look
-from viz_model.island.page import Quiz
+from viz_model.island.page import Apart, Quiz, Table, Worked
 from viz_model.island.prose import Line
 from viz_model.measures.heads import STRONGEST, largest
-from viz_model.texts import snippet
 from viz_model.texts.markdown import literal
 from viz_model.topics.cross_attention.row import row
 from viz_model.topics.cross_attention.weights import exists
@@ -54,8 +54,31 @@ def models(look: Look) -> Iterator[Line]:
         yield Line(" · ".join(links))
     yield look.text("models_found" if others else "models_none")
     yield look.text("load")
-    code = snippet("no_cross_attention", model=look.trace.name, run=f"lm.trace({look.trace.text!r})")
-    yield Line(f"```python\n{code}\n```")
+
+
+def hand(look: Look) -> tuple[None, list[Worked], dict[str, Any]]:
+    """What this model has instead, from one score to what is written."""
+    row, config = look.trace.row(look.site("attn.pattern"), look.token, look.head), look.config
+    seen = int(look.trace.mask(look.layer)[look.token].sum())
+    numbers = query.by_hand(look.trace, look.layer, look.head, look.token, int(row.argmax()))
+    caps = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
+    return None, numbers, {"n_seen": seen, "d_head": config.d_head, **caps}
+
+
+def numbers(look: Look) -> Table:
+    site = look.site("attn.pattern")
+    return (
+        f"{look.trace.full_name(site)}[{look.head}]",
+        look.trace.head(site, look.head).numpy(),
+        look.labels,
+        look.labels,
+    )
+
+
+TABS = Apart(
+    lambda look: [look.site("attn.pattern")], hand, lambda look: (), numbers,
+    own=lambda look: ("no_cross_attention", {}),
+)  # fmt: skip
 
 
 def quiz(look: Look) -> Quiz | None:
