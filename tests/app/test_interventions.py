@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from app_driver import answer, open_page
+from app_driver import answer, open_page, said
 from streamlit.testing.v1 import AppTest
 from tiers import turns
 from torch.nn import functional as F
@@ -43,15 +43,15 @@ def opened(page: str, changes: str, **query: str) -> AppTest:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_edit_has_words_of_its_own(language: str) -> None:
     assert {type(edit) for edit in EXAMPLES} == set(edits.EDITS)
-    said = [interventions.describe(edit, Texts(language)) for edit in EXAMPLES]
-    assert len(set(said)) == len(said) and all(said)
-    assert any("A *dog* `ran`" in words for words in said)
+    every = [interventions.describe(edit, Texts(language)) for edit in EXAMPLES]
+    assert len(set(every)) == len(every) and all(every)
+    assert any("A *dog* `ran`" in words for words in every)
 
 
 @pytest.mark.parametrize(("page", "changes"), turns(PAGES, ["head-off.1.3~skip.2.ffn", "no-norm", "no-mask~shuffle.3"]))
 def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
     app = opened(page, changes)
-    assert "Changed run" in app.info[0].value
+    assert "Changed run" in said(app)
     assert app.query_params["edits"] == changes
     assert len([button for button in app.sidebar.button if str(button.key).startswith("sidebar.edit.")]) == len(
         changes.split("~")
@@ -65,9 +65,9 @@ def test_before_and_after_are_those_of_the_two_runs() -> None:
     (was, was_share), (now, now_share) = (run.next_tokens(-1, 1)[0] for run in (before, after))
     was_log, now_log = (run["logits"][-1].double().log_softmax(-1) for run in (before, after))
     bits = F.kl_div(now_log, was_log, log_target=True, reduction="sum").item() / math.log(2)
-    said = opened("overview", edits.write(changes)).info[0].value
-    for part in (f"`{was.label}` {was_share:.1%}", f"`{now.label}` {now_share:.1%}", f"{bits:.2f} bits"):
-        assert part in said
+    text = said(opened("overview", edits.write(changes)))
+    for part in (f"{was.label} {was_share:.1%}", f"{now.label} {now_share:.1%}", f"{bits:.2f} bits"):
+        assert part in text
 
 
 def test_a_change_is_taken_back_and_all_of_them_at_once() -> None:
@@ -77,13 +77,13 @@ def test_a_change_is_taken_back_and_all_of_them_at_once() -> None:
     app.button(key="frame.undo").click().run()
     assert app.query_params["edits"] == "head-off.1.3" and app.button(key="frame.reset").label == "Undo"
     app.button(key="sidebar.reset").click().run()
-    assert "edits" not in app.query_params and not app.info
+    assert "edits" not in app.query_params and "Changed run" not in said(app)
     assert not app.exception
 
 
 def test_a_place_that_is_not_there_is_named_and_the_page_goes_on() -> None:
     app = opened("block", "skip.99.ffn")
-    assert "layer: expected 0 to 3, got 99" in app.warning[0].value and not app.info
+    assert "layer: expected 0 to 3, got 99" in app.warning[0].value and "Changed run" not in said(app)
     app.button(key="sidebar.reset").click().run()
     assert not app.warning and not app.exception
 
@@ -93,16 +93,16 @@ def test_a_place_that_is_not_there_is_named_and_the_page_goes_on() -> None:
 )
 def test_an_address_that_cannot_be_read_changes_nothing(changes: str) -> None:
     app = opened("overview", changes)
-    assert "cannot be read" in app.warning[0].value and not app.info
+    assert "cannot be read" in app.warning[0].value and "Changed run" not in said(app)
     assert not app.exception
 
 
 def test_two_visitors_have_their_own_runs() -> None:
     changed, plain = opened("overview", "no-position"), open_page("overview", {"model": MODEL, "text": TEXT})
-    assert changed.info and not plain.info
+    assert "Changed run" in said(changed) and "Changed run" not in said(plain)
     answer(plain, text=TEXT + " and")
     changed.run()
-    assert changed.info and not plain.info
+    assert "Changed run" in said(changed) and "Changed run" not in said(plain)
 
 
 def test_toggling_twice_is_nothing() -> None:

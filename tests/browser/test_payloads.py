@@ -105,7 +105,7 @@ def calm(page: Any) -> None:
 
 def sentence(page: Any) -> Any:
     """The box above the page; of an island it comes after all that is not in a shadow root."""
-    own = page.locator(".viz-island .sentence:visible")
+    own = page.locator(".viz-island .sentence:visible").first  # of a translator the target's box follows
     return own if own.count() else page.get_by_role("textbox").first
 
 
@@ -142,4 +142,4 @@ def test_a_text_that_is_refused_is_no_image(page: Any, app_url: str) -> None:
     page.get_by_role("textbox").first.fill("![](//a.invalid/)")
     page.get_by_text("is not a token id").wait_for(timeout=60_000)
     assert page.evaluate(FOUND) == [[], 0]
-    assert "![](//a.invalid/)" in page.locator("[data-testid=stAlert]").inner_text()
+    assert "![](//a.invalid/)" in page.locator(".viz-island .notice").first.inner_text()

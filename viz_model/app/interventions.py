@@ -148,10 +148,11 @@ def says(run: runs.RunKey, position: int, t: Texts) -> str:
     return text
 
 
-def banner(run: runs.RunKey, t: Texts, tell: Callable[[], None]) -> None:
-    """Above an edited run: what it ``says``, drawn by ``tell``, and the ways back."""
+def banner(run: runs.RunKey, t: Texts, tell: Callable[[], None] | None = None) -> None:
+    """Above an edited run: what it ``says``, drawn by ``tell`` where the page does not say it, and the ways back."""
     with st.container(key="frame_banner", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
-        tell()
+        if tell is not None:
+            tell()
         changes = edits.parse(run.edits)
         if len(changes) > 1:
             _undo("frame.undo", t("edits.undo"), changes[:-1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 
 import viz_model as vm
@@ -45,9 +46,9 @@ from viz_model.app.state import ViewState
 from viz_model.app.topic import Door
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
-from viz_model.drawing.tables import Phrase
+from viz_model.drawing.tables import Among, By, Phrase
 from viz_model.island import message, prose
-from viz_model.island.look import Look, one_layer
+from viz_model.island.look import Look, is_long, one_layer
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
@@ -194,7 +195,7 @@ def _body(opened: _Opened) -> None:
         return
     page = now.page
     if page.trace.edits:
-        interventions.banner(page.run_key, t, partial(_banner, page))
+        interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
@@ -226,10 +227,15 @@ def _below(shown: Page, look: Look, page: app_page.Page) -> None:
         elements.door(page, TRIALS, label, partial(onward.draw_trials, page, shown.trials))
 
 
-def _banner(page: app_page.Page) -> None:
-    """What an edited run says at the token, or where the answer is read."""
-    position = page.token if page.trace.side == page.lm.config.sides[-1] else -1
-    st.info(interventions.says(page.run_key, position, page.t), icon=":material/science:")
+def _changed(page: app_page.Page) -> list[Line]:
+    """What an edited run says at each token, of a long one at the selected; where no answer is read, at the last."""
+    if not page.trace.edits:
+        return []
+    if page.trace.side != page.lm.config.sides[-1]:
+        return [line(interventions.says(page.run_key, -1, page.t), "notice")]
+    held = range(page.token, page.token + 1) if is_long(page.trace) else range(len(page.trace))
+    said = [interventions.says(page.run_key, token, page.t) for token in held]
+    return [Line(Among(said, By(("token",), np.arange(len(said)), start={"token": held.start})), "notice")]
 
 
 def _mount(
@@ -244,6 +250,7 @@ def _mount(
     trace, token = (None, 0) if now is None else (now.page.trace, _token(now.page))
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
+    changed = [] if now is None else _changed(now.page)
     top = island.head(view, opening.lm, trace, other, token, t, is_fixed=is_fixed, arrays=arrays)
     if not opened.has_chips:
         top["ribbons"] = []
@@ -253,7 +260,7 @@ def _mount(
         "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
-        "notes": prose.lines([] if is_alone else _notes(topic, now, notes, look), arrays),
+        "notes": prose.lines([*changed, *([] if is_alone else _notes(topic, now, notes, look))], arrays),
     }
     if shown is None or look is None or now is None:
         data = message.empty(t, arrays, **said)

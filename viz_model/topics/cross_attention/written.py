@@ -16,6 +16,8 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 
 SITES = ("resid.mid", "cross.head_out", "cross.out", "resid.cross")
+MOST_NUMBERS = 50_000
+"""Of the vectors of all layers that are held together; of more, another layer is another message."""
 
 
 def vectors(look: Look) -> dict[str, np.ndarray]:
@@ -28,7 +30,8 @@ def vectors(look: Look) -> dict[str, np.ndarray]:
 
 def draw(look: Look) -> Scene:
     """The vectors on one scale, each with its length behind it."""
-    look = look.narrow
+    if look.n_layers * len(look) * look.config.d_model * len(SITES) > MOST_NUMBERS:
+        look = look.narrow
     found, words = look.once(vectors), look.words
     sites = {"before": "resid.mid", "out": "cross.out", "after": "resid.cross", "after_norm": "resid.cross"}
     top = np.max([np.abs(values).max(-1) for values in found.values()], axis=0)
