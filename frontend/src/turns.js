@@ -43,21 +43,30 @@ function turn(made, by) {
   show(made)
 }
 
+// Pictures that stand beside each other have their turn together, those below each other in a column one by one.
+function groupsOf(part) {
+  if (part.matches(".viz-scene")) return [[part]]
+  const columns = [...part.children].map(column => [...column.querySelectorAll(".viz-scene")])
+  if (!part.matches(".row")) return [columns.flat()]
+  return Array.from({ length: Math.max(...columns.map(({ length }) => length)) }, (_, n) => columns.flatMap(column => column[n] ?? []))
+}
+
 function show(made) {
   const { body, words, bar } = made
   const groups = [...body.children].filter(part => part.matches(".viz-scene") || part.querySelector(".viz-scene"))
-  const shown = groups.flatMap(part => {
-    const group = [...part.matches(".viz-scene") ? [part] : part.querySelectorAll(".viz-scene")].map(root => ({ root }))
+  const shown = groups.flatMap(part => groupsOf(part).flatMap(scenes => {
+    const group = scenes.map(root => ({ root }))
     // How many rows a picture has is seen once it stands there.
-    const isMeasured = part.measured === made.root.clientWidth
+    const isMeasured = scenes[0].measured === made.root.clientWidth
     return ((isMeasured && rowsOf(made, group)) || [null]).map(rows => ({ part, group, rows }))
-  })
+  }))
   made.all = shown.length
   made.turn = Math.max(0, Math.min(made.turn, shown.length - 1))
   const now = shown[made.turn]
   bar.hidden = shown.length < 2
   count(made, words)
   for (const part of body.children) part.classList.toggle("now", part === now?.part)
+  for (const root of now?.part.querySelectorAll(".viz-scene") ?? []) root.toggleAttribute("data-aside", !now.group.some(one => one.root === root))
   if (!now) {
     copy(made.heading, null, words.page)
     return copy(made.said, null, words.nothing)
@@ -69,15 +78,14 @@ function show(made) {
   const said = [now.part, ...before.reverse()].flatMap(part => [...part.querySelectorAll(".prose .text p")]).find(p => p.textContent.trim())
   copy(made.heading, heading, words.page)
   copy(made.said, said)
-  if (now.part.measured !== made.root.clientWidth) return measure(made, now)
+  if (now.group[0].root.measured !== made.root.clientWidth) return measure(made, now)
   fit({ group: now.group, part: now.rows })
 }
 
 // Once the picture is as wide as it gets.
-function measure(made, { part, group }) {
+function measure(made, { group }) {
   requestAnimationFrame(() => requestAnimationFrame(() => {
-    part.measured = made.root.clientWidth
-    for (const { root } of group) Object.assign(root, { panels: null, rows: null, tall: 1 })
+    for (const { root } of group) Object.assign(root, { measured: made.root.clientWidth, panels: null, rows: null, tall: 1 })
     for (const { root } of group) if (root.scene) draw(root.scene, false)
     show(made)
   }))

@@ -339,8 +339,9 @@ def _body(opened: _Opened) -> None:
     ahead.begin()
     if trace.edits:
         interventions.banner(page.run_key, t, partial(elements.told, page, _changed, "changed", by=("token",)))
-    components.reach(key="derivation.reach")
-    derivation.watch(page.name, view, trace, t)
+    with st.container(key="derivation"):  # takes no room
+        components.reach(key="derivation.reach")
+        derivation.watch(page.name, view, trace, t)
     if not (opened.topic.is_bare or view.present):
         _head(opened, page)
     place = alone.begin(page)
