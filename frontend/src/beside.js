@@ -1,5 +1,6 @@
 // Two texts side by side: each item of the page stands twice in a row, on the left the first text's. What is selected is
 // selected in both, where a token beyond the shorter text is its last; what differs is marked.
+import { child } from "./nodes.js"
 
 // The page as its right side sees it.
 export function beside(me) {
@@ -28,7 +29,8 @@ export function other(me, root, button, { box, name, text, opens, closes }) {
   const show = () => {
     root.classList.toggle("closed", !root.isOpen)
     box.hidden = root.children[1].hidden = !root.isOpen
-    button.textContent = root.isOpen ? "×" : opens
+    child(button, 0, "b").textContent = root.isOpen ? "×" : "≠"
+    child(button, 1, "span").textContent = root.isOpen ? "" : opens
     button.title = root.isOpen ? closes : ""
     button.setAttribute("aria-label", root.isOpen ? closes : opens)
     button.setAttribute("aria-expanded", String(root.isOpen))
