@@ -160,7 +160,10 @@ def test_another_site_cannot_open_a_connection(served: str) -> None:
 
 @pytest.mark.server
 def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) -> None:
-    with Visitor(served, "cost", {"text": "The cat sat"}) as visitor, Visitor(served, "cost", {"text": "A dog"}) as other:
+    with (
+        Visitor(served, "cost", {"text": "The cat sat"}) as visitor,
+        Visitor(served, "cost", {"text": "A dog"}) as other,
+    ):
         visitor.open(), other.open()
         with pytest.raises(Exception, match="1009"):
             settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
