@@ -226,7 +226,7 @@ const KINDS = {
     root.className = "offer"
     root.hidden = !pick(item.present, me.place, me.arrays)
     const said = child(root, 0, "div"), button = child(root, 1, "button")
-    write(said, filled(item.said, me))
+    write(said, filled(item.said, me) ?? "")
     Object.assign(button, { type: "button", textContent: item.label })
     button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
   },

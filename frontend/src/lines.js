@@ -8,15 +8,18 @@ const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;" }
 const escaped = text => String(text).replace(/[&<>]/g, one => ESCAPED[one])
 const PLACE = /\{\{(\w+)\}\}/g
 
-// A text with its places filled; a name that stands there to the letter is code.
+// A text with its places filled; a name that stands there to the letter is code. Undefined where the server has yet to
+// send a part of it.
 export function filled({ html, values }, me) {
   const template = pick(html, me.place, me.arrays)
-  if (template === undefined) return ""
-  return template.replace(PLACE, (whole, name) => {
+  let isWhole = template !== undefined
+  const said = template?.replace(PLACE, (whole, name) => {
     if (!values || !(name in values)) return whole
     const value = pick(values[name], me.place, me.arrays), all = Array.isArray(value) ? value : [value]
+    isWhole &&= value !== undefined
     return all.map(one => values[name].code ? `<code>${escaped(one)}</code>` : escaped(one)).join(values[name].between ?? " · ")
   })
+  return isWhole ? said : undefined
 }
 
 export function lines(me, root, item) {
@@ -25,6 +28,8 @@ export function lines(me, root, item) {
     const element = child(root, n, TAGS[line.what] ?? "div")
     element.className = line.what
     const said = line.unless && me.hasChosen(line.unless) ? "" : filled(line, me)
+    element.toggleAttribute("data-waiting", said === undefined)
+    if (said === undefined) return // what stood there stays, faint, until the answer comes
     write(element, said && line.what === "answer" ? `<summary>${me.page.words.answer}</summary>${said}` : TAGS[line.what] ? said.replace(/^<p>|<\/p>$/g, "") : said)
     if (line.help) explain(element, pick(line.help, me.place, me.arrays))
   })

@@ -7,7 +7,7 @@ import { pick } from "./pick.js"
 export function quiz(me, root, item) {
   root.className = "quiz"
   const at = value => pick(value, me.place, me.arrays)
-  const asked = filled(item.asked, me), options = at(item.options), right = at(item.right)
+  const asked = filled(item.asked, me) ?? "", options = at(item.options), right = at(item.right)
   const key = JSON.stringify([asked, options, right])
   if (root.key !== key) Object.assign(root, { key, guess: -1 })
   root.hidden = !asked || !(right >= 0)
@@ -20,5 +20,5 @@ export function quiz(me, root, item) {
   if (root.guess < 0) return write(answer, "")
   const isRight = root.guess === right, own = at(item.own)
   answer.setAttribute("role", "status")
-  write(answer, `${isRight ? me.page.words.right : me.page.words.wrong} ${filled(item.said, me)}${isRight || !own ? "" : `<p>${own[root.guess].replace(/[&<>]/g, "")}</p>`}`)
+  write(answer, `${isRight ? me.page.words.right : me.page.words.wrong} ${filled(item.said, me) ?? ""}${isRight || !own ? "" : `<p>${own[root.guess].replace(/[&<>]/g, "")}</p>`}`)
 }

@@ -90,3 +90,23 @@ def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_aft
     title.click()
     wait_for_query(page, trials="1")
     assert page.get_by_role("link", name="no positions").count() == 1 and query(page)["text"] == "Hi"
+
+
+def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
+    """Of a long text a message has the tokens around the selected one: of others the sentences are asked for."""
+    page = visit("/block", text=" ".join(["the cat sat on the mat and"] * 30), token="3", lang="en")
+    prose = page.locator(".viz-island .prose")
+    prose.filter(has_text="the vector of ·on").first.wait_for()
+    page.evaluate(
+        """() => {
+          const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot)
+          const root = roots.find(e => e?.querySelector('.viz-island'))
+          window.wrong = []
+          const isWrong = element => element.textContent.includes('undefined')
+          const look = () => wrong.push(...[...root.querySelectorAll('.prose')].filter(isWrong))
+          new MutationObserver(look).observe(root, { childList: true, subtree: true, characterData: true })
+        }"""
+    )
+    page.locator(".viz-island .chip").last.click()
+    prose.filter(has_text="the vector of ·and").first.wait_for()
+    assert page.evaluate("wrong.length") == 0 and not page.locator(".viz-island .prose [data-waiting]").count()

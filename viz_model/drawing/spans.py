@@ -11,10 +11,7 @@ def around(position: int, length: int, most: int) -> slice:
     return slice(first, min(first + most, length))
 
 
-def window(weights: np.ndarray, most: int) -> slice:
-    """The run of ``most`` neighbours that holds the largest share of some weights [T]."""
-    if len(weights) <= most:
-        return slice(0, len(weights))
-    sums = np.convolve(weights, np.ones(most), mode="valid")
-    first = int(sums.argmax())
-    return slice(first, first + most)
+def windows(weights: np.ndarray, n: int) -> np.ndarray:
+    """Where the run of ``n`` neighbors begins that holds the largest share of each row of weights [..., T]: [...]."""
+    total = np.pad(weights.cumsum(-1, dtype=np.float64), [(0, 0)] * (weights.ndim - 1) + [(1, 0)])
+    return np.asarray((total[..., n:] - total[..., :-n]).argmax(-1))

@@ -10,6 +10,7 @@ import numpy as np
 from viz_model.drawing import palettes
 from viz_model.drawing.scene import Length, Mark, Panel, Path, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short
+from viz_model.drawing.spans import windows
 from viz_model.drawing.tables import Among, Lengths, by
 from viz_model.island.look import Look
 
@@ -33,7 +34,7 @@ def draw(look: Look, id: str, axes: str, weights: np.ndarray, source: Sequence[s
     n_target, n_source = min(len(look), MOST), min(len(source), MOST)
     positions, place = np.arange(len(look)), f"{axes} token"
     first = np.clip(positions - n_target // 2, 0, len(look) - n_target)
-    keys = _windows(weights, n_source)  # [..., Tq]: where the tokens that are read most begin
+    keys = windows(weights, n_source)  # [..., Tq]: where the tokens that are read most begin
     shown = np.take_along_axis(weights, keys[..., None] + np.arange(n_source), -1)  # [..., Tq, n_source]
     rows = max(n_target, n_source)
     sources, targets = _spread(n_source, rows), _spread(n_target, rows)
@@ -65,12 +66,6 @@ def draw(look: Look, id: str, axes: str, weights: np.ndarray, source: Sequence[s
     note = "" if is_whole else look.words(part, share=look.by(place, shown.sum(-1), "%0"))
     panel = Panel(id="lines", marks=marks, height=TOP + PITCH * rows + 4, min=260)
     return Scene(id=id, panels=[panel], title=look.words("lines_title"), note=note)
-
-
-def _windows(weights: np.ndarray, n: int) -> np.ndarray:
-    """Where the run of ``n`` neighbors begins that holds the largest share of each row: [..., Tq]."""
-    total = np.pad(weights.cumsum(-1, dtype=np.float64), ((0, 0),) * (weights.ndim - 1) + ((1, 0),))
-    return np.asarray((total[..., n:] - total[..., :-n]).argmax(-1))
 
 
 def _spread(n: int, rows: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.spans import windows
 from viz_model.drawing.strips import Strip, StripsView
 from viz_model.drawing.tables import Among
 from viz_model.island import query
@@ -28,8 +29,7 @@ def row(look: Look, id: str, alt: str, place: str, weights: np.ndarray, part: st
     """
     labels = query.keys(look, part)
     n = min(len(labels), MOST_COLUMNS)
-    total = np.pad(weights.cumsum(-1, dtype=np.float64), [(0, 0)] * (weights.ndim - 1) + [(1, 0)])
-    at = (total[..., n:] - total[..., :-n]).argmax(-1)[..., None] + np.arange(n)
+    at = windows(weights, n)[..., None] + np.arange(n)
     shares = np.take_along_axis(weights, at, -1)
     top: Any = look.by(place, np.maximum(shares.max(-1), 1e-30))
     columns, where = look.by(place, at), None
