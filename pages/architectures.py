@@ -1,5 +1,6 @@
 """Architectures: two models side by side, where their parameters are, and what each kind of Transformer is for."""
 
-from viz_model.topics.architectures import page
+from viz_model.app import show
+from viz_model.topics import architectures
 
-page.run()
+show.show(architectures.TOPIC)

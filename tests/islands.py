@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.tables import pick
-from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Chooser, Field, Item, Page, Plot, Quiz, Ribbon, Row, Section, flat
+from viz_model.island.look import Look, Other
+from viz_model.island.page import Buttons, Chooser, Field, Item, Page, Plain, Plot, Quiz, Ribbon, Row, Section, flat
 from viz_model.island.prose import Line
 from viz_model.island.prose import html as as_html
 from viz_model.texts import Texts
@@ -20,6 +21,11 @@ from viz_model.texts import Texts
 def look(trace: vm.Trace, page: Page, lang: str = "en", **place: Any) -> Look:
     """A look at a run for a page, as the app makes it."""
     return Look.at(trace, Texts.of(lang, trace.config), page.topic, **place)
+
+
+def beside(look: Look, lm: vm.LanguageModel, trace: vm.Trace | None = None) -> Look:
+    """The same beside another model, with or without a run of it."""
+    return replace(look, other=Other(lm.name, {lm.name: lm.name}, lm, trace, "" if trace else "refused"))
 
 
 def made(page: Page, look: Look) -> Iterator[Any]:
@@ -33,7 +39,7 @@ def _made(part: Item | Row | Section, look: Look) -> Iterator[Any]:
         return
     for item in flat([part]):
         found = item(look)
-        if isinstance(found, Scene | Plot | Chooser | Field | Quiz | Buttons | Ribbon):
+        if isinstance(found, Scene | Plot | Plain | Chooser | Field | Quiz | Buttons | Ribbon):
             yield found
         elif found is not None:
             yield from found

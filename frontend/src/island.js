@@ -9,6 +9,7 @@ import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
 import { filled, lines, write } from "./lines.js"
 import { child } from "./nodes.js"
+import { parts as twoModels } from "./parts.js"
 import { pick } from "./pick.js"
 import { plot } from "./plot.js"
 import { quiz } from "./quiz.js"
@@ -17,6 +18,7 @@ import { scene } from "./scene.js"
 import { skip } from "./skip.js"
 import { store } from "./store.js"
 import { terms } from "./terms.js"
+import { tree } from "./tree.js"
 import { turns } from "./turns.js"
 
 const REST = 500 // ms after the last click or letter until the address is written
@@ -216,11 +218,11 @@ const KINDS = {
     me.parts(inside, item.items ?? [])
   },
   ribbon(me, root, item) {
-    const now = JSON.stringify(item)
+    const shown = { ...item, selected: pick(item.selected, me.place, me.arrays) ?? -1 }, now = JSON.stringify(shown)
     if (root.now === now) return
     root.ends?.()
-    Object.assign(root, { now, className: "viz viz-chips" })
-    root.ends = chips(root, item, me.arrays, (_, n) => item.option && me.choose(item.option, String(n), true))
+    Object.assign(root, { now, className: "viz viz-chips ribbon" })
+    root.ends = chips(root, shown, me.arrays, (_, n) => item.option && me.choose(item.option, item.at ? `${me.place[item.at]}.${n}` : String(n), true))
   },
   // What a visitor may like to see, on a button: the server is told what of the view it changes.
   offer(me, root, item) {
@@ -230,6 +232,16 @@ const KINDS = {
     write(said, filled(item.said, me) ?? "")
     Object.assign(button, { type: "button", textContent: item.label })
     button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
+  },
+  parts(me, root, item) {
+    root.className = "viz viz-parts"
+    twoModels(root, item, me.arrays, (_, page) => me.tell("picked", { of: item.id, value: { page } }))
+  },
+  tree(me, root, item) {
+    const now = JSON.stringify(item)
+    if (root.now === now) return // what is unfolded stays so
+    Object.assign(root, { now, className: "viz viz-tree" })
+    tree(root, item)
   },
   prose: lines,
   buttons,
@@ -266,5 +278,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](place.me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer, .ribbon")) KINDS[place.item.kind](place.me, place, place.item)
 }

@@ -69,14 +69,6 @@ def half(trace: Trace, asked: str) -> tuple[str, str]:
     return right, "20" if right != "20" else "1"
 
 
-def parameters(trace: Trace, asked: str) -> tuple[str, str]:
-    sizes = dict.fromkeys(("embedding", "positions", "attn", "cross", "ffn", "norm"), 0)
-    for name, weight in trace.model.named_parameters():
-        part = next(part for part in reversed(sizes) if part in name)
-        sizes[part] += weight.numel()
-    return _ends(torch.tensor([*sizes.values()]))[0], "5"
-
-
 def padding(trace: Trace, asked: str) -> tuple[str, str]:
     lengths = [len(trace.tokenizer.encode(text)) for text in (TEXT, *BESIDE)]
     share = round(100 * (1 - sum(lengths) / (len(lengths) * max(lengths))))
@@ -91,7 +83,6 @@ ANSWERS: dict[str, Callable[[Trace, str], tuple[str, str]]] = {
     "position": turning,
     "block": change,
     "next_token": half,
-    "architectures": parameters,
     "batch": padding,
     "cost": lambda trace, asked: ("2", "4"),
     "training_lab": lambda trace, asked: ("2", "0"),
@@ -161,16 +152,16 @@ def test_what_the_target_reads_of_the_source() -> None:
 
 def test_a_guess_is_of_its_text_and_place_and_stands_in_the_address() -> None:
     query = {"model": MODEL, "text": TEXT, "token": "2", "lang": "en"}
-    app = open_page("architectures", query)
-    question(app).set_value("0")
+    app = open_page("cost", query)
+    question(app).set_value("4")
     app.run()
     kept = guessed(app)
     verdicts = {}
     for language in LANGUAGES:
         t = Texts(language)
-        again = open_page("architectures", {**query, "lang": language, "guessed": kept})
+        again = open_page("cost", {**query, "lang": language, "guessed": kept})
         verdicts[language] = bool(replies(again, t("common.guess_right")))
         assert replies(again, t("common.guess_right"), t("common.guess_wrong"))
     assert len({*verdicts.values()}) == 1
     other = {"model": "story-modern"}
-    assert not replies(open_page("architectures", {**query, **other, "guessed": kept}), RIGHT, WRONG)
+    assert not replies(open_page("cost", {**query, **other, "guessed": kept}), RIGHT, WRONG)

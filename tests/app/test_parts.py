@@ -19,7 +19,7 @@ from viz_model.app import runs, state
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
-PAGES = ("architectures", "cost")
+PAGES = ("ablations", "cost")
 
 
 @pytest.fixture(scope="module")

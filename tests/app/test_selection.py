@@ -19,7 +19,7 @@ KEY, RESTS = "frame_selection", "frame_rest"
 
 @pytest.fixture
 def app() -> AppTest:
-    return open_page("architectures", QUERY)
+    return open_page("ablations", QUERY)
 
 
 def bridge(app: AppTest) -> dict[str, Any]:
@@ -109,9 +109,9 @@ def test_a_visitor_who_rests_has_the_neighbours_drawn(app: AppTest, monkeypatch:
     tell(app, RESTS, "rested", True)
     found = pictures(app)
     assert shown(app) == (1, 2, 3) and not mounts(app)[RESTS]["wants"]
-    by_token = [picture for picture in found.values() if picture.header.get("by") == ["token"]]
-    assert by_token and all({(token,) for token in range(6)} <= set(picture.cases) for picture in by_token)
+    by_head = [picture for picture in found.values() if picture.header.get("by") == ["layer", "head"]]
+    assert by_head and all({(1, head) for head in range(6)} <= set(picture.cases) for picture in by_head)
     # A click on a neighbour is answered with what the browser has: nothing is sent again.
-    tell(app, KEY, "selected", {"token": 4, "seq": 1})
+    tell(app, KEY, "selected", {"head": 4, "seq": 1})
     again = pictures(app)
-    assert all(again[key].header == picture.header for key, picture in found.items() if picture in by_token)
+    assert all(again[key].header == picture.header for key, picture in found.items() if picture in by_head)

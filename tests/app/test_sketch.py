@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import check_cells, heading, island_lines, offer, open_page, said, tell
+from app_driver import ISLAND, check_cells, heading, island_lines, messages, offer, open_page, said, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some
 
@@ -149,8 +149,9 @@ def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -
 
 def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
     app = open_page("architectures", {"model": "story-bert", "lang": "en"})
-    (other,) = [box for box in app.selectbox if box.key == "architectures.compare"]
-    assert MODEL not in other.options
+    items = messages(app)[ISLAND].header["items"]
+    (other,) = [item for item in items if item["kind"] == "chooser" and item["name"] == "compare"]
+    assert MODEL not in other["names"] and "story-pre-ln" in other["names"]
     assert Texts("en")("common.tokens") != Texts("en", pictures=True)("common.tokens")
     assert vm.load(MODEL).config.inputs != vm.load("story-bert").config.inputs
 

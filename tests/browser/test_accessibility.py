@@ -305,7 +305,7 @@ def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
 
 
 def test_small_print_and_movement_are_as_the_visitor_asked(visit: Visit) -> None:
-    page = visit("/architectures")
+    page = visit("/ablations")
     moves = "() => getComputedStyle(document.querySelector('[data-testid=stMain] button')).transitionDuration"
     page.emulate_media(reduced_motion="reduce")
     assert {float(part.strip("ms ")) for part in page.evaluate(moves).split(",")} <= {0.001, 1.0}

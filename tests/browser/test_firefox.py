@@ -79,7 +79,7 @@ def test_a_click_follows_a_token(visit: Visit) -> None:
 
 
 def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
-    page = visit("architectures")
+    page = visit("ablations")
     page.evaluate("(document.querySelector('[data-testid=stMain] input[type=text]').focus(), 1)")
     page.press("End", *" too")
     page.wait_for("new URLSearchParams(location.search).get('text') === 'The cat sat on the mat too'")

@@ -89,7 +89,7 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
 
 SENTENCE = {
     "attention": (".viz-island .sentence:visible", ".viz-island .bar"),
-    "architectures": (".st-key-frame-text input", ".st-key-frame_head"),
+    "cost": (".st-key-frame-text input", ".st-key-frame_head"),
 }
 """The box that one types in and what stays in sight with it, of a page that is one island and of one that is not."""
 
@@ -121,7 +121,7 @@ def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any],
 
 @pytest.mark.parametrize(
     ("name", "before"),
-    [("attention", ".viz-island .other"), ("architectures", ".st-key-frame_examples button")],
+    [("attention", ".viz-island .other"), ("ablations", ".st-key-frame_examples button")],
 )
 def test_the_tokens_are_one_stop_of_the_keyboard(name: str, before: str, visit: Visit) -> None:
     page = visit(f"/{name}", text=TEXT)

@@ -69,17 +69,17 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
 
 
 def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
-    page = visit("/architectures", options=DESK, saves_data=True, text=TEXT, token="3", door_sentence="1")
+    page = visit("/ablations", options=DESK, saves_data=True, text=TEXT, layer="1", head="3")
     page.evaluate(LOOK)
     page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
     assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
-    assert page.evaluate(CLICK, {"name": ".chip", "nth": 5})["waiting"]
+    assert page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=5), "nth": 0})["waiting"]
     page.wait_for_function("() => !window.__all('[data-waiting]').length")
-    wait_for_query(page, token="5")
+    wait_for_query(page, head="5")
 
 
 def test_who_presses_keys_does_not_rest(visit: Visit) -> None:
-    page = visit("/architectures", options=DESK, text=TEXT)
+    page = visit("/ablations", options=DESK, text=TEXT)
     rested(page)
     page.evaluate("""() => {
       window.__keys = setInterval(() => document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Shift' })), 50)
@@ -195,7 +195,7 @@ def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, pac
 
 
 def test_what_is_drawn_ahead_of_the_next_click_changes_nothing_that_is_seen(visit: Visit) -> None:
-    page = visit("/architectures", options=DESK, text=" ".join([TEXT] * 9), token="30")
+    page = visit("/ablations", options=DESK, text=" ".join([TEXT] * 9), token="30")
     rested(page)
     changes = page.evaluate(
         """async () => {

@@ -6,11 +6,13 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 
+import islands
+
 from claim_checks import Shown
 from viz_model.runs.trace import Trace
-from viz_model.topics.architectures import claims
-from viz_model.topics.architectures.claims import Lengths, Vocabulary
-from viz_model.topics.architectures.numbers import architectures, parameters, views
+from viz_model.topics.architectures import PAGE, depth, heads, pair, parameters, where
+from viz_model.topics.architectures.depth import Lengths
+from viz_model.topics.architectures.where import Vocabulary
 
 EXAMPLES = {
     "architectures.stream.longer": (Lengths(13.6, 30.4), Lengths(13.6, 13.0)),
@@ -47,11 +49,12 @@ def shown(trace: Trace) -> Iterator[Shown]:
     seed = zlib.crc32((trace.text or "").encode())
     if seed % 4:
         return
-    mean = architectures.depths(trace).lengths.mean(1)
-    yield Shown(claims.STREAM, Lengths(float(mean[0]), float(mean[-1])), partial(_grew, trace))
-    seen = views.most_looked_at(trace, 0, 1, len(trace) - 1)
-    yield Shown(claims.LOOK, seen.weight, partial(_mostly, trace))
+    mean = depth.lengths(trace)[1].mean(1)
+    yield Shown(depth.STREAM, Lengths(float(mean[0]), float(mean[-1])), partial(_grew, trace))
+    look = islands.look(trace, PAGE)
+    _, most = heads.strongest(look, pair.own(look))
+    yield Shown(heads.LOOK, most[0, 1, -1], partial(_mostly, trace))
     if seed % 40 == 0:
         found = parameters.count(trace.model)
         shares = max(found.values()) / sum(found.values())
-        yield Shown(claims.LARGEST, shares, partial(_half, trace))
+        yield Shown(where.LARGEST, shares, partial(_half, trace))

@@ -12,11 +12,12 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+import islands
 import numpy as np
 import pytest
 import scenes
 from svg_files import drawn, found, numbers, scene
-from tiny_models import language_model, tiny_config
+from tiny_models import language_model, tiny_config, traced
 
 import viz_model as vm
 from viz_model import texts
@@ -44,7 +45,7 @@ from viz_model.drawing.scene.svg import MOST_SHAPES, svg
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.squares import frame, squares
 from viz_model.island.look import Look
-from viz_model.topics.architectures.pictures import diagram
+from viz_model.topics.architectures import PAGE, diagram
 from viz_model.topics.next_token import asked as asking
 from viz_model.topics.next_token import tail as tails
 
@@ -159,16 +160,10 @@ def grid() -> Sheet:
     return theme.finished(figure, height=200)
 
 
-def blocks_of() -> Sheet:
-    pair = (diagram.Stack(tiny_config(), "decoder"), diagram.Stack(tiny_config("post"), "decoder"))
-    view, _ = diagram.DiagramView.pair(*pair)
-
-    speak = texts.Texts("zh")
-
-    def words(key: str, **values: object) -> str:
-        return speak(f"architectures.{key}", **values)
-
-    return diagram.draw_diagram(view, words, "a <model>", 0, speak.site_label)
+def blocks_of() -> Scene:
+    one, other = tiny_config(), tiny_config("post")
+    view, _ = diagram.DiagramView.pair(diagram.Stack(one, "decoder"), diagram.Stack(other, "decoder"))
+    return diagram.of_view(islands.look(traced(one), PAGE, "zh"), view, "a <model>", 0)
 
 
 def counted(marks: Iterable[Mark], width: float) -> Counter[str]:

@@ -7,7 +7,7 @@ from viz_model.app import runs
 from viz_model.checkpoints import registry
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
-from viz_model.topics.architectures.numbers import architectures
+from viz_model.topics.architectures.parts import Part, nearest
 
 _SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
 _UNSAID = frozenset({"ffn_bias", "final_norm", "head_scale", "head_bias"})
@@ -57,7 +57,7 @@ def _does(lm: vm.LanguageModel, t: Texts) -> str:
 
 def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     """What it does, and how it differs from the one of the list that it is most like."""
-    said, near = _does(lm, t), architectures.nearest(name, {name: lm.config, **runs.readers()})
+    said, near = _does(lm, t), nearest(name, {name: lm.config, **runs.readers()})
     if near is None or lm.config.reads_pictures:
         return t("models.alone", does=said)
     differs = {part.name: part for part in near.differs if part.name not in _UNSAID}
@@ -70,7 +70,7 @@ def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     return t("models.like" if parts else "models.same", does=said, other=other, parts=t("models.comma").join(parts))
 
 
-def _told(part: architectures.Part, t: Texts) -> str:
+def _told(part: Part, t: Texts) -> str:
     """A part in words, or its label where no text speaks of it."""
     key = f"{part.name}_{part.said}"
     is_told = key in t.labels("models") or not part.label

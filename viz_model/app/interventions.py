@@ -11,12 +11,12 @@ import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
+from viz_model.measures import compare_runs
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 from viz_model.topics.ablations.numbers import change
-from viz_model.topics.architectures.numbers import compare_runs
 
 
 def describe(edit: Edit, t: Texts) -> str:

@@ -95,12 +95,6 @@ def every(n: int, most: int) -> int:
     return max(1, -(-n // max(1, most)))
 
 
-def hidden(figure: Sheet, x: Sequence[float] | None = None, y: Sequence[float] | None = None, **more: Any) -> None:
-    """Neither axis is drawn: a diagram, with its corners."""
-    figure.update_xaxes(visible=False, range=x, **more)
-    figure.update_yaxes(visible=False, range=y, **more)
-
-
 def zero(figure: Sheet, side: Side, at: At = WHOLE) -> None:
     """A faint line where an axis has its 0."""
     quantity(figure, side, at=at, zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
+from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
@@ -50,6 +51,26 @@ def one_layer(trace: Trace) -> bool:
     return is_long(trace) or len(schemes) > 1 or any(each != made[0] for each in made)
 
 
+class Other(NamedTuple):
+    """Another model beside that of a run.
+
+    Attributes:
+        name: in the address.
+        labels: by their names in the address all that can stand there, and what they are called.
+        lm: the model itself.
+        trace: the same text in it, seen from one stack; None where it cannot read it.
+        refused: why it cannot.
+        is_public: whether everybody can load it by that name.
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    lm: LanguageModel
+    trace: Trace | None
+    refused: str = ""
+    is_public: bool = True
+
+
 @dataclass(frozen=True)
 class Look:
     """One run and the layer, head and token that are selected in it.
@@ -62,6 +83,7 @@ class Look:
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
+        other: the model that stands beside, on a page that compares two.
     """
 
     trace: Trace
@@ -73,6 +95,7 @@ class Look:
     options: Mapping[str, Any] = field(default_factory=dict)
     layers: range = range(0)
     twin: Trace | None = None
+    other: Other | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

@@ -22,6 +22,7 @@ from viz_model.island.page import (
     Made,
     Offer,
     Page,
+    Plain,
     Plot,
     Quiz,
     Ribbon,
@@ -156,7 +157,9 @@ class _Writer:
             case Buttons():
                 return {"kind": "buttons", "name": made.name, "buttons": [one._asdict() for one in made.buttons]}
             case Ribbon():
-                return made.plain
+                return {**made.plain, "selected": value(made.selected, self._arrays)}
+            case Plain():
+                return {**made.data, "kind": made.kind, "id": made.name}
             case Field():
                 return {"kind": "field", **made._asdict()}
             case Offer():
@@ -175,8 +178,10 @@ class _Writer:
         t = self._look.t
         words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
         words |= {"part": t("common.numbers_part", shown="{shown}", n="{n}"), "back": t("common.plot_back")}
-        figure = {name: _sent(part, self._arrays) for name, part in made.figure.to_plotly_json().items()}
-        figure["layout"].pop("template", None)  # which says all that Plotly would have done anyway
+        data = [_sent(trace.to_plotly_json(), self._arrays) for trace in made.figure.data]
+        layout = _sent(made.figure.layout.to_plotly_json(), self._arrays)
+        layout.pop("template", None)  # which says all that Plotly would have done anyway
+        figure = {"data": data, "layout": layout}
         own = {"kind": "plot", "id": made.id, "alt": made.alt, "figure": figure}
         return {**own, "words": {**words, **({"menu": self._menu} if self._menu else {})}}
 

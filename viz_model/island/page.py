@@ -124,21 +124,31 @@ class Ribbon(NamedTuple):
     Attributes:
         label: what they are.
         chips: as :func:`viz_model.drawing.chips.chip` makes them.
-        selected: the number of one of them; −1 for none.
+        selected: the number of one of them, or a table of such; −1 for none.
         option: what a click on one chooses, its number; "" where nothing is to be chosen.
+        at: the dimension whose selected place stands before that number: "3.5".
     """
 
     name: str
     label: str
     chips: Sequence[dict[str, object]]
-    selected: int = -1
+    selected: Any = -1
     option: str = ""
+    at: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:
         """For the browser."""
         own = {"first": 0, "ends": [], "selects": False, "many": True, "flat": False, "light": False}
         return {"kind": "ribbon", **own, **self._asdict()}
+
+
+class Plain(NamedTuple):
+    """What the browser draws of plain data: "parts", a table of two models, or "tree", a tree of modules."""
+
+    kind: str
+    name: str
+    data: Mapping[str, Any]
 
 
 class Offer(NamedTuple):
@@ -167,7 +177,7 @@ class Plot(NamedTuple):
             the look that all share. Names that a visitor has typed are escaped (:func:`viz_model.drawing.theme.plain`).
         alt: what it shows, in a sentence: its name for those who do not see it.
         data: the arrays that it was drawn from, a NamedTuple.
-        sites, call, own: as of a scene.
+        sites, call, other, own: as of a scene.
     """
 
     id: str
@@ -176,16 +186,17 @@ class Plot(NamedTuple):
     data: Any = None
     sites: Sequence[str] = ()
     call: str = ""
+    other: str = ""
     own: bool = True
 
     @property
     def scene(self) -> Scene:
         """For files."""
-        known = {"data": self.data, "sites": self.sites, "call": self.call, "own": self.own}
+        known = {"data": self.data, "sites": self.sites, "call": self.call, "other": self.other, "own": self.own}
         return plotted.scene(self.id, self.alt, self.figure, **known)
 
 
-Made: TypeAlias = Scene | Plot | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
+Made: TypeAlias = Scene | Plot | Plain | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -304,6 +315,8 @@ class Page:
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
         has_twin: whether it reads the same text in the model's twin too (:attr:`viz_model.island.look.Look.twin`).
+        other: who stands beside a model where nobody has chosen, of a page that compares two: given its name, that of
+            its twin and the configs of all models.
         reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
     """
 
@@ -315,6 +328,7 @@ class Page:
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text
     has_twin: bool = False
+    other: Callable[[str, str | None, Mapping[str, ModelConfig]], str | None] | None = None
     reads_plain: bool = False
 
     @property

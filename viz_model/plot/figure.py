@@ -16,7 +16,6 @@ from viz_model.app.subject import Subject
 from viz_model.drawing.scene import Scene, files, html
 from viz_model.drawing.scene import numbers as tables
 from viz_model.drawing.scene.svg import Theme, svg
-from viz_model.drawing.sheet import Sheet
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 
@@ -51,9 +50,10 @@ class Figure:
         *,
         beside: Trace | None = None,
         own: bool = True,
+        plotly: go.Figure | None = None,
     ) -> None:
         self.name, self.theme = name, themed(theme)
-        self._of, self._drawn, self._beside, self._own = of, made, beside, own
+        self._of, self._drawn, self._beside, self._own, self._plotly = of, made, beside, own, plotly
 
     def __repr__(self) -> str:
         return f"Figure({self.name}: {self.caption})"
@@ -142,11 +142,9 @@ class Figure:
         Raises:
             ValueError: it is not made of axes; :meth:`svg` has every picture.
         """
-        if not isinstance(self._drawn.picture, Sheet):
+        if self._plotly is None:
             raise ValueError(f"{self.name}: this picture has no axes, so it is none of Plotly's; svg() has it")
-        figure = self._drawn.picture.drawn()
-        figure.update_layout(template=TEMPLATES[self.theme])
-        return figure
+        return go.Figure(self._plotly).update_layout(template=TEMPLATES[self.theme])
 
     def _repr_html_(self) -> str:
         """A frame of its own, so that any number of them may stand on one page; and the picture as an image.

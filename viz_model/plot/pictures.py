@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Unpack
 
+from viz_model.app.drawn import Drawn
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
+from viz_model.island.look import Other
 from viz_model.measures.lens import predicts
 from viz_model.model import sites
 from viz_model.plot import asking
 from viz_model.plot.asking import Asked, Made, Options, drawn, figure, looked, subject
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.generation import Sampling
+from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
 from viz_model.topics import next_token
 from viz_model.topics import position as positions
-from viz_model.topics.architectures import figures as architectures
-from viz_model.topics.architectures.numbers import views as architecture_views
+from viz_model.topics.architectures import compared, depth
 from viz_model.topics.attention import every_head
 from viz_model.topics.attention import head as one_head
 from viz_model.topics.attention import heads as of_layer
@@ -307,15 +311,22 @@ def compare(
     names = (of.trace.name or "1", other.name or "2")
     if names[0] == names[1]:
         names = (f"{names[0]} (1)", f"{names[1]} (2)")
-    axes = of.t("common.axis_query"), of.t("common.axis_key")
-    view = architecture_views.compared_view(names, (of.trace, other), of.layer, of.head, of.token, axes)
-    parts = architectures.parts(of, other, view)
+    look = asking.looked(of)
+    lm = LanguageModel(names[1], other.model, other.tokenizer, None, Path())
+    beside = Other(names[1], {}, lm, replace(other, name=names[1]), is_public=False)
+    look = replace(look, trace=replace(of.trace, name=names[0]), other=beside, layers=range(of.layer, of.layer + 1))
+    parts = compared.parts(look)
     if part is not None and part not in parts:
         raise ValueError(f"part: {part!r} is not one of {', '.join(parts)}")
-    if part is None:
-        return Figure("compare", of, architectures.of_runs(of, view, parts), theme, beside=other)
-    seen, made = parts[part]
-    return Figure(part, seen, made, theme, own=seen is of and not of.trace.edits)
+    scene = compared.joined(look, parts) if part is None else parts[part]
+    seen, which = of, int(part in ("choices1", "head1"))
+    if which:
+        layer, head, token = compared.place(look, 1)
+        seen = replace(of, trace=other, layer=layer, head=head, token=token)
+    made = Drawn(scene, scene.title, scene.data, tuple(scene.sites))
+    plot = depth.draw(look) if part == "depth" else None
+    plotly = None if plot is None else plot.figure
+    return Figure(part or "compare", seen, made, theme, beside=None if part else other, plotly=plotly)
 
 
 def cross(

@@ -1,4 +1,4 @@
-"""Two models side by side: parts, plans, masks, one sentence, and the pictures of them."""
+"""Two models side by side: parts, masks, one sentence, and what is said and drawn of them."""
 
 from __future__ import annotations
 
@@ -6,36 +6,49 @@ import dataclasses
 import re
 from typing import Any
 
+import islands
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
+from viz_model.config import Gated, LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.drawing.digits import byte_size
+from viz_model.drawing.scene import Items, Labels, Scene
+from viz_model.drawing.tables import pick, resolved
+from viz_model.island.look import Look
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures.numbers import architectures, parameters, views
-from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures import (
+from viz_model.topics.architectures import (
+    PAGE,
+    apart,
     cache,
-    common,
-    formulas,
+    choices,
+    depth,
+    distances,
+    heads,
+    kinds,
+    pair,
+    parameters,
     parts,
-    sight,
     tree,
     where,
 )
-from viz_model.topics.architectures.pictures.compared import draw_choices, draw_depth, draw_pattern
+from viz_model.topics.architectures.references import REFERENCES
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
 SPEAK = {language: texts.Texts(language) for language in texts.LANGUAGES}
+OTHER = dataclasses.replace(tiny_config(n_kv_heads=1), n_layers=1)
 
 
-def words(key: str, **values: object) -> str:
-    return SPEAK["en"](f"architectures.{key}", **values)
+def two(config: ModelConfig, other: ModelConfig = OTHER, lang: str = "en", **place: Any) -> Look:
+    """A model beside another one, each with a run of its own."""
+    trace, lm = traced(config), language_model(other)
+    second = traced(other)
+    side = trace.config.sides[-1] if trace.config.sides[-1] in other.sides else other.sides[-1]
+    return islands.beside(islands.look(trace.at(config.sides[-1]), PAGE, lang, **place), lm, second.at(side))
 
 
 def is_filled(text: str) -> bool:
@@ -44,9 +57,10 @@ def is_filled(text: str) -> bool:
 
 @every
 def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig) -> None:
-    parts = architectures.parts(language_model(config))
-    assert [part.name for part in parts] == [part.name for part in architectures.parts(language_model(CONFIGS[0]))]
-    for part in parts:
+    lm, first = language_model(config), language_model(CONFIGS[0])
+    found = parts.parts(lm.model, lm.tokenizer)
+    assert [part.name for part in found] == [part.name for part in parts.parts(first.model, first.tokenizer)]
+    for part in found:
         for t in SPEAK.values():
             assert is_filled(t(f"architectures.part_{part.name}"))
             assert is_filled(t(f"architectures.why_{part.name}"))
@@ -72,66 +86,88 @@ def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig)
     ],
 )
 def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, Any], differ: set[str]) -> None:
-    rows = parts.part_rows(language_model(tiny_config()), language_model(tiny_config(**changes)))
+    look = two(tiny_config(), tiny_config(**changes))
+    rows = parts.rows(look)
     assert {row.first.name for row in rows if row.differs} == differ
-    facts = parts.part_facts(rows, words, ", ".join)
+    facts = parts.facts(look)
     assert facts["differ"] == str(len(differ)) and facts["all"] == str(len(rows))
-    scene = parts.parts_scene(rows, ("a", "b"), words, SPEAK["en"])
-    assert sum(row["differs"] for row in scene["rows"]) == len(differ)
-    assert str(len(rows) - len(differ)) in scene["words"]["same"]
+    data = parts.draw(look).data
+    assert sum(row["differs"] for row in data["rows"]) == len(differ)
+    assert str(len(rows) - len(differ)) in data["words"]["same"]
 
 
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[3], CONFIGS[-1]], ids=describe)
 def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
-    node = parameters.tree(Transformer(config))
-    scene = tree.tree_scene(node, words)
-    root = scene["root"]
+    look = two(config)
+    root = tree.draw(look).data["root"]
     assert root["share"] == 1
     assert sum(child["share"] for child in root["children"]) == pytest.approx(1)
-    assert int(root["size"].replace(",", "")) == node.size
-    said = str(scene)
-    assert ("shares embedding.weight" in said) == (config.has_logits and config.tie_embeddings)
+    assert int(root["size"].replace(",", "")) == sum(weight.numel() for weight in look.trace.model.parameters())
+    assert ("shares embedding.weight" in str(root)) == (config.has_logits and config.tie_embeddings)
+    other = tree.draw(dataclasses.replace(look, options={"tree": "1"})).data["root"]
+    assert int(other["size"].replace(",", "")) == sum(weight.numel() for weight in Transformer(OTHER).parameters())
+
+
+def bars_of(scene: Scene, layer: int = 0) -> dict[str, Any]:
+    """The marks of a picture at a layer."""
+    return {mark.id: mark for mark in resolved(scene, {"layer": layer}).panels[0].marks}
 
 
 @every
 def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
-    lm = language_model(config)
-    whole, blocks = views.whole_models(lm), views.one_block(lm)
-    assert whole.counts[0].sum() == sum(weight.numel() for weight in lm.model.parameters())
-    assert whole.loaded == (True, *[False] * len(REFERENCES))
+    look, model = two(config), Transformer(config)
+    whole, blocks = where.whole_models(look), where.one_block(look, 0)
+    assert whole.counts[0].sum() == sum(weight.numel() for weight in model.parameters())
+    assert whole.loaded == (True, True, *[False] * len(REFERENCES))
     for row, side in enumerate(config.sides):
-        block = lm.model.stack(side).block(0)
+        block = model.stack(side).block(0)
         assert blocks.counts[row].sum() == sum(weight.numel() for weight in block.parameters())
         assert blocks.stacks[row] == (side if len(config.sides) > 1 else None)
         ffn = sum(weight.numel() for weight in block.ffn.parameters())
         assert blocks.share(row, "ffn") == pytest.approx(ffn / blocks.counts[row].sum())
     np.testing.assert_allclose(whole.shares.sum(1), 1)
-    drawn = where.draw_where(whole, words).drawn()
-    np.testing.assert_allclose(sum(bar.x for bar in drawn.data), 1)
-    labels = drawn.layout.yaxis.ticktext
-    assert ["◇" in label for label in labels] == [not here for here in whole.loaded]
-    assert all(common.short(int(n)) in label for label, n in zip(labels, whole.counts.sum(1), strict=True))
-    labels = where.draw_where(blocks, words).drawn().layout.yaxis.ticktext
-    assert all((side or "") in label for label, side in zip(labels, blocks.stacks, strict=True))
+    for view, scene in ((whole, where.draw_models(look)), (blocks, where.draw_blocks(look))):
+        marks = bars_of(scene)
+        bars = [mark for mark in marks.values() if isinstance(mark, Items)]
+        np.testing.assert_allclose(sum(np.asarray(bar.width)[:, 0] for bar in bars), 1, rtol=1e-5)
+        (names,) = [mark for mark in marks.values() if isinstance(mark, Labels)]
+        said = ["".join(run.text for line in text for run in line) for text in names.texts]
+        assert ["◇" in text for text in said] == [not here for here in view.loaded]
+        assert all(parameters.short(int(n)) in text for text, n in zip(said, view.counts.sum(1), strict=True))
+        assert all((side or "") in text for text, side in zip(said, view.stacks, strict=True))
+
+
+def test_the_bars_of_a_block_follow_the_layer_where_layers_differ() -> None:
+    config = tiny_config(n_layers=2, ffns=(Gated(), Gated(bias=True)))
+    look = two(config)
+    scene = where.draw_blocks(look)
+    for layer in range(2):
+        block = Transformer(config).stack("decoder").block(layer)
+        total, ffn = (sum(weight.numel() for weight in part.parameters()) for part in (block, block.ffn))
+        assert np.asarray(bars_of(scene, layer)["bars.ffn"].width)[0, 0] == pytest.approx(ffn / total, rel=1e-5)
+        assert f"{ffn / total:.0%}" in " ".join(islands.one(where.tell_blocks(look), {"layer": layer}))
 
 
 def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -> None:
-    view = views.one_block()
+    view = where.one_block(two(CONFIGS[0]), 0)
     row = view.names.index("Transformer base (2017)")
-    assert view.stacks[row] == "encoder"
-    assert view.facts(row, words)["ffn"] == "67%"
+    assert view.stacks[row] == "encoder" and f"{view.share(row, 'ffn'):.0%}" == "67%"
+
+
+def cached(config: ModelConfig, length: int, n_bytes: int) -> tuple[Look, cache.CacheView]:
+    look = dataclasses.replace(two(config), options={"length": str(length), "bytes": str(n_bytes)})
+    return look, cache.view(look)
 
 
 @every
 def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
-    lm = language_model(config)
-    view = views.cache_view([lm], 5, 4)
-    assert ("tiny" in view.names) == (config.kind != "encoder")
+    look, view = cached(config, 5, 4)
+    assert sum(view.loaded) == 1 + (config.kind != "encoder")
     assert not any(name.startswith("BERT") for name in view.names)
     assert (view.mqa <= view.own).all() and (view.own <= view.mha).all()
     np.testing.assert_allclose(view.mha / view.mqa, view.n_heads)
     np.testing.assert_allclose(view.own / view.mqa, view.n_kv_heads)
-    section, facts = cache.cache_facts(config, 5, 4)
+    section, facts = cache.facts(config, 5, 4)
     if config.kind == "encoder":
         assert section == "cache_none"
     else:
@@ -140,18 +176,17 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
         assert facts["own"] == f"{own:,}"
     for t in SPEAK.values():
         assert "{{" not in t.prose(f"architectures.{section}", model="`tiny`", **facts)
-    drawn = cache.draw_cache(view, words).drawn()
-    assert len(drawn.data) == 3
+    drawn = {series.name: series.values for series in cache.draw(look).series}
+    assert [*drawn[look.words("cache_own")]] == view.own.tolist()
 
 
 def test_no_text_is_counted_beyond_its_model_s_context() -> None:
-    lm = language_model(tiny_config(n_context=16))
-    long, full = (views.cache_view([lm], length, 2) for length in (4096, 16))
+    (_, long), (_, full) = (cached(tiny_config(n_context=16), length, 2) for length in (4096, 16))
     assert long.lengths[0] == 16 and long.own[0] == full.own[0]
 
 
 def test_qwen3_keeps_a_fifth_of_what_a_key_for_every_head_would_cost() -> None:
-    view = views.cache_view([], 1, 2)
+    _, view = cached(CONFIGS[0], 1, 2)
     row = view.names.index("Qwen3-14B (2025)")
     assert view.own[row] == 2 * 40 * 8 * 128 * 2
     assert view.mha[row] == 5 * view.own[row]
@@ -161,93 +196,122 @@ def test_qwen3_keeps_a_fifth_of_what_a_key_for_every_head_would_cost() -> None:
 def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
     config = dataclasses.replace(config, windows=())
     model = Transformer(config)
-    cells = architectures.sight(config.kind, 4, 3)
+    cells = kinds.sight(config.kind, 4, 3)
     if config.kind != "encoder_decoder":
         visible = model.stack(config.sides[0]).visible(0, 4, 4).numpy()
-        assert ((cells == architectures.SEEN) == visible).all() and cells.max() == architectures.SEEN
+        assert ((cells == kinds.SEEN) == visible).all() and cells.max() == kinds.SEEN
         return
-    assert ((cells[:4, :4] == architectures.SEEN) == model.stack("encoder").visible(0, 4, 4).numpy()).all()
-    assert ((cells[4:, 4:] == architectures.SEEN) == model.stack("decoder").visible(0, 3, 3).numpy()).all()
-    assert (cells[:4, 4:] == architectures.HIDDEN).all() and (cells[4:, :4] == architectures.SEEN_ACROSS).all()
+    assert ((cells[:4, :4] == kinds.SEEN) == model.stack("encoder").visible(0, 4, 4).numpy()).all()
+    assert ((cells[4:, 4:] == kinds.SEEN) == model.stack("decoder").visible(0, 3, 3).numpy()).all()
+    assert (cells[:4, 4:] == kinds.HIDDEN).all() and (cells[4:, :4] == kinds.SEEN_ACROSS).all()
 
 
 def test_a_mask_s_picture_has_a_sign_in_every_cell_that_is_seen() -> None:
-    view = sight.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
-    assert view.split == 3 and len(view.labels) == 3 + sight.SIGHT_TOKENS
-    drawn = sight.draw_sight(view, words).drawn()
-    assert [*map(bool, drawn.data[1].text)] == (view.cells > 0).ravel().tolist()
-    assert "<b>" not in str(drawn.to_dict()["layout"]) and "&lt;b&gt;" in str(drawn.to_dict()["layout"])
+    config = next(config for config in CONFIGS if config.kind == "encoder_decoder")
+    look = two(config)
+    view = kinds.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
+    assert view.split == 3 and len(view.labels) == 3 + kinds.MOST
+    for kind in kinds.KINDS:
+        scene = kinds.draw(kind)(look)
+        marks = {mark.id: mark for mark in scene.panels[0].marks}
+        assert [*map(bool, marks["signs"].texts)] == (scene.data.cells > 0).ravel().tolist()  # type: ignore[union-attr]
+        assert ("cut across" in marks) == (kind == "encoder_decoder")
 
 
 @every
 def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
-    lm = language_model(config)
-    run = run_both(lm)
     for side in config.sides:
-        trace = run.at(side)
-        depths = architectures.depths(trace)
-        assert depths.lengths.shape == (config.depth(side) + 1, len(trace))
-        for site, lengths in zip(depths.sites, depths.lengths, strict=True):
-            np.testing.assert_allclose(lengths, trace[site].norm(dim=-1), rtol=1e-6)
-        pattern = architectures.pattern(trace, 1, 1)
-        np.testing.assert_allclose(np.nansum(pattern, 1), 1, rtol=1e-5)
-        visible = trace.stack.visible(1, len(trace), len(trace)).numpy()
-        assert (np.isfinite(pattern) == visible).all()
-        token = len(trace) - 1
-        best = views.most_looked_at(trace, 1, 1, token)
-        assert best.weight == pytest.approx(float(np.nanmax(pattern[token])))
-        drawn = draw_pattern(views.pattern_view(trace, 1, 1, ("q", "k")), "a").drawn()
-        np.testing.assert_allclose(drawn.data[0].z, pattern, atol=1e-6)
-        depth = views.depth_view(("a", "b"), (trace, trace))
-        assert depth.share[0][0] == 0 and depth.share[0][-1] == 1
-        np.testing.assert_allclose(depth.mean[0], depths.lengths.mean(1))
-        assert len(draw_depth(depth, words).drawn().data) == 2
-        apart = views.apart_view((trace, trace))
-        assert apart is not None and apart.distances.shape == (trace.n_layers, config.n_heads)
-        assert not apart.distances.any()
-    if config.has_logits:
-        trace = run.at(config.sides[-1])
-        choices = views.choices_view(trace, 0, 4)
-        np.testing.assert_allclose(choices.probs, trace["probs"][0].topk(4).values, rtol=1e-5)
-        assert list(draw_choices(choices, 1, "a").drawn().data[0].x) == list(choices.probs)
-        own = trace["probs"][0, trace.tokens[0].id].item()
-        assert views.own_probability(trace, 0) == pytest.approx(own)
+        trace = traced(config).at(side)
+        look = islands.beside(islands.look(trace, PAGE), language_model(config), trace)
+        sites, lengths = depth.lengths(trace)
+        assert lengths.shape == (config.depth(side) + 1, len(trace))
+        for site, row in zip(sites, lengths, strict=True):
+            np.testing.assert_allclose(row, trace[site].norm(dim=-1), rtol=1e-6)
+        for one in pair.both(look):
+            patterns = heads.weights(look, one)[look.layers.index(1) if 1 in look.layers else 0, 1]
+            layer = 1 if 1 in look.layers else 0
+            np.testing.assert_allclose(np.nansum(patterns, 1), 1, rtol=1e-5)
+            assert (np.isfinite(patterns) == trace.stack.visible(layer, len(trace), len(trace)).numpy()).all()
+            np.testing.assert_allclose(np.nan_to_num(patterns), trace[f"blocks.{layer}.attn.pattern"][1], atol=1e-6)
+            _, most = heads.strongest(look, one)
+            np.testing.assert_allclose(most[0, 1], np.nanmax(heads.weights(look, one)[0, 1], -1))
+        found = depth.view(look)
+        assert found is not None and found.share[0][0] == 0 and found.share[0][-1] == 1
+        np.testing.assert_allclose(found.mean[1], lengths.mean(1))
+        first, second = depth.figure(look, found).data
+        np.testing.assert_allclose([first.y, second.y], [lengths.mean(1)] * 2)
+        gaps = distances.view(look)
+        assert gaps is not None and gaps.distances.shape == (trace.n_layers, config.n_heads)
+        assert not gaps.distances.any()
+    for one in pair.both(look):
+        seen = choices.found(look, one)
+        assert (seen is not None) == config.has_logits
+        if seen is not None:
+            for n in (0, len(trace) - 1):
+                probs = trace["probs"][n]
+                np.testing.assert_allclose(seen.probs[n], probs.topk(choices.MOST).values, rtol=1e-5)
+                assert seen.own[n] == pytest.approx(probs[trace.tokens[n].id].item(), rel=1e-4)
+                assert seen.ids[n, 0] == probs.argmax()
 
 
 def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
     trace = run_both(language_model(tiny_config(n_context=256)), length=200)
-    view = views.pattern_view(trace, 0, 0, ("q", "k"))
-    assert len(view.rows) <= views.MOST_CELLS and view.values.shape == (len(view.rows),) * 2
-    assert np.nanmax(view.values) == pytest.approx(np.nanmax(architectures.pattern(trace, 0, 0)))
-    assert np.isnan(view.values[0, -1]) and np.isfinite(view.values[-1, 0])
+    look = islands.beside(islands.look(trace, PAGE), language_model(OTHER), traced(OTHER))
+    whole = heads.weights(look, pair.own(look))[0, 0]
+    (cells,) = [
+        mark for mark in islands.pictures(PAGE, look)["architectures.head0"].panels[0].marks if mark.id == "cells"
+    ]
+    small = np.asarray(cells.values)  # type: ignore[union-attr]
+    assert len(small) <= pair.LARGEST and small.shape == (len(small),) * 2
+    assert np.nanmax(small) == pytest.approx(np.nanmax(whole))
+    assert np.isnan(small[0, -1]) and np.isfinite(small[-1, 0])
+
+
+def test_the_other_model_is_looked_at_where_it_has_the_place() -> None:
+    """Of three layers and four heads beside one layer and two: the nearest of each."""
+    config = tiny_config(n_layers=3, n_heads=4, n_kv_heads=4)
+    other = tiny_config(n_layers=1, n_heads=2, n_kv_heads=2)
+    look = two(config, other, layer=2, head=3, token=4)
+    second = pair.both(look)[1]
+    for layer, head in ((0, 0), (2, 3)):
+        picture = islands.pictures(PAGE, look, layer=layer, head=head)["architectures.head1"]
+        (cells,) = [mark for mark in picture.panels[0].marks if mark.id == "cells"]
+        expected = traced(other)["blocks.0.attn.pattern"][min(head, 1)]
+        np.testing.assert_allclose(np.nan_to_num(np.asarray(cells.values)), expected, atol=1e-6)  # type: ignore[union-attr]
+        said = islands.sentences(PAGE, look, layer=layer, head=head, token=4)
+        assert any(f"Head {min(head, 1)} of block 0 (of 0 to 0)" in line for line in said)
+    there = int(pair.tokens_of(look, second)[4])
+    chosen = dataclasses.replace(look, options={"other_token": "4.1"})
+    assert there != 1 and pair.tokens_of(chosen, second)[4] == 1
+    assert list(pair.tokens_of(chosen, second)[:4]) == list(pair.tokens_of(look, second)[:4])
 
 
 @pytest.mark.parametrize(("position", "expected"), [(0, 1), (1, 2), (2, 4)])
 def test_the_same_place_in_another_cut(position: int, expected: int) -> None:
     """The, cat, sat beside T, he, cat, s, at."""
-    assert architectures.same_place([3, 4, 4], position, [1, 2, 4, 2, 2]) == expected
+    assert pair.same_places([3, 4, 4], [1, 2, 4, 2, 2])[position] == expected
 
 
 def test_the_same_place_always_exists() -> None:
     cut, other = [1] * 7, [0, 3, 0, 4, 0]
-    assert {architectures.same_place(cut, i, other) for i in range(7)} <= set(range(5))
-    assert architectures.same_place(cut, 6, other) == 4
-    assert architectures.same_place([1], 0, [1]) == 0
+    found = pair.same_places(cut, other)
+    assert set(found.tolist()) <= set(range(5)) and found[6] == 4
+    assert pair.same_places([1], [0, 1, 0]).tolist() == [2] and pair.same_places([1], [0]).tolist() == [0]
 
 
 def test_control_tokens_move_no_place() -> None:
     inner, other = (vm.load(name).trace("The cat sat on the mat.") for name in ("story-bert", "story-post-ln"))
-    places = {token: views.nearest_place(inner, other, 0, 0, token)[2] for token in range(1, len(inner) - 1)}
-    assert [inner.tokens[token].text for token in places] == [other.tokens[there].text for there in places.values()]
+    places = pair.same_places(*map(pair.written, (inner, other)))[1:-1]
+    assert [token.text for token in list(inner.tokens)[1:-1]] == [other.tokens[there].text for there in places]
 
 
 def test_the_partner_is_the_twin_or_else_the_model_that_is_most_alike() -> None:
     decoder, encoder = tiny_config(), tiny_config(kind="encoder")
     configs = {"a": decoder, "b": encoder, "c": tiny_config(qk_norm=True)}
-    assert architectures.default_partner("a", "b", configs) == "b"
-    assert architectures.default_partner("a", "gone", configs) == "c"
-    assert architectures.default_partner("a", None, {"a": decoder, "b": encoder}) == "b"
-    assert architectures.default_partner("a", None, {"a": decoder}) is None
+    assert parts.default_partner("a", "b", configs) == "b"
+    assert parts.default_partner("a", "gone", configs) == "c"
+    assert parts.default_partner("a", None, {"a": decoder, "b": encoder}) == "b"
+    assert parts.default_partner("a", None, {"a": decoder}) is None
 
 
 def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> None:
@@ -258,7 +322,7 @@ def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> Non
         "normed": tiny_config("post", qk_norm=True, norm=LayerNorm(eps=1e-6)),
         "other": tiny_config("post", qk_norm=True, norm=RMSNorm()),
     }
-    found = {name: architectures.nearest(name, configs) for name in configs}
+    found = {name: parts.nearest(name, configs) for name in configs}
     # The first is compared with those behind it.
     told = {name: kin and (kin.name, {part.name: part.said for part in kin.differs}) for name, kin in found.items()}
     assert told == {
@@ -268,12 +332,12 @@ def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> Non
         "normed": ("post", {"qk_norm": "yes"}),
         "other": ("normed", {"norm": "rmsnorm"}),
     }
-    assert architectures.nearest("plain", {"plain": tiny_config()}) is None
+    assert parts.nearest("plain", {"plain": tiny_config()}) is None
 
 
 @every
 def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
-    said = formulas.formulas(config, words, SPEAK["en"].site_label)
+    said = apart.formulas(two(config))
     ends = [re.findall(r"\\mathbf\{([\d{},]+)\}\\end", latex) for _, latex in said]
     total = sum(int(re.sub(r"\D", "", end[0])) for end in ends)
     assert total == sum(weight.numel() for weight in Transformer(config).parameters())
@@ -290,7 +354,7 @@ def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
 def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
     for side in config.sides:
         block = Transformer(config).stack(side).block(0)
-        said = formulas.by_hand(parameters.tree(block))
+        said = apart.by_hand(parameters.tree(block))
         for factors, product in re.findall(r"&\\quad (.*?) &&= ([\d{},]+) ", said["lines"]):
             assert eval(factors.replace(r"\cdot", "*").replace("{,}", "")) == int(product.replace("{,}", ""))
         names = re.findall(r"texttt\{(.*?)\}:", said["lines"])
@@ -303,17 +367,17 @@ def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
 
 
 def test_tables_of_published_and_counted_sizes() -> None:
-    published = where.reference_columns(words)
+    look = two(tiny_config())
+    published = where.published(look)
     assert len({len(column) for column in published.values()}) == 1
-    assert "124,439,808" in published[words("reference_counted")]
-    lm = language_model(tiny_config())
-    counted = where.count_columns(views.whole_models(lm), words)
-    assert counted[words("where_total")][0] == sum(weight.numel() for weight in lm.model.parameters())
+    assert "124,439,808" in published[look.words("reference_counted")]
+    total = sum(weight.numel() for weight in look.trace.model.parameters())
+    assert where.counted(look)[look.words("where_total")][0] == total
 
 
 @pytest.mark.parametrize(("n", "said"), [(0, "0"), (849, "849"), (3_352_704, "3.35 M"), (14_768_307_200, "14.8 B")])
 def test_large_numbers_are_short(n: int, said: str) -> None:
-    assert common.short(n) == said
+    assert parameters.short(n) == said
 
 
 @pytest.mark.parametrize(("n", "said"), [(768, "768 B"), (1536, "1.5 KiB"), (2**20, "1 MiB"), (5 * 2**30, "5 GiB")])
@@ -325,4 +389,34 @@ def test_edits_and_other_masks_are_shown_as_they_were_run() -> None:
     lm = language_model(tiny_config(n_layers=2))
     mask = torch.ones(5, 5, dtype=torch.bool)
     run: vm.Trace = lm.trace(ids=[1, 2, 3, 4, 5], mask=mask)
-    assert np.isfinite(architectures.pattern(run.at("decoder"), 0, 0)).all()
+    look = islands.beside(islands.look(run.at("decoder"), PAGE), lm, run.at("decoder"))
+    assert np.isfinite(heads.weights(look, pair.own(look))).all()
+
+
+@every
+def test_what_is_said_of_two_models_is_whole_in_every_language(config: ModelConfig) -> None:
+    for lang in texts.LANGUAGES:
+        look = two(config, lang=lang)
+        said = islands.sentences(PAGE, look)
+        assert all("{{" not in line for line in said) and len(said) > 20
+        drawn = islands.pictures(PAGE, look)
+        assert {"architectures.plan0", "architectures.plan1", "architectures.head0", "architectures.head1"} <= set(
+            drawn
+        )
+        assert ("architectures.choices0" in drawn) == config.has_logits
+
+
+@every
+def test_the_part_with_most_parameters_is_the_answer(config: ModelConfig) -> None:
+    look = two(config)
+    found = apart.quiz(look)
+    assert found is not None
+    sizes = dict.fromkeys(("embedding", "positions", "attention", "cross", "ffn", "norms", "head"), 0)
+    names = {"position": "positions", "buckets": "positions", "attn": "attention", "patches": "embedding"}
+    for name, weight in look.trace.model.named_parameters():
+        steps = [names.get(step, step) for step in name.split(".")]
+        is_norm = any(step.endswith("norm") for step in steps)
+        sizes["norms" if is_norm else next((step for step in steps if step in sizes), "embedding")] += weight.numel()
+    largest = max(sizes, key=sizes.__getitem__)
+    right = int(pick(found.right, {}))
+    assert right < 0 or found.options[right] == look.words(f"where_{largest}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import islands
 import pytest
 import torch
 from tiny_models import describe, mixed_norms, random_model, tiny_config, variants
@@ -10,11 +11,9 @@ import viz_model as vm
 from viz_model.config import Dense, Gated, ModelConfig, RMSNorm
 from viz_model.measures import cache_size
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures import claims
-from viz_model.topics.architectures.numbers import parameters, views
-from viz_model.topics.architectures.numbers.architectures import described
-from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures.where import draw_scale
+from viz_model.topics.architectures import PAGE, parameters, scale, where
+from viz_model.topics.architectures.parts import described
+from viz_model.topics.architectures.references import REFERENCES
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
@@ -128,17 +127,20 @@ def test_a_parameter_of_no_part_is_refused() -> None:
 
 def test_the_largest_published_model_as_its_paper_states_it() -> None:
     """Brown et al. 2020, table 2.1: 96 layers of 12,288, 96 heads of 128, 175.0 billion parameters."""
-    view = views.whole_models(vm.load("story-pre-ln"))
+    t5 = vm.load("translate-t5")
+    look = islands.beside(islands.look(vm.load("story-pre-ln").trace("The cat"), PAGE), t5)
+    view = where.whole_models(look)
     config = next(row.config for row in REFERENCES if row.name == "GPT-3 (2020)")
     assert (config.n_layers, config.d_model, config.n_heads, config.d_head) == (96, 12_288, 96, 128)
     counts = view.counts[view.names.index("GPT-3 (2020)")]
     assert counts.sum() == pytest.approx(175e9, rel=0.005)
-    assert claims.LARGEST.of(float(counts.max() / counts.sum())).name == "half"
-    assert claims.VOCABULARY.of(claims.Vocabulary(*view.vocabulary())).name == "falls"
-    scale = views.scale_view(vm.load("story-pre-ln"), vm.load("translate-t5"))
-    assert scale.parameters[0] == view.counts[0].sum() and scale.blocks[scale.names.index("GPT-2 small (2019)")] == 12
-    drawn = draw_scale(scale, lambda key, **values: key).drawn()
-    assert [*drawn.data[0].x] == scale.parameters.tolist() and len(drawn.data[0].text) == len(scale.names)
+    assert where.LARGEST.of(float(counts.max() / counts.sum())).name == "half"
+    assert where.VOCABULARY.of(view.vocabulary()).name == "falls"
+    sizes = scale.view(look)
+    assert sizes.parameters[0] == view.counts[0].sum() and sizes.blocks[sizes.names.index("GPT-2 small (2019)")] == 12
+    assert sizes.parameters[1] == sum(weight.numel() for weight in t5.model.parameters())
+    (drawn,) = scale.draw(look).series
+    assert [*drawn.values] == sizes.parameters.tolist() and len(drawn.at) == len(sizes.names)
 
 
 def test_the_norms_of_two_stacks_are_one_row_of_the_table() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import numpy as np
 import pytest
 import streamlit as st
-from app_driver import figures, mounts, offer, open_page, run_code
+from app_driver import ISLAND, address, answer, heading, messages, offer, open_page, pictures, run_code, said, tell
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -22,8 +19,8 @@ from viz_model.tokenizers.tokenizer import IdTokenizer
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).resolve().parents[3]
 TEXT = "The cat sat on the mat"
+OPEN = {f"door_{name}": "1" for name in ("formulas", "parts", "sentence", "where", "kinds")}
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::7]]
 # Each beside one of the other half, so that every two kinds meet.
 PAIRS = [(config, CONFIGS[(n + len(CONFIGS) // 2) % len(CONFIGS)]) for n, config in enumerate(CONFIGS)]
@@ -37,104 +34,142 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     def opened(*lms: vm.LanguageModel, **query: str) -> AppTest:
         loaded = {f"m{n}": dataclasses.replace(lm, name=f"m{n}") for n, lm in enumerate(lms)}
         offer(monkeypatch, loaded)
-        return open_page("architectures", {"model": "m0", "text": TEXT, "lang": "en", **query})
+        return open_page("architectures", {"model": "m0", "text": TEXT, "lang": "en", **OPEN, **query})
 
     yield opened
     st.cache_resource.clear()
 
 
-def said(app: AppTest) -> str:
-    page = app.main  # what the sidebar says of each model is not the page's
-    return "\n".join(part.value for part in (*page.markdown, *page.caption, *page.info, *page.subheader))
+def items(app: AppTest, kind: str) -> list[dict[str, object]]:
+    """What stands on the page of one kind, in whatever section or row."""
+
+    def walk(found: list[dict[str, object]]) -> Iterator[dict[str, object]]:
+        for item in found:
+            if item["kind"] == kind:
+                yield item
+            yield from walk(item.get("items", []))  # type: ignore[arg-type]
+            for column in item.get("columns", []):  # type: ignore[attr-defined]
+                yield from walk(column)
+
+    return list(walk(messages(app)[ISLAND].header["items"]))
+
+
+def rows_of(app: AppTest) -> dict[str, list[str]]:
+    """The table of parts."""
+    (table,) = items(app, "parts")
+    return {row["name"]: row["values"] for row in table["rows"]}  # type: ignore[attr-defined]
 
 
 @every
 def test_any_two_models_stand_side_by_side(pair: tuple[ModelConfig, ModelConfig], opened: Open) -> None:
     lms = [language_model(config) for config in pair]
     app = opened(*lms)
-    text = said(app)
-    assert "{{" not in text
-    rows = mounts(app)["architectures.parts"]["rows"]
-    assert isinstance(rows, list)
-    kinds = next(row["values"] for row in rows if row["name"] == "Kind")
-    assert kinds == [
+    text, rows = said(app), rows_of(app)
+    assert "{{" not in text and len(rows) > 20
+    assert rows["Kind"] == [
         {"decoder": "Decoder only", "encoder": "Encoder only"}.get(c.kind, "Encoder and decoder") for c in pair
     ]
-    total = next(row["values"] for row in rows if row["name"] == "Parameters")
-    assert total == [f"{sum(weight.numel() for weight in lm.model.parameters()):,}" for lm in lms]
+    assert rows["Parameters"] == [f"{sum(weight.numel() for weight in lm.model.parameters()):,}" for lm in lms]
     for n, config in enumerate(pair):
-        assert (f"`m{n}` predicts no tokens" in text) == (not config.has_logits)
-        assert (f"`m{n}` expects" in text) == (config.has_logits and config.kind != "encoder")
-        assert bool(re.search(rf"`m{n}`( is an encoder|, `m1` is an encoder)", text)) or config.kind != "encoder"
+        assert (f"m{n} predicts no tokens" in text) == (not config.has_logits)
+        assert (f"m{n} expects" in text) == (config.has_logits and config.kind != "encoder")
+        assert bool(re.search(rf"m{n}( is an encoder|, m1 is an encoder)", text)) or config.kind != "encoder"
     if isinstance(pair[0].norm, choices.RMSNorm) and isinstance(pair[1].norm, choices.RMSNorm):
         assert "LayerNorm" not in text
 
 
 @every
 def test_the_code_of_the_page_runs_and_agrees(pair: tuple[ModelConfig, ModelConfig], opened: Open) -> None:
-    app = opened(*map(language_model, pair), layer="1")
+    app = opened(*map(language_model, pair), layer="1", tab="code")
     lines = run_code(app)
     assert lines.count("True") == 3 and "False" not in lines
 
 
-def test_the_numbers_drawn_are_those_of_both_runs(opened: Open) -> None:
+def test_what_is_said_of_a_token_is_of_both_runs(opened: Open) -> None:
     decoder = language_model(dataclasses.replace(CONFIGS[0], head=choices.LanguageHead(), kind="decoder", n_segments=0))
     other = language_model(dataclasses.replace(decoder.config, norm_at="post"), seed=1)
-    app = opened(decoder, other)
-    specs = figures(app)
-    lines = next(spec["data"] for spec in specs if [d.get("name") for d in spec["data"]] == ["m0", "m1"])
-    for line, lm in zip(lines, (decoder, other), strict=True):
-        trace = lm.trace(TEXT)
-        drawn = np.frombuffer(base64.b64decode(line["y"]["bdata"]), line["y"]["dtype"])
-        sites = ["embed.out", *(f"blocks.{i}.resid.out" for i in range(lm.config.n_layers))]
-        assert line["customdata"] == sites
-        np.testing.assert_allclose(drawn, [trace[site].norm(dim=-1).mean() for site in sites], rtol=1e-5)
-        top, p = trace.next_tokens(-1, 1)[0]
-        assert any(f"({p:.1%})" in part.value or f"({p:.2%})" in part.value for part in app.markdown)
-        assert any(top.label in part.value for part in app.markdown)
+    for token in (1, 4):
+        text = said(opened(decoder, other, token=str(token)))
+        for n, lm in enumerate((decoder, other)):
+            trace = lm.trace(TEXT)
+            (top, p), *_ = trace.next_tokens(token, 1)
+            share = f"{p:.1%}" if p >= 0.01 else f"{p:.2%}"
+            assert f"m{n} expects {top.label} ({share}) after {trace.tokens[token].label}" in text
+            lengths = [
+                trace[site].norm(dim=-1).mean() for site in ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
+            ]
+            assert f"{lengths[1]:.3g} after {lengths[0]:.3g}" in text
 
 
 def test_a_model_that_cannot_read_the_text_is_said_so(opened: Open) -> None:
     ids = dataclasses.replace(language_model(CONFIGS[0]), tokenizer=IdTokenizer(CONFIGS[0].n_vocab))
     app = opened(language_model(CONFIGS[-1]), ids)
-    assert any("`m1`" in part.value and "The" in part.value for part in app.info)
-    rows = mounts(app)["architectures.parts"]["rows"]
-    assert isinstance(rows, list) and len(rows) > 20
-    assert "Through the blocks" not in said(app)
+    assert re.search("m1: .*The", said(app)) and len(rows_of(app)) > 20
+    assert "Through the blocks" not in said(app) and "architectures.head1" not in pictures(app)
 
 
 def test_a_lonely_model_has_nothing_beside_it(opened: Open) -> None:
     app = opened(language_model(CONFIGS[0]))
-    assert "only one model" in app.info[0].value
+    assert "only one model" in said(app) and "architectures.plan0" not in pictures(app)
+    assert not items(app, "section")
+
+
+def compared(app: AppTest) -> tuple[list[str], str]:
+    """The models that may stand beside the page's, and the one that does."""
+    (box,) = [item for item in items(app, "chooser") if item["name"] == "compare"]
+    return box["names"], box["usual"]  # type: ignore[return-value]
 
 
 def test_another_model_can_be_chosen_and_stays_chosen(opened: Open) -> None:
     lms = [language_model(dataclasses.replace(CONFIGS[0], n_layers=n, windows=())) for n in (1, 2, 3)]
     app = opened(*lms)
-    box = app.selectbox(key="architectures.compare")
-    assert box.options == ["m1", "m2"] and box.value == "m1"
-    box.set_value("m2").run()
-    assert not app.exception and "`m2`" in said(app) and "`m1`" not in said(app)
-    app.text_input(key="frame.text").set_value("Another sentence").run()
-    assert app.selectbox(key="architectures.compare").value == "m2"
+    assert compared(app) == (["m1", "m2"], "m1")
+    answer(app, options={"compare": "m2"})
+    assert re.search("m0 and m2", said(app)) and not re.search("m0 and m1", said(app))
+    assert address(app)["compare"] == "m2"
+    answer(app, text="Another sentence", options={"compare": "m2"})
+    assert re.search("m0 and m2", said(app))
     app.selectbox(key="sidebar.model").set_value("m2").run()
-    assert not app.exception and app.selectbox(key="architectures.compare").value != "m2"
+    assert not app.exception and compared(app)[0] == ["m0", "m1"]
+
+
+def test_a_model_that_is_not_there_is_said_so(opened: Open) -> None:
+    lms = [language_model(dataclasses.replace(CONFIGS[0], n_layers=n, windows=())) for n in (1, 2)]
+    app = opened(*lms, compare="nowhere")
+    assert "nowhere" in said(app) and re.search("m0 and m1", said(app))
+
+
+def test_a_part_leads_to_the_page_where_it_is_seen(opened: Open) -> None:
+    app = opened(*map(language_model, PAIRS[0]))
+    tell(app, "architectures.parts", "picked", {"page": "embedding"})
+    assert heading(app) == "Embedding"
 
 
 def test_the_slider_and_the_format_change_the_cache(opened: Open) -> None:
     config = dataclasses.replace(CONFIGS[0], windows=())
     app = opened(language_model(config), language_model(config))
     a_token = 2 * config.n_layers * config.n_kv_heads * config.d_head
-    assert f"**{4 * a_token:,} bytes**" in said(app)
-    app.button_group(key="architectures.bytes").set_value(2).run()
-    assert not app.exception and f"**{2 * a_token:,} bytes**" in said(app)
-    app.select_slider(key="architectures.length").set_value(4).run()
+    assert f"{4 * a_token:,} bytes" in said(app)
+    answer(app, options={"bytes": "2"})
+    assert f"{2 * a_token:,} bytes" in said(app)
+    answer(app, options={"bytes": "2", "length": "4"})
     assert "With 4 tokens" in said(app)
+
+
+def test_a_token_that_is_picked_beside_is_followed_there(opened: Open) -> None:
+    config = dataclasses.replace(CONFIGS[0], windows=())
+    lms = [language_model(config), language_model(config, seed=1)]
+    app = opened(*lms, token="3")
+    ribbons = [item for item in items(app, "ribbon") if item["option"] == "other_token"]
+    assert [item["at"] for item in ribbons] == ["token"]
+    answer(app, options={"other_token": "3.1"})
+    tokens = lms[1].trace(TEXT).tokens
+    assert re.search(rf"In m1, (the largest weight of )?{re.escape(tokens[1].label)} ", said(app))
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_other_stack_of_an_encoder_decoder_can_be_looked_at(lang: str, opened: Open) -> None:
     both = next(config for config in CONFIGS if config.kind == "encoder_decoder")
     app = opened(language_model(both), language_model(CONFIGS[0]), side="encoder", lang=lang)
-    named = "\n".join(part.help for part in app.caption)
-    assert "encoder.blocks" in named and "decoder.blocks" not in named
+    named = str(messages(app)[ISLAND].header["items"])
+    assert "encoder.blocks" in named and "{{" not in said(app)

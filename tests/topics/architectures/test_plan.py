@@ -6,18 +6,20 @@ import dataclasses
 import itertools
 from typing import Any
 
+import islands
 import pytest
 import tiers
-from tiny_models import describe, tiny_config, variants, without_a_part
+from tiny_models import describe, tiny_config, traced, variants, without_a_part
 
 from viz_model import texts
 from viz_model.config import Alibi, Dense, Gated, LayerNorm, ModelConfig, NoPosition, RMSNorm, Rope, T5Bias
-from viz_model.drawing import theme
+from viz_model.drawing.scene import Rect, Scene, Text
+from viz_model.island.look import Look
 from viz_model.model import sites
 from viz_model.model.feedforward import Experts
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures.numbers import plan as plans
-from viz_model.topics.architectures.pictures import diagram
+from viz_model.topics.architectures import PAGE, diagram
+from viz_model.topics.architectures import plan as plans
 from viz_model.values.expression import Number
 
 PER_LAYER = [
@@ -29,8 +31,12 @@ every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
 SPEAK = {language: texts.Texts(language) for language in texts.LANGUAGES}
 
 
-def words(key: str, **values: object) -> str:
-    return SPEAK["en"](f"architectures.{key}", **values)
+def look_at(config: ModelConfig, lang: str = "en") -> Look:
+    return islands.look(traced(config), PAGE, lang)
+
+
+def written(scene: Scene) -> list[str]:
+    return [str(mark.text) for mark in scene.panels[0].marks if isinstance(mark, Text)]
 
 
 @every
@@ -101,21 +107,22 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
         heights = list(left.heights().values())
         assert all(low < high for low, high in heights)
         assert all(b[1] < a[0] for a, b in itertools.pairwise(heights))
+        look = look_at(config)
         for which, view in enumerate((left, right)):
-            drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which, SPEAK["en"].site_label).drawn()
-            told = [note.text for note in drawn.layout.annotations]
+            scene = diagram.of_view(look, view, "a <b>model</b>", which)
+            said = written(scene)
             missing = [sub for sub in ("cross",) if f"{sub}.add" in view.slots and f"{sub}.add" not in view.elements]
             whole = {slot for sub in missing for slot in view.slots if slot.startswith(f"{sub}.")}
             marked = {slot for slot in view.differing - whole if not slot.endswith(".add")}
-            assert told.count("<b>≠</b>") == len(marked) + len(missing)
-            assert any("a &lt;b&gt;model&lt;/b&gt;" in text for text in told)
-            squares = [shape for shape in drawn.layout.shapes if shape.fillcolor == theme.ROLES["query"]]
+            assert said.count("≠") == len(marked) + len(missing)
+            assert f"{'●■'[which]} a <b>model</b>" in said
+            squares = [m for m in scene.panels[0].marks if isinstance(m, Rect) and m.id.startswith("query.")]
             attentions = sum(key.endswith(".heads") for key in view.elements)
             assert len(squares) == attentions * view.n_heads
+            assert len({mark.id for mark in scene.panels[0].marks}) == len(scene.panels[0].marks)
             for element in view.elements.values():
                 if not element.key.endswith(".add"):
-                    name = diagram.name_of(element, words, SPEAK["en"].site_label)
-                    assert any(theme.plain(diagram.cut(name)) == text for text in told), name
+                    assert diagram.cut(diagram.name_of(look, element)) in said
 
 
 def test_blocks_that_differ_say_which_they_are() -> None:
@@ -125,8 +132,7 @@ def test_blocks_that_differ_say_which_they_are() -> None:
     for layer in (0, 2):
         stack = diagram.Stack(config, "decoder", layer)
         view, _ = diagram.DiagramView.pair(stack, stack)
-        figure = diagram.draw_diagram(view, words, "m", 0, SPEAK["en"].site_label).drawn()
-        drawn.append(" ".join(note.text for note in figure.layout.annotations))
+        drawn.append(" ".join(written(diagram.of_view(look_at(config), view, "m", 0))))
     assert "0–1, 3 of 4" in drawn[0] and "windows of the past" in drawn[0]
     assert "2 of 4" in drawn[1] and "windows" not in drawn[1]
 
@@ -147,11 +153,10 @@ def test_a_step_that_nobody_has_told_of_says_its_label_and_differs_by_its_formul
     new = plans._element("attn.decay", (site,), config, "decoder", 0)
     other = new._replace(sites=(dataclasses.replace(site, expression=Number(1)),))
     assert plans.differing([new], [other]) == {"attn.decay"} and not plans.differing([new], [new])
-    for t in SPEAK.values():
-        name = diagram.name_of(new, lambda key, t=t, **values: t(f"architectures.{key}", **values), t.site_label)
-        assert name == "how much a head forgets"
+    for lang in SPEAK:
+        assert diagram.name_of(look_at(config, lang), new) == "how much a head forgets"
     bias = new._replace(text_key="plan_kerple", variant="Kerple")
-    assert diagram.name_of(bias, words, SPEAK["en"].site_label) == "Kerple: how much a head forgets"
+    assert diagram.name_of(look_at(config), bias) == "Kerple: how much a head forgets"
 
 
 def test_norms_of_a_kind_are_one_step_whatever_they_measure() -> None:

@@ -22,7 +22,7 @@ from viz_model.config import (
     T5Bias,
 )
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures.numbers import parameters, plan
+from viz_model.topics.architectures import parameters, plan
 from viz_model.topics.cost.numbers import counted
 from viz_model.topics.cost.numbers.counted import Multiplications
 

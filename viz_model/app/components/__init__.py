@@ -145,16 +145,6 @@ def sketch(
     )
 
 
-def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
-    """The parts of two models, what differs on top; ``picked`` is the page where a part is seen."""
-    _module()(key=key, data=framed({"kind": "parts", **data}), on_picked_change=_callback(key, on_pick))
-
-
-def tree(data: dict[str, Any], *, key: str) -> None:
-    """A module tree that folds."""
-    _module()(key=key, data=framed({"kind": "tree", **data}))
-
-
 def slides(page: str, words: dict[str, str], *, key: str) -> None:
     """Has a page that is shown by a projector show its pictures one at a time, each with its sentences.
 

@@ -1,4 +1,4 @@
-"""How many numbers a model has learnt, and where they are: counted on its modules, and on what it declares.
+"""How many numbers a model has learned, and where they are: counted on its modules, and on what it declares.
 
 A table that two modules share (a tied unembedding) is counted once, where it is met first.
 """
@@ -64,7 +64,8 @@ def declared(config: ModelConfig) -> Mapping[str, tuple[Weight, Site]]:
     return counts.weights(site for _, site in sites.in_order(config))
 
 
-def of_config(config: ModelConfig, inside: str = "") -> dict[Part, int]:
+@functools.lru_cache(maxsize=256)
+def of_config(config: ModelConfig, inside: str = "") -> Mapping[Part, int]:
     """Parameters of a model by part, counted on what it declares; ``inside`` is the name of a module.
 
     Nothing is allocated, however large the model would be.
@@ -76,6 +77,14 @@ def of_config(config: ModelConfig, inside: str = "") -> dict[Part, int]:
     return found
 
 
+def short(n: float) -> str:
+    """A large number to three digits: 849, 3.41 M, 14.8 B."""
+    for limit, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if n >= limit:
+            return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
+    return f"{n:,.0f}"
+
+
 # The module tree
 
 
@@ -85,7 +94,7 @@ class Node(NamedTuple):
     ``size`` is the number of parameters in it and below it, over all ``copies``: modules of a
     list that are built alike are one node, named like "0–3". ``shared`` names the parameter
     whose table it uses, in place of one of its own. ``computed`` are shapes of tables that are
-    computed from the config and never learnt.
+    computed from the config and never learned.
     """
 
     name: str
@@ -122,7 +131,7 @@ def _node(module: nn.Module, name: str, path: str, seen: dict[int, str]) -> Node
 
 
 def _folded(children: list[Node]) -> tuple[Node, ...]:
-    """Neighbours that are alike in all but their name, as one."""
+    """Neighbors that are alike in all but their name, as one."""
     found: list[Node] = []
     runs: list[list[Node]] = []
     for child in children:
@@ -219,6 +228,3 @@ def _terms(weights: Iterable[Weight]) -> tuple[Term, ...]:
         axes = tuple(sorted(zip(weight.axes, sizes, strict=True), key=lambda axis: _ORDER.find(axis[0])))
         times[axes] = times.get(axes, 0) + 1
     return tuple(Term(n, axes) for axes, n in times.items())
-
-
-# The KV cache

@@ -19,7 +19,7 @@ class Element(NamedTuple):
     Attributes:
         key: its place, ``attn.scores``: the part of the model and the step.
         text_key: of what stands there, filled with ``values``; empty where the texts know of no such step.
-        role: its colour.
+        role: its color.
         sites: the values that it makes.
         variant: the class that the text is of, where it is one of several.
     """

@@ -1,4 +1,4 @@
-"""What two models are compared by: their parts, who sees whom, and one sentence through both."""
+"""The parts that Transformers differ by, what each of two models says of them, and which model another is most like."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-import torch
-
-from viz_model.config import Kind, ModelConfig, hidden_width
-from viz_model.model import masks
-from viz_model.runs.language_model import LanguageModel
-from viz_model.runs.trace import Trace
+from viz_model.config import ModelConfig, hidden_width
+from viz_model.island.look import Look
+from viz_model.island.page import Plain
+from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
-from viz_model.topics.architectures.numbers import parameters
-from viz_model.topics.architectures.numbers.plan import ACTIVATIONS
-
-KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+from viz_model.topics.architectures import pair, parameters
+from viz_model.topics.architectures.plan import ACTIVATIONS
 
 
 def default_partner(name: str, twin: str | None, configs: Mapping[str, ModelConfig]) -> str | None:
@@ -45,12 +40,12 @@ class Part(NamedTuple):
     label: str = ""
 
 
-def parts(lm: LanguageModel) -> tuple[Part, ...]:
+def parts(model: Transformer, tokenizer: Tokenizer) -> tuple[Part, ...]:
     """Everything by which Transformers of this package differ; the same names for every model, in one order."""
-    kind, *others = described(lm.config)
-    total = sum(parameters.count(lm.model).values())
-    learnt = Part("parameters", "architectures", "number", {"n": f"{total:,}"})
-    return kind, _tokenizer(lm.tokenizer), *others, learnt
+    kind, *others = described(model.config)
+    total = sum(parameters.count(model).values())
+    learned = Part("parameters", "architectures", "number", {"n": f"{total:,}"})
+    return kind, _tokenizer(tokenizer), *others, learned
 
 
 def described(config: ModelConfig) -> tuple[Part, ...]:
@@ -233,64 +228,73 @@ def _head(config: ModelConfig, flag: str, otherwise: bool) -> str:
     return _yes(getattr(config.head, flag, otherwise)) if config.has_logits else "nohead"
 
 
-# Who sees whom
-
-HIDDEN, SEEN, SEEN_ACROSS = range(3)
+# The table of both
 
 
-def sight(kind: Kind, n_source: int, n_target: int = 0) -> np.ndarray:
-    """What each position sees in a kind of model: [T, T] of :data:`HIDDEN`, :data:`SEEN`, :data:`SEEN_ACROSS`.
+class PartRow(NamedTuple):
+    """One part of both models. Both name the same part, whatever they say of it."""
 
-    Of an encoder–decoder T is source and target together, the source first: the decoder sees the
-    source by cross-attention, and the encoder sees nothing of the target.
-    """
-    if kind == "decoder":
-        return np.where(masks.causal(n_source, n_source).numpy(), SEEN, HIDDEN)
-    source = np.where(masks.everything(n_source, n_source).numpy(), SEEN, HIDDEN)
-    if kind == "encoder":
-        return source
-    across = np.where(masks.everything(n_target, n_source).numpy(), SEEN_ACROSS, HIDDEN)
-    target = np.where(masks.causal(n_target, n_target).numpy(), SEEN, HIDDEN)
-    hidden = np.full((n_source, n_target), HIDDEN)
-    return np.block([[source, hidden], [across, target]])
+    first: Part
+    second: Part
+
+    @property
+    def differs(self) -> bool:
+        return (self.first.said, self.first.values) != (self.second.said, self.second.values)
 
 
-# One sentence through both
+def rows(look: Look) -> tuple[PartRow, ...]:
+    """All parts in their order."""
+
+    def made(look: Look) -> tuple[PartRow, ...]:
+        both = (parts(one.model, one.tokenizer) for one in pair.both(look))
+        return tuple(PartRow(*row) for row in zip(*both, strict=True))
+
+    return look.once(made, "parts")
 
 
-def written(trace: Trace) -> list[int]:
-    """How many bytes of the text each token of a run stands for: none for a control token, which nobody wrote."""
-    return [0 if token.id in trace.tokenizer.controls else len(token.bytes) for token in trace.tokens]
+def facts(look: Look) -> dict[str, str]:
+    """For prose: how many parts differ, of how many, and which."""
+    every = rows(look)
+    differ = [look.words(f"part_{row.first.name}") for row in every if row.differs]
+    return {"differ": str(len(differ)), "all": str(len(every)), "list": look.listed(differ) or look.words("nothing")}
 
 
-def same_place(bytes_: Sequence[int], position: int, others: Sequence[int]) -> int:
-    """The token of another cut that stands where ``position`` stands: at the same share of all bytes.
-
-    Both cuts are told by the bytes of each token. Tokenizers may change letters, so bytes need not agree one by one.
-    """
-    if position == len(bytes_) - 1:
-        return len(others) - 1
-    # What nobody wrote takes a little room, so that it has a place of its own.
-    ours, theirs = (np.cumsum([max(1e-3, n) for n in cut]) for cut in (bytes_, others))
-    middle = (ours[position] - max(1e-3, bytes_[position]) / 2) / ours[-1]
-    return int(np.searchsorted(theirs / theirs[-1], middle))
+def said(look: Look, key: str, otherwise: str, **values: object) -> str:
+    """A text of the page, or ``otherwise`` where it has none: a variant that it knows nothing more of."""
+    try:
+        return str(look.words(key, **values))
+    except KeyError:
+        return otherwise
 
 
-class Depths(NamedTuple):
-    """Lengths ‖r‖ of the residual stream before the first block and after each: ``lengths`` is [L + 1, T]."""
+def draw(look: Look) -> Plain:
+    """All parts of both, first those that differ."""
 
-    sites: tuple[str, ...]
-    lengths: np.ndarray
+    def value(part: Part) -> str:
+        listed = (f"{name} {number}" for name, number in part.values.items())
+        return said(look, f"is_{part.said}", ", ".join((part.label, *listed)), **part.values)
 
+    def why(row: PartRow) -> str:
+        """What a part is for; of variants that there is no text of, what holds for any."""
+        own = look.words(f"why_{row.first.name}")
+        known = all(said(look, f"is_{part.said}", "", **part.values) for part in row)
+        return str(own if known else said(look, f"why_{row.first.name}_other", own))
 
-def depths(trace: Trace) -> Depths:
-    """The stream of one stack by depth. Under Post-LN it is measured after each block's last norm."""
-    sites = ("embed.out", *(f"blocks.{i}.resid.out" for i in range(trace.n_layers)))
-    return Depths(sites, torch.stack([trace[site].norm(dim=-1) for site in sites]).numpy())
-
-
-def pattern(trace: Trace, layer: int, head: int) -> np.ndarray:
-    """A head's attention to its own stack, [T, T]; NaN where its mask lets it see nothing."""
-    site = f"blocks.{layer}.attn."
-    visible = torch.isfinite(trace.head(f"{site}mask", head))
-    return torch.where(visible, trace.head(f"{site}pattern", head), torch.nan).numpy()
+    every = rows(look)
+    words = {"differ": look.words("parts_differ"), "alt": look.words("parts_alt")}
+    words["same"] = look.words("parts_same", n=sum(not row.differs for row in every))
+    listed = [
+        {
+            "name": look.words(f"part_{row.first.name}"),
+            "why": why(row),
+            "differs": row.differs,
+            "values": [value(row.first), value(row.second)],
+            "page": row.first.page,
+            "title": look.common(f"page_{row.first.page}"),
+        }
+        for row in every
+    ]
+    names = [one.name for one in pair.both(look)]
+    return Plain(
+        "parts", "architectures.parts", {"names": names, "colours": pair.COLORS, "words": words, "rows": listed}
+    )

@@ -1,0 +1,125 @@
+"""The mean length of the residual stream by depth in two models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+import torch
+
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import theme
+from viz_model.drawing.brief import brief
+from viz_model.island.look import Look
+from viz_model.island.page import Plot
+from viz_model.island.prose import Line
+from viz_model.runs.trace import Trace
+from viz_model.topics.architectures import pair
+
+
+class Lengths(NamedTuple):
+    """The mean length of the residual stream before the first block and after the last."""
+
+    begin: float
+    end: float
+
+
+STREAM: Verdict[Lengths] = Verdict(
+    "architectures.stream",
+    Claim("longer", lambda stream: stream.end > stream.begin),
+    Claim("shorter", lambda stream: stream.end < stream.begin),
+)
+
+
+@brief
+class DepthView(NamedTuple):
+    """The residual stream's length by depth in both models: mean over the tokens, [L + 1] each.
+
+    ``share`` is how far through the blocks, 0 to 1, so that models of any depth share an axis.
+    """
+
+    names: tuple[str, str]
+    sites: tuple[tuple[str, ...], tuple[str, ...]]
+    share: tuple[np.ndarray, np.ndarray]
+    mean: tuple[np.ndarray, np.ndarray]
+
+
+def lengths(trace: Trace) -> tuple[tuple[str, ...], np.ndarray]:
+    """The sites of the stream before the first block and after each, and its length at each token, [L + 1, T]; under
+    Post-LN after each block's last norm.
+    """
+    sites = ("embed.out", *(f"blocks.{i}.resid.out" for i in range(trace.n_layers)))
+    return sites, torch.stack([trace.noted(site).lengths for site in sites]).numpy()
+
+
+def view(look: Look) -> DepthView | None:
+    """None where one of the two cannot read the text."""
+    return look.once(_view, "depth")
+
+
+def _view(look: Look) -> DepthView | None:
+    both = pair.both(look)
+    traces = [one.trace for one in both if one.trace is not None]
+    if len(traces) < 2:
+        return None
+    (first, above), (second, below) = map(lengths, traces)
+    sites = tuple(tuple(map(trace.full_name, names)) for trace, names in zip(traces, (first, second), strict=True))
+    shares = np.linspace(0, 1, len(first)), np.linspace(0, 1, len(second))
+    return DepthView((both[0].name, both[1].name), (sites[0], sites[1]), shares, (above.mean(1), below.mean(1)))
+
+
+def title(look: Look) -> Iterator[Line]:
+    if (found := view(look)) is None:
+        return
+    grown = {}
+    for which, mean in zip(("first", "second"), found.mean, strict=True):
+        times = float(mean[-1] / mean[0])
+        grown[f"{which}_growth"] = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
+    yield Line(look.words("depth_title", **pair.names(look), **grown), "part")
+
+
+def figure(look: Look, found: DepthView) -> go.Figure:
+    """One line a model; logarithmic where the lengths differ more than thirtyfold."""
+    made = go.Figure()
+    for n, (name, sites, share, mean) in enumerate(zip(*found, strict=True)):
+        made.add_scatter(
+            x=share, y=mean, name=theme.plain(name), mode="lines+markers",
+            hovertext=[f"{site}<br><b>{length:.3f}</b>" for site, length in zip(sites, mean, strict=True)],
+            line={"color": pair.COLORS[n], "dash": ("solid", "dash")[n], "width": 2.5},
+            marker={"color": pair.COLORS[n], "symbol": pair.SYMBOLS[n], "size": 8},
+            hovertemplate="%{hovertext}",
+        )  # fmt: skip
+    every = np.concatenate(found.mean)
+    is_wide = every.max() > 30 * every.min() > 0
+    scale: dict[str, Any] = {"type": "log", "dtick": 1} if is_wide else {"rangemode": "tozero"}
+    made.update_xaxes(title=look.words("depth_axis"), tickformat=".0%", range=[-0.06, 1.06])
+    made.update_yaxes(title=look.words("depth_length"), **scale)
+    return made.update_layout(height=300)
+
+
+def draw(look: Look) -> Plot | None:
+    if (found := view(look)) is None:
+        return None
+    call, other = pair.call(look, "depth")
+    return Plot("architectures.depth", figure(look, found), look.words("depth_alt"), found, _sites(look), call, other)
+
+
+def _sites(look: Look) -> tuple[str, str]:
+    return "embed.out", f"blocks.{look.n_layers - 1}.resid.out"
+
+
+def source(look: Look) -> Iterator[Line]:
+    if view(look) is not None:
+        yield look.source(*_sites(look))
+
+
+def tell(look: Look) -> Iterator[Line]:
+    if (found := view(look)) is None:
+        return
+    for one, mean in zip(pair.both(look), found.mean, strict=True):
+        ends = Lengths(float(mean[0]), float(mean[-1]))
+        said = {name: f"{length:.3g}" for name, length in ends._asdict().items()}
+        yield look.claim(STREAM, ends, "", model=one.code_name, **said)
+    yield look.text("depth")

@@ -1,0 +1,119 @@
+"""The selected head in each of the two: which tokens it attends to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import heatmap, matrix
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.drawing.heatmap import HeatmapView
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.tables import Phrase, by
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.topics.architectures import pair
+from viz_model.topics.architectures.choices import headed
+from viz_model.topics.architectures.pair import One
+
+HALF = 0.5
+LOOK: Verdict[Any] = Verdict("architectures.look", Claim("mostly", lambda weight: weight > HALF))
+"""Of the largest weight that one query gives to a key."""
+
+
+def weights(look: Look, one: One) -> np.ndarray:
+    """Its pattern: [L, H, T, T] by the page's layers that are held and its heads."""
+    return look.once(lambda look: pair.patterns(look, one), f"patterns {one.which}")
+
+
+def strongest(look: Look, one: One) -> tuple[np.ndarray, np.ndarray]:
+    """The key with the largest weight of each of the page's tokens, and that weight: [L, H, T]."""
+
+    def read(look: Look) -> tuple[np.ndarray, np.ndarray]:
+        found = np.nan_to_num(weights(look, one)[:, :, pair.tokens_of(look, one)], nan=-1.0)
+        return found.argmax(-1), found.max(-1)
+
+    return look.once(read, ("strongest", one.which, look.options.get("other_token", "")))
+
+
+def numbers(look: Look, one: One) -> dict[str, Any]:
+    """Which layer and which head of a model are shown."""
+    layers, heads = pair.layers_of(look, one), pair.heads_of(look, one)
+    return {"layer": by("layer", layers, "whole"), "head": by("head", heads, "whole")}
+
+
+def title(which: int) -> Callable[[Look], Iterator[Line]]:
+    def said(look: Look) -> Iterator[Line]:
+        one = pair.both(look)[which]
+        if one.trace is None:
+            return
+        keys, most = strongest(look, one)
+        named = {
+            "token": pair.named(look, one.trace, look.by("token", pair.tokens_of(look, one))),
+            "key": pair.named(look, one.trace, look.by("layer head token", keys)),
+            "p": look.by("layer head token", most, "percent"),
+        }
+        yield look.claim(LOOK, most, "layer head token", "part", model=one.code_name, **named)
+
+    return said
+
+
+def tell(which: int) -> Callable[[Look], Iterator[Line]]:
+    def said(look: Look) -> Iterator[Line]:
+        one = pair.both(look)[which]
+        if one.trace is not None:
+            yield look.note("head_note", last=one.trace.n_layers - 1, **numbers(look, one))
+
+    return said
+
+
+def draw(which: int) -> Callable[[Look], Scene | None]:
+    """Rows look, columns are looked at; the name of the model stands above. Of a long text every cell is the largest of
+    a square.
+    """
+
+    def drawn(look: Look) -> Scene | None:
+        one = pair.both(look)[which]
+        if one.trace is None:
+            return None
+        found, trace = weights(look, one), one.trace
+        labels, axes = [token.label for token in trace.tokens], (look.common("axis_query"), look.common("axis_key"))
+        pool = -(-len(labels) // pair.LARGEST)
+        if pool > 1:
+            found, labels = look.once(lambda _: pooled(found, pool), f"pooled {which}"), shortened(labels, pool)
+        # Of many tokens hardly one gets a weight near 1, and the picture would be blank.
+        top: Any = 1.0 if pool == 1 else look.by("layer head", np.nanmax(found, (-2, -1)))
+        places = numbers(look, one)
+        site = Phrase(
+            trace.full_name("blocks.0.attn.pattern").replace("blocks.0.", "blocks.{{layer}}.") + "[{{head}}]", places
+        )
+        own = which == 0
+        where = look.cells("attn.pattern", ("head", ROW, COLUMN)) if own and pool == 1 else None
+        values = look.by("layer head", found)
+        scene = matrix.scene(
+            f"architectures.head{which}", look.words("head_alt", model=one.name), values, labels, labels, axes=axes,
+            top=top, frames=False, look="share", site=site, where=where, height=340, written=False,
+            bound="≤ " if pool > 1 else "", hidden=look.common("masked"),
+        )  # fmt: skip
+        heading = look.words("head_name", model=one.name, **places)
+        scale: Any = "probability" if pool == 1 else "positive"
+        data = HeatmapView(values, tuple(labels), tuple(labels), site, "pattern", scale, *axes)  # type: ignore[arg-type]
+        call, other = pair.call(look, f"head{which}")
+        sites = ["attn.pattern"] if own else ()
+        return look.drawn(headed(scene, heading), sites, data=data, call=call, other=other, own=own)
+
+    return drawn
+
+
+def pooled(found: np.ndarray, pool: int) -> np.ndarray:
+    """Of each square of cells the largest."""
+    flat = found.reshape(-1, *found.shape[-2:])
+    small = np.stack([heatmap.extremes(one, heatmap.Pool(pool, pool)) for one in flat])
+    return small.reshape(*found.shape[:-2], *small.shape[-2:])
+
+
+def shortened(labels: list[str], pool: int) -> list[str]:
+    return [f"{label}…" for label in labels[::pool]]

@@ -1,1 +1,0 @@
-"""Architectures: pictures of two models side by side, what they share and where they differ."""
