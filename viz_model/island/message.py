@@ -10,7 +10,8 @@ from typing import Any
 
 from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
-from viz_model.island import prose
+from viz_model.island import beats, prose
+from viz_model.island.beats import Story
 from viz_model.island.look import Look
 from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Offer, Page, Quiz, Ribbon, Row, Section, is_there
 from viz_model.island.prose import html
@@ -139,6 +140,8 @@ class _Writer:
                 return {"kind": "buttons", "name": made.name, "buttons": [one._asdict() for one in made.buttons]}
             case Ribbon():
                 return made.plain
+            case Story():
+                return beats.plain(made, self._arrays)
             case Field():
                 return {"kind": "field", **made._asdict()}
             case Offer():
