@@ -6,6 +6,7 @@ import { decode } from "./decode.js"
 import { film } from "./film.js"
 import { island } from "./island.js"
 import { mask } from "./mask.js"
+import { mount as pen } from "./pen.js"
 import { prose } from "./prose.js"
 import { reach } from "./reach.js"
 import { rest } from "./rest.js"
@@ -15,7 +16,7 @@ import { skip } from "./skip.js"
 import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 
-const KINDS = { bridge, chips, film, island, mask, prose, reach, rest, scene, sketch, skip, slides, terms }
+const KINDS = { bridge, chips, film, island, mask, pen, prose, reach, rest, scene, sketch, skip, slides, terms }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

@@ -84,6 +84,8 @@ class Look:
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
         other: the model that stands beside, on a page that compares two.
+        twin: the run of the same text in the model's twin, for a page that asks for it.
+        lm: the model as it was loaded, where that is known: its folder, the name of its twin.
     """
 
     trace: Trace
@@ -96,6 +98,7 @@ class Look:
     layers: range = range(0)
     twin: Trace | None = None
     other: Other | None = None
+    lm: LanguageModel | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
