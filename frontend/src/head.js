@@ -8,7 +8,7 @@ export function head(me, root) {
   const { page } = me, bar = child(root, 0, "div", "bar"), below = child(root, 1, "div", "below")
   root.classList.toggle("patches", !page.boxes.length)
   const line = child(bar, 0, "div", "line")
-  page.boxes.forEach((box, n) => field(me, child(line, n, "div", "field"), box))
+  page.boxes.forEach((box, n) => field(me, fieldOf(line, n, box.name), box))
   while (line.children.length > page.boxes.length) line.lastChild.remove()
   me.parts(child(bar, 1, "div", "controls"), page.controls)
   const ribbons = child(bar, 2, "div", "ribbons")
@@ -31,6 +31,16 @@ export function head(me, root) {
   const notes = child(below, 1, "div")
   Object.assign(notes, { item: { kind: "prose", lines: page.notes }, me })
   lines(me, notes, notes.item)
+}
+
+// The n-th box; one that held something else, as another model has more of them, is made anew.
+function fieldOf(line, n, name) {
+  const before = line.children[n]
+  if (before && before.dataset.box !== name) before.replaceWith(document.createElement("div"))
+  const root = child(line, n, "div")
+  root.classList.add("field")
+  root.dataset.box = name
+  return root
 }
 
 // A box in which one types: answered letter by letter where a run is quick, never while a character is being composed.

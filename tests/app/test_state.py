@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from unittest import mock
+
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import tiny_config
 
 import viz_model as vm
 from viz_model.app import state
+from viz_model.app.choices import switch, words
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
@@ -77,3 +83,27 @@ def test_each_wrong_value_is_named() -> None:
 def test_text_beyond_the_limit_is_cut_in_the_address() -> None:
     view = state.ViewState(model=MODELS[0], text="a" * 10_000)
     assert len(view.query()["text"]) == state.MAX_URL_TEXT
+
+
+def test_a_part_that_is_closed_over_what_is_chosen_in_it_stays_closed_at_its_address() -> None:
+    part, door = words("part", r"[a-z]+"), switch("door_part")
+    names, configs = ["model"], {"model": tiny_config()}
+
+    def chosen(**query: str) -> dict[str, str]:
+        return dict(state.parse(query, names, configs, "en", "page", (part, door), {"part": door})[0].choices)
+
+    assert chosen(part="a") == {"page.part": "a", "page.door_part": "1"}
+    assert chosen(part="a", door_part="0") == {"page.part": "a", "page.door_part": "0"}
+    assert chosen(door_part="0") == {}
+
+
+def test_choosing_says_that_a_part_is_closed_where_the_address_would_open_it() -> None:
+    part, door = words("part", r"[a-z]+"), switch("door_part")
+    view = state.ViewState(model="model", page="page")
+    session = {"view": view, "view.opened_by": {"part": door}}
+    with mock.patch.object(streamlit, "session_state", session):
+        closed = state.choose("page", (part, "a"), (door, False))["choices"]
+        assert closed == {"page.part": "a", "page.door_part": "0"}
+        session["view"] = replace(view, choices=closed)
+        assert state.choose("page", (part, ""), (door, False))["choices"] == {}
+        assert state.choose("page", (part, "a"), (door, True))["choices"]["page.door_part"] == "1"

@@ -173,6 +173,7 @@ class Screen:
         self.page.mouse.move(WIDE["width"] // 2, 2)
         if self.page.locator("[role=listbox], [role=menu]").count():
             self.page.keyboard.press("Escape")
+        self.page.evaluate("window.monkey.all('.examples details[open]').forEach(menu => { menu.open = false })")
         self.page.evaluate("document.activeElement?.blur()")
 
     def read(self) -> tuple[list[str], collections.Counter[str]]:

@@ -224,11 +224,8 @@ def parse(
     except ValueError:
         notices.append(Notice("lesson.unknown", {"asked": query["lesson"][:80]}))
         lesson = None
-    chosen: dict[str, str] = {}
-    for asked, door in opened_by.items():
-        name, _, value = asked.partition("=")
-        if name in query and value in ("", query[name]):
-            chosen[f"{page}.{door.name}"] = door.write(True)
+    opened = _opened(query, opened_by)
+    chosen = {f"{page}.{name}": door.write(True) for name, door in opened.items()}
     for choice in choices:
         if choice.name not in query:
             continue
@@ -238,7 +235,7 @@ def parse(
             notices.append(Notice("common.unknown_beside", {"name": choice.name, "asked": query[choice.name][:80]}))
             continue
         chosen.pop(f"{page}.{choice.name}", None)
-        if value != choice.default:
+        if value != choice.default or choice.name in opened:
             chosen[f"{page}.{choice.name}"] = choice.write(value)
     if query.get("view", PRESENT) != PRESENT:
         notices.append(Notice("common.unknown_beside", {"name": "view", "asked": query["view"][:80]}))
@@ -262,6 +259,12 @@ def parse(
         choices=MappingProxyType(chosen),
     )
     return view, notices
+
+
+def _opened(asked: Mapping[str, str], opened_by: Mapping[str, Choice[bool]]) -> dict[str, Choice[bool]]:
+    """The doors that an address opens, unless it says that they are closed."""
+    split = ((name.partition("="), door) for name, door in opened_by.items())
+    return {door.name: door for (name, _, value), door in split if name in asked and value in ("", asked[name])}
 
 
 def begin(
@@ -427,7 +430,8 @@ def now(shown: ViewState) -> ViewState:
 def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
     """The change of the view that makes values what is chosen on a page: for :func:`put` and :func:`update`.
 
-    A door of the page that is open, behind which one of them is chosen, is opened.
+    A door of the page that is open, behind which one of them is chosen, is opened. One that is closed again while
+    something is chosen behind it is said to be closed, or the address would open it.
     """
     choices = dict(current().choices)
     opened_by: Mapping[str, Choice[bool]] = st.session_state.get(_OPENED_BY, {}) if page == current().page else {}
@@ -437,6 +441,14 @@ def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
             choices[f"{page}.{choice.name}"] = choice.write(value)
         if door := opened_by.get(choice.name):
             choices[f"{page}.{door.name}"] = door.write(True)
+    own = {name.removeprefix(f"{page}."): text for name, text in choices.items() if name.startswith(f"{page}.")}
+    opened = _opened(own, opened_by)
+    for door in opened_by.values():
+        name, closed = f"{page}.{door.name}", door.write(False)
+        if door.name in opened:
+            choices.setdefault(name, closed)
+        elif choices.get(name) == closed:
+            del choices[name]
     return {"choices": MappingProxyType(choices)}
 
 
