@@ -14,6 +14,7 @@ import { pick } from "./pick.js"
 import { plot } from "./plot.js"
 import { quiz } from "./quiz.js"
 import { reach, reachScrolling } from "./reach.js"
+import { isRunning } from "./running.js"
 import { scene } from "./scene.js"
 import { skip } from "./skip.js"
 import { store } from "./store.js"
@@ -23,6 +24,7 @@ import { turns } from "./turns.js"
 import { walk } from "./walk.js"
 
 const REST = 500 // ms after the last click or letter until the address is written
+const LOST = 3_000 // ms after which a question that nobody works on is asked again: what is sent as a connection breaks is lost
 
 export function island(root, header, arrays, tell) {
   const made = root.island ??= create(root)
@@ -36,7 +38,7 @@ export function island(root, header, arrays, tell) {
 island.stays = true // what it listens to is its own, whatever message comes
 
 function create(root) {
-  let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false
+  let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false, asked = 0
   let chosen = {}, typed = {}, options = {}, opened = new Set()
   const place = name => Object.assign(document.createElement("div"), { className: name })
   const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(place)
@@ -51,13 +53,20 @@ function create(root) {
     isLate = sent > answered
     if (isLate) return
     sent++
-    tell("told", { ...said(), rests: 0 }, true)
+    put()
+  }
+  const put = () => {
+    asked = performance.now()
+    tell("told", { ...said(), rests: 0, asked }, true)
   }
   const rest = () => {
     clearTimeout(timer)
     root.dataset.untold = "" // for tests: the address does not say yet what is shown
     timer = setTimeout(() => {
-      if (sent > answered) return rest()
+      if (sent > answered) {
+        if (performance.now() - asked > LOST && !isRunning()) put()
+        return rest()
+      }
       delete root.dataset.untold
       tell("told", { ...said(), rests: ++rests }, true)
     }, REST)

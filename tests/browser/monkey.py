@@ -62,6 +62,8 @@ SENTENCES = (
 )
 OWN = [Texts(language)("common.lent", model="\0", former="\0").split("\0")[0].rstrip("` ") for language in LANGUAGES]
 """What begins a paragraph that tells of the visitor's own way: a friend who comes by the address has none."""
+UNDO = [Texts(language)("common.sketch_undo") for language in LANGUAGES]
+"""What takes back a drawing: whether there is one to take back, only the tab knows in which it was drawn."""
 PAUSES = (0, 0, 20, 60, 120, 300)
 """Milliseconds between two actions."""
 
@@ -185,6 +187,7 @@ class Screen:
         # The one cell that the keyboard walks in, and what has the focus, are in no address.
         hidden = re.compile(r"\s*- '?(row|gridcell|status|log)\b")
         lines = [line.replace(" [active]", "") for line in told if not hidden.match(line)]
+        lines = [line for line in lines if not any(f'button "{undo}"' in line for undo in UNDO)]
         return lines, collections.Counter(words)
 
     def address(self) -> tuple[str, list[tuple[str, str]]]:

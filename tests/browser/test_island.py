@@ -21,7 +21,7 @@ MOUNT = """async bytes => {
   const { default: mount } = await import('/app.js')
   const data = Uint8Array.from(atob(bytes), one => one.charCodeAt())
   window.told = []
-  document.body.innerHTML = '<div class="viz"></div>'
+  document.body.innerHTML ||= '<div class="viz"></div>'
   const heard = (name, value) => told.push(value)
   window.mount = () => mount({ data, parentElement: document.body, setStateValue: heard, setTriggerValue: heard })
 }"""
@@ -34,14 +34,19 @@ def page(chromium: Any) -> Iterator[Any]:
     found.close()
 
 
-def mounting(page: Any, **query: str) -> None:
-    """Make ``window.mount()`` draw a page, and return what ends it; all that is told stands in ``window.told``."""
+def message(**query: str) -> str:
+    """What the browser is sent of a page, in base64."""
     app = open_page("attention", {"lang": "en", **query})
     (sent,) = [part.proto.bytes for part in app.get("bidi_component") if part.proto.id.endswith(ISLAND)]
+    return base64.b64encode(sent).decode()
+
+
+def mounting(page: Any, **query: str) -> None:
+    """Make ``window.mount()`` draw a page, and return what ends it; all that is told stands in ``window.told``."""
     page.route(f"{SITE}/", lambda route: route.fulfill(body="<title>island</title>", content_type="text/html"))
     page.route(f"{SITE}/*.*", lambda route: route.fulfill(path=SOURCE / Path(route.request.url).name))
     page.goto(SITE)
-    page.evaluate(MOUNT, base64.b64encode(sent).decode())
+    page.evaluate(MOUNT, message(**query))
 
 
 def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
@@ -67,6 +72,24 @@ def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> N
     box.focus()
     page.evaluate("void window.mount()")
     assert box.input_value() == "Hi" and page.evaluate("told.at(-1).text") == "Hi"
+
+
+def test_a_question_that_was_lost_is_asked_again(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
+    page.evaluate("void window.mount()")
+    page.get_by_role("textbox", name="Your sentence").fill("Hi")
+    page.wait_for_function("() => told.length > 1", timeout=10_000)  # nobody answers here
+    assert {(one["seq"], one["text"]) for one in page.evaluate("told")} == {(1, "Hi")}
+
+
+def test_a_box_of_a_model_with_more_of_them_is_no_box_of_the_one_before(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat")
+    page.evaluate("void window.mount()")
+    assert page.locator(".sentence:visible").count() == 1
+    page.evaluate(MOUNT, message(model="translate-2017", text="The cat", target="Le chat"))
+    page.evaluate("void window.mount()")
+    assert [box.input_value() for box in page.locator(".sentence:visible").all()] == ["The cat", "Le chat"]
+    assert page.locator(".other").count() == 1
 
 
 def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
