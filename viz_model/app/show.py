@@ -143,6 +143,8 @@ class Now(NamedTuple):
 
 def show(topic: Topic) -> None:
     """Open a page."""
+    if topic.is_story:
+        _lead_first(topic)
     opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
@@ -174,6 +176,23 @@ def show(topic: Topic) -> None:
     if topic.is_story:
         writing.pen(opening.view.model)
     state.wait_until_sent()
+
+
+def _lead_first(topic: Topic) -> None:
+    """The page at the bare address: who comes with the address of something to look at, but of no chapter, is shown
+    that instead.
+    """
+    query, there = st.query_params, frame.navigation()
+    for former, (name, values) in topic.formerly.items():
+        if former in query:
+            asked = query[former]
+            del query[former]
+            query[name] = values.get(asked, asked)
+    if there.current.url_path == frame.FIRST:
+        st.switch_page(there.pages[frame.FIRST], query_params=query.to_dict())
+    own = {name for page in topic.pages for name, _ in page.options}
+    if "view" not in st.session_state and not own & set(query) and set(query) - {"lang", "view", "lesson"}:
+        st.switch_page(there.pages["overview"], query_params=query.to_dict())
 
 
 @st.fragment(key=state.PLACE)
@@ -265,7 +284,7 @@ def _mount(
     said = {
         **top,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
-        "heading": "" if is_alone or view.present or topic.is_story else _heading(topic, shown, t),
+        "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "renews": topic.is_story,
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
