@@ -69,6 +69,7 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
     child(keep, 0, "b").textContent = "✎"
     child(keep, 1, "span").textContent = keeps
   }
+  if (!keeps && !opens) root.children[3]?.remove() // another model keeps nothing
   if (opens) other(me, root, child(root, 3, "button", "other"), { box, name, text, opens, closes })
 }
 
