@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tiny_models import tiny_config
 
 import viz_model as vm
-from viz_model.app import state
-from viz_model.app.choices import switch, words
+from viz_model.app import block_doors, state
+from viz_model.app.choices import number, switch, words
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
@@ -107,3 +107,11 @@ def test_choosing_says_that_a_part_is_closed_where_the_address_would_open_it() -
         session["view"] = replace(view, choices=closed)
         assert state.choose("page", (part, ""), (door, False))["choices"] == {}
         assert state.choose("page", (part, "a"), (door, True))["choices"]["page.door_part"] == "1"
+
+
+def test_a_number_is_in_the_address_as_it_is_read_there() -> None:
+    for value in (-1_000_000.0, 123_456.78, -0.0, 0.1, 250_000_000.0):
+        if abs(value) <= block_doors.LARGEST_ACTIVATION:
+            assert block_doors.VALUE.read(block_doors.VALUE.write(value)) == value
+        any_number = number("n", 0.0, 0.0, 1e9)
+        assert any_number.read(any_number.write(abs(value))) == abs(value)

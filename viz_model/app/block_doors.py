@@ -13,7 +13,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, interventions, run_lock, runs, state
 from viz_model.app.cache import cached
-from viz_model.app.choices import Choice, maybe, number, switch, whole
+from viz_model.app.choices import Choice, decimal, maybe, number, switch, whole
 from viz_model.app.page import Page
 from viz_model.app.topic import Door
 from viz_model.checkpoints import registry
@@ -49,7 +49,7 @@ def _places(text: str) -> tuple[Place, ...]:
 
 NEURON = maybe(whole("neuron", 0, 0, 99_999))
 """As the page above has it: the one that may be held, and whose texts are looked for."""
-VALUE = Choice("value", 0.0, _value, "{:g}".format)
+VALUE = Choice("value", 0.0, _value, decimal)
 DROPOUT, FIRES, EXPERTS_GET, REAL_CODE = map(switch, ("dropout", "fires", "experts_get", "real_code"))
 DROPPED: Choice[tuple[Place, ...]] = Choice("dropped", ("sublayer",), _places, ".".join)
 RATE, SEED = number("rate", 0.1, 0.0, 0.9), whole("seed", 0, 0, 999)

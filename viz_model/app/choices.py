@@ -57,7 +57,12 @@ def number(name: str, default: float, low: float, high: float) -> Choice[float]:
             raise ValueError(text)
         return float(text)
 
-    return Choice(name, default, read, "{:g}".format)
+    return Choice(name, default, read, decimal)
+
+
+def decimal(value: float) -> str:
+    """A number with at most two decimals, digit by digit however large it is."""
+    return f"{value + 0.0:.2f}".rstrip("0").rstrip(".")
 
 
 def switch(name: str, default: bool = False) -> Choice[bool]:

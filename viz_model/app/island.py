@@ -182,7 +182,7 @@ def _count(trace: vm.Trace | None, t: Texts) -> str | None:
 
 def _also(box: Mapping[str, Any], view: ViewState, beside: vm.Trace | None, t: Texts) -> dict[str, Any]:
     """The box of another text, like that of the first: a button while there is none."""
-    words = {"label": t("common.also"), "opens": t("common.also_open"), "closes": t("common.also_close")}
+    words = {"keeps": "", "label": t("common.also"), "opens": t("common.also_open"), "closes": t("common.also_close")}
     return {**box, "name": "also", "text": view.also or "", "count": _count(beside, t), "examples": [], **words}
 
 
