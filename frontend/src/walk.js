@@ -129,6 +129,7 @@ function create(root) {
     while (chapters.children.length > story.chapters.length) chapters.lastChild.remove()
     chapters.children[at.chapter].scrollIntoView({ block: "nearest", inline: "nearest" })
     root.dataset.at = named()
+    me.rescan()
   }
 
   // The question of a beat, of the place at which it was first asked; then what was right, the same on another text, and a

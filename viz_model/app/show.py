@@ -216,12 +216,12 @@ def _body(opened: _Opened) -> None:
         _mount(opened, None, now)
         return
     page = now.page
-    if topic.is_story and opened.page is not None:
-        _mount(opened, now, now.notes, _look(opened.page, page))
-        return
     if page.trace.edits:
         interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
+    if topic.is_story and opened.page is not None:
+        _mount(opened, now, now.notes, _look(opened.page, page))
+        return
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
