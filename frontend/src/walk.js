@@ -218,6 +218,7 @@ function create(root) {
       if (isOther) guesses = {}
       if (message !== item) for (const axis in story.sizes) at[axis] = Math.min(at[axis] ?? 0, story.sizes[axis] - 1)
       ;[run, message] = [item.run, item]
+      root.classList.toggle("large", !!me.page.present)
       speak()
       dress()
     },
