@@ -175,8 +175,10 @@ class _Writer:
         t = self._look.t
         words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
         words |= {"part": t("common.numbers_part", shown="{shown}", n="{n}"), "back": t("common.plot_back")}
-        figure = {name: _sent(part, self._arrays) for name, part in made.figure.to_plotly_json().items()}
-        figure["layout"].pop("template", None)  # which says all that Plotly would have done anyway
+        data = [_sent(trace.to_plotly_json(), self._arrays) for trace in made.figure.data]
+        layout = _sent(made.figure.layout.to_plotly_json(), self._arrays)
+        layout.pop("template", None)  # which says all that Plotly would have done anyway
+        figure = {"data": data, "layout": layout}
         own = {"kind": "plot", "id": made.id, "alt": made.alt, "figure": figure}
         return {**own, "words": {**words, **({"menu": self._menu} if self._menu else {})}}
 
