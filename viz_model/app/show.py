@@ -15,6 +15,7 @@ from viz_model.app import (
     apart,
     block_doors,
     cache_times,
+    cost_times,
     derivation,
     elements,
     frame,
@@ -64,6 +65,7 @@ DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
     "next_token": (cache_times.DOOR,),
+    "cost": (cost_times.DOOR,),
     "sentence_vectors": (other_sentences.DOOR,),
 }
 """By the group of a page's texts: below it, what runs the model again with what a visitor makes there; of models that
@@ -313,11 +315,11 @@ def _picked(of: str, value: Any) -> None:
     """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
     if of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
-    elif isinstance(value, Mapping) and of == "view":
-        state.update(**{name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)})
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:
         place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
         frame.go(value["page"], **place)
+    elif isinstance(value, Mapping) and of == "view":
+        state.update(**{name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)})
 
 
 def _is_text(said: object) -> bool:
@@ -338,7 +340,7 @@ _CHANGES: dict[str, Callable[[Any], bool]] = {
 }
 """What of the view a button on a page may change, and to what."""
 ONWARD = ("tokens", "embedding", "position", "attention", "next_token")
-"""Stages that the heading of a picture opens."""
+"""Pages that the heading of a picture, or a button, opens."""
 
 
 # Menus

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from viz_model.config import LanguageHead, ModelConfig, NormAt, Side
 from viz_model.model import sites
-from viz_model.topics.cost.numbers.growth import Growth
+from viz_model.topics.cost.growth import Growth
 from viz_model.values import counts
 from viz_model.values.declaration import Site
 from viz_model.values.expression import Expression

@@ -1,28 +1,36 @@
-"""How many heads of each layer do what."""
+"""Why many heads: how many of each layer do what in this run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 
-from viz_model.drawing import axes, bars, sheet, theme
-from viz_model.drawing.writing import hover
-from viz_model.topics.cost.pictures.common import Words
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing import theme
+from viz_model.island.look import Look
+from viz_model.island.page import Offer, Plot
+from viz_model.island.prose import Line
+from viz_model.measures import heads
+from viz_model.measures.heads import HEAD
+
+KINDS: Verdict[int] = Verdict("cost.kinds", Claim("one", lambda kinds: kinds == 1))
+"""Of how many kinds of heads there are in a run."""
+PATTERNS = ("", "/", "x", "\\", "-", "|", "+", ".")
 
 
 class KindsView(NamedTuple):
     """How many heads of each layer do what: ``counts`` [L] a kind; ``heads`` [L] a kind names them.
 
-    ``kinds`` are all kinds there are, each with a colour of its own.
+    ``kinds`` are all kinds there are, each with a color of its own.
     """
 
     counts: Mapping[str, np.ndarray]
     heads: Mapping[str, tuple[str, ...]]
     kinds: tuple[str, ...]
-    n_layers: int
 
     @classmethod
     def of(
@@ -38,27 +46,55 @@ class KindsView(NamedTuple):
                 named[kind] = tuple(
                     ", ".join(f"{h} ({entropies[n][h]:.2f})" for h in layer) for n, layer in enumerate(members)
                 )
-        return cls(counts, named, kinds, len(found))
+        return cls(counts, named, kinds)
 
     def total(self) -> Counter[str]:
         return Counter({kind: int(values.sum()) for kind, values in self.counts.items()})
 
 
-def draw_kinds(view: KindsView, names: Words, words: Words) -> sheet.Sheet:
-    """A bar a layer, cut into its heads by kind. ``words`` has "layer", "heads" and "entropy"."""
-    figure = sheet.Sheet()
-    for kind, values in view.counts.items():
-        bars.across(
-            figure,
-            values,
-            theme.TOKENS[view.kinds.index(kind)],
-            width=None,
-            name=names[kind],
-            inside=[str(value) if value else "" for value in values],
-            hover=[hover(("", names[kind]), f"{words['entropy']}: {heads}") for heads in view.heads[kind]],
-        )
-    bars.stacked(figure, 0.25)
-    axes.across(figure, words["heads"], small=True, tickformat="d", nticks=6)
-    axes.upward(figure, words["layer"], small=True, range=[view.n_layers - 0.5, -0.5], dtick=1)
-    height = 110 + 30 * view.n_layers if view.n_layers <= 12 else 90 + 20 * view.n_layers
-    return theme.finished(figure, height=height, legend="above")
+def view(look: Look) -> KindsView:
+    return look.once(_view)
+
+
+def _view(look: Look) -> KindsView:
+    summaries = heads.kinds(look.trace)
+    names = [[HEAD.of(head).name for head in layer] for layer in summaries]
+    return KindsView.of(
+        names, [[head.entropy for head in layer] for layer in summaries], tuple(HEAD.labels(look.t.language))
+    )
+
+
+def _facts(look: Look) -> dict[str, int]:
+    kinds = len(view(look).counts)
+    return {"kinds": kinds, "h": look.n_heads, "k": look.config.d_head, "n": look.n_layers * look.n_heads}
+
+
+def title(look: Look) -> Iterator[Line]:
+    facts = _facts(look)
+    yield Line(KINDS.says(look.t.language, facts["kinds"], **facts), "title")
+
+
+def draw(look: Look) -> Plot:
+    """A bar a layer, cut into its heads by kind."""
+    found, labels = view(look), HEAD.labels(look.t.language)
+    x = {"title": {"text": look.common("axis_layer")}, "type": "category"}
+    y = {"title": {"text": look.words("heads")}, "tickformat": "d", "nticks": 6}
+    figure = go.Figure(layout={"xaxis": x, "yaxis": y, "barmode": "stack", "height": 300})
+    for kind, counts in found.counts.items():
+        n = found.kinds.index(kind)
+        marker = {
+            "color": theme.TOKENS[n % len(theme.TOKENS)],
+            "pattern": {"fillmode": "overlay", "shape": PATTERNS[n % len(PATTERNS)]},
+        }
+        said = [f"{labels[kind]}<br>{look.words('entropy')}: {named}" for named in found.heads[kind]]
+        figure.add_bar(x=[str(layer) for layer in range(len(counts))], y=counts, name=labels[kind], marker=marker,
+                       hovertext=said, hoverinfo="text")  # fmt: skip
+    return Plot("cost.kinds", figure, look.words("kinds_alt"), found)
+
+
+def tell(look: Look) -> Offer:
+    labels, counts = HEAD.labels(look.t.language), view(look).total()
+    listed = " · ".join(f"{labels[kind]} {n}" for kind, n in counts.most_common())
+    product = look.n_heads * look.config.d_head
+    said = look.text("many", **_facts(look), listed=listed, d=look.config.d_model, product=product)
+    return Offer(said, look.words("many_go"), {"page": "attention"})

@@ -1,18 +1,25 @@
-"""Multiplications by length of the text: of its parts, and of saying it with a cache and without."""
+"""Multiplications by length of the text: of the parts of a model, and of writing it with a cache and without."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
-from viz_model.drawing import axes, curves, sheet, theme
-from viz_model.drawing.curves import Style
-from viz_model.topics.cost.numbers import counted as cost
-from viz_model.topics.cost.pictures.common import FACTORS, SHARES, STYLES, Words, amounts, counted, marks
+from viz_model.drawing.plotted import marked
+from viz_model.drawing.theme import ROLES as HUES
+from viz_model.drawing.writing import big
+from viz_model.island.look import Look
+from viz_model.island.page import Plot
+from viz_model.island.prose import Line
+from viz_model.topics.cost import counted
+from viz_model.topics.cost.shares import FACTORS, ROLES, n_source
+
+DASHES = {"projections": "dash", "pairs": "solid", "cross": "dashdot", "ffn": "longdash", "head": "dot"}
 
 
 class CurvesView(NamedTuple):
@@ -30,43 +37,40 @@ class CurvesView(NamedTuple):
 
     @classmethod
     def of(cls, config: ModelConfig, side: Side, length: int, n_source: int = 0) -> CurvesView:
-        passes = cost.crossings(config, side).ffn
+        passes = counted.crossings(config, side).ffn
         last = max(FACTORS[-1] * length, 4 * passes)
         lengths = np.unique(np.geomspace(1, last, 64).round().astype(np.int64))
         # A source as many times as long as the target as it is now.
-        runs = [amounts(cost.count(config, side, n, round(n_source * n / length))) for n in lengths.tolist()]
+        runs = [counted.count(config, side, n, round(n_source * n / length)) for n in lengths.tolist()]
+        parts = {name: np.array([float(getattr(run, name)) for run in runs]) for name in ROLES if name != "head"}
         return cls(
             lengths=lengths,
-            parts={
-                name: np.array([run[name] for run in runs], dtype=np.float64)
-                for name in SHARES
-                if name != "head" and runs[-1][name]
-            },
-            visible=np.array([cost.visible(config, side, n) for n in lengths.tolist()], dtype=np.float64),
+            parts={name: values for name, values in parts.items() if values[-1]},
+            visible=np.array([float(counted.visible(config, side, n)) for n in lengths.tolist()]),
             marks=tuple(length * by for by in FACTORS),
             passes=passes,
         )
 
 
-def draw_curves(view: CurvesView, words: Words) -> sheet.Sheet:
-    """A line a part on logarithmic axes, where T² is twice as steep as T.
-
-    ``words`` names the parts, "visible", "length", "multiplications" and "here".
-    """
-    lines = [(words[name], values, STYLES[name]) for name, values in view.parts.items()]
+def curves(look: Look) -> Plot:
+    """A line a part on logarithmic axes, where T² is twice as steep as T."""
+    view = look.once(
+        lambda look: CurvesView.of(look.config, look.trace.stack.side, len(look), n_source(look)), "curves"
+    )
+    figure = _figure(look, [view.visible, *view.parts.values()], 390)
+    for name, values in view.parts.items():
+        _line(figure, view.lengths, values, look.words(name), {"color": HUES[ROLES[name]], "dash": DASHES[name]})
     if (view.visible < view.parts["pairs"]).any():
-        lines.append((words["visible"], view.visible, STYLES["pairs"]._replace(dash="dot", width=2)))
-    figure = sheet.Sheet()
-    for name, values, style in lines:
-        counted(figure, view.lengths, values, name, style)
-    marks(figure, view.marks, words["here"])
-    if "ffn" in view.parts:
+        line = {"color": HUES["pattern"], "dash": "dot", "width": 2}
+        _line(figure, view.lengths, view.visible, look.words("visible"), line)
+    _mark(figure, view.marks, look)
+    if "ffn" in view.parts and math.isfinite(view.passes):
         at = float(np.exp(np.interp(math.log(view.passes), np.log(view.lengths), np.log(view.parts["ffn"]))))
-        curves.named_point(figure, view.passes, at, f"T = {math.ceil(view.passes):,}", STYLES["pairs"].colour)
-    axes.counts(figure, "x", words["length"], view.lengths[0], view.lengths[-1], small=True)
-    low, high = (float(pick(pick(values) for _, values, _ in lines)) for pick in (min, max))
-    axes.powers(figure, "y", words["multiplications"], low, 4 * high, small=True)
-    return theme.finished(figure, height=390, legend="above")
+        marker = {"symbol": "diamond", "size": 13, "color": HUES["pattern"]}
+        text = f"<b>T = {math.ceil(view.passes):,}</b>"
+        figure.add_scatter(x=[view.passes], y=[at], mode="markers+text", text=[text], textposition="bottom right",
+                           marker=marker, showlegend=False, hovertext=text, hoverinfo="text")  # fmt: skip
+    return Plot("cost.curves", figure, look.words("curves_alt"), view)
 
 
 class GeneratedView(NamedTuple):
@@ -75,27 +79,59 @@ class GeneratedView(NamedTuple):
     lengths: np.ndarray
     cached: np.ndarray
     uncached: np.ndarray
-    here: int
 
     @classmethod
     def of(cls, config: ModelConfig, length: int, n_source: int = 0) -> GeneratedView:
         lengths = np.unique(np.geomspace(1, FACTORS[-1] * length, 48).round().astype(np.int64))
-        found = [cost.generating(config, n, n_source) for n in lengths.tolist()]
-        return cls(
-            lengths,
-            np.array([float(one.cached) for one in found]),
-            np.array([float(one.uncached) for one in found]),
-            length,
-        )
+        found = [counted.generating(config, n, n_source) for n in lengths.tolist()]
+        return cls(lengths, *(np.array([float(n) for n in values]) for values in zip(*found, strict=True)))
 
 
-def draw_generated(view: GeneratedView, words: Words) -> sheet.Sheet:
-    """With and without the cache. ``words`` names "cached", "uncached", "length", "multiplications" and "here"."""
-    figure = sheet.Sheet()
-    counted(figure, view.lengths, view.uncached, words["uncached"], Style(theme.ROLES["residual"], "dash", width=3))
-    counted(figure, view.lengths, view.cached, words["cached"], Style(theme.ROLES["key"], width=3))
-    marks(figure, [view.here * factor for factor in FACTORS], words["here"], full=True)
-    axes.counts(figure, "x", words["length"], view.lengths[0], view.lengths[-1], small=True)
-    low, high = float(view.cached[0]), 4 * float(view.uncached[-1])
-    axes.powers(figure, "y", words["multiplications"], low, high, small=True)
-    return theme.finished(figure, height=320, legend="above")
+def generated_view(look: Look) -> GeneratedView:
+    source = len(look.trace.ids) if len(look.config.sides) > 1 else 0
+    return look.once(lambda look: GeneratedView.of(look.config, len(look), source), "generated")
+
+
+def generated(look: Look) -> Plot | None:
+    """With and without the cache."""
+    if look.config.kind == "encoder":
+        return None
+    view = generated_view(look)
+    figure = _figure(look, [view.cached, view.uncached], 320)
+    _line(figure, view.lengths, view.uncached, look.words("uncached"), {"color": HUES["residual"], "dash": "dash"})
+    _line(figure, view.lengths, view.cached, look.words("cached"), {"color": HUES["key"]})
+    _mark(figure, [len(look) * by for by in FACTORS], look)
+    return Plot("cost.generated", figure, look.words("generated_alt"), view)
+
+
+def tell_generated(look: Look) -> Iterator[Line]:
+    if look.config.kind == "encoder":
+        yield look.text("generated_none")
+        return
+    view, here = generated_view(look), counted.generating(look.config, len(look), n_source(look))
+    yield look.text(
+        "generated", n=f"{len(look):,}", long=f"{view.lengths[-1]:,}", saved=f"{here.uncached / here.cached:,.1f}",
+        saved_long=f"{view.uncached[-1] / view.cached[-1]:,.0f}",
+    )  # fmt: skip
+
+
+def _figure(look: Look, values: Sequence[np.ndarray], height: int) -> go.Figure:
+    """Axes with room above the lines, for the names of lengths."""
+    above = [np.log10(one[one > 0]) for one in values]
+    ends = [float(min(one.min() for one in above)), float(max(one.max() for one in above)) + 0.6]
+    x = {"type": "log", "title": {"text": look.words("length")}}
+    y = {"type": "log", "title": {"text": look.words("multiplications")}, "range": ends}
+    return go.Figure(layout={"xaxis": x, "yaxis": y, "height": height})
+
+
+def _line(figure: go.Figure, lengths: np.ndarray, values: np.ndarray, name: str, line: Mapping[str, object]) -> None:
+    said = [f"{name}<br>T = {n:,}<br>{big(float(value))}" for n, value in zip(lengths, values, strict=True)]
+    figure.add_scatter(x=lengths, y=values, name=name, mode="lines", line={"width": 3, **line}, hovertext=said,
+                       hoverinfo="text")  # fmt: skip
+
+
+def _mark(figure: go.Figure, lengths: Sequence[int], look: Look) -> None:
+    """The visitor's length and those that are 10 and 100 times as long."""
+    for factor, length in zip(FACTORS, lengths, strict=True):
+        is_last = factor == FACTORS[-1]
+        marked(figure, length, look.words("here") if factor == 1 else f"× {factor}", before=is_last)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig, NoPosition
+from viz_model.drawing.writing import small
+from viz_model.island.look import Look
+from viz_model.island.page import Button, Buttons
+from viz_model.island.prose import Line
 from viz_model.model import masks
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.numbers.counted import count
+from viz_model.texts.markdown import literal, table
+from viz_model.topics.cost.counted import count
 
 
 class Shuffled(NamedTuple):
@@ -31,6 +38,8 @@ class Shuffled(NamedTuple):
 
 
 SHUFFLED = 12
+MOST_WORK = 2_000_000_000
+"""Multiplications that are run unasked when words are shuffled."""
 SAME = 1e-3
 """Below this share of the values' size a difference is rounding: single precision, through all blocks."""
 
@@ -80,3 +89,58 @@ def without_positions(stack: Stack, config: ModelConfig) -> Stack:
     weights = {name: value for name, value in stack.state_dict().items() if "position" not in name.split(".")[0]}
     bare.load_state_dict(weights, assign=True)
     return bare.eval()
+
+
+ORDER: Verdict[Shuffled] = Verdict(
+    "cost.order",
+    Claim("same", lambda shuffled: max(shuffled.bare, shuffled.own) < SAME),
+    Claim("differs", lambda shuffled: shuffled.bare < SAME <= shuffled.own),
+)
+MASK: Verdict[Shuffled] = Verdict(
+    "cost.mask", Claim("tells", lambda shuffled: shuffled.bare < SAME <= shuffled.bare_masked)
+)
+OPTION = ("order", ("0", "1"))
+"""Whether words are shuffled though it takes long."""
+
+
+def _waits(look: Look) -> bool:
+    """Whether it takes long, and nobody has asked for it."""
+    return work_of_shuffling(look.trace) > MOST_WORK and look.options.get("order") != "1"
+
+
+def _found(look: Look) -> Shuffled | None:
+    return None if _waits(look) else look.once(lambda look: shuffled(look.trace), "shuffled")
+
+
+def ask(look: Look) -> Buttons | None:
+    if len(look) < 2 or not _waits(look):
+        return None
+    return Buttons("order", [Button(look.words("order"), {"order": "1"})])
+
+
+def draw(look: Look) -> Iterator[Line]:
+    """A table of the changes."""
+    words, found = look.words, _found(look)
+    if len(look) < 2:
+        yield Line(words("order_one"), "notice")
+    elif found is None:
+        yield look.note("order_help")
+    else:
+        headings = [words("order_change"), words("order_all"), words("order_past")]
+        facts = _facts(look, found)
+        rows = [[words(f"order_{row}"), facts[row], facts[f"{row}_masked"]] for row in ("bare", "own")]
+        yield Line(table(headings, rows))
+        yield look.note("order_note")
+
+
+def tell(look: Look) -> Iterator[Line]:
+    if (found := _found(look)) is not None:
+        for verdict in (ORDER, MASK):
+            yield Line(verdict.says(look.t.language, found, **_facts(look, found)))
+
+
+def _facts(look: Look, found: Shuffled) -> dict[str, str]:
+    labels = [token.label for token in look.trace.tokens]
+    facts = {name: small(getattr(found, name)) for name in ("bare", "own", "bare_masked", "own_masked")}
+    facts["before"] = literal(" ".join(labels[: len(found.order)]))
+    return {**facts, "after": literal(" ".join(labels[i] for i in found.order))}

@@ -6,15 +6,35 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 
+from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
-from viz_model.drawing import axes, curves, sheet, theme
-from viz_model.drawing.curves import Style
-from viz_model.drawing.writing import duration, hover
-from viz_model.topics.cost.numbers import fitted, measured
-from viz_model.topics.cost.numbers.fitted import Fit
-from viz_model.topics.cost.numbers.measured import Part, Reading
-from viz_model.topics.cost.pictures.common import Words
+from viz_model.drawing.digits import byte_size
+from viz_model.drawing.theme import ROLES as HUES
+from viz_model.drawing.writing import duration
+from viz_model.island.page import Plot
+from viz_model.topics.cost import fitted, measured
+from viz_model.topics.cost.fitted import Fit
+from viz_model.topics.cost.measured import Part, Reading
+
+SQUARE = 2.1
+"""Of a fitted power of n: clearly more than the square that the multiplications make."""
+POWER: Verdict[float | None] = Verdict("cost.power", Claim("above", lambda power: power is not None and power > SQUARE))
+"""Of the power of n that the textbook's steps took; None for too few readings."""
+
+
+class Bytes(NamedTuple):
+    """Bytes that were created for the longest text, by the steps one by one and by the fused kernel."""
+
+    textbook: float
+    fused: float
+
+
+BYTES: Verdict[Bytes] = Verdict("cost.bytes", Claim("fewer", lambda created: created.fused < 0.5 * created.textbook))
+
+Words = Callable[[str], str]
+"""The label of what is drawn."""
 
 
 class TimesView(NamedTuple):
@@ -85,11 +105,11 @@ class TimesView(NamedTuple):
 
     def columns(self, words: Words) -> dict[str, list[object]]:
         """For a table: a row a length, the times in seconds and the bytes created."""
-        found: dict[str, list[object]] = {words["length"]: list(self.lengths.tolist())}
+        found: dict[str, list[object]] = {words("length"): list(self.lengths.tolist())}
         for part in measured.PARTS:
-            found[f"{words[part]} [s]"] = list(self.seconds[part].tolist())
+            found[f"{words(part)} [s]"] = list(self.seconds[part].tolist())
         for part in ("textbook", "fused"):
-            found[f"{words[part]} [B]"] = list(self.created[part].tolist())
+            found[f"{words(part)} [B]"] = list(self.created[part].tolist())
         return found
 
 
@@ -98,88 +118,79 @@ def _latex(seconds: float) -> str:
     return rf"{number}\,\text{{{unit}}}"
 
 
-STYLES: Mapping[str, Style] = {
-    "projections": Style(theme.ROLES["query"]),
-    "ffn": Style(theme.ROLES["ffn"], symbol="square"),
-    "textbook": Style(theme.ROLES["pattern"], symbol="diamond"),
-    "fused": Style(theme.ROLES["pattern"], "dot", "diamond-open"),
-    "recurrent": Style(theme.ROLES["value"], "dash", "cross"),
+STYLES: Mapping[str, tuple[str, str, str]] = {
+    "projections": ("query", "solid", "circle"),
+    "ffn": ("ffn", "solid", "square"),
+    "textbook": ("pattern", "solid", "diamond"),
+    "fused": ("pattern", "dot", "diamond-open"),
+    "recurrent": ("value", "dash", "cross"),
 }
+"""Hue, dash and symbol."""
 BLOCK: tuple[Part, ...] = ("textbook", "fused", "ffn", "projections")
-STEPS: tuple[Part, ...] = ("textbook", "fused")
 
 
-def draw_times(view: TimesView, words: Words) -> sheet.Sheet:
-    """The parts of a block: points are medians, lines what was fitted to them.
-
-    ``words`` names the parts, "length" and "time".
-    """
-    figure = sheet.Sheet()
+def draw_times(view: TimesView, words: Words) -> Plot:
+    """The parts of a block: points are medians, lines what was fitted to them."""
+    figure = _figure(words, "time", "s")
     for part in BLOCK:
-        found = view.fits[part]
-        _measured(figure, view.lengths, view.seconds[part], part, words, joined=found is None)
-        if found:
+        _measured(figure, view.lengths, view.seconds[part], part, words(part), joined=view.fits[part] is None)
+        if found := view.fits[part]:
             between = np.geomspace(view.lengths[0], view.lengths[-1], 40)
-            curves.line(figure, between, found.at(between), STYLES[part])
-    return _timed(figure, view, [view.seconds[part] for part in BLOCK], words)
+            hue, dash, _ = STYLES[part]
+            line = {"color": HUES[hue], "dash": dash}
+            figure.add_scatter(
+                x=between, y=found.at(between), mode="lines", line=line, showlegend=False, hoverinfo="skip"
+            )
+    return Plot("cost.times", figure, words("times_alt"), view, own=False)
 
 
-def draw_recurrent(view: TimesView, words: Words) -> sheet.Sheet:
-    """The whole attention layer both ways, and the recurrent one. ``words`` as for :func:`draw_times`."""
-    figure = sheet.Sheet()
-    rows = {"textbook": view.layer["textbook"], "fused": view.layer["fused"], "recurrent": view.seconds["recurrent"]}
-    for name, values in rows.items():
-        _measured(figure, view.lengths, values, name, words)
-    return _timed(figure, view, list(rows.values()), words)
+def draw_recurrent(view: TimesView, words: Words) -> Plot:
+    """The whole attention layer both ways, and the recurrent one."""
+    figure = _figure(words, "time", "s")
+    for name, values in view.layer.items():
+        _measured(figure, view.lengths, values, name, words(f"layer_{name}"))
+    _measured(figure, view.lengths, view.seconds["recurrent"], "recurrent", words("recurrent"))
+    return Plot("cost.recurrent", figure, words("recurrent_alt"), view, own=False)
 
 
-def draw_memory(view: TimesView, words: Words, size: Callable[[float], str]) -> sheet.Sheet:
-    """Bytes of the tensors that the steps created, and of their n×n matrices as their shapes have it.
+def draw_memory(view: TimesView, words: Words) -> Plot:
+    """Bytes of the tensors that the steps created, and of their n×n matrices as their shapes have it."""
+    figure = _figure(words, "bytes", "B")
+    computed = measured.MATRICES * view.matrix
+    said, line = (
+        _hovers(words("computed"), view.lengths, computed, byte_size),
+        {"color": HUES["residual"], "dash": "dash"},
+    )
+    figure.add_scatter(x=view.lengths, y=computed, name=words("computed"), mode="lines", line=line, hovertext=said)
+    for part in ("textbook", "fused"):
+        is_fused = part == "fused"
+        _measured(figure, view.lengths, view.created[part], part, words(part), joined=is_fused, written=byte_size)
+    return Plot("cost.memory", figure, words("memory_alt"), view, own=False)
 
-    ``words`` names "computed", "textbook", "fused", "length" and "bytes"; ``size`` writes bytes.
-    """
-    figure, computed = sheet.Sheet(), measured.MATRICES * view.matrix
-    hovers = _hovers(words["computed"], view.lengths, computed, size)
-    style = Style(theme.ROLES["residual"], "dash")
-    curves.line(figure, view.lengths, computed, style, name=words["computed"], hover=hovers)
-    for part in STEPS:
-        _measured(figure, view.lengths, view.created[part], part, words, joined=part == "fused", written=size)
-    axes.counts(figure, "x", words["length"], view.lengths[0], view.lengths[-1], small=True)
-    low, high = _ends([computed, *(view.created[part] for part in STEPS)])
-    ticks = [float(2**p) for p in range(0, 51, 5) if low / 8 < 2**p < high * 8]
-    axes.logarithmic(figure, "y", words["bytes"], low / 2, high * 2, ticks, size, small=True)
-    return theme.finished(figure, height=360, legend="above")
+
+def _figure(words: Words, what: str, unit: str) -> go.Figure:
+    x = {"type": "log", "title": {"text": words("length")}}
+    return go.Figure(layout={"xaxis": x, "yaxis": {"type": "log", "title": {"text": f"{words(what)} [{unit}]"}}})
 
 
 def _hovers(name: str, lengths: np.ndarray, values: np.ndarray, written: Callable[[float], str]) -> list[str]:
-    return [hover(("", name), f"T = {n:,}", written(float(value))) for n, value in zip(lengths, values, strict=True)]
+    return [f"{name}<br>T = {n:,}<br>{written(float(value))}" for n, value in zip(lengths, values, strict=True)]
 
 
 def _measured(
-    figure: sheet.Sheet,
+    figure: go.Figure,
     lengths: np.ndarray,
     values: np.ndarray,
     part: str,
-    words: Words,
+    name: str,
     *,
     joined: bool = True,
     written: Callable[[float], str] = duration,
 ) -> None:
     """Points, which are told apart by their shapes."""
-    style, hovers = STYLES[part], _hovers(words[part], lengths, values, written)
-    ring = {"width": 2, "color": style.colour}
-    mode = "lines+markers" if joined else "markers"
-    curves.line(figure, lengths, values, style, name=words[part], marks=9, ring=ring, hover=hovers, mode=mode)
-
-
-def _timed(figure: sheet.Sheet, view: TimesView, rows: Sequence[np.ndarray], words: Words) -> sheet.Sheet:
-    axes.counts(figure, "x", words["length"], view.lengths[0], view.lengths[-1], small=True)
-    low, high = _ends(rows)
-    ticks = [10.0**p for p in range(-9, 3) if low / 3 < 10.0**p < high * 3]
-    axes.logarithmic(figure, "y", words["time"], low / 1.6, high * 1.6, ticks, duration, small=True)
-    return theme.finished(figure, height=360, legend="above")
-
-
-def _ends(rows: Sequence[np.ndarray]) -> tuple[float, float]:
-    """The least and the largest number of all."""
-    return float(min(values.min() for values in rows)), float(max(values.max() for values in rows))
+    hue, dash, symbol = STYLES[part]
+    figure.add_scatter(
+        x=lengths, y=values, name=name, mode="lines+markers" if joined else "markers",
+        line={"color": HUES[hue], "dash": dash}, marker={"symbol": symbol, "size": 9, "color": HUES[hue]},
+        hovertext=_hovers(name, lengths, values, written), hoverinfo="text",
+    )  # fmt: skip
