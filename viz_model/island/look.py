@@ -20,6 +20,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
+from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
@@ -62,6 +63,8 @@ class Look:
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
+        twin: the run of the same text in the model's twin, for a page that asks for it.
+        lm: the model as it was loaded, where that is known: its folder, the name of its twin.
     """
 
     trace: Trace
@@ -73,6 +76,7 @@ class Look:
     options: Mapping[str, Any] = field(default_factory=dict)
     layers: range = range(0)
     twin: Trace | None = None
+    lm: LanguageModel | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
