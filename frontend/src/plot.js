@@ -14,6 +14,14 @@ export function plot(me, root, item) {
   root.ends = made.end
 }
 
+// One that stands in a part of the page that is Streamlit's.
+export function alone(root, header, arrays, tell) {
+  plot({ page: header, arrays, tell: (name, { value }) => tell(name, value) }, root, header)
+  return root.ends
+}
+
+alone.stays = true // it is drawn again where it stands, and what is zoomed stays so
+
 function build(root) {
   const stage = document.createElement("div")
   stage.className = "stage-of-plot"

@@ -9,7 +9,6 @@ from viz_model.app import elements, measuring
 from viz_model.app.page import Page
 from viz_model.app.topic import Door
 from viz_model.drawing.digits import byte_size
-from viz_model.island.page import Plot
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.cost import measured
 from viz_model.topics.cost.counted import crossings
@@ -57,7 +56,7 @@ def _results(page: Page, view: TimesView) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"#### {words('times_title', **facts)}")
-        _draw(page, draw_times(view, words))
+        elements.plot(page, draw_times(view, words))
         crossed = {f"{part}_crossing": _crossing(page, view, part) for part in ("textbook", "fused")}
         passes = crossings(page.lm.config, page.trace.stack.side)
         elements.see(page, "times", **facts, **crossed, passes=f"{passes.ffn:,.0f}")
@@ -65,7 +64,7 @@ def _results(page: Page, view: TimesView) -> None:
     with right:
         sizes = {part: byte_size(float(view.created[part][-1])) for part in view.created}
         st.markdown(f"#### {words('memory_title', **facts, **sizes)}")
-        _draw(page, draw_memory(view, words))
+        elements.plot(page, draw_memory(view, words))
         matrix = byte_size(float(view.matrix[-1]))
         elements.see(page, "memory", **facts, **sizes, matrix=matrix, h=page.lm.config.n_heads)
         created = Bytes(*(float(view.created[part][-1]) for part in ("textbook", "fused")))
@@ -74,7 +73,7 @@ def _results(page: Page, view: TimesView) -> None:
     st.markdown(f"#### {words('recurrent_title', **facts)}")
     picture, see = elements.split()
     with picture:
-        _draw(page, draw_recurrent(view, words))
+        elements.plot(page, draw_recurrent(view, words))
     with see:
         fastest = view.fastest()
         elements.see(
@@ -87,11 +86,6 @@ def _results(page: Page, view: TimesView) -> None:
         formula.latex(rf"t(T) \approx {view.formula(part)}")
     st.caption(words("readings"))
     elements.records(page, "readings", view.columns(words))
-
-
-def _draw(page: Page, plot: Plot) -> None:
-    scene = plot.scene
-    elements.picture(page, lambda _: scene, plot.id.partition(".")[2], own=False, by=())
 
 
 def _crossing(page: Page, view: TimesView, part: Part) -> str:

@@ -259,7 +259,9 @@ def _mount(
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
     changed = [] if now is None else _changed(now.page)
-    top = island.head(view, opening.lm, trace, other, token, t, is_fixed=is_fixed, is_story=topic.is_story, arrays=arrays)
+    top = island.head(
+        view, opening.lm, trace, other, token, t, is_fixed=is_fixed, is_story=topic.is_story, arrays=arrays
+    )
     if not opened.has_chips:
         top["ribbons"] = []
     said = {
@@ -453,9 +455,7 @@ def _token_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side) -> in
 
 
 @cached()
-def _start(
-    find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, side: Side
-) -> tuple[int, int, int]:
+def _start(find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, side: Side) -> tuple[int, int, int]:
     return find(runs.trace(key.plain).at(side))
 
 
