@@ -27,14 +27,17 @@ function build(root) {
   stage.className = "stage-of-plot"
   stage.setAttribute("role", "img")
   root.replaceChildren(stage)
-  let me = null, item = null, figure = null, plotly = null, width = 0
+  let me = null, item = null, figure = null, plotly = null, width = 0, isOver = false, last = Promise.resolve()
   const made = { header: null, at: value => value, panels: [], tables: [], tell: (name, value) => me.tell(name, { of: item.id, value }) }
+  // Plotly draws in steps: what is asked for meanwhile waits, and what is taken away by then is not asked for.
+  const next = act => last = last.catch(() => {}).then(() => isOver ? null : act())
   const draw = () => {
     if (!plotly || !figure || !stage.clientWidth) return
     width = stage.clientWidth
     const layout = layoutOf(figure.layout, palette(me.page), getComputedStyle(root).fontFamily, width)
     const config = { displayModeBar: false, locale: "own", locales: { own: { dictionary: { "Double-click to zoom back out": item.words.back }, format: {} } } }
-    plotly.react(stage, figure.data, layout, config).then(() => {
+    next(() => plotly.react(stage, figure.data, layout, config))
+    next(() => {
       if (!("drawn" in root.dataset)) stage.on("plotly_relayout", retick)
       root.dataset.drawn = "" // for tests
       retick()
@@ -48,7 +51,7 @@ function build(root) {
       const { tickvals, ticktext } = logTicks(...axis.range)
       if (String(axis.tickvals) !== String(tickvals)) Object.assign(changes, { [`${name}.tickmode`]: "array", [`${name}.tickvals`]: tickvals, [`${name}.ticktext`]: ticktext })
     }
-    if (Object.keys(changes).length) plotly.relayout(stage, changes)
+    if (Object.keys(changes).length) next(() => plotly.relayout(stage, changes))
   }
   const observer = new ResizeObserver(() => stage.clientWidth !== width && draw())
   observer.observe(stage)
@@ -76,8 +79,10 @@ function build(root) {
     end() {
       observer.disconnect()
       unwatch()
-      plotly?.purge(stage)
+      isOver = true
+      last.catch(() => {}).then(() => plotly?.purge(stage))
       delete root.plot
+      delete root.dataset.drawn
     },
   }
 }

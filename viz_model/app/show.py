@@ -23,6 +23,7 @@ from viz_model.app import (
     head_picker,
     interventions,
     island,
+    lab,
     lent,
     mask_editor,
     norm_training,
@@ -67,6 +68,7 @@ DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "embedding": (two_sentences.DOOR,),
     "next_token": (cache_times.DOOR,),
     "cost": (cost_times.DOOR,),
+    "training_lab": lab.DOORS,
     "sentence_vectors": (other_sentences.DOOR,),
 }
 """By the group of a page's texts: below it, what runs the model again with what a visitor makes there; of models that
@@ -93,7 +95,17 @@ def _doors(topic: Topic) -> list[Door[app_page.Page]]:
 def _choices(topic: Topic) -> tuple[Choice[Any], ...]:
     beside = [choice for door in _doors(topic) for choice in (door.choice, *door.choices)]
     own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
-    return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values(), *beside)
+    every: tuple[Choice[Any], ...] = (
+        TAB,
+        CODE,
+        APART,
+        TRIALS,
+        PICTURE,
+        *own.values(),
+        *_sections(topic).values(),
+        *beside,
+    )
+    return tuple(dict.fromkeys(every))
 
 
 def _sections(topic: Topic) -> dict[str, Choice[bool]]:

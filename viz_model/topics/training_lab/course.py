@@ -1,4 +1,7 @@
-"""How a run of training stands, in the few numbers that may be spoken of."""
+"""How a run of training stands, in the few numbers that may be spoken of, and what may be said of it.
+
+Losses are in nats a token. No claim looks at a ratio of two losses, nor at the last steps alone.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.claims import Claim, Verdict
 from viz_model.drawing import writing
+from viz_model.topics.training_lab.tuned import CLEARLY
 from viz_model.training import lab
 
 LATE = 20
@@ -132,3 +137,49 @@ def size(number: float) -> str:
     if not np.isfinite(number):
         return f"{number:g}"
     return writing.small(number) if number < 1000 else writing.big(number)
+
+
+MARGIN = 0.1
+"""Nats a token between two levels that count as different."""
+
+COURSE: Verdict[Course] = Verdict(
+    "training_lab.course",
+    Claim("broken", lambda run: run.broken),
+    Claim("diverged", lambda run: run.last > run.first + MARGIN),
+    Claim("context", lambda run: run.held_last < run.frequencies - MARGIN),
+    Claim("frequencies", lambda run: run.held_last >= run.frequencies - MARGIN and abs(run.last - run.known) <= MARGIN),
+    Claim("stuck", lambda run: run.last > run.guessing - MARGIN),
+)
+"""How far a run has come. Below ``frequencies`` no distribution comes that is the same at every position."""
+
+
+def _rose_again(run: Course) -> bool:
+    return run.held_last > run.held_best + CLEARLY
+
+
+ON_THE_WAY: Verdict[Course] = Verdict(
+    "training_lab.on_the_way",
+    Claim("by_heart", lambda run: _rose_again(run) and run.last < run.at_best - CLEARLY),
+    Claim("thrown_off", lambda run: run.peak > run.first + 1 and run.last <= run.first + MARGIN),
+    Claim("worse", _rose_again),
+)
+
+LARGE = 10.0
+"""A gradient's norm that is ten times as long as what clipping lets through; at the start it is about 1."""
+
+SIZE: Verdict[Gradients] = Verdict(
+    "training_lab.size",
+    Claim("exploding", lambda norms: norms.whole > LARGE and norms.whole > 2 * norms.began),
+    Claim("burst", lambda norms: norms.largest > LARGE and norms.largest > 2 * norms.began and norms.whole <= LARGE),
+)
+"""Of the whole gradient: whether it grew beyond all bounds."""
+
+SMALL = 0.01
+"""A gradient's norm at a single block; at the start it is about 1."""
+
+REACH: Verdict[Gradients] = Verdict(
+    "training_lab.reach",
+    Claim("vanishing", lambda norms: norms.low < SMALL and norms.low < 0.1 * norms.high),
+    Claim("arrives", lambda norms: norms.low >= SMALL and 0.1 * norms.high <= norms.low <= 10 * norms.high),
+)
+"""Of the first block against the last: whether the error comes down to it. Asked of two blocks and more."""

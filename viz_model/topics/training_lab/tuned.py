@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.claims import Claim, Verdict
+from viz_model.drawing.theme import ROLES
+from viz_model.island.page import Plot
+from viz_model.topics.training_lab.curves import HELD_OUT, TRAIN, Words, figure, line, top
 from viz_model.training.tuning import TEXTS, Losses
 
 CLEARLY = 0.05
@@ -57,3 +61,34 @@ def leaders(before: np.ndarray, after: np.ndarray, truth: int) -> list[int]:
     """The ids that are most probable [V] at one of both times, and the ``truth``; what is so afterwards comes first."""
     ids = {truth, *(int(id) for probs in (before, after) for id in np.argsort(probs)[-N_LEADERS:])}
     return sorted(ids, key=lambda id: -after[id])
+
+
+TUNED: Verdict[Change] = Verdict(
+    "training_lab.tuned", Claim("fell", lambda loss: loss.fell), Claim("rose", lambda loss: loss.rose)
+)
+"""What became of the loss on one text."""
+
+
+LEARNT: Verdict[Tuned] = Verdict(
+    "training_lab.learnt",
+    Claim("forgets", lambda texts: texts.own.fell and any(story.rose for story in texts.stories)),
+    Claim("keeps", lambda texts: texts.own.fell and not any(story.rose for story in texts.stories)),
+)
+"""What was won, and what it cost."""
+
+RECITED: Verdict[Tuned] = Verdict(
+    "training_lab.recited",
+    Claim("by_heart", lambda texts: texts.own.fell and texts.end.rose),
+    Claim("carries_over", lambda texts: texts.own.fell and texts.end.fell),
+)
+"""Whether what was learnt helps beyond the very words."""
+
+
+def plot(steps: Sequence[int], losses: Mapping[str, Sequence[float]], n_steps: int, words: Words) -> Plot:
+    """The loss [N] of each of several texts after ``steps`` [N]."""
+    made = figure("tuned_axis", n_steps, words)
+    looks = ((TRAIN, "solid"), (HELD_OUT, "dot"), (ROLES["value"], "dash"), (ROLES["ffn"], "longdash"))
+    for (name, values), (hue, dash) in zip(losses.items(), looks, strict=True):
+        line(made, steps, values, words(f"text_{name}"), hue, dash)
+    made.update_yaxes(range=[0, top([*losses.values()], 1.0)])
+    return Plot("training_lab.tuned_loss", made, words("tuned_alt"), own=False)

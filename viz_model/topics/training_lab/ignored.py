@@ -8,7 +8,9 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from viz_model.claims import Claim, Verdict
 from viz_model.runs.trace import Trace
+from viz_model.topics.training_lab.tuned import CLEARLY
 from viz_model.training.batches import IGNORED
 
 MOST_TARGETS = 12
@@ -51,3 +53,20 @@ class Ignored(NamedTuple):
     def of_rest(self) -> float:
         """The mean over the rows that are asked for."""
         return float(np.mean(self.nats[self.n_ignored :]))
+
+
+EXACT = 1e-5
+"""Nats by which two sums in single precision may differ."""
+
+EQUAL: Verdict[Ignored] = Verdict(
+    "training_lab.ignored_equal",
+    Claim("equal", lambda loss: abs(loss.computed - loss.of_rest) <= EXACT * max(1.0, loss.of_rest)),
+)
+"""Whether leaving rows out is the mean over the others."""
+
+LEFT_OUT: Verdict[Ignored] = Verdict(
+    "training_lab.left_out",
+    Claim("easier", lambda loss: loss.of_rest < loss.of_all - CLEARLY),
+    Claim("harder", lambda loss: loss.of_rest > loss.of_all + CLEARLY),
+)
+"""What difference it makes."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements, runs
+from viz_model.app.lab import job
+from viz_model.app.lab.settings import TUNE_STEPS, refused
 from viz_model.app.page import Page
 from viz_model.drawing import writing
 from viz_model.texts.markdown import literal, table
-from viz_model.topics.training_lab.choices import TUNE_STEPS
-from viz_model.topics.training_lab.claims import LEARNT, RECITED, TUNED
-from viz_model.topics.training_lab.numbers import tuned
-from viz_model.topics.training_lab.pictures.run import tuned_chart
-from viz_model.topics.training_lab.sections import run as job
-from viz_model.topics.training_lab.sections.start import refused
+from viz_model.topics.training_lab import tuned
+from viz_model.topics.training_lab.tuned import LEARNT, RECITED, TUNED
 from viz_model.training import lab, tuning
 
 TEXT = "training_lab.tune_text"
@@ -55,8 +53,7 @@ def _show(page: Page, now: job.Run[tuning.Tuning]) -> None:
         return
     st.markdown(f"#### {words('tuned_title', model=literal(now.settings))}")
     by_text = {name: [getattr(each, name) for each in losses] for name in tuning.TEXTS}
-    chart = tuned_chart([each.steps for each in losses], by_text, going.recipe.steps, words)
-    elements.picture(page, lambda _: chart, "tuned_loss", by=())
+    elements.plot(page, tuned.plot([each.steps for each in losses], by_text, going.recipe.steps, words))
     changes = tuned.changes(losses)
     lines = []
     for name, change in changes.items():
