@@ -119,8 +119,8 @@ def head(
     is_story: bool,
     arrays: Arrays,
 ) -> dict[str, Any]:
-    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text. A story has
-    its model and language there too, and its tokens in its own pictures.
+    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text. A story
+    has its model and language there too, and its tokens in its own pictures.
     """
     boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed, is_story)
     if is_story:
@@ -154,6 +154,7 @@ def _boxes(
         "count": _count(trace, t),
         "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language, is_story)],
         "examples_label": t("common.examples"),
+        "keeps": "" if is_fixed or is_story or lm.config.kind != "decoder" else t("common.keep_writing"),
         **common,
     }
     if lm.config.kind != "encoder_decoder":

@@ -95,16 +95,8 @@ def _doors(topic: Topic) -> list[Door[app_page.Page]]:
 def _choices(topic: Topic) -> tuple[Choice[Any], ...]:
     beside = [choice for door in _doors(topic) for choice in (door.choice, *door.choices)]
     own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
-    every: tuple[Choice[Any], ...] = (
-        TAB,
-        CODE,
-        APART,
-        TRIALS,
-        PICTURE,
-        *own.values(),
-        *_sections(topic).values(),
-        *beside,
-    )
+    named = (TAB, CODE, APART, TRIALS, PICTURE)
+    every: tuple[Choice[Any], ...] = (*named, *own.values(), *_sections(topic).values(), *beside)
     return tuple(dict.fromkeys(every))
 
 
@@ -157,6 +149,8 @@ class Now(NamedTuple):
 
 def show(topic: Topic) -> None:
     """Open a page."""
+    if topic.is_story:
+        _lead_first(topic)
     opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
@@ -188,6 +182,23 @@ def show(topic: Topic) -> None:
     if topic.is_story:
         writing.pen(opening.view.model)
     state.wait_until_sent()
+
+
+def _lead_first(topic: Topic) -> None:
+    """The page at the bare address: who comes with the address of something to look at, but of no chapter, is shown
+    that instead.
+    """
+    query, there = st.query_params, frame.navigation()
+    for former, (name, values) in topic.formerly.items():
+        if former in query:
+            asked = query[former]
+            del query[former]
+            query[name] = values.get(asked, asked)
+    if there.current.url_path == frame.FIRST:
+        st.switch_page(there.pages[frame.FIRST], query_params=query.to_dict())
+    own = {name for page in topic.pages for name, _ in page.options}
+    if "view" not in st.session_state and not own & set(query) and set(query) - {"lang", "view", "lesson"}:
+        st.switch_page(there.pages["overview"], query_params=query.to_dict())
 
 
 @st.fragment(key=state.PLACE)
@@ -279,7 +290,7 @@ def _mount(
     said = {
         **top,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
-        "heading": "" if is_alone or view.present or topic.is_story else _heading(topic, shown, t),
+        "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "renews": topic.is_story,
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
@@ -334,7 +345,9 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
 
 def _picked(text: str | None, of: str, value: Any) -> None:
     """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
-    if of in ("encoder", "decoder") and isinstance(value, int):
+    if of == "keep" and text:
+        state.update(text=writing.longer(state.current().model, text))
+    elif of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:
         place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}

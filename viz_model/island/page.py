@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -336,6 +337,7 @@ class Topic:
         needs: which models it can show; None where it shows all.
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
+        formerly: options as addresses had them before: what they are called now, and names of values.
         is_story: whether it stands by itself, with its own choice of model and language and no sidebar.
     """
 
@@ -348,6 +350,7 @@ class Topic:
     without: frozenset[str] = frozenset()
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False
+    formerly: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType({})
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -244,6 +244,12 @@ def interval(distribution: Distribution, number: float) -> Interval:
     return Interval(int(order[rank]), start, 1.0 if rank == last else edges[rank].item(), rank)
 
 
+def number(seed: int, place: int) -> float:
+    """The random number from 0 to 1 of the n-th token after a text, whichever of them are asked for."""
+    numbers = torch.Generator().manual_seed(1_000_003 * seed + place)
+    return torch.rand((), generator=numbers, dtype=torch.float64).item()
+
+
 def draw(distribution: Distribution, number: float) -> int:
     """The token whose interval holds ``number``, in [0, 1): see :func:`interval`."""
     return interval(distribution, number).id
@@ -268,9 +274,15 @@ def steps(decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling, seed: int)
 
 
 def generate(
-    decoder: Decoder, tokenizer: Tokenizer, *, max_new_tokens: int, sampling: Sampling, seed: int
+    decoder: Decoder,
+    tokenizer: Tokenizer,
+    *,
+    max_new_tokens: int,
+    sampling: Sampling,
+    seed: int,
+    on_token: Callable[[Step], object] | None = None,
 ) -> Generation:
-    """Draw up to ``max_new_tokens`` tokens, fewer where the model ends the text."""
+    """Draw up to ``max_new_tokens`` tokens, fewer where the model ends the text; ``on_token`` hears of each."""
     drawn: list[Step] = []
     stopped: Literal["length", "end_of_text"] = "length"
     if max_new_tokens > 0:
@@ -279,6 +291,8 @@ def generate(
                 stopped = "end_of_text"
                 break
             drawn.append(step)
+            if on_token is not None:
+                on_token(step)
             if len(drawn) == max_new_tokens:
                 break
     return Generation(tokenizer.decode(step.token.id for step in drawn), tuple(drawn), stopped)
