@@ -7,8 +7,7 @@ control that chooses among what the message holds, a question, or None where the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -350,7 +349,7 @@ class Topic:
     without: frozenset[str] = frozenset()
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False
-    formerly: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType({})
+    formerly: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""
