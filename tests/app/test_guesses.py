@@ -6,19 +6,14 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from app_driver import open_page, quiz
-from doors import topic
-from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
-from viz_model.app.topic import Topic
 from viz_model.runs.trace import Trace
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts import Texts
 from viz_model.topics.batch.rows import BESIDE
 
 pytestmark = pytest.mark.full
@@ -85,41 +80,10 @@ ANSWERS: dict[str, Callable[[Trace, str], tuple[str, str]]] = {
     "next_token": half,
     "batch": padding,
     "cost": lambda trace, asked: ("2", "4"),
-    "training_lab": lambda trace, asked: ("2", "0"),
 }
 
 
-def question(app: AppTest) -> Any:
-    (found,) = [group for group in app.get("button_group") if group.key and group.key.endswith(".guessed")]
-    return found
-
-
-def replies(app: AppTest, *openings: str) -> list[str]:
-    return [text.value for text in app.markdown if text.value.startswith(openings)]
-
-
-def guessed(app: AppTest) -> str:
-    """What the address holds of it."""
-    (held,) = np.atleast_1d(app.query_params["guessed"])
-    return str(held)
-
-
-@pytest.mark.parametrize("page", [page for page in ANSWERS if isinstance(topic(page), Topic)])
-def test_a_guess_is_right_or_not_by_the_run(page: str) -> None:
-    app = open_page(page, {"model": MODEL, "text": TEXT, "layer": str(LAYER), "lang": "en"})
-    assert not replies(app, RIGHT, WRONG)
-    right, wrong = ANSWERS[page](vm.load(MODEL).trace(TEXT), question(app).proto.label)
-    question(app).set_value(right)
-    app.run()
-    assert len(replies(app, RIGHT)) == 1 and not app.exception
-    question(app).set_value(wrong)
-    app.run()
-    assert len(replies(app, WRONG)) == 1 and guessed(app).startswith(f"{wrong}.")
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in ANSWERS if page != "embedding" and not isinstance(topic(page), Topic)]
-)
+@pytest.mark.parametrize("page", [page for page in ANSWERS if page != "embedding"])
 def test_the_run_makes_one_option_of_an_island_right(page: str) -> None:
     app = open_page(page, {"model": MODEL, "text": TEXT, "layer": str(LAYER), "lang": "en"})
     expected, _ = ANSWERS[page](vm.load(MODEL).trace(TEXT), "")
@@ -148,20 +112,3 @@ def test_what_the_target_reads_of_the_source() -> None:
     options, right, told = quiz(app)
     label = run.at("encoder").tokens[best].label
     assert label in (options[right] if right >= 0 else told)
-
-
-def test_a_guess_is_of_its_text_and_place_and_stands_in_the_address() -> None:
-    query = {"model": MODEL, "text": TEXT, "token": "2", "lang": "en"}
-    app = open_page("cost", query)
-    question(app).set_value("4")
-    app.run()
-    kept = guessed(app)
-    verdicts = {}
-    for language in LANGUAGES:
-        t = Texts(language)
-        again = open_page("cost", {**query, "lang": language, "guessed": kept})
-        verdicts[language] = bool(replies(again, t("common.guess_right")))
-        assert replies(again, t("common.guess_right"), t("common.guess_wrong"))
-    assert len({*verdicts.values()}) == 1
-    other = {"model": "story-modern"}
-    assert not replies(open_page("cost", {**query, **other, "guessed": kept}), RIGHT, WRONG)

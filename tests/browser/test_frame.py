@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from browser_driver import NARROW, TITLE, Visit, go_to, settle, turn, wait_for_query
+from doors import all_open
 
 from viz_model.app.frame import FIRST, SECTIONS
 
@@ -89,7 +90,7 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
 
 SENTENCE = {
     "attention": (".viz-island .sentence:visible", ".viz-island .bar"),
-    "cost": (".st-key-frame-text input", ".st-key-frame_head"),
+    "ablations": (".st-key-frame-text input", ".st-key-frame_head"),
 }
 """The box that one types in and what stays in sight with it, of a page that is one island and of one that is not."""
 
@@ -97,7 +98,7 @@ SENTENCE = {
 @pytest.mark.parametrize("name", SENTENCE)
 @pytest.mark.parametrize("screen", [LAPTOP, NARROW], ids=["laptop", "phone"])
 def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any], name: str, visit: Visit) -> None:
-    page, (field, head) = visit(f"/{name}", options=screen, text=LONG, door_tail="1"), SENTENCE[name]
+    page, (field, head) = visit(f"/{name}", options=screen, text=LONG, **all_open(name)), SENTENCE[name]
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1500)")
     box, chosen = (page.locator(selector).first for selector in (field, ".chip[aria-pressed=true]"))
     # The line of tokens moves to the chosen one.
@@ -208,18 +209,14 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page.get_by_role("heading", name="Attention", exact=True).wait_for()
 
 
-def test_a_picture_of_a_page_that_is_no_island_stands_alone_too(visit: Visit) -> None:
-    page = visit("/cost", options=LAPTOP, text=TEXT, embed="true", lang="en", token="3")
-    whole = page.url
-    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-cost-]')]
-        .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z_-]+/)[0])"""
-    all_shown = page.evaluate(shown)
-    assert len(all_shown) > 1
-    page.goto(f"{whole}&picture=cost.shares")
-    page.wait_for_function(f"({shown})().join() === 'st-key-cost-shares'")
-    page.goto(f"{whole}&picture=cost.nothing")
-    page.wait_for_function(f"({shown})().includes('st-key-cost-shares')")
-    assert "cost.nothing" in page.get_by_test_id("stAlert").inner_text()
+def test_a_picture_that_plotly_draws_stands_alone_too(visit: Visit) -> None:
+    page = visit("/cost", options=LAPTOP, text=TEXT, embed="true", lang="en")
+    assert page.locator(".viz-island .prose p").count() > 2
+    page.goto(f"{page.url}&picture=cost.curves")
+    page.locator(".viz-island .viz-plot[data-drawn]").wait_for()
+    page.locator(".viz-island .viz-scene").wait_for(state="detached")
+    assert page.locator(".viz-island .prose p").count() == 0
+    assert page.locator(".viz-island .viz-plot").count() == 1
 
 
 def test_every_page_starts_short(visit: Visit) -> None:
