@@ -19,7 +19,7 @@ from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
 from viz_model.texts import LANGUAGES, Texts, labels
 from viz_model.topics.ablations.claims import OUTCOMES
-from viz_model.topics.mistakes.numbers import BUGS
+from viz_model.topics.mistakes.bugs import BUGS
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 OF_THE_FRAME = set(state.ViewState.__dataclass_fields__) - {"choices", "page"}

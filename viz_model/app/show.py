@@ -17,6 +17,7 @@ from viz_model.app import (
     cache_times,
     derivation,
     elements,
+    examples,
     frame,
     glossary,
     head_picker,
@@ -383,8 +384,19 @@ def _token(page: app_page.Page) -> int:
 def _looked(run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None, has_twin: bool) -> Look:
     trace = runs.trace(run).at(side)
     look = Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
+    look = replace(look, others=partial(_other, run.model, language))
     twin = runs.model(run.model).twin if has_twin else None
     return replace(look, twin=runs.trace(run._replace(model=twin)).at(side)) if twin in runs.names() else look
+
+
+def _other(own: str, language: str, model: str, text: str) -> vm.Trace | None:
+    """Another run, as :attr:`viz_model.island.look.Look.others` has it."""
+    name = model or own
+    if name != own and name not in runs.offered():
+        return None
+    lm = runs.model(name)
+    run = runs.trace(runs.RunKey(name, text or examples.of(lm, language)[0]))
+    return run.at(lm.config.sides[-1])
 
 
 def _now(opened: _Opened) -> Now | tuple[Line, ...]:

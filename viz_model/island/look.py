@@ -62,6 +62,9 @@ class Look:
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
+        twin: the run of the same text in the model's twin, on a page that compares the two.
+        others: the run of a bundled model on a text, None where it is not offered; "" is the own model, and its first
+            example.
     """
 
     trace: Trace
@@ -73,6 +76,7 @@ class Look:
     options: Mapping[str, Any] = field(default_factory=dict)
     layers: range = range(0)
     twin: Trace | None = None
+    others: Callable[[str, str], Trace | None] = lambda model, text: None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

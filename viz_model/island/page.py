@@ -54,10 +54,13 @@ class Chooser(NamedTuple):
 
 
 class Typed(NamedTuple):
-    """What an option may be that is any text: ``usual`` where nobody has typed one, at most so many characters."""
+    """What an option may be that is any text: ``usual`` where nobody has typed one, at most so many characters; or one
+    of a ``pattern``.
+    """
 
     usual: str = ""
     most: int = 120
+    pattern: str = ""
 
 
 class Field(NamedTuple):

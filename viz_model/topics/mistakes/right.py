@@ -1,6 +1,6 @@
 """What each step of a Transformer does, as one short function: the right one of each pair.
 
-:mod:`viz_model.topics.mistakes.numbers.wrong` holds a function of the same name and arguments
+:mod:`viz_model.topics.mistakes.wrong` holds a function of the same name and arguments
 with a bug in it. Visitors read these very lines, two functions side by side, so the lines are
 short and nothing in them tells which of the two they are.
 """

@@ -1,4 +1,4 @@
-"""The steps of :mod:`viz_model.topics.mistakes.numbers.right`, which says what each does, with a bug in each.
+"""The steps of :mod:`viz_model.topics.mistakes.right`, which says what each does, with a bug in each.
 
 Never use them.
 """
