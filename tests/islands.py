@@ -11,7 +11,7 @@ import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Chooser, Field, Item, Page, Quiz, Ribbon, Row, Section, flat
+from viz_model.island.page import Buttons, Chooser, Field, Item, Page, Plot, Quiz, Ribbon, Row, Section, flat
 from viz_model.island.prose import Line
 from viz_model.island.prose import html as as_html
 from viz_model.texts import Texts
@@ -33,7 +33,7 @@ def _made(part: Item | Row | Section, look: Look) -> Iterator[Any]:
         return
     for item in flat([part]):
         found = item(look)
-        if isinstance(found, Scene | Chooser | Field | Quiz | Buttons | Ribbon):
+        if isinstance(found, Scene | Plot | Chooser | Field | Quiz | Buttons | Ribbon):
             yield found
         elif found is not None:
             yield from found

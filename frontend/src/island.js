@@ -10,6 +10,7 @@ import { head } from "./head.js"
 import { filled, lines, write } from "./lines.js"
 import { child } from "./nodes.js"
 import { pick } from "./pick.js"
+import { plot } from "./plot.js"
 import { quiz } from "./quiz.js"
 import { reach, reachScrolling } from "./reach.js"
 import { scene } from "./scene.js"
@@ -234,6 +235,7 @@ const KINDS = {
   buttons,
   chooser,
   field,
+  plot,
   quiz,
 }
 

@@ -51,6 +51,7 @@ function grid(table, caption, words, act) {
 
 // What the marks of a picture say: of a matrix of numbers itself, of all others a line each.
 function tablesOf(made) {
+  if (made.tables) return made.tables.map(table => ({ ...table, rows: table.rows.slice(0, MOST_ROWS) }))
   return made.panels.flatMap(panel => [...panel.drawn.values()].filter(hasNumbers).map(now => (now.boxes || now.labels?.length || now.rows * now.columns === 1 ? listOf : matrixOf)(made, panel, now)))
 }
 
@@ -102,4 +103,4 @@ function captionOf(table, words) {
   return [table.name, table.rows.length < table.all ? part : ""].filter(Boolean).join(" · ")
 }
 
-export const hasTables = made => made.panels.some(panel => [...panel.drawn.values()].some(hasNumbers))
+export const hasTables = made => made.tables?.length > 0 || made.panels.some(panel => [...panel.drawn.values()].some(hasNumbers))

@@ -8,11 +8,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Chooser, Field, Item, Made, Offer, Page, Quiz, Ribbon, Row, Section, is_there
+from viz_model.island.page import (
+    Buttons,
+    Chooser,
+    Field,
+    Item,
+    Made,
+    Offer,
+    Page,
+    Plot,
+    Quiz,
+    Ribbon,
+    Row,
+    Section,
+    is_there,
+)
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 
@@ -68,7 +84,7 @@ def _pair(own: dict[str, Any] | None, other: dict[str, Any] | None) -> Iterable[
     offered, which is the first's.
     """
     kinds = {one["kind"] for one in (own, other) if one is not None}
-    if kinds & {"scene", "prose", "ribbon"} and own != other:
+    if kinds & {"scene", "plot", "prose", "ribbon"} and own != other:
         yield _sides(*([] if one is None else [one] for one in (own, other)))
     elif found := own or other:
         yield found
@@ -133,6 +149,8 @@ class _Writer:
             case Scene():
                 words = {**made.words, **({"menu": self._menu} if self._menu else {})}
                 return {**plain_scene(made, self._arrays), "words": words}
+            case Plot():
+                return self._plot(made)
             case Chooser():
                 return {**made.plain, "refused": self._refused(made)}
             case Buttons():
@@ -152,3 +170,27 @@ class _Writer:
             case _:
                 lines = prose.lines(made, self._arrays)
                 return {"kind": "prose", "lines": lines} if lines else None
+
+    def _plot(self, made: Plot) -> dict[str, Any]:
+        t = self._look.t
+        words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
+        words |= {"part": t("common.numbers_part", shown="{shown}", n="{n}"), "back": t("common.plot_back")}
+        figure = {name: _sent(part, self._arrays) for name, part in made.figure.to_plotly_json().items()}
+        figure["layout"].pop("template", None)  # which says all that Plotly would have done anyway
+        own = {"kind": "plot", "id": made.id, "alt": made.alt, "figure": figure}
+        return {**own, "words": {**words, **({"menu": self._menu} if self._menu else {})}}
+
+
+def _sent(part: Any, arrays: Arrays) -> Any:
+    """A part of a Plotly figure, its numbers among ``arrays``."""
+    match part:
+        case Mapping():
+            return {name: _sent(one, arrays) for name, one in part.items()}
+        case np.ndarray() if part.dtype.kind in "biuf":
+            return arrays.add(part.astype(np.float32), False)
+        case np.ndarray() | list() | tuple():
+            return [_sent(one, arrays) for one in part]
+        case np.generic():
+            return part.item()
+        case _:
+            return part

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from viz_model.config import ModelConfig, Side
+from viz_model.drawing import plotted
 from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.runs.trace import Trace
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 
 class Chooser(NamedTuple):
@@ -156,7 +160,35 @@ class Offer(NamedTuple):
     present: Any = True
 
 
-Made: TypeAlias = Scene | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
+class Plot(NamedTuple):
+    """A picture that is read by its axes and is the same whatever is selected: the browser draws it with Plotly.
+
+    Attributes:
+        id: as of a scene.
+        figure: what is its own, in Plotly's words: traces with the hues of :data:`viz_model.drawing.theme.ROLES`, each
+            with a dash or a symbol of its own beside, and the titles and kinds of axes. ``frontend/src/plot.js`` adds
+            the look that all share. Names that a visitor has typed are escaped (:func:`viz_model.drawing.theme.plain`).
+        alt: what it shows, in a sentence: its name for those who do not see it.
+        data: the arrays that it was drawn from, a NamedTuple.
+        sites, call, own: as of a scene.
+    """
+
+    id: str
+    figure: go.Figure
+    alt: str
+    data: Any = None
+    sites: Sequence[str] = ()
+    call: str = ""
+    own: bool = True
+
+    @property
+    def scene(self) -> Scene:
+        """For files."""
+        known = {"data": self.data, "sites": self.sites, "call": self.call, "own": self.own}
+        return plotted.scene(self.id, self.alt, self.figure, **known)
+
+
+Made: TypeAlias = Scene | Plot | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -340,8 +372,8 @@ def scenes(page: Page, look: Look, opened: Iterable[str] | None = None) -> Itera
         if isinstance(part, Section) and ((names is not None and part.name not in names) or not is_there(part, look)):
             continue
         for item in flat([part]):
-            if isinstance(made := item(look), Scene):
-                yield item, made
+            if isinstance(made := item(look), Scene | Plot):
+                yield item, made.scene if isinstance(made, Plot) else made
 
 
 def is_there(section: Section, look: Look) -> bool:
