@@ -266,5 +266,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer")) KINDS[place.item.kind](place.me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer, .buttons")) KINDS[place.item.kind](place.me, place, place.item)
 }

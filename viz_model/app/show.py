@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from viz_model.app import (
     onward,
     open_page,
     other_sentences,
+    run_lock,
     runs,
     saving,
     sketch,
@@ -204,6 +206,7 @@ def _body(opened: _Opened) -> None:
         without_sense.draw(page)
         return
     look = _look(opened.page, page)
+    _press(opened.page, look, page.name)
     alone = _alone(opened.page, look, _asked(page.view, topic))
     _mount(opened, now, now.notes, look, alone)
     _menu(opened.page, look, page)
@@ -315,10 +318,35 @@ def _picked(of: str, value: Any) -> None:
     if of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
     elif isinstance(value, Mapping) and of == "view":
-        state.update(**{name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)})
+        changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}
+        if isinstance(asked := value.get("edits"), str):
+            with contextlib.suppress(ValueError):
+                changes["edits"] = vm.edits.parse(asked)
+        state.update(**changes)
+    elif isinstance(value, Mapping) and of == "press":
+        st.session_state[_PRESSED] = value
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:
         place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
         frame.go(value["page"], **place)
+
+
+def _press(shown: Page, look: Look, name: str) -> None:
+    """Do what a visitor has pressed, at the place where that was; it takes runs, and so is done here."""
+    pressed: Mapping[str, Any] = st.session_state.pop(_PRESSED, {})
+    if pressed.get("name") not in shown.presses:
+        return
+    place = look.place | {
+        axis: n for axis, size in look.sizes.items() if isinstance(n := pressed.get(axis), int) and 0 <= n < size
+    }
+    there = replace(look, layer=place["layer"], head=place["head"], token=place["token"])
+    changes = dict(shown.presses[pressed["name"]](there))
+    choices = island.options_of(shown)
+    chosen = ((choices[option], said) for option, said in changes.pop("options", {}).items())
+    state.put(**changes, **state.choose(name, *chosen))
+    st.rerun()
+
+
+_PRESSED = "show.pressed"
 
 
 def _is_text(said: object) -> bool:
@@ -384,12 +412,13 @@ def _token(page: app_page.Page) -> int:
 def _looked(run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None, has_twin: bool) -> Look:
     trace = runs.trace(run).at(side)
     look = Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
-    look = replace(look, others=partial(_other, run.model, language))
+    plain = _looked(run.plain, side, language, topic, layer, has_twin) if run.edits else None
+    look = replace(look, others=partial(_bundled, run.model, language), unedited=plain, turn=lambda: run_lock.RUNNING)
     twin = runs.model(run.model).twin if has_twin else None
     return replace(look, twin=runs.trace(run._replace(model=twin)).at(side)) if twin in runs.names() else look
 
 
-def _other(own: str, language: str, model: str, text: str) -> vm.Trace | None:
+def _bundled(own: str, language: str, model: str, text: str) -> vm.Trace | None:
     """Another run, as :attr:`viz_model.island.look.Look.others` has it."""
     name = model or own
     if name != own and name not in runs.offered():

@@ -15,6 +15,7 @@ from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import prose
 from viz_model.island.look import Look
 from viz_model.island.page import (
+    Button,
     Buttons,
     Chooser,
     Field,
@@ -154,7 +155,7 @@ class _Writer:
             case Chooser():
                 return {**made.plain, "refused": self._refused(made)}
             case Buttons():
-                return {"kind": "buttons", "name": made.name, "buttons": [one._asdict() for one in made.buttons]}
+                return {"kind": "buttons", "name": made.name, "buttons": list(map(self._button, made.buttons))}
             case Ribbon():
                 return made.plain
             case Field():
@@ -170,6 +171,11 @@ class _Writer:
             case _:
                 lines = prose.lines(made, self._arrays)
                 return {"kind": "prose", "lines": lines} if lines else None
+
+    def _button(self, button: Button) -> dict[str, Any]:
+        tables = {name: value(getattr(button, name), self._arrays) for name in ("label", "is_off")}
+        change = {name: value(one, self._arrays) for name, one in button.change.items()}
+        return {**button._asdict(), **tables, "change": change}
 
     def _plot(self, made: Plot) -> dict[str, Any]:
         t = self._look.t

@@ -7,7 +7,7 @@ control that chooses among what the message holds, a question, or None where the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -106,12 +106,23 @@ class Quiz(NamedTuple):
 
 
 class Button(NamedTuple):
-    """What a click does: it chooses options by name, or writes into boxes of the sentence, "text" or "target"."""
+    """What a click does.
 
-    label: str
+    Attributes:
+        label: written on it; it, ``change`` and ``is_off`` may be tables.
+        options: what is chosen then, by name.
+        words: what is written into the boxes of the sentence, "text" or "target".
+        change: the parts of the view that it changes, as of an offer; "edits" as an address has them.
+        press: which of the page's ``presses`` it is.
+        is_off: whether there is nothing to click.
+    """
+
+    label: Any
     options: Mapping[str, str] = {}
     words: Mapping[str, str] = {}
-    is_off: bool = False
+    change: Mapping[str, Any] = {}
+    press: str = ""
+    is_off: Any = False
 
 
 class Buttons(NamedTuple):
@@ -307,6 +318,8 @@ class Page:
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
         has_twin: whether it reads the same text in the model's twin too (:attr:`viz_model.island.look.Look.twin`).
+        presses: by name what a click does that takes runs of the model: it says what of the view becomes what, and
+            under "options" what is chosen.
         reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
     """
 
@@ -318,6 +331,7 @@ class Page:
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = reads_text
     has_twin: bool = False
+    presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
 
     @property

@@ -21,8 +21,10 @@ from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
 from viz_model.runs.trace import Trace
 
-TURNED = 0.01
-"""1 − cosine from which on a vector counts as another one, where there are no logits to compare."""
+TURNED, ROWS = 0.01, 32
+"""1 − cosine from which on a vector counts as another one, where there are no logits to compare; and positions whose
+logits are compared at once.
+"""
 
 
 class Place(NamedTuple):
@@ -39,51 +41,44 @@ def place(trace: Trace, position: int) -> Place:
 
 
 class Cost(NamedTuple):
-    """What a change did to the answer.
+    """What a change did to the answers at some positions; each [P].
 
     ``amount`` is KL(before ‖ after) in bits, or 1 − cosine of the last vectors where there are no logits;
-    infinite where the changed run overflowed. ``changed``: another first choice, or 1 − cosine above
-    :data:`TURNED`. ``top`` is the id of the first choice after.
+    infinite where the changed run overflowed, NaN where the edit could not be made. ``changed``: another first
+    choice, or 1 − cosine above :data:`TURNED`.
     """
 
-    amount: float
-    changed: bool
-    top: int | None
+    amount: np.ndarray
+    changed: np.ndarray
 
 
-def cost(before: Trace, after: Trace, at: Place) -> Cost:
-    """Compare two runs at one place."""
-    a, b = before.at(at.side), after.at(at.side)
+def costs(before: Trace, after: Trace, side: Side, positions: Sequence[int]) -> Cost:
+    """Compare two runs at some positions of the stack that answers."""
+    a, b = before.at(side), after.at(side)
+    at = list(positions)
     if before.config.has_logits:
-        logs = [run.row("logits", at.position).double().log_softmax(-1) for run in (a, b)]
-        was, now = (int(log.argmax()) for log in logs)
-        return Cost(_finite(measures.divergence(*logs).item()), was != now, now)
-    was_at, now_at = (run[run.leaving][at.position].double() for run in (a, b))
-    amount = _finite(1 - F.cosine_similarity(was_at, now_at, dim=0).item())
-    return Cost(max(amount, 0.0), amount > TURNED, None)
+        found = []
+        for part in (at[n : n + ROWS] for n in range(0, len(at), ROWS)):
+            logs = [_logits(run, part).double().log_softmax(-1) for run in (a, b)]
+            found.append(Cost(measures.divergence(*logs).numpy(), (logs[0].argmax(-1) != logs[1].argmax(-1)).numpy()))
+        amount, changed = (np.concatenate(each) for each in zip(*found, strict=True))
+        return Cost(np.nan_to_num(amount, nan=math.inf), changed)
+    was, now = (run[run.leaving][at].double() for run in (a, b))
+    amount = np.nan_to_num((1 - F.cosine_similarity(was, now, dim=-1)).numpy(), nan=math.inf)
+    return Cost(np.maximum(amount, 0.0), amount > TURNED)
 
 
-def _finite(amount: float) -> float:
-    return amount if amount == amount else math.inf
+def _logits(run: Trace, positions: list[int]) -> torch.Tensor:
+    return run["logits"][positions] if len(positions) > 1 else run.row("logits", positions[0])[None]
 
 
-def amount(cost: Cost | None) -> float:
-    """How far the answer changed; NaN where the edit could not be made."""
-    return math.nan if cost is None else cost.amount
-
-
-def by_amount(found: Sequence[Cost | None]) -> list[int]:
-    """Places of what could be made, from the least change to the largest."""
-    return sorted((n for n, cost in enumerate(found) if cost is not None), key=lambda n: amount(found[n]))
-
-
-def costs(plain: Trace, tried: Iterable[Edit], at: Place) -> Iterator[Cost | None]:
-    """What each edit alone does to the answer; None for one that cannot be made in this run."""
-    for edit in tried:
+def tried(plain: Trace, edits: Iterable[Edit], side: Side, positions: Sequence[int]) -> Iterator[Cost]:
+    """What each edit alone does to the answers."""
+    for edit in edits:
         try:
-            yield cost(plain, rerun(plain, (edit,)), at)
+            yield costs(plain, rerun(plain, (edit,)), side, positions)
         except ValueError:
-            yield None
+            yield Cost(np.full(len(positions), math.nan), np.zeros(len(positions), bool))
 
 
 # Attention
@@ -129,9 +124,9 @@ def future_shares(trace: Trace) -> np.ndarray:
     return np.array([pattern.triu(1).sum(-1)[:, :-1].mean().item() for pattern in patterns])
 
 
-def mean_row(trace: Trace, query: int, attention: str = "attn") -> np.ndarray:
-    """The row of one query, averaged over all layers and heads, [Tk]."""
-    rows = [trace.row(f"blocks.{layer}.{attention}.pattern", query).mean(0) for layer in range(trace.n_layers)]
+def mean_rows(trace: Trace, attention: str = "attn") -> np.ndarray:
+    """The rows of all queries, averaged over all layers and heads, [Tq, Tk]."""
+    rows = [trace[f"blocks.{layer}.{attention}.pattern"].mean(0) for layer in range(trace.n_layers)]
     return torch.stack(rows).mean(0).numpy()
 
 
@@ -261,14 +256,15 @@ def patches(
 
     Both runs are plain, and seen from the stack whose text differs.
     """
-    far = cost(other, plain, at).amount
+    far = costs(other, plain, at.side, [at.position]).amount.item()
     for depth in depths:
         site = depth_site(depth)
         row = []
         for position in positions:
             edit = PatchResidual(site=plain.full_name(site), position=position, from_ids=other.own_ids)
             patched = rerun(plain, (edit,), {edit: other[site][position].clone()})
-            row.append(1 - cost(other, patched, at).amount / far if far > 0 else 0.0)
+            amount = costs(other, patched, at.side, [at.position]).amount.item()
+            row.append(1 - amount / far if far > 0 else 0.0)
         yield tuple(row)
 
 

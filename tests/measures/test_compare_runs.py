@@ -1,4 +1,4 @@
-"""viz_model.topics.architectures.numbers.compare_runs: where two runs must part."""
+"""viz_model.measures.compare_runs: where two runs must part."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from tiny_models import describe, language_model, run_both, tiny_config, variants, without_a_part
 
 from viz_model.config import ModelConfig
+from viz_model.measures import compare_runs
 from viz_model.runs.edits import (
     AblateHead,
     FixPattern,
@@ -17,7 +18,6 @@ from viz_model.runs.edits import (
     ShuffleTokens,
     Skip,
 )
-from viz_model.topics.architectures.numbers import compare_runs
 
 CONFIGS = [*variants()[::7], *without_a_part()]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from tiny_models import describe, language_model, run_both, variants
 
+from viz_model.app import changed_run as views
+from viz_model.app.changed_run import draw_guesses, draw_places, draw_written
 from viz_model.config import ModelConfig
+from viz_model.measures import change as analysis
+from viz_model.measures.change import UNCHANGED
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations.numbers import change as analysis
-from viz_model.topics.ablations.numbers import views
-from viz_model.topics.ablations.pictures.guesses import UNCHANGED, draw_guesses
-from viz_model.topics.ablations.pictures.places import draw_places
-from viz_model.topics.ablations.pictures.written import draw_written
 
 NAMES = {name: name for name in ("before", "after", "head", "length")}
 

@@ -11,10 +11,10 @@ from tiny_models import describe, language_model, run_both, variants
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
+from viz_model.measures import change
 from viz_model.model.masks import everything
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations.numbers import change
 
 
 @pytest.fixture(params=variants()[::4], ids=describe)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from viz_model.measures import change
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations.numbers import change
 
 
 def divergence(before: np.ndarray, after: np.ndarray, name: Callable[[int], str], most: int = 4) -> dict[str, str]:

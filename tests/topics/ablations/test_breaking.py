@@ -8,9 +8,10 @@ import torch
 from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig, NoPosition
+from viz_model.measures import change
 from viz_model.measures.again import rerun
 from viz_model.runs import edits
-from viz_model.topics.ablations.numbers import breaking, change
+from viz_model.topics.ablations import breaking
 
 SAMPLE = variants()[::7]
 every = pytest.mark.parametrize("config", SAMPLE, ids=describe)
@@ -22,22 +23,26 @@ def test_a_change_is_measured_where_the_answer_is(config: ModelConfig) -> None:
         plain = run_both(language_model(config)).at(side)
         at = breaking.place(plain, 1)
         assert at == ((side, 1) if side == config.sides[-1] else ("decoder", len(plain.at("decoder")) - 1))
-        none = breaking.cost(plain, plain, at)
-        assert none.amount == pytest.approx(0, abs=1e-12) and not none.changed
+        places = range(len(plain.at(at.side)))
+        none = breaking.costs(plain, plain, at.side, places)
+        assert none.amount == pytest.approx(np.zeros(len(places)), abs=1e-12) and not none.changed.any()
         of = None if side == config.sides[-1] else side
-        (found,) = breaking.costs(plain, [edits.Skip(layer=0, part="ffn", side=of)], at)
+        (found,) = breaking.tried(plain, [edits.Skip(layer=0, part="ffn", side=of)], at.side, places)
+        (alone,) = breaking.tried(plain, [edits.Skip(layer=0, part="ffn", side=of)], at.side, [at.position])
+        assert alone.amount == pytest.approx(found.amount[[at.position]])
         after = rerun(plain, [edits.Skip(layer=0, part="ffn", side=of)])
-        assert found is not None and found.amount > 0
-        if config.has_logits:
-            expected = change.guesses(plain.at(at.side), after.at(at.side), at.position)
-            assert found.amount == pytest.approx(expected.divergence, abs=1e-6)
-            assert found.changed == (expected.before.argmax() != expected.after.argmax())
+        assert found.amount[at.position] > 0
+        for n in places if config.has_logits else ():
+            expected = change.guesses(plain.at(at.side), after.at(at.side), n)
+            assert found.amount[n] == pytest.approx(expected.divergence, abs=1e-6)
+            assert found.changed[n] == (expected.before.argmax() != expected.after.argmax())
 
 
 def test_an_edit_that_cannot_be_made_costs_nothing_known() -> None:
     plain = run_both(language_model(SAMPLE[0])).at("decoder")
     tried = [edits.Skip(layer=99, part="ffn"), edits.Skip(layer=0, part="attn")]
-    assert [found is None for found in breaking.costs(plain, tried, breaking.place(plain, 0))] == [True, False]
+    found = [one.amount for one in breaking.tried(plain, tried, "decoder", [0, 2])]
+    assert np.isnan(found).tolist() == [[True, True], [False, False]]
     with pytest.raises(ValueError, match="starts from a run"):
         rerun(rerun(plain, tried[1:]), tried[1:])
 
@@ -56,7 +61,7 @@ def test_measures_of_attention(config: ModelConfig) -> None:
         np.testing.assert_allclose(breaking.previous_shares(run)[1], previous, atol=1e-6)
         future = np.mean([[pattern[h, i, i + 1 :].sum() for i in range(len(run) - 1)] for h in range(config.n_heads)])
         assert breaking.future_shares(run)[1] == pytest.approx(future, abs=1e-6)
-        assert breaking.mean_row(run, 2).sum() == pytest.approx(1, abs=1e-5)
+        assert breaking.mean_rows(run)[2].sum() == pytest.approx(1, abs=1e-5)
 
 
 @every

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 
+from viz_model.claims import Claim, Verdict
 from viz_model.runs import measures
 from viz_model.runs.trace import Trace
+
+UNCHANGED = 0.0005
+"""Differences below this are written as 0.000, and count as none."""
 
 
 class Guesses(NamedTuple):
@@ -65,3 +69,22 @@ def vectors(before: Trace, after: Trace) -> Vectors:
 def written(trace: Trace, layer: int, position: int) -> np.ndarray:
     """‖what each head writes‖ into the stream at one position, [H]."""
     return trace.row(f"blocks.{layer}.attn.head_out", position).norm(dim=-1).numpy()
+
+
+class Compared(Protocol):
+    """The distance of two predictions in bits, and the places of both runs' first guess; each may be an array."""
+
+    @property
+    def divergence(self) -> Any: ...
+
+    @property
+    def best(self) -> tuple[Any, Any]: ...
+
+
+GUESSES: Verdict[Compared] = Verdict(
+    "ablations.guesses",
+    Claim("same", lambda view: view.divergence < UNCHANGED),
+    Claim("stays", lambda view: view.best[0] == view.best[1]),
+    Claim("changes", lambda view: view.best[0] != view.best[1]),
+)
+"""Of what both runs expect."""
