@@ -18,6 +18,7 @@ import { skip } from "./skip.js"
 import { store } from "./store.js"
 import { terms } from "./terms.js"
 import { turns } from "./turns.js"
+import { walk } from "./walk.js"
 
 const REST = 500 // ms after the last click or letter until the address is written
 
@@ -67,10 +68,11 @@ function create(root) {
     get place() { return store.within(this.sizes) },
     get typed() { return typed },
     tell: (name, value) => tell(name, value),
+    ask,
     // What is typed: `isLive` is answered letter by letter, else with Enter.
     type(words, isLive, isExample = false) {
       typed = { ...typed, ...words }
-      if (isExample) chosen = Object.fromEntries(Object.entries(chosen).filter(([name]) => name !== "token"))
+      if (isExample || page.renews) chosen = Object.fromEntries(Object.entries(chosen).filter(([name]) => name !== "token"))
       if (isLive) ask()
       rest()
     },
@@ -120,7 +122,7 @@ function create(root) {
       if (isNew) subscribe()
       speak(header.language)
       unwalk()
-      if (header.present) unwalk = walking(header.sizes)
+      if (header.present && !header.renews) unwalk = walking(header.sizes)
       me.isLed = header.nav !== nav || isAnew
       if (me.isLed) { // an address, another page: the one case in which the server says where to look
         nav = header.nav
@@ -135,6 +137,7 @@ function create(root) {
       for (const axis in header.sizes) now[axis] = Math.min(now[axis], header.sizes[axis] - 1)
       isTaking = true
       store.adopt(now)
+      last = store.selection
       draw()
       isTaking = false
       glossary.rescan?.()
@@ -148,10 +151,13 @@ function create(root) {
     store.release()
     const selected = store.subscribe(changed => {
       if (isTaking) return
+      const story = root.querySelector(".walk")?.walk, before = story && last
+      last = store.selection
       const kept = store.named(changed)
       chosen = { ...chosen, ...Object.fromEntries(kept.filter(name => name in page.usual).map(name => [name, store.selection[name]])) }
       follow(root)
       compare(me, root)
+      story?.selected(before)
       glossary.rescan?.()
       turns(me, root, body)
       // What is too large for one message is here for some layers and tokens alone: the others are asked for.
@@ -161,7 +167,7 @@ function create(root) {
     addEventListener("popstate", forget)
     unsubscribe = selected
   }
-  let isTaking = false
+  let isTaking = false, last = store.selection
   const isLacking = () => {
     const [from, to] = page.layers, { layer } = store.selection
     return layer < from || layer >= to || !!root.querySelector("[data-waiting]")
@@ -237,6 +243,7 @@ const KINDS = {
   field,
   plot,
   quiz,
+  walk,
 }
 
 // The parts of a place in order, each in an element that it keeps while it is the same thing.

@@ -10,7 +10,7 @@ const FIRST = ":not(.sides > :nth-child(even) *)" // of two texts side by side
 export function turns(me, root, body) {
   const { present } = me.page
   root.classList.toggle("presents", !!present)
-  if (!present) return
+  if (!present || me.page.renews) return
   const made = root.turns ??= build(root, body)
   made.words = present
   requestAnimationFrame(() => show(made))

@@ -13,6 +13,7 @@ from viz_model import images
 from viz_model.checkpoints import examples as beside
 from viz_model.texts import LANGUAGES
 from viz_model.tokenizers.tokenizer import IdTokenizer
+from viz_model.training import first_words
 
 EXAMPLES = (
     "Tom had a cat and a dog. The cat and the",
@@ -38,8 +39,10 @@ WITH_A_GAP = (
 )
 
 
-def of(lm: vm.LanguageModel, language: str) -> tuple[str, ...]:
-    """The first is shown unasked."""
+def of(lm: vm.LanguageModel, language: str, is_story: bool = False) -> tuple[str, ...]:
+    """The first is shown unasked. A story that the model is to go on with begins with one whose next token is open."""
+    if is_story and lm.config.kind == "decoder" and not isinstance(lm.tokenizer, IdTokenizer):
+        return (first_words.BEGINNINGS.get(language, first_words.BEGINNINGS["en"]), *of(lm, language))
     tokenizer = lm.tokenizer
     if lm.config.reads_pictures:
         return _pictures(lm.folder, min(lm.config.patches.height, lm.config.patches.width, images.MAX_SIDE))

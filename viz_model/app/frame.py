@@ -236,10 +236,10 @@ def dress_page(page: str, *, is_taught: bool) -> None:
     """Put the sheets on a page that it has beside those of all pages."""
     worn: dict[Sheet, bool] = {
         "bare": is_bare() and not is_taught,
-        "no_sidebar": is_bare() or is_taught,
-        "present": is_presenting() and not is_taught,
+        "no_sidebar": is_bare() or is_taught or page == FIRST,
+        "present": is_presenting() and not is_taught and page != FIRST,
         "lesson": is_taught,
-        "walk": page == FIRST,
+        "walk": page == FIRST and not is_taught,
     }
     dress(*(sheet for sheet, is_worn in worn.items() if is_worn))
 
@@ -271,6 +271,13 @@ def lay_out(t: Texts, skips: bool = True) -> Places:
         settings = line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings")
         return Places(head, line, settings, nullcontext())
     return Places(head, line, st.sidebar, nullcontext())
+
+
+def lay_out_story() -> Places:
+    """What stands around a page that has its own choice of model and language: of a picture, the field to draw in."""
+    head = st.container(key="frame_head", gap="xsmall")
+    line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
+    return Places(head, line, nullcontext(), nullcontext())
 
 
 def bar(t: Texts, skips: bool = True) -> tuple[Any, Any]:

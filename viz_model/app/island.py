@@ -26,7 +26,7 @@ from viz_model.island.page import Chooser, Page, Typed
 from viz_model.island.prose import Line, line
 from viz_model.measures import patches
 from viz_model.runs import edits
-from viz_model.texts import Texts
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, IdTokenizer
 
@@ -116,18 +116,33 @@ def head(
     t: Texts,
     *,
     is_fixed: bool,
+    is_story: bool,
     arrays: Arrays,
 ) -> dict[str, Any]:
-    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text."""
-    boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed)
+    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text. A story has
+    its model and language there too, and its tokens in its own pictures.
+    """
+    boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed, is_story)
+    if is_story:
+        own = [] if is_fixed else _settings(view, t)
+        return {"boxes": boxes[:1], "controls": [*controls, *own], "ribbons": []}
     if boxes and not is_fixed:
         boxes.append(_also(boxes[0], view, beside, t))
     ribbons = [] if trace is None else _ribbons(trace, beside, token, t, arrays)
     return {"boxes": boxes, "controls": controls, "ribbons": ribbons}
 
 
+def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:
+    """Model and language."""
+    labels = runs.labels()
+    models = Chooser("model", {name: labels[name] for name in runs.names()}, t("common.model"), "", view.model, True)
+    named = {name: language.name for name, language in LANGUAGES.items()}
+    languages = Chooser("lang", named, t("common.language"), "", view.lang, True)
+    return [one._replace(is_list=True).plain for one in (models, languages)]
+
+
 def _boxes(
-    view: ViewState, lm: vm.LanguageModel, trace: vm.Trace | None, t: Texts, is_fixed: bool
+    view: ViewState, lm: vm.LanguageModel, trace: vm.Trace | None, t: Texts, is_fixed: bool, is_story: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     pace: dict[str, float] = st.session_state.get(_PACE, {})
     common = {"live": pace.get(view.model, 0.0) < LIVE, "fixed": is_fixed}
@@ -137,7 +152,7 @@ def _boxes(
         "label": t("common.sentence"),
         "hint": t("common.sentence_placeholder"),
         "count": _count(trace, t),
-        "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language)],
+        "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language, is_story)],
         "examples_label": t("common.examples"),
         **common,
     }
@@ -319,6 +334,9 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
         changes["also"] = also or None
     chosen: list[tuple[Choice[Any], Any]] = []
     given = told.get("options")
+    whole = {name: given[name] for name in ("model", "lang") if name in given} if isinstance(given, Mapping) else {}
+    known = {"model": runs.names(), "lang": tuple(LANGUAGES)}
+    changes |= {name: one for name, one in whole.items() if one in known[name]}
     for name, said in (given if isinstance(given, Mapping) else {}).items():
         if name == "to" and isinstance(said, str):
             changes["to"] = said
@@ -334,6 +352,9 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     state.put(**changes, **state.choose(page, *chosen))
     now = state.current()
     _know(now, page, options, sections)
+    if (view.model, view.lang) != (now.model, now.lang):
+        state.run_again()
+        return
     if _is_another_run(view, now):
         state.run_alone(state.BODY, state.PLACE)
 

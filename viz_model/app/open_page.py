@@ -47,6 +47,7 @@ def begin(
     needs: Callable[[ModelConfig], bool] | None,
     *,
     skips: bool = True,
+    is_story: bool = False,
 ) -> Opening:
     """Open the frame of a page.
 
@@ -55,6 +56,7 @@ def begin(
         opened_by: what in an address opens which of its doors.
         needs: which models it can show; None where it shows all.
         skips: whether a link past what stands on every page is to be made here.
+        is_story: whether the page has its own choice of model and language, and no sidebar.
     """
     pages = frame.navigation().pages
     state.has_parts(None)
@@ -68,15 +70,19 @@ def begin(
     taught = lesson_step.opened(name, pages)
     view = state.current()
     lm = _loaded(view, t)
-    example = examples.of(lm, view.lang)[0]
+    example = examples.of(lm, view.lang, is_story)[0]
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     frame.dress_page(name, is_taught=taught is not None)
-    places = (frame if taught is None else lesson_step).lay_out(t, skips)
-    with places.settings:
-        slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
-    if frame.is_bare() and taught is None:
+    has_sidebar = not is_story or taught is not None
+    if has_sidebar:
+        places = (frame if taught is None else lesson_step).lay_out(t, skips)
+        with places.settings:
+            slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
+    else:
+        places, slots = frame.lay_out_story(), Slots(None, None)
+    if frame.is_bare() and taught is None and has_sidebar:
         with places.line:
             share.whole(view, t)
     frame.notices(t)

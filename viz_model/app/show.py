@@ -39,6 +39,7 @@ from viz_model.app import (
     two_sentences,
     usual,
     without_sense,
+    writing,
 )
 from viz_model.app import page as app_page
 from viz_model.app.cache import cached
@@ -145,7 +146,7 @@ class Now(NamedTuple):
 
 def show(topic: Topic) -> None:
     """Open a page."""
-    opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False)
+    opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -173,6 +174,8 @@ def show(topic: Topic) -> None:
                 draw(opened)
     with opening.places.body:
         _body(opened)
+    if topic.is_story:
+        writing.pen(opening.view.model)
     state.wait_until_sent()
 
 
@@ -197,6 +200,9 @@ def _body(opened: _Opened) -> None:
         _mount(opened, None, now)
         return
     page = now.page
+    if topic.is_story and opened.page is not None:
+        _mount(opened, now, now.notes, _look(opened.page, page))
+        return
     if page.trace.edits:
         interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
@@ -255,13 +261,14 @@ def _mount(
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
     changed = [] if now is None else _changed(now.page)
-    top = island.head(view, opening.lm, trace, other, token, t, is_fixed=is_fixed, arrays=arrays)
+    top = island.head(view, opening.lm, trace, other, token, t, is_fixed=is_fixed, is_story=topic.is_story, arrays=arrays)
     if not opened.has_chips:
         top["ribbons"] = []
     said = {
         **top,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
-        "heading": "" if is_alone or view.present else _heading(topic, shown, t),
+        "heading": "" if is_alone or view.present or topic.is_story else _heading(topic, shown, t),
+        "renews": topic.is_story,
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
         "notes": prose.lines([*changed, *([] if is_alone else _notes(topic, now, notes, look))], arrays),
@@ -273,7 +280,7 @@ def _mount(
         menu = "" if view.present else t("saving.menu")
         beside = None if now.beside is None else _look(shown, now.page, now.beside)
         data = message.message(page, look, arrays, is_open, menu, beside, **said)
-    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), _picked)
+    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), partial(_picked, view.text))
     island.mount(data, topic.name, options, sections, heard)
 
 
@@ -300,10 +307,10 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     page, t = now.page, now.page.t
     if asked := _asked(page.view, topic):
         said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
-    if place := stations.mark(page, "{{layer}}"):
+    if not topic.is_story and (place := stations.mark(page, "{{layer}}")):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)
-    picks = topic.has_place and not {"layer", "head"} <= topic.without
+    picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without
     if picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
         said.append(Line(mark[0], "note", mark[1], "head"))
     if page.trace.edits and look.topic == topic.name and topic.pages[0].reads_plain:
@@ -313,7 +320,7 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     return said
 
 
-def _picked(of: str, value: Any) -> None:
+def _picked(text: str | None, of: str, value: Any) -> None:
     """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
     if of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
@@ -327,7 +334,7 @@ def _picked(of: str, value: Any) -> None:
         st.session_state[_PRESSED] = value
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:
         place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
-        frame.go(value["page"], **place)
+        frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
 
 
 def _press(shown: Page, look: Look, name: str) -> None:
@@ -366,8 +373,8 @@ _CHANGES: dict[str, Callable[[Any], bool]] = {
     "token": _is_place,
 }
 """What of the view a button on a page may change, and to what."""
-ONWARD = ("tokens", "embedding", "position", "attention", "next_token")
-"""Stages that the heading of a picture opens."""
+ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.MODELS)
+"""Pages that a picture, or a story, leads to."""
 
 
 # Menus
@@ -400,7 +407,7 @@ def _look(shown: Page, page: app_page.Page, beside: runs.RunKey | None = None) -
     layer = page.view.layer if one_layer(runs.trace(run).at(side)) else None
     look = _looked(run.plain if shown.reads_plain else run, side, page.t.language, shown.topic, layer, shown.has_twin)
     token = min(_token(page), len(look) - 1)
-    return replace(look, layer=page.view.layer, head=page.view.head, token=token, options=options)
+    return replace(look, layer=page.view.layer, head=page.view.head, token=token, options=options, lm=page.lm)
 
 
 def _token(page: app_page.Page) -> int:
@@ -458,7 +465,7 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
         else:  # the sentence was longer
             state.put(token=None)
             fitted = replace(fitted, token=None)
-    token = usual.token(key, fitted, side) if fitted.token is None else min(fitted.token, len(trace) - 1)
+    token = _token_of(topic, key, fitted, side) if fitted.token is None else min(fitted.token, len(trace) - 1)
     layer, head = _place_of(topic, key, fitted, side, token)
     view = state.shown(fitted, layer=layer, head=head)
     if trace.model is not lm.model:  # an edit has taken a part out of it
@@ -466,7 +473,7 @@ def _now(opened: _Opened) -> Now | tuple[Line, ...]:
     key_of_texts = opened.page.topic if opened.page else topic.name
     page = app_page.Page(topic.name, key_of_texts, view, lm, trace, t, token, opening.pages, topic.without)
     nowhere = replace(fitted, layer=None, head=None, token=None)
-    usual_token = usual.token(key, nowhere, side)
+    usual_token = _token_of(topic, key, nowhere, side)
     unasked = _place_of(topic, key, nowhere, side, usual_token)
     return Now(page, {**unasked._asdict(), "token": usual_token}, notes, beside)
 
@@ -480,7 +487,20 @@ def _beside(view: ViewState, lm: vm.LanguageModel, t: Texts) -> tuple[runs.RunKe
     return None if reading.trace is None else runs.RunKey.of(view.model, reading.trace), notes
 
 
+def _token_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side) -> int:
+    return usual.token(key, view, side) if topic.start is None else _start(topic.start, key, side)[2]
+
+
+@cached()
+def _start(
+    find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, side: Side
+) -> tuple[int, int, int]:
+    return find(runs.trace(key.plain).at(side))
+
+
 def _place_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side, token: int) -> usual.Place:
+    if topic.start is not None and view.layer is None and view.head is None:
+        return usual.Place(*_start(topic.start, key, side)[:2])
     if topic.telling is not None and view.layer is None and view.head is None:
         told = topic.telling(runs.trace(key.plain).at(side), token)
         if told is not None:

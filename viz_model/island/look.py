@@ -21,6 +21,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
+from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
@@ -68,6 +69,7 @@ class Look:
             example.
         unedited: a look at the run without a visitor's interventions, where it has any.
         turn: within which a run of the model is made, so that others can be made in between.
+        lm: the model as it was loaded, where that is known: its folder, the name of its twin.
     """
 
     trace: Trace
@@ -82,6 +84,7 @@ class Look:
     others: Callable[[str, str], Trace | None] = lambda model, text: None
     unedited: Look | None = None
     turn: Callable[[], AbstractContextManager[Any]] = nullcontext
+    lm: LanguageModel | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

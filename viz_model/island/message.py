@@ -12,7 +12,8 @@ import numpy as np
 
 from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
-from viz_model.island import prose
+from viz_model.island import beats, prose
+from viz_model.island.beats import Story
 from viz_model.island.look import Look
 from viz_model.island.page import (
     Button,
@@ -158,6 +159,8 @@ class _Writer:
                 return {"kind": "buttons", "name": made.name, "buttons": list(map(self._button, made.buttons))}
             case Ribbon():
                 return made.plain
+            case Story():
+                return beats.plain(made, self._arrays)
             case Field():
                 return {"kind": "field", **made._asdict()}
             case Offer():

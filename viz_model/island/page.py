@@ -15,6 +15,7 @@ import numpy as np
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import plotted
 from viz_model.drawing.scene import Scene
+from viz_model.island.beats import Story
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.runs.trace import Trace
@@ -199,7 +200,7 @@ class Plot(NamedTuple):
         return plotted.scene(self.id, self.alt, self.figure, **known)
 
 
-Made: TypeAlias = Scene | Plot | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Iterable[Line] | None
+Made: TypeAlias = Scene | Plot | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Story | Iterable[Line] | None
 Item: TypeAlias = Callable[[Look], Made]
 
 
@@ -351,6 +352,8 @@ class Topic:
         has_place: whether what it shows first is of a layer or of a head.
         needs: which models it can show; None where it shows all.
         without: what of layer, head and token makes no difference to it.
+        start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
+        is_story: whether it stands by itself, with its own choice of model and language and no sidebar.
     """
 
     name: str
@@ -360,6 +363,8 @@ class Topic:
     has_place: bool = True
     needs: Callable[[ModelConfig], bool] | None = None
     without: frozenset[str] = frozenset()
+    start: Callable[[Trace], tuple[int, int, int]] | None = None
+    is_story: bool = False
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""

@@ -1,6 +1,7 @@
 """Sentences beside pictures: Markdown, of which the browser is sent HTML with its places open.
 
-``$…$`` is a formula, which the browser sets. What fills a place is text and never HTML.
+``$…$`` is a formula, which the browser sets. ``[its query](#query)`` names a part of the picture beside it, which has its
+color there and lights up. What fills a place is text and never HTML.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def _colored(code: str, language: str, _: str) -> str:
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "highlight": _colored}).enable("table")
 _FORMULA = re.compile(r"(\$\$?)([^$]+)\1")
+_PART = re.compile(r'<a href="#(\w+)">(.*?)</a>')
 
 
 class Line(NamedTuple):
@@ -72,6 +74,7 @@ def html(markdown: str) -> str:
         return f"\ue000{len(formulas) - 1}\ue001"
 
     made = _MARKDOWN.render(_FORMULA.sub(keep, markdown))
+    made = _PART.sub(r'<span data-part="\1">\2</span>', made)
 
     def put(found: re.Match[str]) -> str:
         kind, latex = formulas[int(found[1])]

@@ -20,7 +20,7 @@ from torch import distributed
 from tqdm import tqdm
 
 from viz_model.checkpoints.registry import load_folder
-from viz_model.training import batches, log, loop, publish, recipe, vocabulary
+from viz_model.training import batches, first_words, log, loop, publish, recipe, vocabulary
 from viz_model.training import data as data_of
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
@@ -44,6 +44,9 @@ def main() -> None:
     after.add_argument(
         "--measure-sources", action="store_true", help="the same by source, beside text that it was trained on"
     )
+    after.add_argument(
+        "--words", action="store_true", help="begin anew, beside the bundled model, and note what is written meanwhile"
+    )
     args = parser.parse_args()
     loop.prepare_memory()
     if args.threads:
@@ -57,6 +60,12 @@ def main() -> None:
         if args.measure or args.measure_sources:
             figures = publish.held_out if args.measure else publish.by_source
             print(json.dumps(figures(load_folder(publish.MODELS / args.name), data), indent=2))
+            return
+        if args.words:
+            for moment in first_words.record(
+                chosen, data, args.runs / f"{args.name}-words", publish.MODELS / args.name
+            ):
+                print(moment, flush=True)
             return
         if args.from_published:
             publish.resume_published(chosen, args.runs / args.name)

@@ -69,6 +69,11 @@ def island(data: bytes, *, key: str, **heard: Callable[[], None]) -> None:
     _module()(key=key, data=data, **heard)
 
 
+def pen(answer: dict[str, Any], *, key: str) -> None:
+    """What is written on a page, which asks for it as ``asked``; nothing is seen in its place."""
+    _module()(key=key, data=framed({"kind": "pen", **answer}), on_asked_change=lambda: None)
+
+
 def bridge(header: dict[str, Any], *, key: str, on_select: Callable[[object], None]) -> None:
     """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
     heard = {"on_selected_change": _callback(key, on_select, "selected")}

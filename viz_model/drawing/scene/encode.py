@@ -178,9 +178,11 @@ def plain(scene: Scene, arrays: Arrays) -> dict[str, Any]:
     )
 
 
-def value(given: Any, arrays: Arrays) -> Any:
-    """Anything that may be in a message as plain data: tables, arrays, texts, lists of such."""
-    return _plain(given, arrays, False)
+def value(given: Any, arrays: Arrays, *, is_coarse: bool = False) -> Any:
+    """Anything that may be in a message as plain data: tables, arrays, texts, lists of such; numbers that are
+    ``is_coarse`` go in one byte each.
+    """
+    return _plain(given, arrays, is_coarse)
 
 
 def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Merged:

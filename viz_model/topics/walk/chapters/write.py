@@ -1,0 +1,97 @@
+"""It writes: the model continues what one types. Other models fill a gap, translate, or name a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viz_model.island.beats import Chapter, Text, Toy
+from viz_model.topics.walk import layout
+from viz_model.topics.walk.run import Run
+
+GPT_3 = 175e9
+"""Parameters of GPT-3 as published (Brown et al. 2020, table 2.1)."""
+TEMPERATURES = tuple(n / 4 for n in range(9))
+WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
+
+
+def writes(run: Run) -> bool:
+    """Whether the model continues a text, or says the target of one."""
+    return run.predicts and run.trace.config.kind != "encoder"
+
+
+def words(run: Run) -> dict[str, str]:
+    """Labels of what writes."""
+    return {name: run.look.words(f"writer_{name}") for name in WORDS}
+
+
+def of(run: Run) -> dict[str, Any]:
+    """What is continued."""
+    trace = run.trace
+    target = {} if trace.target_ids is None else {"target": "", "to": trace.target_language or ""}
+    return {"text": trace.text or "", **target}
+
+
+def chapter(run: Run) -> Chapter:
+    config = run.trace.config
+    size = sum(weight.numel() for weight in run.trace.model.parameters())
+    values = {"n": f"{size:,}", "times": f"{float(f'{GPT_3 / size:.2g}'):,.0f}"}
+    beats = [run.says("write_1", "page", **values)]
+    if writes(run):
+        beats.append(run.says("write_2", "bars"))
+        if config.kind == "decoder":
+            beats.append(run.says("write_3", "temperature"))
+    beats.append(run.says("write_4", **values))
+    return Chapter("write", run.look.words("title_write"), beats, list(_marks(run)), None)
+
+
+def _marks(run: Run) -> list[Any]:
+    trace, look = run.trace, run.look
+    if writes(run):
+        draws = trace.config.kind == "decoder"
+        data = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES, "draws": draws, "types": True}
+        data["text"] = trace.text or ""
+        return [Toy(toy="writer", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("writer_page"))]
+    if trace.config.classes:
+        probs = trace["class.probs"].numpy().reshape(-1)
+        shares = [(layout.lengths(p), p) for p in probs]
+        return [
+            Text(text=look.words("classes"), x=0, y=14),
+            *layout.bars([str(one) for one in trace.config.classes], shares, "percent", 36, 36, part="share"),
+        ]
+    if run.predicts:
+        ids, logits = run.likely
+        probs = trace["probs"][[look.token] if len(ids) == 1 else list(range(len(run)))].numpy()
+        top = [probs[range(len(ids)), ids[:, n]] for n in range(ids.shape[1])]
+        shares = [(run.by("token", layout.lengths(p)), run.by("token", p)) for p in top]
+        named = [run.tokens(ids[:, n], "token") for n in range(ids.shape[1])]
+        return [
+            Toy(toy="pieces", width=(1, 0), height=150, data=pieces(run), label=look.words("pieces")),
+            Text(text=look.words("at_gap", token=run.label(range(len(run)))), x=0, y=180),
+            *layout.bars(named, shares, "percent", 204, 40, part="share"),
+        ]
+    return [Toy(toy="pieces", width=(1, 0), height=layout.HEIGHT, data=pieces(run), label=look.words("pieces"))]
+
+
+MOST_PIECES = 60
+
+
+def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
+    """Tokens as pieces of a text; from beat ``splits`` on those that are parts of a character show their bytes."""
+    tokens = run.trace.tokens
+    first = max(0, min(run.look.token - MOST_PIECES // 2, len(tokens) - MOST_PIECES))
+    shown = tokens[first : first + MOST_PIECES]
+    rest = len(tokens) - len(shown)
+    return {
+        "first": first,
+        "splits": splits,
+        "rest": run.look.words("more_tokens", n=rest) if rest else "",
+        "tokens": [
+            {
+                "label": label,
+                "id": str(token.id),
+                "split": not token.is_whole,
+                "bytes": " ".join(f"0x{byte:02X}" for byte in token.bytes) if not token.is_whole else "",
+            }
+            for token, label in zip(shown, run.labels[first : first + MOST_PIECES], strict=True)
+        ],
+    }

@@ -1,1 +1,0 @@
-"""What the walk shows of a run."""

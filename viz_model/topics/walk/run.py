@@ -1,0 +1,199 @@
+"""What the chapters read of a run: one head, a query in it that shows something, and the keys that have a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from viz_model.drawing.tables import Among
+from viz_model.island.beats import Beat, Guess
+from viz_model.island.look import Look
+from viz_model.measures import heads, lens
+from viz_model.model import ops
+from viz_model.runs.recompute import Recomputed
+from viz_model.runs.trace import Trace
+
+MOST_KEYS, MOST_ROWS = 11, 11
+"""Keys of a query, and tokens, that have a row."""
+MOST_WORK = 400_000_000
+"""Multiplications for all tokens; of a text or vocabulary that takes more, the selected token alone is looked at."""
+MOST_MAP = 24
+"""Tokens of a map of weights."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A look, and what is computed of it for a walk."""
+
+    look: Look
+
+    @classmethod
+    def of(cls, look: Look) -> Run:
+        return look.once(cls, ("walk", look.layer, look.head, look.token))
+
+    @property
+    def trace(self) -> Trace:
+        return self.look.trace
+
+    def __len__(self) -> int:
+        return len(self.look)
+
+    # Words
+
+    def says(self, key: str, /, lights: str = "", guess: Guess | None = None, **values: Any) -> Beat:
+        """A beat: the text of that name, for models of this kind where there is one."""
+        return Beat(self.look.text(self.kind(key), **values), lights, guess)
+
+    def kind(self, key: str) -> str:
+        own = f"{key}_{self.trace.config.kind}"
+        return own if self.look.knows(own) else key
+
+    def named(self, at: Any = None, axes: str = "token") -> Any:
+        """Tokens by their names: ``at`` are positions, by default each token's own."""
+        where = np.arange(len(self)) if at is None else np.asarray(at)
+        return self.look.token_named(self.by(axes, where))
+
+    def label(self, at: Any, axes: str = "token") -> Any:
+        """The same for the picture."""
+        return Among(self.labels, self.by(axes, np.asarray(at)))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(label.replace("\u00a0", " ") for label in self.look.labels)
+
+    def by(self, axes: str, values: Any, write: str = "") -> Any:
+        return self.look.by(axes, values, write) if axes else values
+
+    # Tokens
+
+    def each(self, make: Callable[[list[int]], np.ndarray], work: float = 0) -> np.ndarray:
+        """``make`` of all tokens, or where that would be too much work of the selected one: [T or 1, …]"""
+        return make(list(range(len(self))) if work <= MOST_WORK else [self.look.token])
+
+    @cached_property
+    def window(self) -> range:
+        """Tokens that have a row where all have one alike; the selected one is among them."""
+        stop = min(len(self), max(MOST_ROWS, self.look.token + 1))
+        return range(max(0, stop - MOST_ROWS), stop)
+
+    # The head
+
+    def head(self, name: str) -> np.ndarray:
+        """A value of the head, [T, …]; of keys and values that heads share, those that it reads."""
+        trace, site = self.trace, f"blocks.{self.look.layer}.attn.{name}"
+        return trace.head(site, self.look.head).numpy()
+
+    def last(self, letter: str) -> str:
+        """Queries or keys as the product takes them."""
+        names = (f"{letter}_rotated", f"{letter}_normed", letter)
+        return next(name for name in names if f"blocks.{self.look.layer}.attn.{name}" in self.trace)
+
+    @cached_property
+    def visible(self) -> np.ndarray:
+        return self.trace.mask(self.look.layer).numpy()
+
+    @cached_property
+    def dots(self) -> np.ndarray:
+        """Query times key, also of keys that a mask hides: [T, T]"""
+        return self.head(self.last("q")) @ self.head(self.last("k")).T
+
+    @cached_property
+    def pattern(self) -> np.ndarray:
+        return self.head("pattern")
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """As softmax takes them, −∞ where hidden: [T, T]"""
+        return self.head("masked")
+
+    @cached_property
+    def sharp(self) -> np.ndarray:
+        """The weights if nothing were divided: [T, T]"""
+        config = self.trace.config
+        scaled = self.head("scores")
+        undivided = ops.cap(torch.tensor(self.dots), config.score_cap).numpy()
+        pushed = np.where(self.visible, self.scores - ops.cap(torch.tensor(scaled), config.score_cap).numpy(), 0)
+        whole = torch.tensor(np.where(self.visible, pushed + undivided, -np.inf), dtype=torch.float64)
+        return whole.softmax(-1).numpy()
+
+    @cached_property
+    def shown(self) -> np.ndarray:
+        """The keys that have a row, for each query, in their order: [T, R]. Of a longer text the query itself, the key
+        with the best score, the next one, and those of most weight.
+        """
+        n = len(self)
+        if n <= MOST_KEYS:
+            return np.broadcast_to(np.arange(n), (n, n))
+        rank, at = self.pattern.copy(), np.arange(n)
+        rank[at, at] = 3
+        rank[at[:-1], at[1:]] = 2
+        rank[at, self.dots.argmax(-1)] = 2.5
+        return np.sort(np.argsort(-rank, -1, kind="stable")[:, : MOST_KEYS - 1], -1)
+
+    def rows(self, values: np.ndarray) -> np.ndarray:
+        """Of values for each query and key [T, T] those with a row: [T, R]."""
+        return np.take_along_axis(values, self.shown, -1)
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        return self.rows(~self.visible)
+
+    @cached_property
+    def follow(self) -> np.ndarray:
+        """For each query the row of the key that it reads most: [T]"""
+        return self.rows(self.pattern).argmax(-1)
+
+    # The output
+
+    @cached_property
+    def predicts(self) -> bool:
+        return lens.predicts(self.trace)
+
+    @cached_property
+    def likely(self) -> tuple[np.ndarray, np.ndarray]:
+        """The five likeliest tokens of each token and their logits: ids and values [T or 1, 5]."""
+        logits = self.each(lambda at: self.trace["logits"][at].numpy(), len(self) * self.trace.config.n_vocab * 50)
+        ids = np.argsort(-logits, -1, kind="stable")[:, :5]
+        return ids, np.take_along_axis(logits, ids, -1)
+
+    def token(self, id: int) -> str:
+        return self.trace.tokenizer.token(int(id)).label.replace("\u00a0", " ")
+
+    def tokens(self, ids: np.ndarray, axes: str, is_code: bool = False) -> Any:
+        """Tokens of the vocabulary by their ids."""
+        known, at = np.unique(ids, return_inverse=True)
+        return Among([self.token(id) for id in known], self.by(axes, at.reshape(ids.shape)), is_code=is_code)
+
+
+def start(trace: Trace) -> tuple[int, int, int]:
+    """Layer, head and token to begin with: a query that reads mostly one token, which is not itself, the one before it
+    or the first, and after which another token stands, to be hidden. Of a text too short for that, the nearest to it.
+    """
+    n = len(trace)
+    marks = list(heads.marks(trace))
+    layers = [trace.n_layers // 2] if isinstance(trace.values, Recomputed) else range(trace.n_layers)
+    at = np.arange(n)
+    gap = at[:, None] - at
+    worth = np.where((abs(gap) > 1) & (at > 0), 1.0, np.where(abs(gap) == 1, 0.3, 0.1))
+    worth = worth * np.where(at < n - 1, 1.0, 0.2)[:, None]
+    whole = np.array([token.is_whole for token in trace.tokens])  # a piece of a character says nothing
+    says = np.array([any(map(str.isalnum, token.text)) or not token.text for token in trace.tokens])
+    worth *= np.where(whole[:, None] & whole, 1.0, 0.01) * np.where(says[:, None] & says, 1.0, 0.3)
+    # Frequent tokens stand first in a vocabulary, and what they read says little to a reader.
+    rare = np.where(np.array(trace.own_ids) > trace.config.n_vocab**0.75, 1.0, 0.4)
+    worth *= rare[:, None] * rare
+    worth[:, marks] *= 0.01
+    worth[marks] *= 0.01
+    best = (-1.0, 0, 0, 0)
+    for layer in layers:
+        for head in range(trace.config.n_heads):
+            found = worth * trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
+            most = float(found.max())
+            if most > best[0]:
+                best = (most, layer, head, int(found.max(-1).argmax()))
+    return best[1:]

@@ -1,1 +1,0 @@
-"""The stops of the walk, and what they are told with."""
