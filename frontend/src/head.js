@@ -34,7 +34,7 @@ export function head(me, root) {
 }
 
 // A box in which one types: answered letter by letter where a run is quick, never while a character is being composed.
-function field(me, root, { name, text, label, hint, live, count, fixed, examples, examples_label, opens, closes }) {
+function field(me, root, { name, text, label, hint, live, count, fixed, examples, examples_label, opens, closes, keeps }) {
   const box = child(root, 0, "input", "sentence")
   box.setAttribute("aria-label", label)
   box.placeholder = hint ?? ""
@@ -53,6 +53,12 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   const counted = child(root, 1, "span", "count")
   if (counted.textContent !== (count ?? "")) counted.textContent = count ?? ""
   menu(me, child(root, 2, "div", "examples"), name, examples ?? [], examples_label)
+  if (keeps) {
+    const keep = child(root, 3, "button", "keep")
+    Object.assign(keep, { type: "button", title: keeps, onclick: () => me.tell("picked", { of: "keep", value: {} }) })
+    child(keep, 0, "b").textContent = "✎"
+    child(keep, 1, "span").textContent = keeps
+  }
   if (opens) other(me, root, child(root, 3, "button", "other"), { box, name, text, opens, closes })
 }
 

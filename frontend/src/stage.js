@@ -72,6 +72,7 @@ function mix(a, b, t) {
 
 // Pixels, or a share of the picture's width and so many pixels.
 function length(of = 0) {
+  if (of === "square") return "auto; aspect-ratio: 1"
   if (typeof of === "number") return `${of}px`
   const [share, pixels] = Array.isArray(of) ? of : of.values
   return `calc(${100 * share}cqw + ${pixels}px)`

@@ -132,7 +132,7 @@ function broken(part, { data }, { me }) {
     })
     const [whole, other] = sides.map(({ text }) => text.drawn)
     sides.forEach(({ name, paper, text }, side) => {
-      set(name, side ? now.parts[chosen][1] : now.whole)
+      set(name, side ? now.parts[chosen][2] : now.whole)
       set(child(paper, 0, "span", "given"), now.text)
       const from = whole.findIndex((token, n) => other[n] && token.id !== other[n].id)
       set(child(paper, 1, "span", "own"), text.text)

@@ -154,6 +154,7 @@ def _boxes(
         "count": _count(trace, t),
         "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language, is_story)],
         "examples_label": t("common.examples"),
+        "keeps": "" if is_fixed or is_story or lm.config.kind != "decoder" else t("common.keep_writing"),
         **common,
     }
     if lm.config.kind != "encoder_decoder":

@@ -322,7 +322,9 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
 
 def _picked(text: str | None, of: str, value: Any) -> None:
     """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
-    if of in ("encoder", "decoder") and isinstance(value, int):
+    if of == "keep" and text:
+        state.update(text=writing.longer(state.current().model, text))
+    elif of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
     elif isinstance(value, Mapping) and of == "view":
         changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}

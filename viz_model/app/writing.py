@@ -18,6 +18,8 @@ from viz_model.topics.walk.chapters.write import TEMPERATURES
 KEY = "frame_pen"
 MOST, LIKELIEST = 40, 5
 """Places of one answer; tokens of each."""
+LONGER, WARMTH = 12, 0.75
+"""Tokens by which a sentence is continued, and at which temperature."""
 MOST_WRITTEN = 400
 """Tokens after which a page is full."""
 
@@ -86,6 +88,14 @@ def _token(tokenizer: Tokenizer, id: int) -> dict[str, Any]:
     token, ends = tokenizer.token(id), id == tokenizer.end_of_text
     label = token.label.replace("\u00a0", " ")
     return {"id": id, "label": label, "bytes": "" if ends else token.bytes.hex(), **({"ends": True} if ends else {})}
+
+
+def longer(model: str, text: str) -> str:
+    """A sentence with what the model writes after it; the same where the model ends it there."""
+    lm = runs.model(model)
+    if lm.config.kind != "decoder" or len(lm.tokenizer.encode(text)) >= runs.most_tokens(lm.config):
+        return text
+    return text + lm.generate(text, max_new_tokens=LONGER, temperature=WARMTH, seed=len(text)).text
 
 
 @st.fragment

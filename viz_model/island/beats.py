@@ -19,7 +19,7 @@ from viz_model.island import prose
 from viz_model.island.prose import Line
 
 Length: TypeAlias = Any
-"""Pixels, or (share of the picture's width, pixels), or a table of either."""
+"""Pixels, or (share of the picture's width, pixels), or a table of either; a height may be "square"."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ def _colored(code: str, language: str, _: str) -> str:
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "highlight": _colored}).enable("table")
 _FORMULA = re.compile(r"(\$\$?)([^$]+)\1")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
 _PART = re.compile(r'<a href="#(\w+)">(.*?)</a>')
 
 
@@ -73,7 +74,9 @@ def html(markdown: str) -> str:
         formulas.append((found[1], found[2]))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    made = _MARKDOWN.render(_FORMULA.sub(keep, markdown))
+    # To Markdown a place is as a letter: beside Chinese, bold ends before a sign of punctuation alone.
+    made = _MARKDOWN.render(_PLACE.sub("\ue002\\1\ue003", _FORMULA.sub(keep, markdown)))
+    made = made.replace("\ue002", "{{").replace("\ue003", "}}")
     made = _PART.sub(r'<span data-part="\1">\2</span>', made)
 
     def put(found: re.Match[str]) -> str:

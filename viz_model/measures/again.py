@@ -25,6 +25,7 @@ def rerun(plain: Trace, edits: Sequence[Edit], vectors: Mapping[Edit, Tensor] | 
         plain.tokenizer,
         plain.ids,
         plain.target_ids,
+        picture=None if plain.picture is None else plain.picture.numpy(),
         segments=plain.segments,
         edits=edits,
         vectors=vectors,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -268,9 +268,15 @@ def steps(decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling, seed: int)
 
 
 def generate(
-    decoder: Decoder, tokenizer: Tokenizer, *, max_new_tokens: int, sampling: Sampling, seed: int
+    decoder: Decoder,
+    tokenizer: Tokenizer,
+    *,
+    max_new_tokens: int,
+    sampling: Sampling,
+    seed: int,
+    on_token: Callable[[Step], object] | None = None,
 ) -> Generation:
-    """Draw up to ``max_new_tokens`` tokens, fewer where the model ends the text."""
+    """Draw up to ``max_new_tokens`` tokens, fewer where the model ends the text; ``on_token`` hears of each."""
     drawn: list[Step] = []
     stopped: Literal["length", "end_of_text"] = "length"
     if max_new_tokens > 0:
@@ -279,6 +285,8 @@ def generate(
                 stopped = "end_of_text"
                 break
             drawn.append(step)
+            if on_token is not None:
+                on_token(step)
             if len(drawn) == max_new_tokens:
                 break
     return Generation(tokenizer.decode(step.token.id for step in drawn), tuple(drawn), stopped)

@@ -149,6 +149,7 @@ class LanguageModel:
         seed: int = 0,
         target_language: str | None = None,
         edits: Sequence[Edit] = (),
+        on_token: Callable[[generation.Step], object] | None = None,
     ) -> generation.Generation:
         """Continue a text; of an encoder–decoder, say the target of a source ``text``.
 
@@ -160,6 +161,7 @@ class LanguageModel:
                 the first.
             edits: interventions that hold at every step. Those that name positions are refused: the
                 text grows.
+            on_token: called with each token as it is drawn (:class:`viz_model.runs.generation.Step`).
 
         Raises:
             ValueError: the text is empty, a parameter is out of range, the model does not generate, or
@@ -175,6 +177,7 @@ class LanguageModel:
             max_new_tokens=max_new_tokens,
             sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
             seed=seed,
+            on_token=on_token,
         )
 
     def decoder(

@@ -38,6 +38,11 @@ def rows(run: Run, top: float, high: float, **more: Any) -> Iterator[Mark]:
         yield Box(x=NAMES - 4, width=3, y=top + high * n + 3, height=high - 7, present=chosen, part="chosen", **more)
 
 
+def beside_names(share: float) -> Length:
+    """A share of the room to the right of the names."""
+    return (share, NAMES * (1 - share))
+
+
 def strip(values: Any, x: Length, y: Length, width: Length, height: float = 18, top: Any = 1.0, **more: Any) -> Cells:
     """Numbers side by side."""
     return Cells(values=values, x=x, y=y, width=width, height=height, top=top, **more)

@@ -81,6 +81,11 @@ class Run:
         stop = min(len(self), max(MOST_ROWS, self.look.token + 1))
         return range(max(0, stop - MOST_ROWS), stop)
 
+    @property
+    def rows_in(self) -> np.ndarray:
+        """The embedding of each token, or of each patch: [T, D]"""
+        return self.trace["embed.patch" if self.trace.config.reads_pictures else "embed.token"].numpy()
+
     # The head
 
     def head(self, name: str) -> np.ndarray:
@@ -119,7 +124,9 @@ class Run:
         undivided = ops.cap(torch.tensor(self.dots), config.score_cap).numpy()
         pushed = np.where(self.visible, self.scores - ops.cap(torch.tensor(scaled), config.score_cap).numpy(), 0)
         whole = torch.tensor(np.where(self.visible, pushed + undivided, -np.inf), dtype=torch.float64)
-        return whole.softmax(-1).numpy()
+        found = whole.softmax(-1).numpy().astype(np.float32)
+        below = np.nextafter(np.float32(1), np.float32(0))  # what is all but 100% is not written as 100%
+        return np.where(self.visible.sum(-1, keepdims=True) > 1, np.minimum(found, below), found)
 
     @cached_property
     def shown(self) -> np.ndarray:
@@ -185,10 +192,13 @@ def start(trace: Trace) -> tuple[int, int, int]:
     says = np.array([any(map(str.isalnum, token.text)) or not token.text for token in trace.tokens])
     worth *= np.where(whole[:, None] & whole, 1.0, 0.01) * np.where(says[:, None] & says, 1.0, 0.3)
     # Frequent tokens stand first in a vocabulary, and what they read says little to a reader.
-    rare = np.where(np.array(trace.own_ids) > trace.config.n_vocab**0.75, 1.0, 0.4)
+    rare = np.where(np.array(trace.own_ids) > trace.config.n_vocab**0.65, 1.0, 0.4)
     worth *= rare[:, None] * rare
     worth[:, marks] *= 0.01
     worth[marks] *= 0.01
+    if trace.tokenizer.mask_id in trace.own_ids:  # a gap is what the model is asked about
+        worth[[n for n, id in enumerate(trace.own_ids) if id != trace.tokenizer.mask_id]] = 0
+        worth[trace.own_ids.index(trace.tokenizer.mask_id)] += 0.01
     best = (-1.0, 0, 0, 0)
     for layer in layers:
         for head in range(trace.config.n_heads):

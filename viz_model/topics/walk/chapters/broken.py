@@ -20,6 +20,8 @@ from viz_model.topics.walk.run import Run
 
 MOST = 40
 """Tokens that both write."""
+LARGE = 20_000_000
+"""Parameters from which on a run without each part takes too long to be made for a question."""
 
 
 def parts(run: Run) -> dict[str, Edit]:
@@ -53,12 +55,15 @@ def chapter(run: Run) -> Chapter:
         beats.append(run.says(key))
         beats.append(run.says("broken_hurts", "", guess, **values))
     else:
-        beats.append(run.says("broken_1_read"))
+        beats.append(run.says("broken_1" if writes(run) else "broken_1_read"))
     if "mask" in found and run.trace.config.kind == "decoder":
         beats.append(run.says("broken_mask"))
     beats.append(run.says("broken_end"))
     if writes(run):
-        offered = [(edits.write((edit,)), label) for edit, label in zip(found.values(), labels, strict=True)]
+        offered = [
+            (edits.write((edit,)), label, look.words("without", what=label))
+            for edit, label in zip(found.values(), labels, strict=True)
+        ]
         data: dict[str, Any] = {"of": of(run), "text": run.trace.text or "", "parts": offered, "most": MOST}
         data |= {"whole": look.words("whole"), "words": words(run)}
         marks: list[Any] = [Toy(toy="broken", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("broken_label"))]
@@ -81,7 +86,8 @@ def _surprise(run: Run, edit: Edit | None) -> float:
 
 def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
     """Mean surprise without each part; None where there is no text to be surprised at."""
-    if run.trace.edits or not writes(run) or len(run) < 3 or run.trace.config.kind != "decoder":
+    size = sum(weight.numel() for weight in run.trace.model.parameters())
+    if run.trace.edits or size > LARGE or not writes(run) or len(run) < 3 or run.trace.config.kind != "decoder":
         return None
     return run.look.once(lambda _: [_surprise(run, edit) for edit in found.values()], ("walk hurts", run.look.layer, run.look.head))
 

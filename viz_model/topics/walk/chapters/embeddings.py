@@ -99,7 +99,7 @@ def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
     weights = table(run)
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()
     top = layout.most(weights[:400].numpy()) / 2
-    yield Text(text=look.words("table", rows=f"{len(weights):,}", d=d), x=(0.7, 0), y=TOP - 16, until=2, part="matrix")
+    yield Text(text=look.words("table", rows=f"{len(weights):,}", d=d), x=(1, 0), y=TOP - 16, anchor="end", until=2, part="matrix")
     yield Cells(values=sample, x=(0.7, 0), y=TOP, width=(0.3, 0), height=300, top=top, until=2, part="matrix")
     yield Text(text=look.words("ids"), x=layout.NAMES, y=TOP - 16, until=2)
     for n, at in enumerate(run.window):

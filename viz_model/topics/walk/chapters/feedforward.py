@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
 
 COLUMNS = 48
+_BYTE = re.compile("[0-9A-F]{2}")
 
 
 def chapter(run: Run) -> Chapter:
@@ -40,7 +42,7 @@ def chapter(run: Run) -> Chapter:
         beats.append(run.says("ffn_experts" if "experts" in config.ffn.__class__.__name__.lower() or not count else "ffn_1", "", **values))
         last = 2
     shares = _shares(run)
-    key = "ffn_size_most" if shares["ffn"] > shares["attn"] and shares["embedding"] > shares["ffn"] else "ffn_size"
+    key = "ffn_size_most" if shares["ffn"] > shares["attn"] and shares.get("embedding", 0) > shares["ffn"] else "ffn_size"
     beats.append(run.says(key, "", **values, share=f"{shares['ffn'] / (shares['ffn'] + shares['attn']):.0%}"))
     total = sum(shares.values())
     labels = [look.words(f"weights_{name}") for name in shares]
@@ -52,13 +54,13 @@ def chapter(run: Run) -> Chapter:
 def _shares(run: Run) -> dict[str, int]:
     """Weights of all feed-forward networks, of all attention, and of the embedding table."""
     model = run.trace.model
-    sizes = {"ffn": 0, "attn": 0, "embedding": model.embedding.weight.numel()}
+    sizes = {"ffn": 0, "attn": 0}
     for name, weight in model.named_parameters():
         for part in ("ffn", "attn"):
             if f".{part}." in name:
                 sizes[part] += weight.numel()
         sizes["attn"] += weight.numel() if ".cross." in name else 0
-    return sizes
+    return sizes if run.trace.config.reads_pictures else {**sizes, "embedding": model.embedding.weight.numel()}
 
 
 def _neurons(run: Run, act: np.ndarray, is_relu: bool) -> Iterator[Mark]:
@@ -84,14 +86,15 @@ def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
     pushes, by their names in prose; None where it fires nowhere.
     """
     look = run.look
-    number = int(neurons.strongest(act[look.token], 1)[0])
-    order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0][:3]
+    number = int(act[look.token].argmax())
+    whole = [token.is_whole for token in run.trace.tokens]
+    order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0 and whole[n]][:3]
     if not order:
         return None
     fires = look.listed(dict.fromkeys(look.code_name(n) for n in order))
     column = run.trace.stack.block(look.layer).ffn.down.weight.detach().T[[number]]
     pushed = neurons.promoted(run.trace, column, 12)[0]
-    seen = list(dict.fromkeys(f"`{name.strip('·')}`" for name, _ in pushed if any(map(str.isalpha, name)) and "�" not in name))[:3]
+    seen = list(dict.fromkeys(f"`{name.strip('·')}`" for name, _ in pushed if any(map(str.isalpha, name)) and not _BYTE.fullmatch(name)))[:3]
     return number, fires, look.listed(seen)
 
 

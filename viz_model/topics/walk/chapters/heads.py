@@ -139,8 +139,8 @@ def _map(
         yield Text(text=look.words("head", n=head), x=x, y=y - 10, look="small", **there)
     elif label:
         yield Text(text=look.words("block_short", n=layer), x=0, y=y + size / 2, look="small", **there)
-    yield Cells(values=weights, look="single", x=x, y=y, width=size, height=size, act={"layer": layer, "head": head}, label=name, **there)
+    yield Cells(values=weights, look="single", x=x, y=y, width=(size / 760, 0), height="square", act={"layer": layer, "head": head}, label=name, **there)
     if (layer, head) == (look.layer, look.head):
-        yield Box(look="frame", x=(x[0], x[1] - 2), y=y - 2, width=size + 4, height=size + 4, part="chosen", **there)
+        yield Box(look="frame", x=(x[0], x[1] - 2), y=y - 2, width=(size / 760, 4), height="square", part="chosen", **there)
 
 

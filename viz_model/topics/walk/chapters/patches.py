@@ -48,7 +48,7 @@ def embeddings(run: Run) -> Chapter:
 
 
 def _rows(run: Run) -> Iterator[Mark]:
-    pictures, values = _pictures(run), run.trace["embed.token"].numpy()
+    pictures, values = _pictures(run), run.rows_in
     special, high, top = len(run) - len(pictures), layout.pitch(len(run.window), 40), layout.most(values) / 2
     yield from layout.rows(run, 40, high)
     for n, at in enumerate(run.window):

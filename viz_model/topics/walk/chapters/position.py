@@ -47,9 +47,15 @@ def chapter(run: Run) -> Chapter:
 
 def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]:
     trace, look = run.trace, run.look
-    places = twins or ((0, len(run) - 1) if len(run) > 1 else (0,))
+    if twins is not None:
+        places, of = twins, twins
+    elif kind in ("waves", "learned") and len(run) > 1:  # the same token, as it would be at another place
+        places = (look.token, 0 if look.token else len(run) - 1)
+        of = (look.token, look.token)
+    else:
+        places = of = (look.token,)
     strip = {"x": layout.NAMES + 56, "width": (1, -layout.NAMES - 56), "height": HIGH}
-    rows = trace["embed.token"][list(places)].numpy()
+    rows = run.rows_in[list(of)]
     added, parts = None, [("row", rows, 1)]
     if kind in ("waves", "learned"):
         added = trace["embed.position"][list(places)].numpy()
@@ -60,7 +66,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
     for g, at in enumerate(places):
         y = 24 + 190 * g
         yield Text(text=look.words("place", n=at), x=0, y=y, look="small")
-        yield Text(text=run.labels[at], x=0, y=y + 26, look="bold")
+        yield Text(text=run.labels[of[g]], x=0, y=y + 26, look="bold")
         for n, (name, values, since) in enumerate(parts):
             top, key = y + 16 + ROW * n, "row_scaled" if name == "row" and trace.config.scale_embedding else name
             label = look.words(f"strip_{key}")

@@ -43,7 +43,10 @@ def chapter(run: Run) -> Chapter:
     }
     tied = "" if run.trace.model.unembedding.weight is run.trace.model.embedding.weight else "_untied"
     has_norm = run.trace.stack.final_norm is not None and not isinstance(config.norm, NoNorm)
-    beats = [run.says(f"prediction_1{tied}" if has_norm else f"prediction_1_plain{tied}", "logit", **values)]
+    key = f"prediction_1{tied}" if has_norm else f"prediction_1_plain{tied}"
+    if config.kind == "encoder":
+        key = "prediction_1_encoder"
+    beats = [run.says(key, "logit", **values)]
     steps = {"logits": 1}
     if has_norm and run.trace.norm_at == "pre":
         steps["grown"] = 2

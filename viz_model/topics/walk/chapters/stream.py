@@ -67,16 +67,14 @@ def _flow(run: Run) -> Iterator[Mark]:
     sites = ["embed.out" if depth == 0 else f"blocks.{depth - 1}.resid.out" for depth in passed]
     values = np.stack([trace[site][at, ::every][:, :FEW].numpy() for site in sites])
     high, width = layout.pitch(len(at), TOP), 1 / len(passed)
-    room = 760 - layout.NAMES
     for n, depth in enumerate(passed):
-        left = layout.NAMES + room * width * n
-        x: Any = (left / 760, 0)
-        label = run.look.words("start") if depth == 0 else run.look.words("after_block", n=depth - 1)
+        x, middle = (layout.beside_names(width * share) for share in (n, n + 0.4))
+        label = run.look.words("input") if depth == 0 else run.look.words("block_short", n=depth - 1)
         when = (0.8 * n / len(passed), 0.8 * n / len(passed) + 0.2)
         since = 0 if n == 0 else 1
-        yield Text(text=label, x=((left + 0.4 * room * width) / 760, 0), y=TOP - 18, anchor="middle", since=since, until=2, when=when, look="small")
+        yield Text(text=label, x=middle, y=TOP - 18, anchor="middle", since=since, until=2, when=when, look="small")
         for row in range(len(at)):
-            wide = (0.8 * room * width / 760, 0)
+            wide = (0.8 * width, -0.8 * width * layout.NAMES)
             yield layout.strip(values[n, row], x, TOP + high * row + 3, wide, high - 7, layout.most(values[n]), since=since, until=2, when=when, part="stream")
     yield from layout.rows(run, TOP, high, until=2)
 
