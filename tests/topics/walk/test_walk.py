@@ -101,7 +101,9 @@ def test_texts_name_only_parts_that_are_drawn() -> None:
         look = look_at(model(name))
         for chapter, n, beat in beats(walk.story(look)):
             parts = {mark.part for mark in chapter.marks if mark.since <= n < mark.until}
-            named = set(re.findall(r'data-part="(\w+)"', html(pick(beat.said.words, {**look.place, "beat": n, "key": 0}))))
+            named = set(
+                re.findall(r'data-part="(\w+)"', html(pick(beat.said.words, {**look.place, "beat": n, "key": 0})))
+            )
             assert named <= parts | {"page", "bars", "temperature"}, (chapter.name, n, named - parts)
 
 
@@ -126,8 +128,12 @@ def test_numbers_of_attention_against_the_run() -> None:
         plain_scores = dots.masked_fill(hidden, -torch.inf)
         sharp, soft = (values.softmax(-1)[token, row].max().item() for values in (plain_scores, plain_scores / d**0.5))
         assert written(soft, "percent") in said(shares.beats[3], place)
-        assert written(min(sharp, np.nextafter(np.float32(1), np.float32(0))), "percent") in said(shares.beats[2], place)
-    np.testing.assert_allclose(Run.of(look).pattern, (dots.masked_fill(hidden, -torch.inf) / d**0.5).softmax(-1), atol=2e-5)
+        assert written(min(sharp, np.nextafter(np.float32(1), np.float32(0))), "percent") in said(
+            shares.beats[2], place
+        )
+    np.testing.assert_allclose(
+        Run.of(look).pattern, (dots.masked_fill(hidden, -torch.inf) / d**0.5).softmax(-1), atol=2e-5
+    )
 
 
 def test_what_a_head_writes_adds_up() -> None:
@@ -154,7 +160,9 @@ def test_closest_rows_are_the_closest() -> None:
         np.testing.assert_allclose(found, cosines[token], atol=1e-5)
         assert list(cosines[token]) == sorted(cosines[token], reverse=True)
         assert own not in ids[token]
-        assert all(torch.cosine_similarity(weights[own], weights[int(one[token])], dim=0) < cosines[token][0] for one in far)
+        assert all(
+            torch.cosine_similarity(weights[own], weights[int(one[token])], dim=0) < cosines[token][0] for one in far
+        )
 
 
 def test_prediction_without_the_last_norm() -> None:
@@ -214,8 +222,12 @@ def test_writing_continues_where_it_stopped() -> None:
     assert parts[: len(drawn)] == drawn
     probs = lm.trace(text)["logits"][-1].softmax(-1)
     first = whole[0]
-    assert first["p"][writing.TEMPERATURES.index(1.0)] == [round(float(probs[one["id"]]) * 10_000) for one in first["tokens"]]
-    greedy = [place["drawn"]["id"] for place in writing.places(lm, text, (), temperature=0, seed=1, n=5) if "drawn" in place]
+    assert first["p"][writing.TEMPERATURES.index(1.0)] == [
+        round(float(probs[one["id"]]) * 10_000) for one in first["tokens"]
+    ]
+    greedy = [
+        place["drawn"]["id"] for place in writing.places(lm, text, (), temperature=0, seed=1, n=5) if "drawn" in place
+    ]
     steps = lm.generate(text, temperature=0, max_new_tokens=5).steps
     assert greedy[: len(steps)] == [step.token.id for step in steps]
 

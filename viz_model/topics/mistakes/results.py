@@ -10,7 +10,7 @@ import numpy as np
 
 from viz_model.drawing import chart, heatmap, matrix
 from viz_model.drawing.scene import Cells, Mark, Scene, Text
-from viz_model.drawing.tables import Among, Phrase
+from viz_model.drawing.tables import Among, Phrase, resolved
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.mistakes.forward import View
@@ -193,6 +193,12 @@ def draw_difference(look: Look) -> Scene | None:
     largest = view.by(right.axes, came.apart.max((-2, -1)), "g2")
     title = look.words("difference_title", largest=largest, relative=view.by(right.axes, relative, "%2"))
     apart = right._replace(values=wrong.values - right.values, is_pattern=False)
-    scene = _draw(look, view, apart, "difference", title, look.words("difference_alt"))
+    near = view
+    if right.is_pattern:  # of all layers it would be as much again as both pictures
+        layer = int(resolved(view.fixed.get("layer", look.layer), look.place))
+        near = View(replace(view.there, layer=layer).narrow, view.fixed)
+        first = near.there.layers.start - view.there.layers.start
+        apart = apart._replace(values=apart.values[first : first + len(near.there.layers)])
+    scene = _draw(look, near, apart, "difference", title, look.words("difference_alt"))
     present: Any = view.by(right.axes, is_close) if right.axes else True
     return scene if is_close.all() else replace(scene, panels=[replace(one, present=present) for one in scene.panels])
