@@ -10,7 +10,7 @@ from viz_model.app import changed_run as views
 from viz_model.app.changed_run import draw_guesses, draw_places, draw_written
 from viz_model.config import ModelConfig
 from viz_model.measures import change as analysis
-from viz_model.measures.change import UNCHANGED
+from viz_model.measures.change import GUESSES, UNCHANGED
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 
@@ -38,11 +38,11 @@ def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
         assert view.labels[best] == top[0][0].label
         assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
     assert (np.diff(view.before) <= 0).all()
-    assert view.outcome == ("stays" if view.best[0] == view.best[1] else "changes")
+    assert GUESSES.of(view).name == ("stays" if view.best[0] == view.best[1] else "changes")
     bars = {bar.name: bar.x for bar in draw_guesses(view, NAMES).drawn().data}
     np.testing.assert_array_equal(bars["before"], view.before)
     np.testing.assert_array_equal(bars["after"], view.after)
-    assert views.guesses_view(before, before, 1).outcome == "same"
+    assert GUESSES.of(views.guesses_view(before, before, 1)).name == "same"
 
 
 def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:

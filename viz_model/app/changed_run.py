@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,13 +31,6 @@ class GuessesView(NamedTuple):
     best: tuple[int, int]
     divergence: float
     entropies: tuple[float, float]
-
-    @property
-    def outcome(self) -> Literal["same", "stays", "changes"]:
-        """Whether the runs agree to the digits that are written, or at least on their first guess."""
-        if self.divergence < UNCHANGED:
-            return "same"
-        return "stays" if self.best[0] == self.best[1] else "changes"
 
     def facts(self) -> dict[str, str]:
         """For prose: the first guess of each run, the divergence and both entropies."""
