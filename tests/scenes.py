@@ -192,6 +192,9 @@ def island(data: Sent, query: Mapping[str, str], side: int = 0) -> tuple[dict[st
                     said.extend(_line(whole(line, lists), data.arrays, place) for line in item["lines"])
                 case "chooser":
                     said.append(item["refused"])
+                case "walk":
+                    beats = [beat for chapter in item["chapters"] for beat in chapter["beats"]]
+                    said.extend(_line(whole(beat, lists), data.arrays, place) for beat in beats)
                 case "offer":
                     said.append(_line(whole(item["said"], lists), data.arrays, place))
                 case "quiz":

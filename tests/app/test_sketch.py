@@ -28,9 +28,6 @@ from viz_model.measures import patches
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics.attribution import PICTURES
 from viz_model.topics.attribution import patches as worths
-from viz_model.topics.walk.choices import OF_PAGE
-from viz_model.topics.walk.sections import stop as stop_section
-from viz_model.topics.walk.sections.picture import DOORS
 
 MODEL = "digits-vit"
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -83,26 +80,6 @@ def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str)
         assert page == "walk" or len(app.tabs) == 4
         assert not re.search(r"\{\{|\bnan\b", said)
         check_cells(app, shown())
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_stop_of_the_walk_has_words_and_a_film(language: str) -> None:
-    for stop in (*DOORS, "end"):
-        app = open_page("walk", {"model": MODEL, "lang": language, "stop": stop})
-        title = Texts(language, pictures=True)(f"walk.stop_{stop}")
-        assert title in [header.value for header in app.header]
-        assert not FOREIGN[language].search(prose(app))
-        films = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith("-walk.film")]
-        assert len(films) == 1
-        assert b'"kind":"film"' in films[0].bytes[:100_000]
-
-
-def test_the_name_of_a_page_stands_for_the_stop_of_its_stage() -> None:
-    firsts = {page: stop for stop, page in reversed(list(stop_section.DOORS.items()))}
-    assert firsts == OF_PAGE
-    app = open_page("walk", {"model": MODEL, "lang": "en", "stop": "attention"})
-    assert not app.warning
-    assert [header.value for header in app.header] == [Texts("en", pictures=True)("walk.stop_question")]
 
 
 def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:

@@ -119,8 +119,8 @@ def head(
     is_story: bool,
     arrays: Arrays,
 ) -> dict[str, Any]:
-    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text. A story has
-    its model and language there too, and its tokens in its own pictures.
+    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text. A story
+    has its model and language there too, and its tokens in its own pictures.
     """
     boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed, is_story)
     if is_story:

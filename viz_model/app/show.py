@@ -146,6 +146,8 @@ class Now(NamedTuple):
 
 def show(topic: Topic) -> None:
     """Open a page."""
+    if topic.is_story:
+        _lead_first(topic)
     opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
@@ -177,6 +179,23 @@ def show(topic: Topic) -> None:
     if topic.is_story:
         writing.pen(opening.view.model)
     state.wait_until_sent()
+
+
+def _lead_first(topic: Topic) -> None:
+    """The page at the bare address: who comes with the address of something to look at, but of no chapter, is shown
+    that instead.
+    """
+    query, there = st.query_params, frame.navigation()
+    for former, (name, values) in topic.formerly.items():
+        if former in query:
+            asked = query[former]
+            del query[former]
+            query[name] = values.get(asked, asked)
+    if there.current.url_path == frame.FIRST:
+        st.switch_page(there.pages[frame.FIRST], query_params=query.to_dict())
+    own = {name for page in topic.pages for name, _ in page.options}
+    if "view" not in st.session_state and not own & set(query) and set(query) - {"lang", "view", "lesson"}:
+        st.switch_page(there.pages["overview"], query_params=query.to_dict())
 
 
 @st.fragment(key=state.PLACE)
@@ -261,13 +280,15 @@ def _mount(
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
     changed = [] if now is None else _changed(now.page)
-    top = island.head(view, opening.lm, trace, other, token, t, is_fixed=is_fixed, is_story=topic.is_story, arrays=arrays)
+    top = island.head(
+        view, opening.lm, trace, other, token, t, is_fixed=is_fixed, is_story=topic.is_story, arrays=arrays
+    )
     if not opened.has_chips:
         top["ribbons"] = []
     said = {
         **top,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
-        "heading": "" if is_alone or view.present or topic.is_story else _heading(topic, shown, t),
+        "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "renews": topic.is_story,
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
@@ -494,9 +515,7 @@ def _token_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side) -> in
 
 
 @cached()
-def _start(
-    find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, side: Side
-) -> tuple[int, int, int]:
+def _start(find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, side: Side) -> tuple[int, int, int]:
     return find(runs.trace(key.plain).at(side))
 
 

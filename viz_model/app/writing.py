@@ -37,8 +37,8 @@ def places(
     to: str | None = None,
     changes: str = "",
 ) -> list[dict[str, Any]]:
-    """Up to n + 1 places after a text and what was ``written``: the likeliest tokens of each with their probabilities at
-    every temperature, and which was drawn. The last place has none drawn, unless the model ended the text there.
+    """Up to n + 1 places after a text and what was ``written``: the likeliest tokens of each with their probabilities
+    at every temperature, and which was drawn. The last place has none drawn, unless the model ended the text there.
 
     Args:
         seed: of the random numbers. Each place has its own, so that the same ones are drawn however many are asked for
@@ -59,24 +59,21 @@ def places(
     found: list[dict[str, Any]] = []
     while True:
         logits = decoder.logits
-        probs = torch.stack([generation.distribution(logits, generation.Sampling(temperature=t)).probs for t in TEMPERATURES])
+        probs = torch.stack(
+            [generation.distribution(logits, generation.Sampling(temperature=t)).probs for t in TEMPERATURES]
+        )
         probs[0] = torch.zeros_like(logits).index_fill(0, logits.argmax(), 1.0)
         likeliest = logits.topk(LIKELIEST).indices.tolist()
         place = {"tokens": [_token(tokenizer, id) for id in likeliest], "p": _whole(probs[:, likeliest])}
         found.append(place)
         if len(found) > n or len(written) + len(found) > MOST_WRITTEN:
             return found
-        number = _number(seed, len(written) + len(found))
+        number = generation.number(seed, len(written) + len(found))
         id = generation.draw(generation.distribution(logits, sampling), number)
         place["drawn"] = {**_token(tokenizer, id), "p": [row[0] for row in _whole(probs[:, [id]])]}
         if id == tokenizer.end_of_text:
             return found
         decoder.append(id)
-
-
-def _number(seed: int, place: int) -> float:
-    numbers = torch.Generator().manual_seed(1_000_003 * seed + place)
-    return torch.rand((), generator=numbers, dtype=torch.float64).item()
 
 
 def _whole(probs: torch.Tensor) -> Any:

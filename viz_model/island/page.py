@@ -353,6 +353,7 @@ class Topic:
         needs: which models it can show; None where it shows all.
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
+        formerly: options as addresses had them before: what they are called now, and names of values.
         is_story: whether it stands by itself, with its own choice of model and language and no sidebar.
     """
 
@@ -365,6 +366,7 @@ class Topic:
     without: frozenset[str] = frozenset()
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False
+    formerly: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""

@@ -1,7 +1,7 @@
 """Sentences beside pictures: Markdown, of which the browser is sent HTML with its places open.
 
-``$…$`` is a formula, which the browser sets. ``[its query](#query)`` names a part of the picture beside it, which has its
-color there and lights up. What fills a place is text and never HTML.
+``$…$`` is a formula, which the browser sets. ``[its query](#query)`` names a part of the picture beside it, which has
+its color there and lights up. What fills a place is text and never HTML.
 """
 
 from __future__ import annotations

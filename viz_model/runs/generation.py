@@ -244,6 +244,12 @@ def interval(distribution: Distribution, number: float) -> Interval:
     return Interval(int(order[rank]), start, 1.0 if rank == last else edges[rank].item(), rank)
 
 
+def number(seed: int, place: int) -> float:
+    """The random number from 0 to 1 of the n-th token after a text, whichever of them are asked for."""
+    numbers = torch.Generator().manual_seed(1_000_003 * seed + place)
+    return torch.rand((), generator=numbers, dtype=torch.float64).item()
+
+
 def draw(distribution: Distribution, number: float) -> int:
     """The token whose interval holds ``number``, in [0, 1): see :func:`interval`."""
     return interval(distribution, number).id

@@ -1,8 +1,8 @@
 """What a model writes while it learns: the same beginnings, continued with the same random numbers, after some steps.
 
-``python -m viz_model.training NAME --data FOLDER --words`` starts the recipe anew and writes ``words.jsonl``; the bundled
-weights stay as they are. A line is ``{"step", "bits_per_byte", "texts": {language: continuation}}``, the loss on text
-that is held out, by language. The run can be interrupted, and goes on where it was.
+``python -m viz_model.training NAME --data FOLDER --words`` starts the recipe anew, beside the bundled weights, and
+writes ``words.jsonl``. A line is ``{"step", "bits_per_byte", "texts": {language: continuation}}``; bits are those of
+text that is held out. The run can be interrupted, and goes on where it was.
 """
 
 from __future__ import annotations

@@ -196,8 +196,15 @@ def test_what_hurts_most_is_measured() -> None:
 
 @pytest.mark.parametrize(
     ("name", "way"),
-    [("story-pre-ln", "waves"), ("story-bert", "learned"), ("story-modern", "turned"), ("story-alibi", "biased")]
-    + [("story-none", "none"), ("translate-t5", "biased"), ("digits-vit", "learned")],
+    [
+        ("story-pre-ln", "waves"),
+        ("story-bert", "learned"),
+        ("story-modern", "turned"),
+        ("story-alibi", "biased"),
+        ("story-none", "none"),
+        ("translate-t5", "biased"),
+        ("digits-vit", "learned"),
+    ],
 )
 def test_each_way_to_tell_places(name: str, way: str) -> None:
     look = look_at(model(name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from viz_model.island.beats import Story
@@ -103,4 +102,4 @@ PAGE = Page(
     options=(("chapter", tuple(CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
     fits=lambda config: True,
 )
-TOPIC = Topic("walk", (PAGE,), start=runs.start, is_story=True)
+TOPIC = Topic("walk", (PAGE,), start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})

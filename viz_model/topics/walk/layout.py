@@ -33,7 +33,7 @@ def rows(run: Run, top: float, high: float, **more: Any) -> Iterator[Mark]:
     for n, at in enumerate(run.window):
         chosen = run.by("token", np.where(np.arange(len(run)) == at, 1.0, 0.0))
         yield name(run.labels[at], top + high * (n + 0.5), **more)
-        picked = {"act": {"token": at}, "label": run.labels[at]}
+        picked: dict[str, Any] = {"act": {"token": at}, "label": run.labels[at]}
         yield Box(look="frame", width=(1, 0), y=top + high * n, height=high - 1, part="row", **picked, **more)
         yield Box(x=NAMES - 4, width=3, y=top + high * n + 3, height=high - 7, present=chosen, part="chosen", **more)
 
@@ -49,12 +49,17 @@ def strip(values: Any, x: Length, y: Length, width: Length, height: float = 18, 
 
 
 def points(values: np.ndarray, scale: tuple[float, float], left: Length, width: Length) -> np.ndarray:
-    """Where values stand on a line, as lengths [..., 2]. Points and not bars: where all scores are below 0, the shortest
-    bar would be the best.
+    """Where values stand on a line, as lengths [..., 2]. Points and not bars: where all scores are below 0, the
+    shortest bar would be the best.
     """
     least, most = scale
     share = (np.where(np.isfinite(values), values, 0) - least) / (most - least)
     return (np.asarray(left) + share[..., None] * np.asarray(width) - (0, DOT / 2)).astype(np.float32)
+
+
+def at_zero(scale: tuple[float, float], left: Length, width: Length) -> np.ndarray:
+    """Where 0 is on that line."""
+    return points(np.zeros(()), scale, left, width) + np.array([0, DOT / 2], dtype=np.float32)
 
 
 def span(values: np.ndarray) -> tuple[float, float]:

@@ -66,7 +66,9 @@ def chapter(run: Run) -> Chapter:
         ]
         data: dict[str, Any] = {"of": of(run), "text": run.trace.text or "", "parts": offered, "most": MOST}
         data |= {"whole": look.words("whole"), "words": words(run)}
-        marks: list[Any] = [Toy(toy="broken", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("broken_label"))]
+        marks: list[Any] = [
+            Toy(toy="broken", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("broken_label"))
+        ]
     else:
         marks = _changes(run, found, labels)
     return Chapter("broken", look.words("title_broken"), beats, marks, ("ablations", look.words("closer_broken")))
@@ -89,7 +91,9 @@ def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
     size = sum(weight.numel() for weight in run.trace.model.parameters())
     if run.trace.edits or size > LARGE or not writes(run) or len(run) < 3 or run.trace.config.kind != "decoder":
         return None
-    return run.look.once(lambda _: [_surprise(run, edit) for edit in found.values()], ("walk hurts", run.look.layer, run.look.head))
+    return run.look.once(
+        lambda _: [_surprise(run, edit) for edit in found.values()], ("walk hurts", run.look.layer, run.look.head)
+    )
 
 
 def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> list[Any]:

@@ -60,7 +60,9 @@ def nearest(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
                 if id not in tokenizer.controls and token.is_whole and _is_other(token.text, names, is_word):
                     seen.append((id, cosine))
             seen = (seen + [(own[n], 1.0)] * 3)[:3]
-            far = [id for id in _words(run) if abs(float(cosines[row, id])) < 0.15 and id not in {one for one, _ in seen}]
+            far = [
+                id for id in _words(run) if abs(float(cosines[row, id])) < 0.15 and id not in {one for one, _ in seen}
+            ]
             far = (far + _words(run))[:2] if len(far) < 2 else [far[(7 * n) % len(far)], far[(7 * n + 11) % len(far)]]
             found.append([*(id for id, _ in seen), *(cosine for _, cosine in seen), *far])
         return np.array(found)
@@ -99,7 +101,14 @@ def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
     weights = table(run)
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()
     top = layout.most(weights[:400].numpy()) / 2
-    yield Text(text=look.words("table", rows=f"{len(weights):,}", d=d), x=(1, 0), y=TOP - 16, anchor="end", until=2, part="matrix")
+    yield Text(
+        text=look.words("table", rows=f"{len(weights):,}", d=d),
+        x=(1, 0),
+        y=TOP - 16,
+        anchor="end",
+        until=2,
+        part="matrix",
+    )
     yield Cells(values=sample, x=(0.7, 0), y=TOP, width=(0.3, 0), height=300, top=top, until=2, part="matrix")
     yield Text(text=look.words("ids"), x=layout.NAMES, y=TOP - 16, until=2)
     for n, at in enumerate(run.window):
@@ -109,9 +118,29 @@ def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
         x, up = ends(N, (0, (0.7, 0)), (1, (0.0, layout.NAMES + 56))), ends(N, (0, TOP + row), (1, y + 3))
         width = ends(N, (0, (0.3, 0)), (1, (0.62, -layout.NAMES - 60)), (3, (1.0, -layout.NAMES - 60)))
         tall = ends(N, (0, 3.0), (1, high - 6))
-        strip = Cells(values=weights[own[at]].numpy(), x=x, y=up, width=width, height=tall, top=top, when=when, part="stream", since=0, until=2)
+        strip = Cells(
+            values=weights[own[at]].numpy(),
+            x=x,
+            y=up,
+            width=width,
+            height=tall,
+            top=top,
+            when=when,
+            part="stream",
+            since=0,
+            until=2,
+        )
         yield strip
-        yield Cells(values=weights[own[at]].numpy(), x=(0, layout.NAMES), y=y + 3, width=(1, -layout.NAMES), height=high - 6, top=top, since=3, part="stream")
+        yield Cells(
+            values=weights[own[at]].numpy(),
+            x=(0, layout.NAMES),
+            y=y + 3,
+            width=(1, -layout.NAMES),
+            height=high - 6,
+            top=top,
+            since=3,
+            part="stream",
+        )
     yield from layout.rows(run, TOP, high, until=2)
     # The selected row, and below it those closest to it.
     each = weights[[own[look.token]] if len(near[0]) == 1 else list(own)].numpy()
@@ -124,4 +153,13 @@ def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
         yield layout.name(run.tokens(near[0][:, n], "token"), y + 14, since=2, until=3, when=when)
         values = run.by("token", weights[near[0][:, n]].numpy()[:, None])
         yield layout.strip(values, y=ends(N, (0, 36), (2, y)), height=28, when=when, **strips)
-        yield Text(text=run.by("token", near[1][:, n]), form="2", x=(1, -4), y=y + 14, anchor="end", since=2, until=3, when=when)
+        yield Text(
+            text=run.by("token", near[1][:, n]),
+            form="2",
+            x=(1, -4),
+            y=y + 14,
+            anchor="end",
+            since=2,
+            until=3,
+            when=when,
+        )

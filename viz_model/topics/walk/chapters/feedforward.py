@@ -35,18 +35,38 @@ def chapter(run: Run) -> Chapter:
         marks += _neurons(run, act, is_relu)
         found = _one(run, act)
         if found is not None:
-            beats.append(run.says("ffn_3" if found[2] else "ffn_3_fires", "neuron", neuron=found[0], fires=found[1], pushes=found[2]))
+            beats.append(
+                run.says(
+                    "ffn_3" if found[2] else "ffn_3_fires", "neuron", neuron=found[0], fires=found[1], pushes=found[2]
+                )
+            )
             marks += _fires(run, act, found[0])
         last = len(beats) + 1
     else:
-        beats.append(run.says("ffn_experts" if "experts" in config.ffn.__class__.__name__.lower() or not count else "ffn_1", "", **values))
+        beats.append(
+            run.says(
+                "ffn_experts" if "experts" in config.ffn.__class__.__name__.lower() or not count else "ffn_1",
+                "",
+                **values,
+            )
+        )
         last = 2
     shares = _shares(run)
-    key = "ffn_size_most" if shares["ffn"] > shares["attn"] and shares.get("embedding", 0) > shares["ffn"] else "ffn_size"
+    key = (
+        "ffn_size_most" if shares["ffn"] > shares["attn"] and shares.get("embedding", 0) > shares["ffn"] else "ffn_size"
+    )
     beats.append(run.says(key, "", **values, share=f"{shares['ffn'] / (shares['ffn'] + shares['attn']):.0%}"))
     total = sum(shares.values())
     labels = [look.words(f"weights_{name}") for name in shares]
-    marks += layout.bars(labels, [(layout.lengths(np.array(one / total)), one / total) for one in shares.values()], "share", 110, 44, since=last, part="share")
+    marks += layout.bars(
+        labels,
+        [(layout.lengths(np.array(one / total)), one / total) for one in shares.values()],
+        "share",
+        110,
+        44,
+        since=last,
+        part="share",
+    )
     marks.append(Text(text=look.words("weights_of"), x=0, y=80, since=last))
     return Chapter("ffn", look.words("title_ffn"), beats, marks, ("block", look.words("closer_stream")))
 
@@ -78,7 +98,14 @@ def _neurons(run: Run, act: np.ndarray, is_relu: bool) -> Iterator[Mark]:
     yield Cells(values=run.by("token", acts), top=top, since=2, **there)
     fires = (act > 0).sum(-1).astype(np.int32)
     if is_relu:
-        yield Text(text=look.words("fire", active=run.by("token", fires, "whole"), n=f"{count:,}"), x=0, y=392, since=2, until=3, look="bold")
+        yield Text(
+            text=look.words("fire", active=run.by("token", fires, "whole"), n=f"{count:,}"),
+            x=0,
+            y=392,
+            since=2,
+            until=3,
+            look="bold",
+        )
 
 
 def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
@@ -94,12 +121,17 @@ def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
     fires = look.listed(dict.fromkeys(look.code_name(n) for n in order))
     column = run.trace.stack.block(look.layer).ffn.down.weight.detach().T[[number]]
     pushed = neurons.promoted(run.trace, column, 12)[0]
-    seen = list(dict.fromkeys(f"`{name.strip('·')}`" for name, _ in pushed if any(map(str.isalpha, name)) and not _BYTE.fullmatch(name)))[:3]
+    seen = list(
+        dict.fromkeys(
+            f"`{name.strip('·')}`" for name, _ in pushed if any(map(str.isalpha, name)) and not _BYTE.fullmatch(name)
+        )
+    )[:3]
     return number, fires, look.listed(seen)
 
 
 def _fires(run: Run, act: np.ndarray, number: int) -> Iterator[Mark]:
-    look, there = run.look, {"since": 3, "until": 4}
+    look = run.look
+    there: dict[str, Any] = {"since": 3, "until": 4}
     top = float(act[:, number].max()) or 1.0
     high = layout.pitch(len(run.window), 60)
     yield Text(text=look.words("neuron", n=number), x=0, y=30, look="bold", **there)
@@ -107,7 +139,13 @@ def _fires(run: Run, act: np.ndarray, number: int) -> Iterator[Mark]:
     for n, at in enumerate(run.window):
         value = float(act[at, number])
         y, when = 60 + high * n, layout.turn(n, len(run.window))
-        yield Box(x=layout.NAMES + 4, y=y + 5, width=layout.lengths(np.array(max(0.0, value / top)), less=190), height=high - 10, part="neuron", when=when, **there)
+        yield Box(
+            x=layout.NAMES + 4,
+            y=y + 5,
+            width=layout.lengths(np.array(max(0.0, value / top)), less=190),
+            height=high - 10,
+            part="neuron",
+            when=when,
+            **there,
+        )
         yield Text(text=value, form="2", x=(1, -4), y=y + high / 2, anchor="end", when=when, **there)
-
-

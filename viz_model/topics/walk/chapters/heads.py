@@ -53,7 +53,8 @@ def _all(run: Run, every: range, values: dict[str, Any]) -> Line:
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
     n = run.trace.n_layers * run.trace.config.n_heads
-    said = [run.look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
+    labels = heads.HEAD.labels(run.look.t.language)
+    said = [f"{run.look.words('head_name', layer=layer, head=head)}: {labels[kind]}" for kind, layer, head in named]
     key = "heads_5" if said else "heads_5_plain"
     return run.says(key, n=n, does=run.look.words("does_joint").join(said)).said
 
@@ -68,22 +69,80 @@ def _values(run: Run) -> Iterator[Mark]:
     strip: dict[str, Any] = {"x": NAMES + 66, "width": (0.62, -NAMES - 70)}
     w_v = scores.matrix(run, "v")
     yield Text(text=look.words("values"), x=NAMES + 66, y=TOP - 16, until=3, part="value")
-    yield Text(text=look.words("matrix_v", rows=w_v.shape[0], columns=w_v.shape[1]), x=(0.68, 0), y=TOP - 16, until=2, part="matrix")
-    yield Cells(values=w_v, top=layout.most(w_v) / 2, x=(0.68, 0), width=(0.3, 0), y=TOP, height=256, until=2, part="matrix")
-    yield Text(text=look.words("weights"), x=NAMES + 58, y=TOP - 16, anchor="end", since=2, until=3, part="share", look="small")
+    yield Text(
+        text=look.words("matrix_v", rows=w_v.shape[0], columns=w_v.shape[1]),
+        x=(0.68, 0),
+        y=TOP - 16,
+        until=2,
+        part="matrix",
+    )
+    yield Cells(
+        values=w_v, top=layout.most(w_v) / 2, x=(0.68, 0), width=(0.3, 0), y=TOP, height=256, until=2, part="matrix"
+    )
+    yield Text(
+        text=look.words("weights"), x=NAMES + 58, y=TOP - 16, anchor="end", since=2, until=3, part="share", look="small"
+    )
     for n in range(count):
         y, when = TOP + high * n, layout.turn(n, count)
         yield layout.name(run.label(rows[:, n]), y + high / 2, when=when, until=3)
-        yield Text(text=run.by("token", weight[:, n]), form="share", x=NAMES + 58, y=y + high / 2, anchor="end", since=2, until=3, part="share", when=when)
-        yield Cells(values=run.by("token", v[rows[:, n]][:, None]), top=top, y=y + 3, height=high - 7, until=3, part="value", when=when, **strip)
+        yield Text(
+            text=run.by("token", weight[:, n]),
+            form="share",
+            x=NAMES + 58,
+            y=y + high / 2,
+            anchor="end",
+            since=2,
+            until=3,
+            part="share",
+            when=when,
+        )
+        yield Cells(
+            values=run.by("token", v[rows[:, n]][:, None]),
+            top=top,
+            y=y + 3,
+            height=high - 7,
+            until=3,
+            part="value",
+            when=when,
+            **strip,
+        )
         scaled = (weight[:, n, None] * v[rows[:, n]])[:, None]
-        yield Cells(values=run.by("token", scaled), top=top, x=(0.66, 0), width=(0.34, 0), y=y + 3, height=high - 7, since=2, until=3, part="value", when=when)
+        yield Cells(
+            values=run.by("token", scaled),
+            top=top,
+            x=(0.66, 0),
+            width=(0.34, 0),
+            y=y + 3,
+            height=high - 7,
+            since=2,
+            until=3,
+            part="value",
+            when=when,
+        )
     rest = 1 - weight.sum(-1)
     if len(run) > count:
-        yield Text(text=look.words("others_weigh", n=len(run) - count, share=run.by("token", rest, "share")), x=0, y=TOP + high * count + 12, until=3, since=2, look="small")
+        yield Text(
+            text=look.words("others_weigh", n=len(run) - count, share=run.by("token", rest, "share")),
+            x=0,
+            y=TOP + high * count + 12,
+            until=3,
+            since=2,
+            look="small",
+        )
     yield Text(text=look.words("scaled_values"), x=(0.66, 0), y=TOP - 16, since=2, until=3, part="value")
     yield Text(text=look.words("read"), x=0, y=ends(N, (0, 360), (3, 60)), since=2, part="mixed", look="bold", **here)
-    yield Cells(values=run.by("token", z[:, None]), top=layout.most(z), x=ends(N, (0, (0.66, 0)), (3, (0.0, NAMES))), width=ends(N, (0, (0.34, 0)), (3, (0.34, 0))), y=ends(N, (0, 346), (3, 46)), height=28, since=2, part="mixed", when=(0.5, 1), **here)
+    yield Cells(
+        values=run.by("token", z[:, None]),
+        top=layout.most(z),
+        x=ends(N, (0, (0.66, 0)), (3, (0.0, NAMES))),
+        width=ends(N, (0, (0.34, 0)), (3, (0.34, 0))),
+        y=ends(N, (0, 346), (3, 46)),
+        height=28,
+        since=2,
+        part="mixed",
+        when=(0.5, 1),
+        **here,
+    )
     written, before = _written(run)
     w_o = run.trace.stack.block(look.layer).attn.o.weight.detach().numpy()
     d = z.shape[-1]
@@ -91,10 +150,24 @@ def _values(run: Run) -> Iterator[Mark]:
     third: dict[str, Any] = {"since": 3, "until": 4}
     yield Text(text=look.words("matrix_o", rows=own.shape[0], columns=own.shape[1]), x=0, y=100, part="matrix", **third)
     yield Cells(values=own, top=layout.most(own) / 2, x=0, y=112, width=(1, 0), height=90, part="matrix", **third)
-    for name, values, y, part in (("writes", written, 236, "written"), ("stream_before", before, 304, "stream"), ("stream_after", before + written, 372, "sum")):
+    for name, values, y, part in (
+        ("writes", written, 236, "written"),
+        ("stream_before", before, 304, "stream"),
+        ("stream_after", before + written, 372, "sum"),
+    ):
         most = layout.most(before) / 2 if name != "writes" else layout.most(written)
         yield Text(text=look.words(name, q=run.label(range(len(run)))), x=0, y=y - 14, part=part, **third)
-        yield Cells(values=run.by("token", values[:, None]), top=most, x=0, y=y, width=(1, 0), height=26, part=part, when=(0.3, 1), **third)
+        yield Cells(
+            values=run.by("token", values[:, None]),
+            top=most,
+            x=0,
+            y=y,
+            width=(1, 0),
+            height=26,
+            part=part,
+            when=(0.3, 1),
+            **third,
+        )
 
 
 def _written(run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -126,12 +199,21 @@ def _maps(run: Run, every: range) -> Iterator[Mark]:
     for row, layer in enumerate(every):
         for head in range(n_heads):
             weights = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()[part, part]
-            x, y = (0.08 + 0.92 * head / n_heads, 0), 24 + (tall + 6) * row
-            yield from _map(run, layer, head, weights, x, y, tall, {"since": 5}, label=head == 0)
+            left = (0.08 + 0.92 * head / n_heads, 0)
+            y = 24 + (tall + 6) * row
+            yield from _map(run, layer, head, weights, left, y, tall, {"since": 5}, label=head == 0)
 
 
 def _map(
-    run: Run, layer: int, head: int, weights: np.ndarray, x: Any, y: float, size: float, there: dict[str, Any], label: bool = True
+    run: Run,
+    layer: int,
+    head: int,
+    weights: np.ndarray,
+    x: Any,
+    y: float,
+    size: float,
+    there: dict[str, Any],
+    label: bool = True,
 ) -> Iterator[Mark]:
     look = run.look
     name = look.words("head_name", layer=layer, head=head)
@@ -139,8 +221,18 @@ def _map(
         yield Text(text=look.words("head", n=head), x=x, y=y - 10, look="small", **there)
     elif label:
         yield Text(text=look.words("block_short", n=layer), x=0, y=y + size / 2, look="small", **there)
-    yield Cells(values=weights, look="single", x=x, y=y, width=(size / 760, 0), height="square", act={"layer": layer, "head": head}, label=name, **there)
+    yield Cells(
+        values=weights,
+        look="single",
+        x=x,
+        y=y,
+        width=(size / 760, 0),
+        height="square",
+        act={"layer": layer, "head": head},
+        label=name,
+        **there,
+    )
     if (layer, head) == (look.layer, look.head):
-        yield Box(look="frame", x=(x[0], x[1] - 2), y=y - 2, width=(size / 760, 4), height="square", part="chosen", **there)
-
-
+        yield Box(
+            look="frame", x=(x[0], x[1] - 2), y=y - 2, width=(size / 760, 4), height="square", part="chosen", **there
+        )

@@ -24,21 +24,60 @@ def chapter(run: Run) -> Chapter:
     reports = _log(run, folder)
     beats, marks = list[Beat](), list[Mark]()
     steps = f"{1 + int(reports[-1]['step']):,}" if reports else ""
-    beats.append(run.says("learned_1" if moments else "learned_1_plain", "", text=_clean(moments[0].texts[language]) if moments else ""))
+    beats.append(
+        run.says(
+            "learned_1" if moments else "learned_1_plain",
+            "",
+            text=_clean(moments[0].texts[language]) if moments else "",
+        )
+    )
     beats.append(run.says("learned_2" if steps else "learned_2_plain", "", steps=steps))
     if moments:
         beats.append(run.says("learned_3", "", n=f"{moments[-1].step:,}", steps=steps))
         data = _moments(run, moments, language)
-        marks.append(Toy(toy="moments", since=3, until=4, width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("moments_label")))
+        marks.append(
+            Toy(
+                toy="moments",
+                since=3,
+                until=4,
+                width=(1, 0),
+                height=layout.HEIGHT,
+                data=data,
+                label=look.words("moments_label"),
+            )
+        )
         first = {**data, "moments": data["moments"][:1]}
-        marks.append(Toy(toy="moments", until=2, width=(1, 0), height=layout.HEIGHT, data=first, label=look.words("moments_label")))
+        marks.append(
+            Toy(
+                toy="moments",
+                until=2,
+                width=(1, 0),
+                height=layout.HEIGHT,
+                data=first,
+                label=look.words("moments_label"),
+            )
+        )
     twin = None if lm is None else lm.twin
     if lm is not None and twin is not None:
         guess = Guess(look.text("guess_twin"), ["Pre-LN", "Post-LN"], 0)
         beats.append(run.says("learned_4", "", guess))
         marks += _norms(run, len(beats))
-        data = {"models": [lm.name, twin], "labels": [look.words(f"norm_{run.trace.norm_at}"), look.words("norm_other_" + run.trace.norm_at)]}
-        marks.append(Toy(toy="twin", since=len(beats), x=0, y=340, width=(1, 0), height=70, data=data, label=look.words("twin_label")))
+        data = {
+            "models": [lm.name, twin],
+            "labels": [look.words(f"norm_{run.trace.norm_at}"), look.words("norm_other_" + run.trace.norm_at)],
+        }
+        marks.append(
+            Toy(
+                toy="twin",
+                since=len(beats),
+                x=0,
+                y=340,
+                width=(1, 0),
+                height=70,
+                data=data,
+                label=look.words("twin_label"),
+            )
+        )
     if reports:
         marks += _curve(run, reports, len(beats) if twin else 99)
     return Chapter("learned", look.words("title_learned"), beats, marks, ("training_lab", look.words("closer_learned")))
@@ -62,7 +101,8 @@ def _moments(run: Run, moments: list[Moment], language: str) -> dict[str, Any]:
         "loss": look.words("moments_bits", loss="{loss}"),
         "label": look.words("moments_label"),
         "moments": [
-            {"step": one.step, "loss": one.bits_per_byte[language], "text": _clean(one.texts[language])} for one in moments
+            {"step": one.step, "loss": one.bits_per_byte[language], "text": _clean(one.texts[language])}
+            for one in moments
         ],
     }
 
@@ -83,10 +123,26 @@ def _curve(run: Run, reports: list[dict[str, Any]], until: int) -> Iterator[Mark
     for n, k in enumerate(at):
         share = np.log(steps[k] / steps[0] + 1e-9) / (np.log(steps[-1] / steps[0]) or 1)
         y = 50 + 300 * (top - loss[k]) / ((top - low) or 1)
-        yield Box(look="dot", x=(float(share), 48 - 60 * float(share)), y=y, width=6, height=6, part="share", when=layout.turn(n, len(at)), **here)
+        yield Box(
+            look="dot",
+            x=(float(share), 48 - 60 * float(share)),
+            y=y,
+            width=6,
+            height=6,
+            part="share",
+            when=layout.turn(n, len(at)),
+            **here,
+        )
     for label, k in (("curve_first", 0), ("curve_last", -1)):
         anchor: Any = "start" if k == 0 else "end"
-        yield Text(text=look.words(label, n=f"{int(steps[k]):,}"), x=(0, 48) if k == 0 else (1, -8), y=380, anchor=anchor, look="small", **here)
+        yield Text(
+            text=look.words(label, n=f"{int(steps[k]):,}"),
+            x=(0, 48) if k == 0 else (1, -8),
+            y=380,
+            anchor=anchor,
+            look="small",
+            **here,
+        )
 
 
 def _norms(run: Run, since: int) -> Iterator[Mark]:
@@ -96,9 +152,21 @@ def _norms(run: Run, since: int) -> Iterator[Mark]:
         is_own = run.trace.norm_at == place
         yield Text(text=look.words(f"norm_{place}"), x=0, y=y - 40, since=since, look="bold" if is_own else "")
         yield Box(x=0, y=y + 60, width=(1, 0), height=6, part="stream", since=since)
-        boxes = [("norm", 0.2, y - 12), ("part", 0.4, y - 12)] if place == "pre" else [("part", 0.3, y - 12), ("norm", 0.66, y + 42)]
+        boxes = (
+            [("norm", 0.2, y - 12), ("part", 0.4, y - 12)]
+            if place == "pre"
+            else [("part", 0.3, y - 12), ("norm", 0.66, y + 42)]
+        )
         for name, x, top in boxes:
             yield Box(look="cover", x=(x, 0), y=top, width=(0.16, 0), height=42, since=since)
-            yield Box(look="frame", x=(x, 0), y=top, width=(0.16, 0), height=42, part="normed" if name == "norm" else "attn", since=since)
+            yield Box(
+                look="frame",
+                x=(x, 0),
+                y=top,
+                width=(0.16, 0),
+                height=42,
+                part="normed" if name == "norm" else "attn",
+                since=since,
+            )
             yield Text(text=look.words(f"box_{name}"), x=(x + 0.08, 0), y=top + 21, anchor="middle", since=since)
         yield Text(text="+", x=(0.6, 0), y=y + 46, anchor="middle", since=since, look="bold")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from viz_model.topics.walk.run import Run
 
 def tokens(run: Run) -> Chapter:
     patches, look = run.trace.config.patches, run.look
-    values = {"n": patches.rows * patches.columns, "side": patches.patch}
-    beats = [run.says("patches_1", **values), run.says("patches_2", **values)]
-    return Chapter("tokens", look.words("title_tokens"), beats, list(_cut(run)), ("tokens", look.words("closer_tokens")))
+    values: dict[str, Any] = {"n": patches.rows * patches.columns, "side": patches.patch}
+    beats = [run.says("patches_1", "", **values), run.says("patches_2", "", **values)]
+    return Chapter(
+        "tokens", look.words("title_tokens"), beats, list(_cut(run)), ("tokens", look.words("closer_tokens"))
+    )
 
 
 def _pictures(run: Run) -> np.ndarray:
@@ -37,14 +40,30 @@ def _cut(run: Run) -> Iterator[Mark]:
         x = ends(2, (0, (0.5, left + 6 * across + size * column)), (1, (0.5, left + (size + 12) * column)))
         y = ends(2, (0, 40.0 + size * row), (1, 20.0 + (size + 12) * row))
         at = n + special
-        yield Cells(values=picture, look="single", part="ink", x=x, y=y, width=size, height=size, act={"token": at}, label=run.labels[at])
+        yield Cells(
+            values=picture,
+            look="single",
+            part="ink",
+            x=x,
+            y=y,
+            width=size,
+            height=size,
+            act={"token": at},
+            label=run.labels[at],
+        )
         yield Text(text=str(n), x=x, y=20.0 + (size + 12) * row - 5, since=2, look="small")
 
 
 def embeddings(run: Run) -> Chapter:
     look, d = run.look, run.trace.config.d_model
     beats = [run.says("patches_3", "", d=d), run.says("patches_4", "stream", d=d)]
-    return Chapter("embeddings", look.words("title_embeddings"), beats, list(_rows(run)), ("embedding", look.words("closer_embeddings")))
+    return Chapter(
+        "embeddings",
+        look.words("title_embeddings"),
+        beats,
+        list(_rows(run)),
+        ("embedding", look.words("closer_embeddings")),
+    )
 
 
 def _rows(run: Run) -> Iterator[Mark]:
@@ -54,5 +73,23 @@ def _rows(run: Run) -> Iterator[Mark]:
     for n, at in enumerate(run.window):
         y, when = 40 + high * n, layout.turn(n, len(run.window))
         if at >= special:
-            yield Cells(values=pictures[at - special], look="single", part="ink", x=layout.NAMES + 6, y=y + 1, width=high - 3, height=high - 3)
-        yield layout.strip(values[at], layout.NAMES + 56, y + 4, (1, -layout.NAMES - 56), high - 8, top, since=1, part="stream", when=when)
+            yield Cells(
+                values=pictures[at - special],
+                look="single",
+                part="ink",
+                x=layout.NAMES + 6,
+                y=y + 1,
+                width=high - 3,
+                height=high - 3,
+            )
+        yield layout.strip(
+            values[at],
+            layout.NAMES + 56,
+            y + 4,
+            (1, -layout.NAMES - 56),
+            high - 8,
+            top,
+            since=1,
+            part="stream",
+            when=when,
+        )

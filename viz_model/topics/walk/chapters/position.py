@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ def way(run: Run) -> str:
     if "embed.position" in trace:
         return "waves" if isinstance(trace.config.position, Sinusoidal) else "learned"
     if f"{at}q_rotated" in trace:
-        return "turned" if isinstance(trace.config.layer(trace.stack.side, run.look.layer).position, Rope) else "changed"
+        return (
+            "turned" if isinstance(trace.config.layer(trace.stack.side, run.look.layer).position, Rope) else "changed"
+        )
     return "biased" if f"{at}bias" in trace else "none"
 
 
@@ -34,8 +36,8 @@ def pair(run: Run) -> tuple[int, int] | None:
 
 def chapter(run: Run) -> Chapter:
     look, kind, twins = run.look, way(run), pair(run)
-    values = {"word": look.code_name(twins[0] if twins else look.token), "d": run.trace.config.d_model}
-    values["root"] = f"{math.sqrt(run.trace.config.d_model):.2f}"
+    values: dict[str, Any] = {"word": look.code_name(twins[0] if twins else look.token), "d": run.trace.config.d_model}
+    values["is_root"] = run.root(run.trace.config.d_model)[0]
     beats = [run.says("position_1" if twins else "position_1_once", "row", **values)]
     beats.append(run.says(f"position_2_{kind}", "position", **values))
     if kind in ("waves", "learned"):
@@ -47,6 +49,8 @@ def chapter(run: Run) -> Chapter:
 
 def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]:
     trace, look = run.trace, run.look
+    places: tuple[int, ...]
+    of: tuple[int, ...]
     if twins is not None:
         places, of = twins, twins
     elif kind in ("waves", "learned") and len(run) > 1:  # the same token, as it would be at another place
@@ -54,7 +58,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         of = (look.token, look.token)
     else:
         places = of = (look.token,)
-    strip = {"x": layout.NAMES + 56, "width": (1, -layout.NAMES - 56), "height": HIGH}
+    strip: dict[str, Any] = {"x": layout.NAMES + 56, "width": (1, -layout.NAMES - 56), "height": HIGH}
     rows = run.rows_in[list(of)]
     added, parts = None, [("row", rows, 1)]
     if kind in ("waves", "learned"):
@@ -62,7 +66,9 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         parts += [("position", added, 2), ("sum", rows + added, 3)]
     elif kind in ("turned", "changed"):
         letter = "k_normed" if f"blocks.{look.layer}.attn.k_normed" in trace else "k"
-        parts = [("row", rows, 1)] + [(name, run.head(site)[list(places)], 2) for name, site in (("key", letter), ("turned", "k_rotated"))]
+        parts = [("row", rows, 1)] + [
+            (name, run.head(site)[list(places)], 2) for name, site in (("key", letter), ("turned", "k_rotated"))
+        ]
     for g, at in enumerate(places):
         y = 24 + 190 * g
         yield Text(text=look.words("place", n=at), x=0, y=y, look="small")
@@ -72,9 +78,26 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
             label = look.words(f"strip_{key}")
             yield Text(text=label, x=layout.NAMES + 48, y=top + HIGH / 2, anchor="end", since=since, look="small")
             most = layout.most(values)
-            yield layout.strip(values[g], y=ends(3, (0, y + 16), (since, top)), top=most, since=since, part="sum" if name == "sum" else name, **strip)
+            yield layout.strip(
+                values[g],
+                y=ends(3, (0, y + 16), (since, top)),
+                top=most,
+                since=since,
+                part="sum" if name == "sum" else name,
+                **strip,
+            )
             if name == "position":
-                yield Cells(values=values[g], look="bars", y=top + ROW * 2, x=strip["x"], width=strip["width"], height=50, top=most, since=2, part="position")
+                yield Cells(
+                    values=values[g],
+                    look="bars",
+                    y=top + ROW * 2,
+                    x=strip["x"],
+                    width=strip["width"],
+                    height=50,
+                    top=most,
+                    since=2,
+                    part="position",
+                )
     if kind == "biased":
         yield from _bias(run)
 
@@ -90,6 +113,14 @@ def _bias(run: Run) -> Iterator[Mark]:
         y = 250 + high * n
         yield layout.name(run.labels[place], y + high / 2, since=2)
         width = run.by("token", layout.lengths(np.abs(seen[:, n]) / top, less=200))
-        yield Box(x=layout.NAMES, y=y + 2, width=width, height=high - 4, part="position", since=2, when=layout.turn(n, len(at)))
+        yield Box(
+            x=layout.NAMES,
+            y=y + 2,
+            width=width,
+            height=high - 4,
+            part="position",
+            since=2,
+            when=layout.turn(n, len(at)),
+        )
         number = run.by("token", np.where(run.visible[:, place], bias[:, place], np.nan))
         yield Text(text=number, form="2", x=(1, -4), y=y + high / 2, anchor="end", since=2, part="position")

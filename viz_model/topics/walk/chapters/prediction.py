@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from viz_model.config import NoNorm
+from viz_model.drawing.digits import written
 from viz_model.drawing.tables import Among, Phrase
 from viz_model.island.beats import Beat, Box, Chapter, Guess, Mark, Text, ends
 from viz_model.island.prose import Line
@@ -28,8 +29,8 @@ def chapter(run: Run) -> Chapter:
         return Chapter("prediction", title, *_classes(run), opens)
     if not run.predicts:
         beats = [run.says("prediction_vectors", "", d=run.trace.config.d_model)]
-        marks = layout.rows(run, TOP, layout.pitch(len(run.window), TOP))
-        return Chapter("prediction", title, beats, [*marks, *_vectors(run)], opens)
+        marks = [*layout.rows(run, TOP, layout.pitch(len(run.window), TOP)), *_vectors(run)]
+        return Chapter("prediction", title, beats, marks, opens)
     ids, logits = run.likely
     config = run.trace.config
     probs, cool = (_softmax(run, ids, t) for t in (1.0, COOL))
@@ -61,8 +62,16 @@ def chapter(run: Run) -> Chapter:
     best, leads = _by_depth(run, passed)
     named = [look.words("start") if depth == 0 else look.words("after_block", n=depth - 1) for depth in passed]
     guess = Guess(look.text("guess_depth"), named, run.by("token", leads))
-    beats.append(run.says("prediction_5", "", guess, **values, when=Among(named, run.by("token", leads)), layers=run.trace.n_layers))
-    marks = [*_logits(run, ids, logits, probs, cool, steps), *_grown(run, passed, named, steps), *_depth(run, named, best, leads, steps["depth"])]
+    beats.append(
+        run.says(
+            "prediction_5", "", guess, **values, when=Among(named, run.by("token", leads)), layers=run.trace.n_layers
+        )
+    )
+    marks = [
+        *_logits(run, ids, logits, probs, cool, steps),
+        *_grown(run, passed, named, steps),
+        *_depth(run, named, best, leads, steps["depth"]),
+    ]
     return Chapter("prediction", title, beats, marks, opens)
 
 
@@ -84,7 +93,10 @@ def _without_norm(run: Run, ids: np.ndarray, values: dict[str, Any]) -> Beat:
     rank = 1 + (plain > own).sum(-1)
     sizes = {name: run.by("token", part.norm(dim=-1).numpy(), "1") for name, part in (("a", first), ("b", last))}
     case = (rank > 1).astype(int)
-    texts = [run.look.text(key, **{name: f"{{{{{name}}}}}" for name in ("a", "b", "best", "rank")}).words for key in ("prediction_2_stays", "prediction_2")]
+    texts = [
+        run.look.text(key, **{name: f"{{{{{name}}}}}" for name in ("a", "b", "best", "rank")}).words
+        for key in ("prediction_2_stays", "prediction_2")
+    ]
     filled = {**sizes, "best": values["best"], "rank": run.by("token", rank.astype(np.int32), "whole")}
     return Beat(Line(Phrase(Among(texts, run.by("token", case)), filled)))
 
@@ -111,16 +123,41 @@ def _logits(
     line: dict[str, Any] = {"left": (0, 160), "width": (1.0, -240)}
     yield Text(text=look.words("after", token=run.label(range(len(run)))), x=0, y=22, look="bold", until=until)
     yield Text(text=look.words("logits"), x=(1, -4), y=44, anchor="end", until=shown, part="logit")
-    yield Text(text=look.words("probabilities"), x=(1, -4), y=44, anchor="end", since=steps["probs"], until=steps.get("cool", until), part="share")
+    yield Text(
+        text=look.words("probabilities"),
+        x=(1, -4),
+        y=44,
+        anchor="end",
+        since=steps["probs"],
+        until=steps.get("cool", until),
+        part="share",
+    )
     if "cool" in steps:
-        yield Text(text=look.words("at_temperature", t=COOL), x=(1, -4), y=44, anchor="end", since=steps["cool"], until=until, part="share")
+        yield Text(
+            text=look.words("at_temperature", t=COOL),
+            x=(1, -4),
+            y=44,
+            anchor="end",
+            since=steps["cool"],
+            until=until,
+            part="share",
+        )
     for row in range(ids.shape[1]):
         y, when = TOP + HIGH * row, layout.turn(row, ids.shape[1])
-        for there in ({"until": shown}, {"since": steps["probs"], "until": until}):
-            yield Text(text=run.tokens(ids[:, row], "token"), x=150, y=y + HIGH / 2, anchor="end", **there)
+        for since, end in ((0, shown), (steps["probs"], until)):
+            label = run.tokens(ids[:, row], "token")
+            yield Text(text=label, x=150, y=y + HIGH / 2, anchor="end", since=since, until=end)
         x = run.by("token", layout.points(logits[:, row], scale, **line))
         yield Box(look="dot", x=x, y=y + HIGH / 2 - 5, width=10, height=10, until=shown, part="logit", when=when)
-        yield Text(text=run.by("token", logits[:, row]), form="2", x=(1, -4), y=y + HIGH / 2, anchor="end", until=shown, part="logit")
+        yield Text(
+            text=run.by("token", logits[:, row]),
+            form="2",
+            x=(1, -4),
+            y=y + HIGH / 2,
+            anchor="end",
+            until=shown,
+            part="logit",
+        )
         parts = [(0, 0 * probs[:, row]), (steps["probs"], probs[:, row])]
         if "cool" in steps:
             parts.append((steps["cool"], cool[:, row]))
@@ -128,8 +165,19 @@ def _logits(
         number = ends(n, *parts, axes="token")
         if len(ids) == 1 < len(run):
             wide, number = (one._replace(start={"token": look.token}) for one in (wide, number))
-        yield Box(x=160, y=y + 8, width=wide, height=HIGH - 16, since=steps["probs"], until=until, part="share", when=when)
-        yield Text(text=number, form="percent", x=(1, -4), y=y + HIGH / 2, anchor="end", since=steps["probs"], until=until, part="share")
+        yield Box(
+            x=160, y=y + 8, width=wide, height=HIGH - 16, since=steps["probs"], until=until, part="share", when=when
+        )
+        yield Text(
+            text=number,
+            form="percent",
+            x=(1, -4),
+            y=y + HIGH / 2,
+            anchor="end",
+            since=steps["probs"],
+            until=until,
+            part="share",
+        )
     rest = 1 - probs.sum(-1)
     y = TOP + HIGH * ids.shape[1] + 20
     said = look.words("rest", n=f"{run.trace.config.n_vocab - ids.shape[1]:,}", p=run.by("token", rest, "percent"))
@@ -151,7 +199,9 @@ def _grown(run: Run, passed: tuple[int, ...], named: list[str], steps: dict[str,
 
 def _depth(run: Run, named: list[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Iterator[Mark]:
     """What would be predicted after each block; the rows from which on it stays."""
-    yield Text(text=run.look.words("if_it_stopped", token=run.label(range(len(run)))), x=0, y=22, since=since, look="bold")
+    yield Text(
+        text=run.look.words("if_it_stopped", token=run.label(range(len(run)))), x=0, y=22, since=since, look="bold"
+    )
     high = layout.pitch(len(named), 50) * 1.6 if len(named) < 7 else 44
     for n, name in enumerate(named):
         y, when = 50 + high * n, layout.turn(n, len(named))
@@ -168,7 +218,12 @@ def _classes(run: Run) -> tuple[list[Beat], list[Mark]]:
     logits = trace["class.logits"].numpy().reshape(-1)
     best = int(probs.argmax())
     names = [str(one) for one in trace.config.classes]
-    values = {"best": names[best], "p": f"{probs[best]:.0%}", "n": len(names), "logit": f"{logits[best]:.2f}".replace("-", "−")}
+    values: dict[str, Any] = {
+        "best": names[best],
+        "p": written(probs[best], "percent"),
+        "n": len(names),
+        "logit": written(logits[best], "2"),
+    }
     shares = [(layout.lengths(p), p) for p in probs]
     marks: list[Mark] = [*layout.bars(names, shares, "percent", 40, 36, part="share", since=2)]
     scale = layout.span(logits)
@@ -188,4 +243,13 @@ def _vectors(run: Run) -> Iterator[Mark]:
     values = trace[f"blocks.{trace.n_layers - 1}.resid.out"].numpy()
     top = layout.most(values) / 2
     for n, at in enumerate(run.window):
-        yield layout.strip(values[at], layout.NAMES, TOP + high * n + 3, (1, -layout.NAMES), high - 7, top, part="stream", when=layout.turn(n, len(run.window)))
+        yield layout.strip(
+            values[at],
+            layout.NAMES,
+            TOP + high * n + 3,
+            (1, -layout.NAMES),
+            high - 7,
+            top,
+            part="stream",
+            when=layout.turn(n, len(run.window)),
+        )

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Beat, Box, Cells, Chapter, Guess, Mark, Text, Toy, ends
 from viz_model.drawing.tables import Among, Phrase, by
+from viz_model.island.beats import Beat, Box, Cells, Chapter, Guess, Mark, Text, Toy, ends
 from viz_model.island.prose import Line
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import DOT, HEIGHT, NAMES, points, span
@@ -28,7 +28,11 @@ def chapter(run: Run) -> Chapter:
     guess = None
     if options is not None:
         few = _options(run, best)
-        guess = Guess(look.text("guess_score", q=run.named()), run.label(few, "token"), run.by("token", (few == best[:, None]).argmax(-1)))
+        guess = Guess(
+            look.text("guess_score", q=run.named()),
+            run.label(few, "token"),
+            run.by("token", (few == best[:, None]).argmax(-1)),
+        )
     beats = [
         Beat(look.text("scores_1")),
         run.says("scores_2_bias" if biased else "scores_2", "query line matrix", **values),
@@ -36,7 +40,9 @@ def chapter(run: Run) -> Chapter:
         run.says("scores_4", "query key1 product score1", **values),
         Beat(_best(run, values), "score", guess),
     ]
-    return Chapter("scores", look.words("title_scores"), beats, list(_marks(run)), ("attention", look.words("closer_attention")))
+    return Chapter(
+        "scores", look.words("title_scores"), beats, list(_marks(run)), ("attention", look.words("closer_attention"))
+    )
 
 
 def attention(run: Run) -> Any:
@@ -70,8 +76,13 @@ def _best(run: Run, values: dict[str, Any]) -> Line:
     scores = run.rows(run.dots)
     at = scores.argmax(-1)[:, None]
     later = np.take_along_axis(run.hidden, at, -1)[:, 0]
-    case = np.select([np.full(len(run), len(run) == 1), (scores.max(-1) < 0) & later, scores.max(-1) < 0, later], [3, 4, 2, 1], 0)
-    texts = [run.look.text(f"scores_5{kind}", q="{{q}}", best="{{best}}").words for kind in ("", "_later", "_negative", "_only", "_negative_later")]
+    case = np.select(
+        [np.full(len(run), len(run) == 1), (scores.max(-1) < 0) & later, scores.max(-1) < 0, later], [3, 4, 2, 1], 0
+    )
+    texts = [
+        run.look.text(f"scores_5{kind}", q="{{q}}", best="{{best}}").words
+        for kind in ("", "_later", "_negative", "_only", "_negative_later")
+    ]
     best = np.take_along_axis(run.shown, at, -1)[:, 0]
     return Line(Phrase(Among(texts, run.by("token", case)), {"q": values["q"], "best": run.named(best)}))
 
@@ -105,41 +116,128 @@ def _marks(run: Run) -> Iterator[Mark]:
     scores = run.rows(run.dots)
     column: dict[str, Any] = {"left": (0.66, 0), "width": (0.34, -62)}
     scale, products = span(scores), q[:, None] * k[shown]
-    yield Toy(toy="dot", until=2, width=(1, 0), height=HEIGHT, data={"names": ["a", "b", "a · b"]}, label=look.words("toy_dot"))
+    yield Toy(
+        toy="dot",
+        until=2,
+        width=(1, 0),
+        height=HEIGHT,
+        data={"names": ["a", "b", "a · b"]},
+        label=look.words("toy_dot"),
+    )
     # The query: a vector times a matrix. It is made below the matrix, and then goes to the top to be compared.
     making: dict[str, Any] = {"since": 2, "until": 3}
     yield Text(text=look.words("vector_of"), **name, y=60, part="line", **making)
     yield Text(text=run.label(range(len(run))), **name, y=84, part="line", look="bold", **making)
-    yield Cells(values=run.by("token", line[..., None]), top=layout.most(line) / 2, x=NAMES - 28, y=104, width=18, height=256, part="line", **making)
+    yield Cells(
+        values=run.by("token", line[..., None]),
+        top=layout.most(line) / 2,
+        x=NAMES - 28,
+        y=104,
+        width=18,
+        height=256,
+        part="line",
+        **making,
+    )
     yield Text(text=look.words("matrix_q", rows=w_q.shape[0], columns=d), x=NAMES, y=84, part="matrix", **making)
     yield Cells(values=w_q, top=heavy, **strip, y=104, height=256, part="matrix", **making)
     # Column by column: the vector times a column of the matrix is a number of the query.
     across = ends(N, (0, (0.0, NAMES)), (2, (KEYS[0] * (1 - 1 / d), NAMES + KEYS[1] * (1 - 1 / d))))
     yield Box(look="frame", x=across, y=102, width=(KEYS[0] / d, KEYS[1] / d), height=296, part="matrix", **making)
     yield Text(text=look.words("query"), **name, y=ends(N, (0, 382.0), (3, 18.0)), since=2, part="query")
-    yield Cells(values=run.by("token", made[:, None]), top=layout.most(made), **strip, y=372, height=22, part="query", **making)
+    yield Cells(
+        values=run.by("token", made[:, None]), top=layout.most(made), **strip, y=372, height=22, part="query", **making
+    )
     yield Cells(values=run.by("token", q[:, None]), top=top, **strip, y=8, height=22, part="query", since=3)
     cover = ends(N, (0, (0.0, NAMES)), (2, (KEYS[0], KEYS[1] + NAMES)))
     yield Box(look="cover", x=cover, y=370, width=ends(N, (0, KEYS), (2, (0.0, 0.0))), height=26, since=1, until=3)
-    yield Text(text=look.words("matrix_k", rows=w_k.shape[0], columns=d), x=(0.68, 0), y=124, since=3, until=4, part="matrix")
+    yield Text(
+        text=look.words("matrix_k", rows=w_k.shape[0], columns=d), x=(0.68, 0), y=124, since=3, until=4, part="matrix"
+    )
     yield Cells(values=w_k, top=heavy, x=(0.68, 0), width=(0.3, 0), y=TOP, height=260, since=3, until=4, part="matrix")
     # The working: the chosen key is copied beside the query, and multiplied.
     yield Text(text=look.words("key"), **name, y=46, since=4, part="key1")
     copied = by("beat key", np.stack([rows] * 4 + [np.full(count, 36, dtype=np.float32)] * 2))
-    yield Cells(values=run.by("token key", k[shown][:, :, None]), top=top, **strip, y=copied, height=22, since=4, part="key1", when=(0, 0.5))
+    yield Cells(
+        values=run.by("token key", k[shown][:, :, None]),
+        top=top,
+        **strip,
+        y=copied,
+        height=22,
+        since=4,
+        part="key1",
+        when=(0, 0.5),
+    )
     yield Text(text=look.words("products"), **name, y=88, since=4, part="product", when=(0.5, 1))
-    yield Cells(values=run.by("token key", products[:, :, None]), look="bars", top=layout.most(products), **strip, y=62, height=54, since=4, part="product", when=(0.5, 1))
+    yield Cells(
+        values=run.by("token key", products[:, :, None]),
+        look="bars",
+        top=layout.most(products),
+        **strip,
+        y=62,
+        height=54,
+        since=4,
+        part="product",
+        when=(0.5, 1),
+    )
     yield Text(text=look.words("sum"), x=(0.66, 0), y=88, since=4, part="score1", when=(0.7, 1))
-    yield Text(text=run.by("token key", scores), form="2", x=(1, -4), y=88, anchor="end", look="bold", since=4, part="score1", when=(0.7, 1))
+    yield Text(
+        text=run.by("token key", scores),
+        form="2",
+        x=(1, -4),
+        y=88,
+        anchor="end",
+        look="bold",
+        since=4,
+        part="score1",
+        when=(0.7, 1),
+    )
     yield Box(look="frame", x=0, y=by("key", rows), width=(1, 0), height=high, since=4, part="key1")
     yield Text(text=look.words("scores"), x=(1, -4), y=124, anchor="end", since=5, part="score")
-    yield Box(x=points(np.zeros(()), scale, **column) + (0, DOT / 2), y=TOP, width=1, height=high * count, since=5, part="score")
+    yield Box(
+        x=layout.at_zero(scale, **column),
+        y=TOP,
+        width=1,
+        height=high * count,
+        since=5,
+        part="score",
+    )
     yield Text(text=look.words("keys"), x=NAMES, y=124, since=3, part="key")
     for n in range(count):
         when, y = layout.turn(n, count), TOP + high * n
         label = run.label(shown[:, n])
         yield Text(text=label, **name, y=y + high / 2 - 1, since=3, when=when)
-        yield Cells(values=run.by("token", k[shown[:, n]][:, None]), top=top, **strip, y=y + 2, height=high - 6, part="key", since=3, when=when, act={"key": n}, label=label)
-        x = ends(N, (0, points(0 * scores[:, n], scale, **column)), (5, points(scores[:, n], scale, **column)), axes="token") if len(run.by("token", scores).values) == len(run) else run.by("token", points(scores[:, n], scale, **column))
-        yield Box(look="dot", x=x, y=y + high / 2 - 1 - DOT / 2, width=DOT, height=DOT, since=5, when=when, part="score")
-        yield Text(text=run.by("token", scores[:, n]), form="2", x=(1, -4), y=y + high / 2 - 1, anchor="end", since=5, when=when, part="score")
+        yield Cells(
+            values=run.by("token", k[shown[:, n]][:, None]),
+            top=top,
+            **strip,
+            y=y + 2,
+            height=high - 6,
+            part="key",
+            since=3,
+            when=when,
+            act={"key": n},
+            label=label,
+        )
+        x = (
+            ends(
+                N,
+                (0, points(0 * scores[:, n], scale, **column)),
+                (5, points(scores[:, n], scale, **column)),
+                axes="token",
+            )
+            if len(run.by("token", scores).values) == len(run)
+            else run.by("token", points(scores[:, n], scale, **column))
+        )
+        yield Box(
+            look="dot", x=x, y=y + high / 2 - 1 - DOT / 2, width=DOT, height=DOT, since=5, when=when, part="score"
+        )
+        yield Text(
+            text=run.by("token", scores[:, n]),
+            form="2",
+            x=(1, -4),
+            y=y + high / 2 - 1,
+            anchor="end",
+            since=5,
+            when=when,
+            part="score",
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,11 +47,12 @@ def chapter(run: Run) -> Chapter:
 def facts(run: Run) -> dict[str, Any]:
     share, sharp = run.rows(run.pattern), run.rows(run.sharp)
     dk, best = run.head(run.last("q")).shape[-1], share.argmax(-1)[:, None]
-    root = math.sqrt(run.trace.config.root_of) if run.trace.config.root_of else math.sqrt(dk)
+    is_root, root = run.root(run.trace.config.root_of or dk)
     return {
         "q": run.named(),
         "dk": dk,
-        "root": f"{root:.2f}",
+        "root": root,
+        "is_root": is_root,
         "most": run.named(np.take_along_axis(run.shown, best, -1)[:, 0]),
         "share": run.by("token", np.take_along_axis(share, best, -1)[:, 0], "percent"),
         "sharp": run.by("token", np.take_along_axis(sharp, best, -1)[:, 0], "percent"),
@@ -88,19 +88,50 @@ def _marks(run: Run, steps: dict[str, int], toy: int, n_beats: int, has_bias: bo
     scale = span(np.concatenate([raw.ravel(), final[np.isfinite(final)]]))
     stands: tuple[tuple[dict[str, Any], float], ...] = (({"until": toy}, 1.0), ({"since": first}, 0.54))
     name: dict[str, Any] = {"x": NAMES - 8, "anchor": "end"}
-    yield Toy(toy="softmax", since=toy, until=first, width=(1, 0), height=HEIGHT, data={"score": look.words("score")}, label=look.words("toy_softmax"))
+    yield Toy(
+        toy="softmax",
+        since=toy,
+        until=first,
+        width=(1, 0),
+        height=HEIGHT,
+        data={"score": look.words("score")},
+        label=look.words("toy_softmax"),
+    )
     for there, end in stands:
         line: dict[str, Any] = {"scale": scale, "left": (0, NAMES + 8), "width": (end, -NAMES - 72)}
         yield Text(text=look.words("query_of"), x=0, y=12, **there)
         yield Text(text=run.label(range(tokens)), x=0, y=TOP - 12, look="bold", **there)
-        yield Box(x=points(np.zeros(()), **line) + (0, DOT / 2), y=TOP, width=1, height=high * count, part="score", **there)
+        yield Box(x=layout.at_zero(**line), y=TOP, width=1, height=high * count, part="score", **there)
         shown_until = {"until": steps["divided"]} if "sharp" in steps else {}
-        yield Text(text=look.words("scores"), x=(end, -4), y=TOP - 12, anchor="end", part="score", **{**shown_until, **there} if end == 1 else {**there, **shown_until})
+        yield Text(
+            text=look.words("scores"),
+            x=(end, -4),
+            y=TOP - 12,
+            anchor="end",
+            part="score",
+            **{**shown_until, **there} if end == 1 else {**there, **shown_until},
+        )
     if "sharp" in steps:
         root = facts(run)["root"]
-        yield Text(text=look.words("divided", root=root), x=(0.54, -4), y=TOP - 12, anchor="end", since=steps["divided"], part="score", look="bold")
+        yield Text(
+            text=look.words("divided", root=root),
+            x=(0.54, -4),
+            y=TOP - 12,
+            anchor="end",
+            since=steps["divided"],
+            part="score",
+            look="bold",
+        )
     yield Text(text=look.words("weights"), x=(1, -4), y=TOP - 12, anchor="end", since=steps["divided"], part="share")
-    yield Text(text=look.words("softmax_of"), x=(1, -4), y=TOP - 12, anchor="end", since=first, until=steps["divided"], part="share")
+    yield Text(
+        text=look.words("softmax_of"),
+        x=(1, -4),
+        y=TOP - 12,
+        anchor="end",
+        since=first,
+        until=steps["divided"],
+        part="share",
+    )
 
     def of(values: np.ndarray) -> np.ndarray:
         return values[[look.token]] if _is_single(run) else values
@@ -111,10 +142,23 @@ def _marks(run: Run, steps: dict[str, int], toy: int, n_beats: int, has_bias: bo
 
     def weights(y: float, before: np.ndarray, after: np.ndarray, when: tuple[float, float]) -> Iterator[Mark]:
         nothing = 0 * before
-        parts = [(0, nothing), (first, before), (steps["divided"], after)] if "sharp" in steps else [(0, nothing), (first, after)]
+        parts = (
+            [(0, nothing), (first, before), (steps["divided"], after)]
+            if "sharp" in steps
+            else [(0, nothing), (first, after)]
+        )
         long = [(at, np.stack([0.28 * np.maximum(part, 0), nothing], -1).astype(np.float32)) for at, part in parts]
         yield Box(x=(0.58, 0), y=y + 4, width=table(*long), height=high - 8, since=first, part="share", when=when)
-        yield Text(text=table(*parts), form="percent", x=(1, -4), y=y + high / 2, anchor="end", since=first, part="share", when=when)
+        yield Text(
+            text=table(*parts),
+            form="percent",
+            x=(1, -4),
+            y=y + high / 2,
+            anchor="end",
+            since=first,
+            part="share",
+            when=when,
+        )
 
     for n in range(count):
         y, hides, when = TOP + high * n, run.hidden[:, n], layout.turn(n, count)
@@ -131,10 +175,16 @@ def _marks(run: Run, steps: dict[str, int], toy: int, n_beats: int, has_bias: bo
             size = table((0, np.full(tokens, DOT, dtype=np.float32)), (1, np.where(hides, 0, DOT).astype(np.float32)))
             veil = table((0, np.zeros(tokens, dtype=np.float32)), (1, np.where(hides, high - 4, 0).astype(np.float32)))
             yield Text(text=label, **name, y=y + high / 2, **there)
-            yield Box(look="hatch", x=NAMES, y=y + 2, width=(end, -NAMES), height=veil, part="hidden", when=when, **there)
+            yield Box(
+                look="hatch", x=NAMES, y=y + 2, width=(end, -NAMES), height=veil, part="hidden", when=when, **there
+            )
             x = table(*((at, points(values, **line)) for at, values in entries))
-            yield Box(look="dot", x=x, y=y + high / 2 - DOT / 2, width=size, height=size, part="score", when=when, **there)
-            yield Text(text=number, form="2", x=(end, -4), y=y + high / 2, anchor="end", part="score", when=when, **there)
+            yield Box(
+                look="dot", x=x, y=y + high / 2 - DOT / 2, width=size, height=size, part="score", when=when, **there
+            )
+            yield Text(
+                text=number, form="2", x=(end, -4), y=y + high / 2, anchor="end", part="score", when=when, **there
+            )
         yield from weights(y, sharp[:, n], share[:, n], when)
     under = TOP + high * count
     if rest:
@@ -144,11 +194,19 @@ def _marks(run: Run, steps: dict[str, int], toy: int, n_beats: int, has_bias: bo
     total = run.pattern.sum(-1)
     total = np.where(np.abs(total - 1) < 1e-4, 1, total)  # what is rounding is not written
     yield Text(text=look.words("total"), x=(0.58, 0), y=under + high / 2, since=first, part="share", when=(0.6, 1))
-    yield Text(text=run.by("token", total), form="share", x=(1, -4), y=under + high / 2, anchor="end", since=first, part="share", when=(0.6, 1), look="bold")
+    yield Text(
+        text=run.by("token", total),
+        form="share",
+        x=(1, -4),
+        y=under + high / 2,
+        anchor="end",
+        since=first,
+        part="share",
+        when=(0.6, 1),
+        look="bold",
+    )
 
 
 def _is_single(run: Run) -> bool:
     """Whether tables of many tokens hold those around the selected one alone (:meth:`Look.by`)."""
     return len(run.by("token", run.dots).values) < len(run)
-
-

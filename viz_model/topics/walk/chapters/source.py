@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from viz_model.drawing.tables import Among
 from viz_model.island.beats import Box, Chapter, Mark, Text
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import MOST_ROWS, Run
@@ -20,25 +21,25 @@ def chapter(run: Run) -> Chapter | None:
     values = {"q": run.named(), "layer": layer, "head": head}
     read = run.trace.at("encoder")
     best = weights.argmax(-1)
-    values["most"] = _names(run, read, best)
+    values["most"] = Among([token.label for token in read.tokens], run.by("token", best), is_code=True)
     values["share"] = run.by("token", weights.max(-1), "percent")
     beats = [run.says("source_1", "query key", **values), run.says("source_2", "share", **values)]
     marks = list(_marks(run, weights))
-    return Chapter("source", run.look.words("title_source"), beats, marks, ("cross_attention", run.look.words("closer_source")))
-
-
-def _names(run: Run, read: object, at: np.ndarray) -> object:
-    from viz_model.drawing.tables import Among
-
-    return Among([token.label for token in run.trace.at("encoder").tokens], run.by("token", at), is_code=True)
+    return Chapter(
+        "source", run.look.words("title_source"), beats, marks, ("cross_attention", run.look.words("closer_source"))
+    )
 
 
 def reads(run: Run) -> tuple[np.ndarray, int, int]:
-    """The head of cross-attention that reads one word of the source most firmly at the selected token: [T, S], where."""
+    """The head of cross-attention that reads one word of the source most firmly at the selected token: its weights
+    [T, S], its layer and its number.
+    """
     trace = run.trace
     read = trace.at("encoder")
     words = [n for n, id in enumerate(read.own_ids) if id not in trace.tokenizer.controls] or list(range(len(read)))
-    rows = np.stack([trace.row(f"blocks.{layer}.cross.pattern", run.look.token).numpy() for layer in range(trace.n_layers)])
+    rows = np.stack(
+        [trace.row(f"blocks.{layer}.cross.pattern", run.look.token).numpy() for layer in range(trace.n_layers)]
+    )
     layer, head = np.unravel_index(rows[..., words].max(-1).argmax(), rows.shape[:2])
     return trace.head(f"blocks.{layer}.cross.pattern", int(head)).numpy(), int(layer), int(head)
 
@@ -48,13 +49,22 @@ def _marks(run: Run, weights: np.ndarray) -> Iterator[Mark]:
     yield Text(text=look.words("written_text"), x=0, y=TOP - 24, part="query")
     yield Text(text=look.words("read_text"), x=(0.45, 0), y=TOP - 24, part="key")
     high = layout.pitch(len(run.window), TOP)
-    for mark in layout.rows(run, TOP, high):
-        yield mark
+    yield from layout.rows(run, TOP, high)
     shown = range(min(len(read), MOST_ROWS))
     high = layout.pitch(len(shown), TOP)
     for n in shown:
         y = TOP + high * n
         yield Text(text=read.tokens[n].label, x=(0.45, 96), y=y + high / 2, anchor="end", part="key")
         width = run.by("token", layout.lengths(weights[:, n], 0.42, 120))
-        yield Box(x=(0.45, 110), y=y + 4, width=width, height=high - 8, since=2, part="share", when=layout.turn(n, len(shown)))
-        yield Text(text=run.by("token", weights[:, n]), form="percent", x=(1, -4), y=y + high / 2, anchor="end", since=2, part="share")
+        yield Box(
+            x=(0.45, 110), y=y + 4, width=width, height=high - 8, since=2, part="share", when=layout.turn(n, len(shown))
+        )
+        yield Text(
+            text=run.by("token", weights[:, n]),
+            form="percent",
+            x=(1, -4),
+            y=y + high / 2,
+            anchor="end",
+            since=2,
+            part="share",
+        )

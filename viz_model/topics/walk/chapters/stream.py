@@ -34,7 +34,11 @@ def chapter(run: Run) -> Chapter:
     if normed is not None:
         one, kind, learned = normed
         numbers = {name: run.by("token", value, "2") for name, value in one.items() if value.ndim == 1}
-        beats.append(run.says(f"stream_3_{kind}_{'pre' if place in ('pre', 'both') else 'post'}", "stream normed", **values, **numbers))
+        beats.append(
+            run.says(
+                f"stream_3_{kind}_{'pre' if place in ('pre', 'both') else 'post'}", "stream normed", **values, **numbers
+            )
+        )
         if learned:
             beats.append(run.says(f"stream_4_{kind}", "learned", **values))
     marks = [*_flow(run), *_block(run), *_norm(run, normed)]
@@ -42,8 +46,9 @@ def chapter(run: Run) -> Chapter:
 
 
 def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
-    """What the norm at the attention of the block does to each token's vector: its mean and spread, the vector [T, D] as
-    it comes, rescaled and as it leaves; "layer" or "rms"; and whether it has learned factors. None where there is none.
+    """What the norm at the attention of the block does to each token's vector: its mean and spread, the vector [T, D]
+    as it comes, rescaled and as it leaves; "layer" or "rms"; and whether it has learned factors. None where there is
+    none.
     """
     trace, layer = run.trace, run.look.layer
     name, kinds = f"blocks.{layer}.attn.norm.out", {LayerNorm: "layer", RMSNorm: "rms"}
@@ -75,7 +80,18 @@ def _flow(run: Run) -> Iterator[Mark]:
         yield Text(text=label, x=middle, y=TOP - 18, anchor="middle", since=since, until=2, when=when, look="small")
         for row in range(len(at)):
             wide = (0.8 * width, -0.8 * width * layout.NAMES)
-            yield layout.strip(values[n, row], x, TOP + high * row + 3, wide, high - 7, layout.most(values[n]), since=since, until=2, when=when, part="stream")
+            yield layout.strip(
+                values[n, row],
+                x,
+                TOP + high * row + 3,
+                wide,
+                high - 7,
+                layout.most(values[n]),
+                since=since,
+                until=2,
+                when=when,
+                part="stream",
+            )
     yield from layout.rows(run, TOP, high, until=2)
 
 
@@ -83,7 +99,7 @@ def _block(run: Run) -> Iterator[Mark]:
     """One block, drawn out: the stream, and beside it the parts that read it and add to it."""
     look = run.look
     parts = ["attn", "cross", "ffn"] if "blocks.0.cross.pattern" in run.trace else ["attn", "ffn"]
-    there = {"since": 2, "until": 3}
+    there: dict[str, Any] = {"since": 2, "until": 3}
     yield Text(text=look.words("block", n=look.layer), x=(0.5, 0), y=30, anchor="middle", look="bold", **there)
     yield Box(look="frame", x=(0.08, 0), y=50, width=(0.84, 0), height=330, part="frame", **there)
     yield Box(x=0, y=310, width=(1, 0), height=8, part="stream", **there)
@@ -92,9 +108,36 @@ def _block(run: Run) -> Iterator[Mark]:
     for n, part in enumerate(parts):
         x, when = 0.08 + wide * n, (0.4 * n, 0.4 * n + 0.4)
         middle = (x + wide / 2, 0)
-        yield Box(x=(x + wide * 0.14, 0), y=110, width=(wide * 0.72, 0), height=96, look="frame", part=part, when=when, **there)
-        yield Text(text=look.words(f"part_{part}"), x=middle, y=146, anchor="middle", look="bold", part=part, when=when, **there)
-        yield Text(text=look.words(f"does_{part}"), x=middle, y=176, anchor="middle", look="small", part=part, when=when, **there)
+        yield Box(
+            x=(x + wide * 0.14, 0),
+            y=110,
+            width=(wide * 0.72, 0),
+            height=96,
+            look="frame",
+            part=part,
+            when=when,
+            **there,
+        )
+        yield Text(
+            text=look.words(f"part_{part}"),
+            x=middle,
+            y=146,
+            anchor="middle",
+            look="bold",
+            part=part,
+            when=when,
+            **there,
+        )
+        yield Text(
+            text=look.words(f"does_{part}"),
+            x=middle,
+            y=176,
+            anchor="middle",
+            look="small",
+            part=part,
+            when=when,
+            **there,
+        )
         for left, sign in ((x + wide * 0.2, "↑"), (x + wide * 0.8, "↓ +")):
             yield Box(x=(left, 0), y=206, width=3, height=104, part=part, when=when, **there)
             yield Text(text=sign, x=(left, 10), y=258, part=part, when=when, **there)
@@ -105,9 +148,11 @@ def _norm(run: Run, normed: tuple[dict[str, np.ndarray], str, bool] | None) -> I
         return
     one, kind, learned = normed
     look, top = run.look, max(3.0, layout.most(one["out"]) / 2)
-    rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed")] + ([("out", 300, 4, "learned")] if learned else [])
+    rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed")] + (
+        [("out", 300, 4, "learned")] if learned else []
+    )
     for name, y, since, part in rows:
-        values = one[name] if len(one[name]) == len(run) else one[name]
+        values = one[name]
         own = layout.most(one["line"]) / 2 if name == "line" else top
         yield Text(text=look.words(f"norm_{name}"), x=0, y=y - 16, since=since, part=part)
         yield layout.strip(run.by("token", values[:, None]), 0, y, (1, 0), 34, own, since=since, part=part)

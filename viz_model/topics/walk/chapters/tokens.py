@@ -31,7 +31,15 @@ def chapter(run: Run) -> Chapter:
         options = [str(n) for n in range(first if len(cut) > 3 else 1, most + 1)]
         guess = Guess(look.text("guess_tokens", word=word.strip()), options, options.index(str(len(cut))))
         named = look.listed(literal(one.label) for one in cut)
-        beats.append(run.says("tokens_rare" if len(cut) > 1 else "tokens_whole", guess=guess, word=word.strip(), k=len(cut), parts=named))
+        beats.append(
+            run.says(
+                "tokens_rare" if len(cut) > 1 else "tokens_whole",
+                guess=guess,
+                word=word.strip(),
+                k=len(cut),
+                parts=named,
+            )
+        )
     data = pieces(run, splits=3 if split is not None else 99)
     mark = Toy(toy="pieces", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("pieces"))
     return Chapter("tokens", look.words("title_tokens"), beats, [mark], ("tokens", look.words("closer_tokens")))

@@ -34,7 +34,7 @@ def of(run: Run) -> dict[str, Any]:
 def chapter(run: Run) -> Chapter:
     config = run.trace.config
     size = sum(weight.numel() for weight in run.trace.model.parameters())
-    values = {"n": f"{size:,}", "times": f"{float(f'{GPT_3 / size:.2g}'):,.0f}"}
+    values: dict[str, Any] = {"n": f"{size:,}", "times": f"{float(f'{GPT_3 / size:.2g}'):,.0f}"}
     beats = [run.says("write_1", "page" if writes(run) else "", **values)]
     if writes(run):
         beats.append(run.says("write_2", "bars"))
@@ -59,7 +59,7 @@ def _marks(run: Run) -> list[Any]:
             *layout.bars([str(one) for one in trace.config.classes], shares, "percent", 36, 36, part="share"),
         ]
     if run.predicts:
-        ids, logits = run.likely
+        ids, _ = run.likely
         probs = trace["probs"][[look.token] if len(ids) == 1 else list(range(len(run)))].numpy()
         top = [probs[range(len(ids)), ids[:, n]] for n in range(ids.shape[1])]
         shares = [(run.by("token", layout.lengths(p)), run.by("token", p)) for p in top]
