@@ -1,5 +1,6 @@
 """Cost: what grows with the square of the text, counted and measured, and what that answers."""
 
-from viz_model.topics.cost import page
+from viz_model.app import show
+from viz_model.topics import cost
 
-page.run()
+show.show(cost.TOPIC)

@@ -1,5 +1,6 @@
 """Training lab: a small model learns while the visitor watches."""
 
-from viz_model.topics.training_lab import page
+from viz_model.app import show
+from viz_model.topics import training_lab
 
-page.run()
+show.show(training_lab.TOPIC)

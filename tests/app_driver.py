@@ -152,6 +152,19 @@ def pictures(app: AppTest, side: int = 0) -> dict[str, scenes.Sent]:
     return found
 
 
+def plots(app: AppTest) -> dict[str, dict[str, list[Any]]]:
+    """What Plotly draws in parts of a page that are Streamlit's: by its key the values of each line, by its name."""
+    sent = {key: one for key, one in messages(app).items() if one.header["kind"] == "plot"}
+    return {
+        key: {
+            line["name"]: one.arrays[y["array"]].tolist() if isinstance(y := line["y"], dict) else y
+            for line in one.header["figure"]["data"]
+            if "name" in line
+        }
+        for key, one in sent.items()
+    }
+
+
 def said(app: AppTest) -> str:
     """All that is said on a page, line by line."""
     parts = (*app.markdown, *app.caption, *app.subheader, *app.header, *app.info, *app.warning)

@@ -8,6 +8,7 @@ import { island } from "./island.js"
 import { mask } from "./mask.js"
 import { parts } from "./parts.js"
 import { mount as pen } from "./pen.js"
+import { alone as plot } from "./plot.js"
 import { prose } from "./prose.js"
 import { reach } from "./reach.js"
 import { rest } from "./rest.js"
@@ -18,7 +19,7 @@ import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, film, island, mask, parts, pen, prose, reach, rest, scene, sketch, skip, slides, terms, tree }
+const KINDS = { bridge, chips, film, island, mask, parts, pen, plot, prose, reach, rest, scene, sketch, skip, slides, terms, tree }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

@@ -69,6 +69,7 @@ function create(root) {
     get typed() { return typed },
     tell: (name, value) => tell(name, value),
     ask,
+    rescan: () => glossary.rescan?.(),
     // What is typed: `isLive` is answered letter by letter, else with Enter.
     type(words, isLive, isExample = false) {
       typed = { ...typed, ...words }
@@ -273,5 +274,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer, .buttons")) KINDS[place.item.kind](place.me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer, .buttons")) if (place.item) KINDS[place.item.kind](place.me, place, place.item)
 }

@@ -4,6 +4,7 @@ import { corner } from "./corner.js"
 import { palette, watched } from "./theme.js"
 
 const HEIGHT = 340 // pixels, as of viz_model.drawing.plotted
+const LEAST = 160, MOST = 640 // by a projector
 let loading = null
 const load = () => loading ??= import(new URL("./plotly.js", import.meta.url).href).then(module => module.default)
 
@@ -14,19 +15,31 @@ export function plot(me, root, item) {
   root.ends = made.end
 }
 
+// One that stands in a part of the page that is Streamlit's.
+export function alone(root, header, arrays, tell) {
+  plot({ page: header, arrays, tell: (name, { value }) => tell(name, value) }, root, header)
+  return root.ends
+}
+
+alone.stays = true // it is drawn again where it stands, and what is zoomed stays so
+
 function build(root) {
   const stage = document.createElement("div")
   stage.className = "stage-of-plot"
   stage.setAttribute("role", "img")
   root.replaceChildren(stage)
-  let me = null, item = null, figure = null, plotly = null, width = 0
+  let me = null, item = null, figure = null, plotly = null, width = 0, tall = 0, isOver = false, last = Promise.resolve()
   const made = { header: null, at: value => value, panels: [], tables: [], tell: (name, value) => me.tell(name, { of: item.id, value }) }
+  // Plotly draws in steps: what is asked for meanwhile waits, and what is taken away by then is not asked for.
+  const next = act => last = last.catch(() => {}).then(() => isOver ? null : act())
   const draw = () => {
     if (!plotly || !figure || !stage.clientWidth) return
     width = stage.clientWidth
     const layout = layoutOf(figure.layout, palette(me.page), getComputedStyle(root).fontFamily, width)
+    if (tall) layout.height = tall
     const config = { displayModeBar: false, locale: "own", locales: { own: { dictionary: { "Double-click to zoom back out": item.words.back }, format: {} } } }
-    plotly.react(stage, figure.data, layout, config).then(() => {
+    next(() => plotly.react(stage, figure.data, layout, config))
+    next(() => {
       if (!("drawn" in root.dataset)) stage.on("plotly_relayout", retick)
       root.dataset.drawn = "" // for tests
       retick()
@@ -40,7 +53,7 @@ function build(root) {
       const { tickvals, ticktext } = logTicks(...axis.range)
       if (String(axis.tickvals) !== String(tickvals)) Object.assign(changes, { [`${name}.tickmode`]: "array", [`${name}.tickvals`]: tickvals, [`${name}.ticktext`]: ticktext })
     }
-    if (Object.keys(changes).length) plotly.relayout(stage, changes)
+    if (Object.keys(changes).length) next(() => plotly.relayout(stage, changes))
   }
   const observer = new ResizeObserver(() => stage.clientWidth !== width && draw())
   observer.observe(stage)
@@ -59,17 +72,27 @@ function build(root) {
       made.header = { title: item.alt, words: item.words }
       corner(root, made)
       if (isSame) return
-      stage.style.height = `${figure.layout.height ?? HEIGHT}px`
+      stage.style.height = `${tall || (figure.layout.height ?? HEIGHT)}px`
       load().then(found => {
         plotly = found
         draw()
       })
     },
+    // By a projector it is as tall as the screen has room for.
+    fit(room) {
+      const wanted = Math.round(Math.max(LEAST, Math.min(room, MOST)))
+      if (wanted === tall || !figure) return
+      tall = wanted
+      stage.style.height = `${tall}px`
+      draw()
+    },
     end() {
       observer.disconnect()
       unwatch()
-      plotly?.purge(stage)
+      isOver = true
+      last.catch(() => {}).then(() => plotly?.purge(stage))
       delete root.plot
+      delete root.dataset.drawn
     },
   }
 }

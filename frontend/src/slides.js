@@ -181,6 +181,7 @@ export function fit({ group, part }, again = false) {
   let least = MOST
   if (!again) setTimeout(() => fit({ group, part }, true), 400)
   for (const { root } of group) {
+    root?.plot?.fit(room(root))
     if (!root?.scene || !root.clientWidth) continue
     const { scene } = root
     const isOther = root.panels?.join() !== part?.join()

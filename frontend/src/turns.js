@@ -5,11 +5,12 @@ import { copy, count, fit, rowsOf } from "./slides.js"
 
 const KEYS = { PageUp: -1, PageDown: 1 } // which is what a presenter's remote sends
 const HEADINGS = ".prose :is(h2, h3)"
+const PICTURE = ":is(.viz-scene, .viz-plot)"
 const FIRST = ":not(.sides > :nth-child(even) *)" // of two texts side by side
 
 export function turns(me, root, body) {
   const { present } = me.page
-  root.classList.toggle("presents", !!present)
+  root.classList.toggle("presents", !!present && !me.page.renews)
   if (!present || me.page.renews) return
   const made = root.turns ??= build(root, body)
   made.words = present
@@ -46,8 +47,8 @@ function turn(made, by) {
 // Pictures that stand beside each other have their turn together, those below each other in a column one by one; before
 // them the code above them, which is a turn without a picture.
 function groupsOf(part) {
-  if (part.matches(".viz-scene")) return [[part]]
-  const columns = [...part.children].map(column => [...column.querySelectorAll(".viz-scene")])
+  if (part.matches(PICTURE)) return [[part]]
+  const columns = [...part.children].map(column => [...column.querySelectorAll(PICTURE)])
   if (!part.matches(".row")) return [columns.flat()]
   const drawn = Array.from({ length: Math.max(...columns.map(({ length }) => length)) }, (_, n) => columns.flatMap(column => column[n] ?? []))
   return part.querySelector("pre") ? [[], ...drawn] : drawn
@@ -55,7 +56,7 @@ function groupsOf(part) {
 
 function show(made) {
   const { body, words, bar } = made
-  const groups = [...body.children].filter(part => part.matches(".viz-scene") || part.querySelector(".viz-scene, pre"))
+  const groups = [...body.children].filter(part => part.matches(PICTURE) || part.querySelector(`${PICTURE}, pre`))
   const shown = groups.flatMap(part => groupsOf(part).flatMap(scenes => {
     const group = scenes.map(root => ({ root }))
     // How many rows a picture has is seen once it stands there.
@@ -71,13 +72,15 @@ function show(made) {
     part.classList.toggle("now", part === now?.part)
     part.classList.toggle("codes", part === now?.part && !now.group.length)
   }
-  for (const root of now?.part.querySelectorAll(".viz-scene") ?? []) root.toggleAttribute("data-aside", !now.group.some(one => one.root === root))
+  for (const root of now?.part.querySelectorAll(PICTURE) ?? []) root.toggleAttribute("data-aside", !now.group.some(one => one.root === root))
   if (!now) {
     copy(made.heading, null, words.page)
     return copy(made.said, null, words.nothing)
   }
   // Its own heading, or the one that stands before it, and the first sentence after that.
-  const before = [], own = [...now.part.querySelectorAll(HEADINGS)]
+  const [{ root: picture }] = now.group
+  const isBelow = heading => heading.closest(".column") === picture.closest(".column") && picture.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_FOLLOWING
+  const before = [], own = [...now.part.querySelectorAll(HEADINGS)].filter(heading => !isBelow(heading))
   for (let part = now.part.previousElementSibling; part && !groups.includes(part); part = part.previousElementSibling) before.unshift(part)
   const heading = own[0] ?? before.flatMap(part => [...part.querySelectorAll(`:is(h2, h3)${FIRST}`)]).at(-1)
   const said = [now.part, ...before.reverse()].flatMap(part => [...part.querySelectorAll(".prose .text p")]).find(p => p.textContent.trim())

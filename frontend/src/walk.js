@@ -129,6 +129,7 @@ function create(root) {
     while (chapters.children.length > story.chapters.length) chapters.lastChild.remove()
     chapters.children[at.chapter].scrollIntoView({ block: "nearest", inline: "nearest" })
     root.dataset.at = named()
+    me.rescan()
   }
 
   // The question of a beat, of the place at which it was first asked; then what was right, the same on another text, and a
@@ -217,6 +218,7 @@ function create(root) {
       if (isOther) guesses = {}
       if (message !== item) for (const axis in story.sizes) at[axis] = Math.min(at[axis] ?? 0, story.sizes[axis] - 1)
       ;[run, message] = [item.run, item]
+      root.classList.toggle("large", !!me.page.present)
       speak()
       dress()
     },

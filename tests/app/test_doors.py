@@ -82,16 +82,16 @@ def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) 
 @pytest.mark.server
 def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says() -> None:
     query = {"model": MODEL, "lang": "en", "text": "The cat sat"}
-    with server("app.py") as (url, _), Visitor(url, "cost", query) as visitor:
+    with server("app.py") as (url, _), Visitor(url, "attention", query) as visitor:
         visitor.open()
         closed = visitor.pictures()
-        visitor.open_door("cost.door_cache")
+        visitor.open_door("attention.door_what_if")
         assert visitor.ran and not visitor.errors
         shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
-        assert address == {**query, "door_cache": "1"} and len(shown) > len(closed)
-        visitor.open_door("cost.door_cache", False)
-        assert "door_cache" not in visitor.query
-        with Visitor(url, "cost", address) as fresh:
+        assert address == {**query, "door_what_if": "1"} and len(shown) > len(closed)
+        visitor.open_door("attention.door_what_if", False)
+        assert "door_what_if" not in visitor.query
+        with Visitor(url, "attention", address) as fresh:
             fresh.open()
             assert fresh.pictures() == shown
 

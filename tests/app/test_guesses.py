@@ -94,7 +94,6 @@ ANSWERS: dict[str, Callable[[Trace, str], tuple[str, str]]] = {
     "architectures": parameters,
     "batch": padding,
     "cost": lambda trace, asked: ("2", "4"),
-    "training_lab": lambda trace, asked: ("2", "0"),
 }
 
 

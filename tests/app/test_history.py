@@ -21,7 +21,7 @@ def app() -> Iterator[str]:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("page", ["architectures", "cost"])
+@pytest.mark.parametrize("page", ["architectures", "ablations"])
 def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, page: str) -> None:
     """The box says the latter where the answer to Back has not come yet, and the former where it has."""
     with Visitor(app, page, QUERY) as visitor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import offer, open_page
+from app_driver import answer, offer, open_page
 from tiny_models import language_model, tiny_config
 
 from viz_model.app.frame import DESK, MODELS, SECTIONS
@@ -51,5 +51,5 @@ def test_a_page_that_needs_another_model_shows_the_layer_and_head_of_the_address
 def test_a_notice_goes_when_the_visitor_changes_something() -> None:
     app = open_page("cost", {"lang": "en", "layer": "99"})
     assert app.warning
-    app.text_input(key="frame.text").set_value("a dog").run()
+    app = answer(app, text="a dog")
     assert not app.warning

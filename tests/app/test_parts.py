@@ -19,7 +19,7 @@ from viz_model.app import runs, state
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
-PAGES = ("architectures", "cost")
+PAGES = ("architectures",)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
 @pytest.mark.server
 def test_a_new_sentence_is_one_run(app: str) -> None:
     """The browser goes through the whole page for each."""
-    with Visitor(app, "cost", QUERY) as visitor:
+    with Visitor(app, "ablations", QUERY) as visitor:
         visitor.open()
         before = visitor.n_runs
         visitor.type("The dog ran home")

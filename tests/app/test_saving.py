@@ -151,6 +151,10 @@ def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch:
     assert not menus[0].code and not menus[0].heads
     assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
 
+    tell(app, "cost.curves", "menu", {"frame": 0})  # which Plotly draws in the page
+    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
+    assert len(menus[1].scene.series) > 2 and "picture=cost.curves" in menus[1].frame
+
     own = runs.Kept(vm.load("story-pre-ln"), "mine")
     monkeypatch.setattr(runs, "kept", lambda: {"story-pre-ln": own})
     app = open_page("attention", CHOSEN)

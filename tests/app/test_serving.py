@@ -161,8 +161,8 @@ def test_another_site_cannot_open_a_connection(served: str) -> None:
 @pytest.mark.server
 def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) -> None:
     with (
-        Visitor(served, "cost", {"text": "The cat sat"}) as visitor,
-        Visitor(served, "cost", {"text": "A dog"}) as other,
+        Visitor(served, "ablations", {"text": "The cat sat"}) as visitor,
+        Visitor(served, "ablations", {"text": "A dog"}) as other,
     ):
         visitor.open(), other.open()
         with pytest.raises(Exception, match="1009"):
@@ -207,14 +207,14 @@ def shown(url: str, query: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.server
 def test_typing_on_overtakes_the_request_before(served: str) -> None:
-    with Visitor(served, "cost", {"text": "The cat"}) as visitor:
+    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
         visitor.open()
         for text in ("The cat s", "The cat sa", "The cat sat"):
             visitor.type(text, wait=False)
         while visitor.text != "The cat sat":
             visitor.read()
         drawn = visitor.digest()
-    with Visitor(served, "cost", {"text": "The cat sat"}) as other:
+    with Visitor(served, "ablations", {"text": "The cat sat"}) as other:
         other.open()
         assert other.digest() == drawn
 
@@ -222,7 +222,7 @@ def test_typing_on_overtakes_the_request_before(served: str) -> None:
 @pytest.mark.server
 def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -> None:
     """Who types before the browser has heard what the address of the sentence before is sends a former one."""
-    with Visitor(served, "cost", {"text": "The cat"}) as visitor:
+    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
         visitor.open()
         former = visitor.query
         for text in ("The cat s", "The cat sa"):

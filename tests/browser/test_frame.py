@@ -208,18 +208,14 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page.get_by_role("heading", name="Attention", exact=True).wait_for()
 
 
-def test_a_picture_of_a_page_that_is_no_island_stands_alone_too(visit: Visit) -> None:
-    page = visit("/cost", options=LAPTOP, text=TEXT, embed="true", lang="en", token="3")
-    whole = page.url
-    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-cost-]')]
-        .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z_-]+/)[0])"""
-    all_shown = page.evaluate(shown)
-    assert len(all_shown) > 1
-    page.goto(f"{whole}&picture=cost.shares")
-    page.wait_for_function(f"({shown})().join() === 'st-key-cost-shares'")
-    page.goto(f"{whole}&picture=cost.nothing")
-    page.wait_for_function(f"({shown})().includes('st-key-cost-shares')")
-    assert "cost.nothing" in page.get_by_test_id("stAlert").inner_text()
+def test_a_picture_that_plotly_draws_stands_alone_too(visit: Visit) -> None:
+    page = visit("/cost", options=LAPTOP, text=TEXT, embed="true", lang="en")
+    assert page.locator(".viz-island .prose p").count() > 2
+    page.goto(f"{page.url}&picture=cost.curves")
+    page.locator(".viz-island .viz-plot[data-drawn]").wait_for()
+    page.locator(".viz-island .viz-scene").wait_for(state="detached")
+    assert page.locator(".viz-island .prose p").count() == 0
+    assert page.locator(".viz-island .viz-plot").count() == 1
 
 
 def test_every_page_starts_short(visit: Visit) -> None:

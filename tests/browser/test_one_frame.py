@@ -333,7 +333,6 @@ TOLD = {
     "cross_attention": {"token", "head", "layer"},
     "architectures": {"token", "head", "layer"},
     "batch": {"token", "layer"},
-    "cost": {"layer"},
     "ablations": {"head", "layer"},
 }
 """Pages all of whose sentences follow at once, and what changes them."""
@@ -344,7 +343,6 @@ DOORS = {
     "cross_attention": ("maps", "decoding"),
     "architectures": ("sentence", "where"),
     "batch": ("norms",),
-    "cost": ("measured",),
 }
 """Behind which they do too: not where tables hold one layer, as those of one head in large."""
 MODELS = {"cross_attention": "translate-2017", "block": "story-post-ln"}

@@ -55,10 +55,11 @@ LOWEST = """() => {
     for (const element of root.querySelectorAll('*')) {
       if (element.shadowRoot) walk(element.shadowRoot)
       const box = element.getClientRects()[0]
-      if (!box || !box.width || !element.matches('.flow, .panel, .panel text, p, h2, pre, button')) continue
+      const counts = element.matches('.flow, .panel, .panel text, .stage-of-plot, p, h2, pre, button')
+      if (!box || !box.width || !counts) continue
       lowest = Math.max(lowest, box.bottom)
       rightmost = Math.max(rightmost, box.right)
-      if (element.matches('.panel')) drawn = Math.max(drawn, box.height)
+      if (element.matches('.panel, .stage-of-plot')) drawn = Math.max(drawn, box.height)
     }
   }
   walk(document.querySelector('[data-testid=stMain]'))

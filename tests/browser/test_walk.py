@@ -1,125 +1,170 @@
-"""The walk from start to end in a real browser: it plays, waits for a guess, and its stage is never torn down."""
+"""The walk in a real browser: every beat fits its screen and stands still; it writes; guesses wait for an answer."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import re
 from typing import Any
 
 import pytest
-from browser_driver import Visit, settle, wait_for_query
-from tab import DEEP, Tab
-
-from viz_model.topics.walk.choices import STOPS
+from browser_driver import Visit, wait_for_query
 
 pytestmark = pytest.mark.browser
 
-SCREENS: list[dict[str, Any]] = [
-    {"viewport": {"width": width, "height": height}} for width, height in ((1366, 768), (1024, 768), (390, 844))
-]
-FILM = ".viz-film"
+SCREENS = [{"viewport": {"width": width, "height": height}} for width, height in ((1366, 768), (1024, 768), (390, 844))]
+WALK = ".viz-island .walk"
+
+FITS = """walk => {
+  const wrong = [], stage = walk.querySelector('.stage').getBoundingClientRect()
+  if (document.documentElement.scrollHeight > innerHeight + 1) wrong.push('the page scrolls')
+  if (walk.querySelector('.foot').getBoundingClientRect().bottom > innerHeight + 1) wrong.push('the words are cut')
+  if (walk.querySelector('.ground').getBoundingClientRect().bottom > stage.bottom + 1) wrong.push('the picture is cut')
+  for (const one of walk.querySelectorAll('.mark > span, .said *, .buttons *, .tools *, .likely *, .guess *')) {
+    const box = one.getBoundingClientRect()
+    if (getComputedStyle(one).visibility === 'hidden' || one.closest('.mark')?.gone || !box.width) continue
+    if (box.left < -1 || box.right > innerWidth + 1) wrong.push(`beside the screen: ${one.textContent.slice(0, 30)}`)
+  }
+  return wrong
+}"""
+NEXT = """walk => {
+  const at = walk.dataset.at
+  walk.querySelector('.next').click()
+  return walk.dataset.at === at ? null : walk.dataset.at
+}"""
+STILL = "walk => !walk.hasAttribute('data-moves')"
 
 
-def test_the_whole_walk_on_one_stage(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en")
-    assert "What you are looking at" in page.locator("[data-testid=stMain] h2").first.inner_text()
-    panel = page.locator(f"{FILM} .panel").first
-    panel.evaluate("panel => { panel.dataset.first = 'yes' }")
-    # It waits for a guess, then plays.
-    assert page.locator(f"{FILM} .caption").inner_text() == "A text. What comes next?"
-    page.locator("[data-testid=stButtonGroup] button").filter(has_text="dog").click()
-    page.get_by_text("You and the model agree").wait_for()
-    page.get_by_text("The model's guesses, each with its probability").wait_for()
-    seen = []
+def walk_of(page: Any) -> Any:
+    found = page.locator(WALK)
+    found.locator(".said").wait_for(state="attached")
+    page.wait_for_function("() => true")
+    return found.first
+
+
+def wait_until(page: Any, found: Any, script: str, argument: Any = None) -> None:
+    for _ in range(400):
+        if found.evaluate(script, argument):
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError(script)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("options", SCREENS, ids=["1366", "1024", "390"])
+def test_every_beat_fits(options: dict[str, Any], language: str, visit: Visit) -> None:
+    page = visit("/", options={**options, "reduced_motion": "reduce"}, lang=language)
+    walk, seen = walk_of(page), []
     while True:
-        title = page.locator("[data-testid=stMain] h2").first.inner_text()
-        seen.append(title)
-        height = page.evaluate(
-            """() => {
-              const main = document.querySelector('[data-testid=stMain]')
-              return main.scrollHeight - main.clientHeight
-            }"""
-        )
-        assert height <= 1, title
-        if page.locator(f"{FILM} .next").is_disabled():
+        page.wait_for_timeout(60)
+        seen.append(walk.evaluate("walk => walk.dataset.at"))
+        assert walk.evaluate(FITS) == [], seen[-1]
+        if walk.locator(".answer").count():
+            walk.locator(".answer").first.evaluate("button => button.click()")
+            page.wait_for_timeout(60)
+            assert walk.evaluate(FITS) == [], f"{seen[-1]}, answered"
+        assert walk.locator(".said").inner_text()
+        if walk.evaluate(NEXT) is None:
             break
-        if len(seen) % 2 == 1:  # the first time from an option of a question that is answered
-            page.keyboard.press("ArrowRight")
-        else:
-            page.locator(f"{FILM} .next").click()
-        page.wait_for_function(
-            "title => document.querySelector('[data-testid=stMain] h2').innerText !== title", arg=title
-        )
-        settle(page)
-    assert len(seen) == len(set(seen)) == len(STOPS) - 1  # this model reads no second text
-    assert page.locator(f"{FILM} .panel").first.get_attribute("data-first") == "yes"
+    assert len(seen) > 40 and len(seen) == len(set(seen))
     assert page.locator("[data-testid=stException]").count() == 0
-    # Back by the bar, and a door that leads back.
-    page.locator(f"{FILM} .stop").nth(5).click()
-    wait_for_query(page, stop="question")
-    page.get_by_role("button", name="Look closer").click()
+
+
+def test_a_beat_moves_and_then_nothing_does(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en", chapter="scores", beat="4")
+    walk = walk_of(page)
+    walk.evaluate(NEXT)
+    walk.locator(".answer").first.click()
+    assert walk.evaluate("walk => walk.hasAttribute('data-moves')")
+    wait_until(page, walk, STILL)
+    changes = walk.evaluate(
+        """walk => new Promise(done => {
+          let count = 0
+          const inside = one => one.target.closest?.('.stage, .said')
+          const seen = new MutationObserver(found => { count += found.filter(inside).length })
+          seen.observe(walk, { subtree: true, childList: true, attributes: true, characterData: true })
+          setTimeout(() => { seen.disconnect(); done(count) }, 3000)
+        })"""
+    )
+    assert changes == 0
+    assert walk.evaluate("walk => walk.dataset.at") == "scores.5"
+
+
+def test_it_writes_stops_and_begins_again(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en")
+    walk = walk_of(page)
+    walk.locator(".likely b").first.wait_for()
+    walk.locator(".tools .go").click()
+    wait_until(page, walk, "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 6")
+    walk.locator(".tools .go").click()
+    page.wait_for_timeout(200)
+    first = walk.locator(".own").inner_text()
+    page.wait_for_timeout(800)
+    assert walk.locator(".own").inner_text() == first
+    walk.locator(".tools .again").click()
+    wait_until(
+        page, walk, "(walk, own) => walk.querySelector('.own').textContent.startsWith(own)", first.strip("\\n")[:20]
+    )
+    walk.locator(".tools .go").click()
+    before = int(walk.evaluate("walk => walk.querySelector('[data-shown]').dataset.shown"))
+    label = walk.locator(".likely .token").nth(1).inner_text()
+    walk.locator(".likely").nth(1).click()
+    wait_until(page, walk, "(walk, n) => Number(walk.querySelector('[data-shown]').dataset.shown) === n", before + 1)
+    assert walk.locator(".own").inner_text().endswith(label.lstrip("·"))
+    # One types on the page itself, and the address has what was typed.
+    walk.locator(".given").evaluate("given => given.focus()")
+    page.keyboard.press("End")
+    page.keyboard.type(" was")
+    page.wait_for_url(re.compile(r"text=[^&]*cat\+was"))
+    assert walk.evaluate("walk => walk.querySelector('[data-shown]').dataset.shown") == "0"
+
+
+def test_a_guess_waits_and_next_goes_past_it(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en", chapter="shares", beat="4")
+    walk = walk_of(page)
+    assert walk.locator(".answer").count() == 3
+    assert not walk.locator(".said").is_visible()
+    page.keyboard.press("ArrowRight")
+    wait_for_query(page, chapter="shares", beat="5")
+    page.keyboard.press("ArrowLeft")
+    walk.locator(".answer").first.click()
+    assert walk.locator(".said").is_visible()
+    assert walk.locator(".guess .right").count() + walk.locator(".guess .wrong").count() == 1
+    text = page.locator(".viz-island input.sentence").input_value()
+    walk.locator(".another").click()
+    page.wait_for_function(
+        """text => [...document.querySelectorAll('.st-key-frame_island *')].find(e => e.shadowRoot)
+          .shadowRoot.querySelector('input.sentence').value !== text""",
+        arg=text,
+    )
+    walk.locator(".answer").first.wait_for()
+
+
+def test_a_term_opens_its_definition_in_the_walk(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en", chapter="tokens", beat="2")
+    walk = walk_of(page)
+    page.wait_for_timeout(500)
+    word = walk.locator(".said strong").filter(has_text="vocabulary")
+    word.hover()
+    page.locator(".viz-island .told").first.wait_for()
+
+
+def test_a_head_is_walked_with_and_kept_on_the_way_on(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en", chapter="heads", beat="5")
+    walk = walk_of(page)
+    walk.locator("button.mark[aria-label='block 0, head 2']").click()
+    wait_for_query(page, layer="0", head="2", chapter="heads")
+    wait_until(page, walk, "walk => !walk.hasAttribute('data-waiting')")
+    walk.locator(".closer").click()
     page.wait_for_url("**/attention**")
-    settle(page)
-    page.get_by_role("link", name="Back to the walk").click()
-    wait_for_query(page, stop="question")
+    wait_for_query(page, layer="0", head="2")
 
 
-@pytest.mark.parametrize("options", SCREENS[1:], ids=["1024", "390"])
-def test_stops_fit_smaller_screens(options: dict[str, Any], visit: Visit) -> None:
-    guessed = {"guess_next": "760", "guess_key": "6", "guess_block": "1", "guess_hurts": "mask"}
-    for stop in ("look", "question", "again", "break"):
-        page = visit("/", options={**options, "reduced_motion": "reduce"}, lang="en", stop=stop, **guessed)
-        over = page.evaluate(
-            """() => {
-              const main = document.querySelector('[data-testid=stMain]')
-              return [main.scrollHeight - main.clientHeight, main.scrollWidth - main.clientWidth]
-            }"""
-        )
-        assert max(over) <= 1, (stop, over)
-        # Without motion it does not play by itself, and every frame is a step away.
-        step = page.locator(f"{FILM} .player .step")
-        while step.is_enabled():
-            step.click()
-        assert page.locator(f"{FILM} .caption").inner_text()
-        page.close()
-
-
-def swipe(page: Any, across: float) -> None:
-    """A finger over the stage, as the browser itself would meet it."""
-    box = page.locator(f"{FILM} .stage").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    hand = page.context.new_cdp_session(page)
-    hand.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-    hand.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + across, "y": y}]})
-    hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-
-def test_a_finger_walks_on_and_back(visit: Visit) -> None:
-    page = visit("/", options={**SCREENS[2], "has_touch": True}, lang="en", stop="stream")
-    swipe(page, -120)
-    wait_for_query(page, stop="question")
-    swipe(page, 30)  # too short to mean it
-    swipe(page, 120)
-    wait_for_query(page, stop="stream")
-
-
-@pytest.mark.parametrize("browser", ["firefox", "webkit"])
-def test_from_start_to_end_in_others(browser: str, tab_of: Callable[[str], Tab], app_url: str) -> None:
-    page = tab_of(browser)
-    page.open(f"{app_url}/?lang=en")
-    title = "document.querySelector('[data-testid=stMain] h2').innerText"
-    options = "[...document.querySelectorAll('[data-testid=stButtonGroup] button')]"
-    page.click(f"{options}.find(each => each.innerText.includes('dog'))")
-    page.wait_for("document.querySelector('[data-testid=stMain]').innerText.includes('You and the model agree')")
-    page.evaluate(DEEP)
-    seen = [page.evaluate(title)]
-    while not page.evaluate(f"deep('{FILM} .next')[0].disabled"):
-        page.click(f"deep('{FILM} .next')[0]")
-        page.wait_for(f"{title} !== {json.dumps(seen[-1])}")
-        page.settle()
-        assert page.wait_for(f"deep('{FILM} canvas').map(each => each.getBoundingClientRect().width)[0] > 300")
-        seen.append(page.evaluate(title))
-    assert len(seen) == len(set(seen)) == len(STOPS) - 1
-    assert page.evaluate("document.querySelectorAll('[data-testid=stException]').length") == 0
-    page.click(f"deep('{FILM} .stop')[5]")
-    page.wait_for("new URLSearchParams(location.search).get('stop') === 'question'")
+def test_model_language_and_old_addresses(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en", stop="question")
+    walk = walk_of(page)
+    wait_for_query(page, chapter="scores")
+    controls = page.locator(".viz-island .head select")
+    controls.nth(1).select_option(label="中文")
+    wait_for_query(page, lang="zh", chapter="scores")
+    wait_until(page, walk, "walk => walk.querySelector('.next').textContent === '下一步'")
+    controls.nth(0).select_option("story-post-ln")
+    wait_for_query(page, model="story-post-ln", chapter="scores")

@@ -17,9 +17,10 @@ from viz_model.measures import heads
 from viz_model.measures.heads import HEAD
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.claims import KINDS, MASK, ORDER, SHARE, Bytes
-from viz_model.topics.cost.numbers.order import Shuffled, shuffled
-from viz_model.topics.cost.pictures.shares import SharesView
+from viz_model.topics.cost.kinds import KINDS
+from viz_model.topics.cost.order import MASK, ORDER, Shuffled, shuffled
+from viz_model.topics.cost.shares import SHARE, SharesView
+from viz_model.topics.cost.times import Bytes
 
 UNMOVED = Shuffled(order=(1, 0), bare=1e-6, own=2e-6, bare_masked=1e-6, own_masked=2.0)
 

@@ -9,10 +9,9 @@ from functools import partial
 
 from claim_checks import Shown
 from viz_model.runs.trace import Trace
-from viz_model.topics.training_lab.claims import EQUAL, LEFT_OUT
-from viz_model.topics.training_lab.numbers.course import Course, Gradients
-from viz_model.topics.training_lab.numbers.ignored import Ignored
-from viz_model.topics.training_lab.numbers.tuned import Change, Tuned
+from viz_model.topics.training_lab.course import Course, Gradients
+from viz_model.topics.training_lab.ignored import EQUAL, LEFT_OUT, Ignored
+from viz_model.topics.training_lab.tuned import Change, Tuned
 
 RUN = Course(
     done=100,

@@ -16,6 +16,7 @@ from viz_model.app import (
     apart,
     block_doors,
     cache_times,
+    cost_times,
     derivation,
     elements,
     examples,
@@ -24,6 +25,7 @@ from viz_model.app import (
     head_picker,
     interventions,
     island,
+    lab,
     lent,
     mask_editor,
     norm_training,
@@ -68,6 +70,8 @@ DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
     "next_token": (cache_times.DOOR,),
+    "cost": (cost_times.DOOR,),
+    "training_lab": lab.DOORS,
     "sentence_vectors": (other_sentences.DOOR,),
 }
 """By the group of a page's texts: below it, what runs the model again with what a visitor makes there; of models that
@@ -94,7 +98,9 @@ def _doors(topic: Topic) -> list[Door[app_page.Page]]:
 def _choices(topic: Topic) -> tuple[Choice[Any], ...]:
     beside = [choice for door in _doors(topic) for choice in (door.choice, *door.choices)]
     own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
-    return (TAB, CODE, APART, TRIALS, PICTURE, *own.values(), *_sections(topic).values(), *beside)
+    named = (TAB, CODE, APART, TRIALS, PICTURE)
+    every: tuple[Choice[Any], ...] = (*named, *own.values(), *_sections(topic).values(), *beside)
+    return tuple(dict.fromkeys(every))
 
 
 def _sections(topic: Topic) -> dict[str, Choice[bool]]:
@@ -219,12 +225,12 @@ def _body(opened: _Opened) -> None:
         _mount(opened, None, now)
         return
     page = now.page
-    if topic.is_story and opened.page is not None:
-        _mount(opened, now, now.notes, _look(opened.page, page))
-        return
     if page.trace.edits:
         interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
+    if topic.is_story and opened.page is not None:
+        _mount(opened, now, now.notes, _look(opened.page, page))
+        return
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
@@ -347,6 +353,9 @@ def _picked(text: str | None, of: str, value: Any) -> None:
         state.update(text=writing.longer(state.current().model, text))
     elif of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
+    elif isinstance(value, Mapping) and value.get("page") in ONWARD:
+        place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
+        frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
     elif isinstance(value, Mapping) and of == "view":
         changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}
         if isinstance(asked := value.get("edits"), str):
@@ -355,9 +364,6 @@ def _picked(text: str | None, of: str, value: Any) -> None:
         state.update(**changes)
     elif isinstance(value, Mapping) and of == "press":
         st.session_state[_PRESSED] = value
-    elif isinstance(value, Mapping) and value.get("page") in ONWARD:
-        place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
-        frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
 
 
 def _press(shown: Page, look: Look, name: str) -> None:
@@ -397,7 +403,7 @@ _CHANGES: dict[str, Callable[[Any], bool]] = {
 }
 """What of the view a button on a page may change, and to what."""
 ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.MODELS)
-"""Pages that a picture, or a story, leads to."""
+"""Pages that a picture, a button or a story leads to."""
 
 
 # Menus

@@ -125,14 +125,6 @@ def logarithmic(
     quantity(figure, side, title, **{"grid": True, "type": "log", "range": ends, **names, **more})
 
 
-def counts(figure: Sheet, side: Side, title: str, first: float, last: float, **more: Any) -> None:
-    """Counts from ``first`` to ``last`` on a logarithmic axis: powers of ten, or of four where those are few."""
-    tens = [10**p for p in range(9) if first <= 10**p <= last * 1.05]
-    ticks = tens if len(tens) > 2 else [4**p for p in range(15) if first <= 4**p <= last * 1.05]
-    pad = (last / first) ** 0.03
-    logarithmic(figure, side, title, first / pad, last * pad, ticks, lambda n: f"{n:,}", **more)
-
-
 def powers(figure: Sheet, side: Side, title: str, low: float, high: float, **more: Any) -> None:
     """Numbers of any size on a logarithmic axis, written as 10ᵖ."""
     between = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

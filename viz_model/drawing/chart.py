@@ -107,7 +107,11 @@ class Axis(NamedTuple):
         if self.is_log:
             ends = sorted((self.low, self.high))  # what is smaller may stand above
             lowest, highest = math.ceil(math.log10(ends[0]) - 1e-9), math.floor(math.log10(ends[1]) + 1e-9)
-            return [10.0**power for power in range(lowest, highest + 1, max(1, -(-(highest - lowest + 1) // most)))]
+            if highest > lowest:
+                return [10.0**power for power in range(lowest, highest + 1, max(1, -(-(highest - lowest + 1) // most)))]
+            between = [digit * 10.0**power for power in range(lowest - 1, highest + 2) for digit in (1, 2, 5)]
+            if len(found := [tick for tick in between if ends[0] <= tick <= ends[1]]) > 1:
+                return found
         step = _nice((self.high - self.low) / max(1, most - 1))
         first = math.ceil(self.low / step - 1e-9)
         return [n * step for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
@@ -115,7 +119,9 @@ class Axis(NamedTuple):
     def named(self, tick: float) -> str:
         """A tick as it is written."""
         if self.is_log and not 1e-3 <= tick <= 1e4:
-            return f"10{str(round(math.log10(tick))).translate(_RAISED)}"
+            power = math.floor(math.log10(tick) + 1e-9)
+            times = f"{tick / 10.0**power:.3g}·" if tick > 1.01 * 10.0**power else ""
+            return f"{times}10{str(power).translate(_RAISED)}"
         return f"{tick:g}".replace("-", "−") if self.write == "0" else written(tick, self.write)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -102,33 +101,8 @@ def band(
     figure.add_trace(trace, *at)
 
 
-def named_point(figure: Sheet, x: float, y: float, text: str, colour: str) -> None:
-    """One place on a curve that is pointed out, with a few words below it."""
-    points(
-        figure,
-        [x],
-        [y],
-        colour,
-        size=13,
-        symbol="diamond",
-        ring={"color": "#fff", "width": 1},
-        mode="markers+text",
-        text=[theme.bold(theme.plain(text))],
-        textposition="bottom right",
-        textfont={"size": theme.SMALL, "color": theme.INK},
-    )
-
-
 def level(figure: Sheet, y: float, text: str, style: Style, at: At = WHOLE) -> None:
     """A value that is marked all along, with its name at the left end, below the line."""
     row, column = at if at != WHOLE else (1, 1)
     figure.add_hline(y, row, column, line=style.line)
     note(figure, text, 0, y, xref="x domain", yref="y", xanchor="left", yanchor="top", at=at)
-
-
-def mark(figure: Sheet, x: float, text: str, *, log: bool = False, before: bool = False) -> None:
-    """A dotted line from top to bottom, named at its upper end: behind it, or ``before`` it where that is full."""
-    line = {**theme.LINE, "dash": "dot"}
-    figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", layer="below", line=line)
-    side: dict[str, Any] = {"xanchor": "right", "xshift": -3} if before else {"xanchor": "left", "xshift": 3}
-    note(figure, text, math.log10(x) if log else x, 1, size=theme.SMALL, yref="paper", yanchor="top", **side)

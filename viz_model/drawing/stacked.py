@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.chart import Axis, ticks_below, upright_grid
-from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Scene, Series, Text, Words
+from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Scene, Series, Text, Texts, Words
 from viz_model.drawing.scene.writing import width_of
+from viz_model.drawing.theme import ROLES, over
 
 HEAD, TOP = 26.0, 8.0
 """Pixels of a group's name, and above all."""
@@ -42,9 +43,16 @@ class Group(NamedTuple):
 
 
 def scene(
-    id: str, title: str, parts: Sequence[Part], groups: Sequence[Group], axis: str = "", *, row: float = 26.0
+    id: str,
+    title: str,
+    parts: Sequence[Part],
+    groups: Sequence[Group],
+    axis: str = "",
+    *,
+    row: float = 26.0,
+    is_written: bool = False,
 ) -> Scene:
-    """The bars, with a legend of their parts."""
+    """The bars, with a legend of their parts; ``is_written`` is whether shares stand in those that have room."""
     names = [name for group in groups for name in group.rows]
     left = min(190.0, max((width_of(line) for name in names for line in _lines(name)), default=0.0)) + 10
     across = (1.0, -left - 18.0)
@@ -68,6 +76,15 @@ def scene(
                     labels=[said[p] for said in group.said], name=part.name, down=True,
                 )
             )  # fmt: skip
+            if is_written:
+                middle = at + wide / 2
+                bars.append(
+                    Texts(
+                        id=f"shares.{g}.{p}", texts=[f"{one:.0%}" if one >= 0.07 else "" for one in wide],
+                        x=np.stack([middle, left + middle * across[1]], -1).astype(np.float32), y=y + 0.35 * row,
+                        fill=over(ROLES[part.role]),
+                    )
+                )  # fmt: skip
             rows = [" ".join(_lines(name)) for name in group.rows]
             series.append(Series(" · ".join(filter(None, (group.name, part.name))), rows, wide))
         for r, text in enumerate(group.ends):

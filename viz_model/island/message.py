@@ -152,7 +152,7 @@ class _Writer:
                 words = {**made.words, **({"menu": self._menu} if self._menu else {})}
                 return {**plain_scene(made, self._arrays), "words": words}
             case Plot():
-                return self._plot(made)
+                return _plot(made, self._look.t, self._menu, self._arrays)
             case Chooser():
                 return {**made.plain, "refused": self._refused(made)}
             case Buttons():
@@ -180,14 +180,21 @@ class _Writer:
         change = {name: value(one, self._arrays) for name, one in button.change.items()}
         return {**button._asdict(), **tables, "change": change}
 
-    def _plot(self, made: Plot) -> dict[str, Any]:
-        t = self._look.t
-        words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
-        words |= {"part": t("common.numbers_part", shown="{shown}", n="{n}"), "back": t("common.plot_back")}
-        figure = {name: _sent(part, self._arrays) for name, part in made.figure.to_plotly_json().items()}
-        figure["layout"].pop("template", None)  # which says all that Plotly would have done anyway
-        own = {"kind": "plot", "id": made.id, "alt": made.alt, "figure": figure}
-        return {**own, "words": {**words, **({"menu": self._menu} if self._menu else {})}}
+
+def plot(made: Plot, t: Texts, menu: str = "") -> bytes:
+    """A plot that stands in no page of this kind, as bytes; ``menu`` is as in :func:`message`."""
+    arrays = Arrays()
+    return framed({**_plot(made, t, menu, arrays), "language": t.language, "palette": PALETTE}, arrays)
+
+
+def _plot(made: Plot, t: Texts, menu: str, arrays: Arrays) -> dict[str, Any]:
+    words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
+    words |= {"part": t("common.numbers_part", shown="{shown}", n="{n}"), "back": t("common.plot_back")}
+    data = [_sent(trace.to_plotly_json(), arrays) for trace in made.figure.data]
+    layout = _sent(made.figure.layout.to_plotly_json(), arrays)
+    layout.pop("template", None)  # which says all that Plotly would have done anyway
+    own = {"kind": "plot", "id": made.id, "alt": made.alt, "figure": {"data": data, "layout": layout}}
+    return {**own, "words": {**words, **({"menu": menu} if menu else {})}}
 
 
 def _sent(part: Any, arrays: Arrays) -> Any:

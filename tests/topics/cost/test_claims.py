@@ -7,10 +7,10 @@ import pytest
 from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.config import Alibi, NoPosition
-from viz_model.topics.cost.claims import BYTES, MASK, ORDER, POWER, SHARE, Bytes
-from viz_model.topics.cost.numbers import fitted, measured
-from viz_model.topics.cost.numbers.order import shuffled
-from viz_model.topics.cost.pictures.shares import SharesView
+from viz_model.topics.cost import fitted, measured
+from viz_model.topics.cost.order import MASK, ORDER, shuffled
+from viz_model.topics.cost.shares import SHARE, SharesView
+from viz_model.topics.cost.times import BYTES, POWER, Bytes
 
 
 @pytest.mark.parametrize(("position", "claim"), [(NoPosition(), "same"), (Alibi(), "differs")])

@@ -23,8 +23,8 @@ from viz_model.config import (
 )
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import parameters, plan
-from viz_model.topics.cost.numbers import counted
-from viz_model.topics.cost.numbers.counted import Multiplications
+from viz_model.topics.cost import counted
+from viz_model.topics.cost.counted import Multiplications
 
 PER_LAYER = [
     tiny_config(ffns=(Dense(bias=False), Gated(bias=True)), windows=(3, 0)),

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.model import masks, ops
-from viz_model.topics.cost.numbers import counted, fitted, measured, order
+from viz_model.topics.cost import counted, fitted, measured, order
 
 CONFIGS = variants()[::3]
 every = pytest.mark.parametrize("config", CONFIGS, ids=list(map(describe, CONFIGS)))

@@ -1,4 +1,4 @@
-"""The page on cost: it measures when asked, one visitor at a time, and shows no other model's times as this one's."""
+"""Below the page on cost: it measures when asked, one visitor at a time, and shows the times of no other model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, run_code
+from app_driver import answer, offer, open_page, plots, run_code, said
 from streamlit.testing.v1 import AppTest
 from tiers import name
 from tiny_models import language_model, tiny_config, variants
@@ -17,8 +17,7 @@ from tiny_models import language_model, tiny_config, variants
 import viz_model as vm
 from viz_model.app.measuring import MEASURING
 from viz_model.config import ModelConfig
-from viz_model.drawing.writing import big
-from viz_model.topics.cost.numbers import counted, measured
+from viz_model.topics.cost import measured
 
 pytestmark = pytest.mark.full
 
@@ -43,10 +42,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     st.cache_resource.clear()
 
 
-def said(app: AppTest) -> str:
-    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.info, *app.subheader))
-
-
 def measure(app: AppTest) -> AppTest:
     app.button(key="cost.measure").click().run()
     assert not app.exception, app.exception[0].message
@@ -54,24 +49,20 @@ def measure(app: AppTest) -> AppTest:
 
 
 @pytest.mark.parametrize(("config", "lang"), list(itertools.product(CONFIGS, ["en", "zh"])), ids=name)
-def test_any_model_is_counted_and_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
-    lm = language_model(config)
-    app = opened(lm, lang=lang, layer="1")
-    n_before = len(figures(app))
-    target = app.text_input(key="frame.target").value if config.kind == "encoder_decoder" else None
-    found = counted.count(config, config.sides[-1], len(lm.trace(TEXT, target).at(config.sides[-1]))).ffn
-    assert big(found) in said(app)
+def test_any_model_is_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
+    app = opened(language_model(config), lang=lang, layer="1")
     printed = run_code(app)
     assert printed.count("True") == 1 and "False" not in printed
+    assert not plots(app)
     app = measure(app)
-    assert len(figures(app)) == n_before + 3
+    assert set(plots(app)) == {"cost.times", "cost.memory", "cost.recurrent"}
     assert "{{" not in said(app)
 
 
 def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -> None:
     app = measure(opened(language_model(DECODER), language_model(DECODER, seed=1), layer="0"))
     assert "Points are medians" in said(app)
-    app.text_input(key="frame.text").set_value("Another sentence").run()
+    app = answer(app, text="Another sentence")
     assert "Points are medians" in said(app)
     app.selectbox(key="sidebar.model").set_value("m1").run()
     assert not app.exception and "Points are medians" not in said(app)
@@ -102,20 +93,5 @@ def test_a_measurement_that_fails_lets_the_next_one_in(opened: Open, monkeypatch
 
 def test_the_readings_are_listed_once_there_are_some(opened: Open) -> None:
     app = opened(language_model(DECODER))
-    n_tables = len(app.dataframe)
-    times = measure(app).dataframe[n_tables].value
+    times = measure(app).dataframe[0].value
     assert list(times.iloc[:, 0]) == [16, 32, 64] and (times.iloc[:, 1:] > 0).all(axis=None)
-
-
-def test_windows_are_told_and_one_token_is_enough(opened: Open) -> None:
-    assert "see a **window**" in said(opened(language_model(DECODER))).replace("only see", "see")
-    app = opened(language_model(DECODER), text="a")
-    assert "One token has no other order" in said(app)
-
-
-def test_the_target_can_be_chosen(opened: Open) -> None:
-    app = opened(language_model(DECODER))
-    app.select_slider(key="cost.n_target").set_value(256).run()
-    assert not app.exception
-    found = counted.arrangements(DECODER, len(language_model(DECODER).trace(TEXT)), 256)
-    assert all(big(one.total) in said(app) for one in found.values())

@@ -1,33 +1,42 @@
-"""The views of the page on cost, and that drawing them shows their numbers."""
+"""The pictures of the page on cost, their numbers, and its sentences."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+from typing import Any
+
+import islands
 import numpy as np
 import pytest
-from tiny_models import language_model, run_both, tiny_config
+from tiers import name
+from tiny_models import language_model, run_both, tiny_config, variants
 
+from viz_model.config import ClassHead, Patches
 from viz_model.drawing.writing import big, duration, small
+from viz_model.island.page import Plot, Quiz
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD
-from viz_model.topics.cost.numbers import by_hand, counted
-from viz_model.topics.cost.numbers.measured import PARTS, Reading
-from viz_model.topics.cost.pictures.by_length import CurvesView, GeneratedView, draw_curves, draw_generated
-from viz_model.topics.cost.pictures.common import FACTORS, SHARES
-from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
-from viz_model.topics.cost.pictures.shares import SharesView, draw_shares
-from viz_model.topics.cost.pictures.times import TimesView, draw_memory, draw_recurrent, draw_times
+from viz_model.topics.cost import PAGE, PICTURES, apart, counted, kinds, lengths, shares
+from viz_model.topics.cost.kinds import KindsView
+from viz_model.topics.cost.lengths import CurvesView, GeneratedView
+from viz_model.topics.cost.measured import PARTS, Reading
+from viz_model.topics.cost.patches import PARTS as CUT_PARTS
+from viz_model.topics.cost.patches import cuts
+from viz_model.topics.cost.shares import FACTORS, SharesView
+from viz_model.topics.cost.times import TimesView, draw_memory, draw_recurrent, draw_times
 
-WORDS = {
-    name: name
-    for name in (
-        *SHARES,
-        *PARTS,
-        *counted.Multiplications._fields,
-        *("visible", "tokens", "share", "length", "multiplications", "here", "time", "bytes", "computed"),
-        *("cached", "uncached", "layer", "heads", "entropy"),
-    )
-}
 CONFIG = tiny_config(d_model=32, n_heads=4, d_ffn=128)
+CONFIGS = variants()[::9]
+
+
+def looking(config: Any, n: int = 7, lang: str = "en", **place: int) -> Any:
+    return islands.look(run_both(language_model(config), n).at(config.sides[-1]), PAGE, lang, **place)
+
+
+def written(n: float) -> str:
+    """A count as it stands in a sentence."""
+    return islands.plain(big(n))
 
 
 def readings(n: int = 5) -> list[Reading]:
@@ -47,8 +56,8 @@ def test_shares_are_parts_of_the_count() -> None:
     assert view.total.tolist() == [counted.count(CONFIG, "decoder", n).total for n in view.lengths]
     assert view.parts["pairs"][2] == 10_000 * view.parts["pairs"][0]
     assert view.parts["ffn"][2] == 100 * view.parts["ffn"][0]
-    figure = draw_shares(view, WORDS).drawn()
-    np.testing.assert_allclose(np.sum([bar.x for bar in figure.data], axis=0), 100)
+    drawn = shares.draw(looking(CONFIG)).series
+    np.testing.assert_allclose(np.sum([np.asarray(one.values) for one in drawn], axis=0), 1)
 
 
 def test_the_lines_meet_where_the_diamond_stands() -> None:
@@ -56,14 +65,19 @@ def test_the_lines_meet_where_the_diamond_stands() -> None:
     assert view.passes == 4 * CONFIG.d_model
     at = [np.exp(np.interp(np.log(view.passes), np.log(view.lengths), np.log(view.parts[p]))) for p in ("pairs", "ffn")]
     assert at[0] == pytest.approx(at[1], rel=0.02)
-    figure = draw_curves(view, WORDS).drawn()
-    diamond = next(trace for trace in figure.data if trace.marker.symbol == "diamond")
+    drawn = lengths.curves(looking(CONFIG)).figure.data
+    diamond = next(trace for trace in drawn if trace.marker.symbol == "diamond")
     assert diamond.y[0] == pytest.approx(at[1])
-    names = [trace.name for trace in figure.data]
-    assert "visible" in names and (view.visible <= view.parts["pairs"]).all()
-    encoder = tiny_config(kind="encoder")
-    figure = draw_curves(CurvesView.of(encoder, "encoder", 7), WORDS).drawn()
-    assert "visible" not in [trace.name for trace in figure.data]  # it hides nothing
+    visible = looking(CONFIG).words("visible")
+    assert visible in [trace.name for trace in drawn] and (view.visible <= view.parts["pairs"]).all()
+    drawn = lengths.curves(looking(tiny_config(kind="encoder"))).figure.data
+    assert visible not in [trace.name for trace in drawn]  # it hides nothing
+
+
+def test_lines_are_told_apart_without_their_colors() -> None:
+    for config in CONFIGS:
+        drawn = [one for one in lengths.curves(looking(config)).figure.data if one.mode == "lines"]
+        assert len({(one.line.dash, one.line.width) for one in drawn}) == len(drawn)
 
 
 def test_a_source_grows_with_its_target() -> None:
@@ -77,7 +91,9 @@ def test_the_cache_saves_nothing_on_the_first_token_and_more_on_every_other() ->
     view = GeneratedView.of(CONFIG, 9)
     ratio = view.uncached / view.cached
     assert ratio[0] == 1 and (np.diff(ratio) > 0).all()
-    assert len(draw_generated(view, WORDS).drawn().data) == 2
+    drawn = lengths.generated(looking(CONFIG, 9))
+    assert drawn is not None and [list(one.y) for one in drawn.figure.data] == [list(view.uncached), list(view.cached)]
+    assert lengths.generated(looking(tiny_config(kind="encoder"))) is None
 
 
 def test_times_are_the_readings_and_their_fits() -> None:
@@ -91,12 +107,12 @@ def test_times_are_the_readings_and_their_fits() -> None:
     np.testing.assert_allclose(view.layer["fused"], view.seconds["projections"] + view.seconds["fused"])
     assert view.formula("textbook") == r"20\,\text{ns}\,T^2"
     assert view.facts()["ffn_time"] == duration(4e-6 * 256)
-    columns = view.columns(WORDS)
+    columns = view.columns(str)
     assert columns["length"] == [16, 32, 64, 128, 256] and len(columns) == 1 + len(PARTS) + 2
-    for figure in (draw_times(view, WORDS).drawn(), draw_recurrent(view, WORDS).drawn()):
+    for figure in (draw_times(view, str).figure, draw_recurrent(view, str).figure):
         points = {trace.name: list(trace.y) for trace in figure.data if trace.name}
         assert all(len(values) == 5 for values in points.values())
-    assert list(draw_times(view, WORDS).drawn().data[0].y) == list(view.seconds["textbook"])
+    assert list(draw_times(view, str).figure.data[0].y) == list(view.seconds["textbook"])
 
 
 def test_a_length_that_was_not_measured_to_the_end_is_left_out() -> None:
@@ -107,17 +123,13 @@ def test_a_length_that_was_not_measured_to_the_end_is_left_out() -> None:
 def test_a_single_length_can_be_drawn() -> None:
     view = TimesView.of(readings(1), CONFIG)
     assert view.fits["ffn"] is None and view.facts()["ffn_p"] == "–"
-    for figure in (
-        draw_times(view, WORDS).drawn(),
-        draw_recurrent(view, WORDS).drawn(),
-        draw_memory(view, WORDS, str).drawn(),
-    ):
-        assert figure.data
+    for plot in (draw_times(view, str), draw_recurrent(view, str), draw_memory(view, str)):
+        assert plot.scene.series
 
 
 def test_memory_shows_what_was_counted_beside_what_was_computed() -> None:
     view = TimesView.of(readings(), CONFIG)
-    computed, textbook, _ = draw_memory(view, WORDS, str).drawn().data
+    computed, textbook, _ = draw_memory(view, str).figure.data
     assert list(computed.y) == [4 * 4 * CONFIG.n_heads * n * n for n in view.lengths.tolist()]
     assert list(textbook.y) == [100 * n for n in view.lengths.tolist()]
 
@@ -129,12 +141,13 @@ def test_every_head_is_in_one_bar() -> None:
     view = KindsView.of(names, [[head.entropy for head in layer] for layer in summaries], tuple(HEAD.labels("en")))
     assert np.sum(list(view.counts.values()), axis=0).tolist() == [config.n_heads] * 3
     assert view.total().total() == 9
-    figure = draw_kinds(view, {kind: kind for kind in view.counts}, WORDS).drawn()
-    np.testing.assert_array_equal(np.sum([bar.x for bar in figure.data], axis=0), [config.n_heads] * 3)
+    drawn = kinds.draw(looking(config)).figure.data
+    np.testing.assert_array_equal(np.sum([bar.y for bar in drawn], axis=0), [config.n_heads] * 3)
+    assert len({bar.marker.pattern.shape for bar in drawn}) == len(drawn)
 
 
 def test_the_factors_by_hand_multiply_to_the_count() -> None:
-    said = {name: int(value.replace("{,}", "")) for name, value in by_hand.by_hand(CONFIG, "decoder", 0, 7).items()}
+    said = {name: int(value.replace("{,}", "")) for name, value in apart.by_hand(CONFIG, "decoder", 0, 7).items()}
     counts = counted.count(CONFIG, "decoder", 7)
     assert said["n"] * said["n"] * said["k"] * said["h"] == said["scores"] == counts.scores // CONFIG.n_layers
     assert said["pairs"] == counts.pairs // CONFIG.n_layers
@@ -144,9 +157,45 @@ def test_the_factors_by_hand_multiply_to_the_count() -> None:
 
 
 def test_the_table_holds_whole_numbers() -> None:
-    columns = by_hand.count_columns(CONFIG, "decoder", 7, 0, WORDS)
-    assert columns["length"] == [7, 70, 700]
-    assert columns["scores"] == [counted.count(CONFIG, "decoder", n).scores for n in (7, 70, 700)]
+    look = looking(CONFIG)
+    ((_, _, columns),) = apart.counts(look)
+    assert columns[look.words("length")] == [7, 70, 700]
+    assert columns[look.words("scores")] == [counted.count(CONFIG, "decoder", n).scores for n in (7, 70, 700)]
+
+
+@pytest.mark.parametrize(("config", "lang"), list(itertools.product(CONFIGS, ["en", "zh"])), ids=name)
+def test_any_model_is_counted_in_words_and_every_picture_can_be_written(config: Any, lang: str) -> None:
+    look = looking(config, lang=lang)
+    side = look.trace.stack.side
+    said = "\n".join(islands.sentences(PAGE, look))
+    assert "{{" not in said
+    found = counted.count(config, side, len(look), len(look.trace.ids) if shares.n_source(look) else 0)
+    assert written(found.total) in said
+    one = counted.of_block(config, side, 0, len(look))
+    assert written(one.projections + one.pairs) in said
+    both = counted.arrangements(config, len(look.trace.ids), 256)
+    chosen = dataclasses.replace(look, options={"n_target": "256"})
+    assert all(written(each.total) in "\n".join(islands.sentences(PAGE, chosen)) for each in both.values())
+    plots = [one for one in islands.made(PAGE, look) if isinstance(one, Plot)]
+    assert {plot.id for plot in plots} >= {"cost.curves", "cost.kinds"}
+    for plot in plots:
+        assert len(plot.scene.series) >= 1
+
+
+def test_windows_are_told_by_layer_and_one_token_is_enough() -> None:
+    look = looking(tiny_config(windows=(3, 0)))
+    assert any("window (a sparse mask) of 3 tokens" in one for one in islands.sentences(PAGE, look))
+    first, second = ("\n".join(islands.sentences(PAGE, look, layer=layer)) for layer in (0, 1))
+    assert "This layer sees 3 tokens" in first and "This layer sees 3 tokens" not in second
+    assert "One token has no other order" in "\n".join(islands.sentences(PAGE, looking(CONFIG, 1)))
+
+
+def test_what_takes_long_is_shuffled_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    look = looking(CONFIG)
+    monkeypatch.setattr("viz_model.topics.cost.order.MOST_WORK", 1)
+    assert not any("We let the model read" in one for one in islands.sentences(PAGE, look))
+    asked = dataclasses.replace(look, options={"order": "1"})
+    assert any("We let the model read" in one for one in islands.sentences(PAGE, asked))
 
 
 @pytest.mark.parametrize(
@@ -160,3 +209,23 @@ def test_large_numbers_are_written_with_their_power(number: float, said: str) ->
 def test_small_numbers_and_times_can_be_read() -> None:
     assert small(1.29e-6) == "1.29\u00a0×\u00a010⁻⁶" and small(0.0) == "0" and small(2.667) == "2.67"
     assert [duration(s) for s in (2e-9, 4.2e-6, 0.99996, 45.0)] == ["2 ns", "4.2 µs", "1,000 ms", "45 s"]
+
+
+def test_a_finer_cut_of_a_picture_has_more_pairs() -> None:
+    inputs, head = Patches(height=16, width=16, patch=4), ClassHead(labels=("a", "b"))
+    given: dict[str, Any] = {"kind": "encoder", "n_vocab": 0, "tie_embeddings": False, "scale_embedding": False}
+    config = tiny_config(**given, inputs=inputs, head=head, n_context=17)
+    look = islands.look(run_both(language_model(config)), PICTURES)
+    found = cuts(config)
+    assert [cut.side for cut in found] == [8, 4, 2]
+    for cut in found:
+        assert cut.n_positions == (16 // cut.side) ** 2 + 1
+        width = config.n_heads * config.d_head
+        assert cut.counted.pairs == 2 * config.n_layers * cut.n_positions**2 * width
+    said = "\n".join(islands.sentences(PICTURES, look))
+    assert f"{found[1].n_positions} positions make {found[1].n_positions ** 2:,} pairs" in said
+    (scene,) = islands.pictures(PICTURES, look).values()
+    assert [panel.id for panel in scene.panels] == ["cut.8", "cut.4", "cut.2"]
+    (quiz,) = [one for one in islands.made(PICTURES, look) if isinstance(one, Quiz)]
+    own = found[1].counted
+    assert CUT_PARTS[quiz.right] == max(CUT_PARTS, key=lambda part: getattr(own, part))

@@ -12,9 +12,9 @@ import torch
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.topics.training_lab.claims import COURSE, LEARNT, ON_THE_WAY, REACH, RECITED, SIZE, TUNED
-from viz_model.topics.training_lab.numbers import tuned
-from viz_model.topics.training_lab.numbers.course import Course, Gradients
+from viz_model.topics.training_lab import tuned
+from viz_model.topics.training_lab.course import COURSE, ON_THE_WAY, REACH, SIZE, Course, Gradients
+from viz_model.topics.training_lab.tuned import LEARNT, RECITED, TUNED
 from viz_model.training import lab, samples, tuning
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, Settings

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import open_page, pictures, run_code
+from app_driver import open_page, plots, run_code
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app import jobs, runs
 from viz_model.app.jobs import Jobs
-from viz_model.topics.training_lab.numbers.by_hand import by_hand
-from viz_model.topics.training_lab.numbers.course import Course, Gradients
-from viz_model.topics.training_lab.sections import run as part
+from viz_model.app.lab import job as part
+from viz_model.texts import Texts
+from viz_model.topics.training_lab.by_hand import by_hand
+from viz_model.topics.training_lab.course import Course, Gradients
 from viz_model.training import lab, samples
 from viz_model.training.checkpoint import TrainingError
 
@@ -83,7 +84,7 @@ def offered(app: AppTest) -> list[str]:
 def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     app = open_lab(lang)
     assert not app.button(key="training_lab.start").disabled and app.button(key="training_lab.stop").disabled
-    assert "{{" not in said(app) and not any(key.startswith("training_lab.") for key in pictures(app))
+    assert "{{" not in said(app) and not plots(app)
     train(app)
     assert run_of(app).job.ended == "done" and "{{" not in said(app)
     table = next(frame.value for frame in app.dataframe)
@@ -91,10 +92,10 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     assert len(table) == len(reports) == 20
     losses = [report.loss for report in reports]
     np.testing.assert_allclose(table.iloc[:, 1], losses, atol=1e-4)
-    told = pictures(app)["training_lab.loss"].mark("told")
+    drawn, words = plots(app)["training_lab.loss"], Texts(lang).labels("training_lab")
     held_out = run_of(app).experiment.held_out
-    np.testing.assert_allclose(told["values"].ravel(), [measured.loss for measured in held_out], rtol=1e-5)
-    assert all(f"{loss:.3g}" in name for loss, name in zip(losses, told["names_of_columns"][1:], strict=True))
+    np.testing.assert_allclose(drawn[words["held_out"]], [measured.loss for measured in held_out], rtol=1e-5)
+    np.testing.assert_allclose(drawn[words["train"]], losses, rtol=1e-5)
 
 
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
@@ -123,6 +124,15 @@ def test_what_cannot_be_trained_is_refused_by_name(field: str, value: Any, label
     app = open_lab(**{field: value})
     assert app.button(key="training_lab.start").disabled
     assert label in next(one.value for one in app.markdown if ":orange[" in one.value)
+
+
+def test_before_the_first_step_the_model_finds_all_tokens_alike() -> None:
+    app = open_lab()
+    for guess, verdict in (("4", "guess_wrong"), ("2", "guess_right")):
+        group: Any = next(one for one in app.get("button_group") if one.key == "training_lab.guessed")
+        group.set_value(guess)
+        app.run()
+        assert Texts("en")(f"common.{verdict}") in said(app) and not app.exception
 
 
 def test_settings_stand_in_the_address() -> None:

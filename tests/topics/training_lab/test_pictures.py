@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scenes
 
-from viz_model.topics.training_lab.numbers import by_hand
-from viz_model.topics.training_lab.numbers.course import Course, Gradients
-from viz_model.topics.training_lab.numbers.curves import MOST_POINTS, RunView
-from viz_model.topics.training_lab.pictures.chart import decades, ticks
-from viz_model.topics.training_lab.pictures.run import loss_chart, norms_chart, rate_chart, tuned_chart
+from viz_model.island.page import Plot
+from viz_model.topics.training_lab import by_hand, curves, tuned
+from viz_model.topics.training_lab.course import Course, Gradients
+from viz_model.topics.training_lab.curves import MOST_POINTS, RunView
 from viz_model.training import lab, samples
 from viz_model.training.lab import Experiment, Measured, Settings
 from viz_model.training.loop import StepReport
@@ -73,145 +71,85 @@ def test_what_is_spoken_of_are_these_numbers() -> None:
     assert shown == ["0.25", "2.00\u00a0×\u00a010¹⁸", "inf", "0"]
 
 
-CHARTS = (loss_chart, rate_chart, norms_chart)
-WIDE = 640
-"""Pixels that the pictures are laid out for."""
+CHARTS = (curves.loss, curves.rate, curves.norms)
 
 
-def number(label: str) -> float:
-    """What is written at a tick."""
-    raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-    base, power = (label[:2], label[2:]) if label[2:].strip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻") == "" and label[2:] else (label, "")
-    return float(base) ** int(power.translate(raised)) if power else float(label)
-
-
-def ticks_of(found: scenes.Sent, axis: str) -> dict[float, float]:
-    """The pixel of each number that an axis names."""
-    marks = [mark for mark in found.marks() if mark["id"].startswith(f"{axis}.") and mark["kind"] == "text"]
-    return {number(mark["text"]): pixels(mark[axis]) for mark in marks}
-
-
-def pixels(length: Any) -> Any:
-    parts = np.asarray(length)
-    return parts[..., 0] * WIDE + parts[..., 1] if parts.ndim else float(parts)
-
-
-def lines_of(found: scenes.Sent, *, log: bool = False) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Every line as (steps, values): its pixels, read off at the ticks of both axes."""
-
-    def read(axis: str, at: np.ndarray, log: bool) -> np.ndarray:
-        ticks = ticks_of(found, axis)
-        (a, pixel_a), *_, (b, pixel_b) = ticks.items()
-        if log:
-            a, b = np.log10([a, b])
-        values = a + (pixels(at) - pixel_a) / (pixel_b - pixel_a) * (b - a)
-        return np.asarray(10**values if log else values)
-
-    known = [mark for mark in found.marks() if mark["id"].startswith("line.")]
-    return {mark["id"]: (read("x", mark["x"], False), read("y", mark["y"], log)) for mark in known}
-
-
-def axes_of(found: scenes.Sent) -> list[Any]:
-    return [mark for mark in found.marks() if mark["id"].startswith(("x.", "y.", "grid.", "axis"))]
+def drawn(plot: Plot) -> dict[str, Any]:
+    """The lines of a figure by their names."""
+    return {line.name: line for line in plot.figure.data}
 
 
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("n", [0, 1, 30])
-def test_all_lines_are_drawn_between_their_axes(chart: Any, n: int) -> None:
+def test_all_lines_are_drawn_between_their_axes_and_can_be_written(chart: Any, n: int) -> None:
     held_out = [Measured(0, 9.5, 0.0)] if n else []
-    view = RunView.of(run_of([report(step, scale=0.1) for step in range(n)], held_out))
-    found = scenes.sent(chart(view, words))
-    steps, heights = ticks_of(found, "x"), ticks_of(found, "y")
-    assert set(steps) >= {0.0, 600.0} and len(heights) >= 2
-    top, bottom = min(heights.values()), max(heights.values())
-    tall = found.panel("chart")["height"]
-    for mark in (mark for mark in found.marks() if mark["id"].startswith("line.")):
-        across, down = pixels(mark["x"]), pixels(mark["y"])
-        assert (across >= steps[0] - 1e-3).all() and (across <= steps[600] + 1e-3).all()
-        assert (down >= min(top, 40)).all() and (down <= bottom + 0.03 * tall).all()
+    plot = chart(RunView.of(run_of([report(step, scale=0.1) for step in range(n)], held_out)), words)
+    layout = plot.figure.layout
+    low, high = layout.yaxis.range
+    for line in plot.figure.data:
+        values = np.log10(line.y) if layout.yaxis.type == "log" else line.y
+        assert ((values >= low) & (values <= high)).all()
+        assert ((line.x >= 0) & (line.x <= 600)).all() and tuple(layout.xaxis.range) == (0, 600)
+    assert len(plot.scene.series) == len(plot.figure.data)
 
 
 def test_lines_are_drawn_at_their_numbers() -> None:
     reports = [report(step, loss=9.0 - step / 10, scale=0.1) for step in range(30)]
     view = RunView.of(run_of(reports, [Measured(0, 9.5, 0.0), Measured(30, 7.0, 0.0)]))
-    train, held_out = lines_of(scenes.sent(loss_chart(view, words))).values()
-    np.testing.assert_allclose(train[0], view.steps, rtol=1e-3)
-    np.testing.assert_allclose(train[1], view.loss, rtol=1e-3)
-    np.testing.assert_allclose(np.stack(held_out), [[0.0, 30.0], [9.5, 7.0]], rtol=1e-3, atol=1e-2)
-    drawn = lines_of(scenes.sent(norms_chart(view, words)), log=True).values()
-    for (steps, values), row in zip(drawn, view.norms, strict=True):
-        np.testing.assert_allclose(steps, view.steps, rtol=1e-3)
-        np.testing.assert_allclose(values, row, rtol=1e-3)
-    (told,) = [mark for mark in scenes.sent(loss_chart(view, words)).marks() if mark["id"] == "told"]
-    np.testing.assert_allclose(told["values"].ravel(), view.loss, rtol=1e-6)
-    assert told["names_of_columns"][4] == "step_axis 5: train 8.6, held_out 9.5"
+    lines = drawn(curves.loss(view, words))
+    np.testing.assert_array_equal([lines["train"].x, lines["train"].y], [view.steps, view.loss])
+    np.testing.assert_array_equal([lines["held_out"].x, lines["held_out"].y], [[0, 30], [9.5, 7]])
+    assert lines["train"].hovertext[4] == "train<br>5: 8.6"
+    for line, row in zip(drawn(curves.norms(view, words)).values(), view.norms, strict=True):
+        np.testing.assert_array_equal([line.x, line.y], [view.steps, row])
 
 
 def test_the_axes_rest_while_a_run_goes_on() -> None:
     reports = [report(step, loss=9 - step / 10) for step in range(60)]
     for chart in CHARTS:
-        early, late = (axes_of(scenes.sent(chart(RunView.of(run_of(reports[:n])), words))) for n in (5, 60))
-        assert early == late and len(early) > 6
+        early, late = (chart(RunView.of(run_of(reports[:n])), words).figure.layout for n in (5, 60))
+        assert early == late and early.xaxis.range and early.yaxis.range
 
 
 def test_a_broken_loss_leaves_the_axis_finite() -> None:
     reports = [report(0), report(1, loss=float("nan")), report(2, loss=float("inf"))]
-    found = scenes.sent(loss_chart(RunView.of(run_of(reports)), words))
-    heights = ticks_of(found, "y")
-    assert len(heights) >= 2 and np.isfinite([*heights, *heights.values()]).all()
-    (steps, values) = lines_of(found)["line.0"]
-    np.testing.assert_allclose([steps, values], [[1], [5]], rtol=1e-3)
+    plot = curves.loss(RunView.of(run_of(reports)), words)
+    assert np.isfinite(plot.figure.layout.yaxis.range).all()
+    np.testing.assert_array_equal(drawn(plot)["train"].y, [5, np.nan, np.nan])
 
 
 def test_a_vanished_gradient_is_drawn_on_the_logarithmic_axis() -> None:
-    found = scenes.sent(norms_chart(RunView.of(run_of([report(0, scale=0.0)])), words))
-    assert len(ticks_of(found, "y")) >= 2
-    for steps, values in lines_of(found, log=True).values():
-        assert np.isfinite(steps).all() and (values > 0).all()
+    plot = curves.norms(RunView.of(run_of([report(0, scale=0.0)])), words)
+    assert all((line.y > 0).all() for line in plot.figure.data)
+    low, high = plot.figure.layout.yaxis.range
+    assert high > low
 
 
 def test_each_text_of_a_tuning_has_a_line_of_its_own() -> None:
     losses = {"own": [5.5, 0.3], "end": [6.0, 7.0], "en": [3.0, 5.0], "zh": [3.0, 4.0]}
-    found = scenes.sent(tuned_chart([0, 80], losses, 80, words))
-    assert len({(found.mark(f"line.{n}")["stroke"], found.mark(f"line.{n}").get("dash")) for n in range(4)}) == 4
-    for (steps, values), expected in zip(lines_of(found).values(), losses.values(), strict=True):
-        np.testing.assert_allclose(steps, [0, 80], atol=1e-3)
-        np.testing.assert_allclose(values, expected, rtol=1e-3)
-    assert max(ticks_of(found, "y")) <= 7.7
+    plot = tuned.plot([0, 80], losses, 80, words)
+    lines = drawn(plot)
+    assert len({line.line.dash for line in lines.values()}) == 4
+    for name, expected in losses.items():
+        np.testing.assert_array_equal([lines[f"text_{name}"].x, lines[f"text_{name}"].y], [[0, 80], expected])
+    assert plot.figure.layout.yaxis.range[1] == pytest.approx(7.7)
 
 
 def test_only_the_ends_of_a_deep_model_are_named_in_the_legend() -> None:
-    found = scenes.sent(norms_chart(RunView.of(run_of([report(0)])), words))
-    legend = [mark["text"] for mark in found.marks() if mark["id"].startswith("name.")]
-    assert legend == ["embedding", "block 0", "block 2"]
-    assert [found.mark(f"sample.{n}")["stroke"] for n in range(3)] == [
-        found.mark(f"line.{n}")["stroke"] for n in (0, 1, 3)
+    plot = curves.norms(RunView.of(run_of([report(0)])), words)
+    assert [line.name for line in plot.figure.data if line.showlegend is not False] == [
+        "embedding",
+        "block 0",
+        "block 2",
     ]
+    assert [key.name for key in plot.scene.keys] == ["embedding", "block 0", "block 2"]
 
 
 @pytest.mark.parametrize("warmup", [True, False])
 def test_the_warm_up_is_marked_where_there_is_one(warmup: bool) -> None:
-    found = scenes.sent(rate_chart(RunView.of(run_of([], warmup=warmup)), words))
-    areas = [mark for mark in found.marks() if mark["id"] == "area"]
-    assert len(areas) == warmup
-    for area in areas:
-        steps = ticks_of(found, "x")
-        share = (pixels(area["x"]) + pixels(area["width"]) - steps[0]) / (steps[600] - steps[0])
-        assert pixels(area["x"]) == pytest.approx(steps[0]) and share == pytest.approx(60 / 600)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 300), (0, 9.9), (0, 0.0033), (0, 1187.0), (0, 20)])
-def test_ticks_are_few_and_round(low: float, high: float) -> None:
-    found = [tick["at"] for tick in ticks(low, high)]
-    assert 3 <= len(found) <= 8 and found[0] == 0 and found[-1] <= high
-    assert np.ptp(np.diff(found)) < 1e-9 * high
-
-
-@pytest.mark.parametrize("low", [-2.0, -12.0])
-def test_decades_are_powers_of_ten(low: float) -> None:
-    found = decades(low, 1.0)
-    assert 2 <= len(found) <= 7
-    assert decades(-3.0, 1.0)[0] == {"at": 1e-3, "label": "10⁻³"}
+    plot = curves.rate(RunView.of(run_of([], warmup=warmup)), words)
+    areas = [(shape.x0, shape.x1) for shape in plot.figure.layout.shapes]
+    assert areas == [(0, 60)] * warmup
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
-from viz_model.app.elements.figure import figure, film, heat_rows, picture, shown, source
+from viz_model.app.elements.figure import figure, film, heat_rows, picture, plot, shown, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.guess import Answer, Guess, Option, largest, of_heads, of_tokens, spread
 from viz_model.app.elements.prose import question, say, see, split
@@ -35,6 +35,7 @@ __all__ = [
     "of_tokens",
     "on_offer",
     "picture",
+    "plot",
     "question",
     "records",
     "say",

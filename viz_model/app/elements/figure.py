@@ -21,6 +21,8 @@ from viz_model.drawing.scene import Cells as SceneCells
 from viz_model.drawing.scene import Film, Mark, Scene
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
+from viz_model.island import message
+from viz_model.island.page import Plot
 from viz_model.texts.markdown import literal
 
 
@@ -82,6 +84,14 @@ def picture(
     menu = saving.ask(page.name, key)
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
     saving.answer(page, lambda _: draw(page), key, own=own, known=known)
+
+
+def plot(page: Page, made: Plot) -> None:
+    """Draw a plot, with the menu to save it."""
+    alone.meet(page, made.id)
+    data = message.plot(made, page.t, "" if page.view.present else page.t("saving.menu"))
+    components.picture(data, key=made.id, on_menu=saving.ask(page.name, made.id))
+    saving.answer(page, lambda _: made.scene, made.id, own=made.own)
 
 
 def shown(

@@ -1,1 +1,50 @@
-"""What grows with the length of a text, counted and measured."""
+"""Cost: what grows with the square of the text, counted and measured, and what that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz_model.island import say
+from viz_model.island.look import Look
+from viz_model.island.page import Page, Section, Topic, beside
+from viz_model.island.prose import Line
+from viz_model.topics.cost import apart, kinds, lengths, order, patches, shares, stacks, waiting
+
+
+def _curves_title(look: Look) -> Iterator[Line]:
+    yield Line(look.words("curves_title", **shares.facts(look)), "part")
+
+
+PAGE = Page(
+    "cost",
+    items=(
+        say.text("lead"),
+        say.title("counted_title", shares.facts),
+        beside((shares.draw, _curves_title, lengths.curves), shares.tell),
+        Section(
+            "why",
+            (
+                waiting.title,
+                beside(waiting.draw, waiting.tell),
+                say.title("order_title"),
+                beside((order.draw, order.ask), order.tell),
+                kinds.title,
+                beside(kinds.draw, kinds.tell),
+            ),
+            ("order",),
+        ),
+        Section("cache", (say.title("generated_title"), beside(lengths.generated, lengths.tell_generated))),
+        Section("stacks", (say.title("stacks_title"), stacks.choose, beside(stacks.draw, stacks.tell)), ("n_target",)),
+    ),
+    end=(apart.quiz, apart.to_try),
+    options=(order.OPTION, stacks.OPTION),
+    apart=apart.APART,
+)
+PICTURES = Page(
+    "cost",
+    items=(say.text("lead"), patches.title, beside(patches.draw, patches.tell)),
+    end=(patches.quiz, say.to_try()),
+    apart=patches.APART,
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("cost", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}))

@@ -1,1 +1,7 @@
-"""A small model learns while the visitor watches."""
+"""Training lab: a small model learns while the visitor watches."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Topic, Trials
+
+PAGE = Page("training_lab", items=(say.text("lead"),), trials=Trials(bugs=("loss", "drop_weights", "leave_out")))
+TOPIC = Topic("training_lab", (PAGE,), has_place=False, without=frozenset({"head"}))

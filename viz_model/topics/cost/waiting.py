@@ -1,0 +1,40 @@
+"""Why no recurrence: steps that wait for each other, and how far news travels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz_model.drawing.tables import Among, Phrase
+from viz_model.drawing.writing import big
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.texts.markdown import table
+from viz_model.topics.cost.counted import hops, of_block, recurrent
+
+
+def title(look: Look) -> Iterator[Line]:
+    yield look.title("waiting_title", n=len(look))
+
+
+def draw(look: Look) -> Iterator[Line]:
+    """A table of both kinds of layer, of the selected one."""
+    config, side, n, words = look.config, look.trace.stack.side, len(look), look.words
+    ways = [hops(n, config.window(side, layer)) for layer in range(look.n_layers)]
+    blocks = [of_block(config, side, layer, n) for layer in range(look.n_layers)]
+    paths = [words("unreachable") if way is None else str(way) for way in ways]
+    work = [big(one.projections + one.pairs) for one in blocks]
+    rows = [
+        (words("waits"), str(n), "1"),
+        (words("path"), str(n - 1), "{{path}}"),
+        (words("layer_cost"), big(recurrent(config, n)), "{{work}}"),
+    ]
+    made = table([f"T = {n:,}", words("recurrent"), words("attention")], rows)
+    yield Line(Phrase(made, {"path": Among(paths, look.layer_number), "work": Among(work, look.layer_number)}))
+
+
+def tell(look: Look) -> Iterator[Line]:
+    n, side = len(look), look.trace.stack.side
+    yield look.text("waiting", n=n, depth=look.n_layers)
+    windows = [look.config.window(side, layer) for layer in range(look.n_layers)]
+    said = [look.text("waiting_window" if one else "waiting_path", n=n, window=one).words for one in windows]
+    yield Line(Among(said, look.layer_number) if len(set(said)) > 1 else said[0])
