@@ -1,5 +1,6 @@
 """Break it: experiments with a question first and the measured answer after."""
 
-from viz_model.topics.ablations import page
+from viz_model.app import show
+from viz_model.topics import ablations
 
-page.run()
+show.show(ablations.TOPIC)

@@ -295,5 +295,5 @@ function part(me, root, item, n) {
 
 // What was selected changes: pictures see it themselves, everything else is written here.
 function follow(root) {
-  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer, .ribbon")) if (place.item) KINDS[place.item.kind](place.me, place, place.item)
+  for (const place of root.querySelectorAll(".prose, .chooser, .quiz, .offer, .ribbon, .buttons")) if (place.item) KINDS[place.item.kind](place.me, place, place.item)
 }

@@ -23,7 +23,16 @@ export function pick(value, place, arrays) {
   return value
 }
 
-export const fill = (template, value) => template?.replace(PLACE, (_, name) => said(value(name)))
+// Undefined where a part of it has yet to be sent.
+export function fill(template, value) {
+  let isWhole = true
+  const made = template?.replace(PLACE, (_, name) => {
+    const found = value(name)
+    isWhole &&= found !== undefined
+    return said(found)
+  })
+  return isWhole ? made : undefined
+}
 const said = value => Array.isArray(value) ? value.join(" · ") : String(value)
 
 function entry(table, place, arrays) {

@@ -44,21 +44,23 @@ function turn(made, by) {
   show(made)
 }
 
-// Pictures that stand beside each other have their turn together, those below each other in a column one by one.
+// Pictures that stand beside each other have their turn together, those below each other in a column one by one; before
+// them the code above them, which is a turn without a picture.
 function groupsOf(part) {
   if (part.matches(PICTURE)) return [[part]]
   const columns = [...part.children].map(column => [...column.querySelectorAll(PICTURE)])
   if (!part.matches(".row")) return [columns.flat()]
-  return Array.from({ length: Math.max(...columns.map(({ length }) => length)) }, (_, n) => columns.flatMap(column => column[n] ?? []))
+  const drawn = Array.from({ length: Math.max(...columns.map(({ length }) => length)) }, (_, n) => columns.flatMap(column => column[n] ?? []))
+  return part.querySelector("pre") ? [[], ...drawn] : drawn
 }
 
 function show(made) {
   const { body, words, bar } = made
-  const groups = [...body.children].filter(part => part.matches(PICTURE) || part.querySelector(PICTURE))
+  const groups = [...body.children].filter(part => part.matches(PICTURE) || part.querySelector(`${PICTURE}, pre`))
   const shown = groups.flatMap(part => groupsOf(part).flatMap(scenes => {
     const group = scenes.map(root => ({ root }))
     // How many rows a picture has is seen once it stands there.
-    const isMeasured = scenes[0].measured === made.root.clientWidth
+    const isMeasured = scenes[0]?.measured === made.root.clientWidth
     return ((isMeasured && rowsOf(made, group)) || [null]).map(rows => ({ part, group, rows }))
   }))
   made.all = shown.length
@@ -66,7 +68,10 @@ function show(made) {
   const now = shown[made.turn]
   bar.hidden = shown.length < 2
   count(made, words)
-  for (const part of body.children) part.classList.toggle("now", part === now?.part)
+  for (const part of body.children) {
+    part.classList.toggle("now", part === now?.part)
+    part.classList.toggle("codes", part === now?.part && !now.group.length)
+  }
   for (const root of now?.part.querySelectorAll(PICTURE) ?? []) root.toggleAttribute("data-aside", !now.group.some(one => one.root === root))
   if (!now) {
     copy(made.heading, null, words.page)
@@ -81,6 +86,7 @@ function show(made) {
   const said = [now.part, ...before.reverse()].flatMap(part => [...part.querySelectorAll(".prose .text p")]).find(p => p.textContent.trim())
   copy(made.heading, heading, words.page)
   copy(made.said, said)
+  if (!now.group.length) return
   if (now.group[0].root.measured !== made.root.clientWidth) return measure(made, now)
   fit({ group: now.group, part: now.rows })
 }

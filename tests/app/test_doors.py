@@ -18,8 +18,8 @@ from viz_model.app.topic import Topic
 from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
 from viz_model.texts import LANGUAGES, Texts, labels
-from viz_model.topics.ablations.claims import OUTCOMES
-from viz_model.topics.mistakes.numbers import BUGS
+from viz_model.topics.ablations.trying import EXPERIMENTS
+from viz_model.topics.mistakes.bugs import BUGS
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 OF_THE_FRAME = set(state.ViewState.__dataclass_fields__) - {"choices", "page"}
@@ -108,7 +108,7 @@ def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_
     old = [layout.trials for found in every.values() if isinstance(found, Topic) for layout in found.all_layouts]
     new = [own.trials for page, found in every.items() if isinstance(found, Declared) for own in island_of(page).pages]
     offered = [trials for trials in (*old, *new) if trials]
-    assert {name for each in offered for name in each.experiments} <= OUTCOMES.keys()
+    assert {name for each in offered for name in each.experiments} <= EXPERIMENTS.keys()
     assert {name for each in offered for name in each.bugs} <= BUGS.keys()
     links = [link.proto for link in open_page("attention", {"text": "The cat sat", "lang": "en"}).get("page_link")]
     broken = [dict(parse_qsl(link.query_string)) for link in links if link.page == "ablations" and link.query_string]

@@ -22,11 +22,6 @@ PAGES = [page for pages in SECTIONS.values() for page in pages if isinstance(top
 """Those that are drawn for one selection at a time: of an island everything is a table."""
 MODELS = ("tiny-bert", "tiny-qwen3", "tiny-translator")
 HERE, THERE = {"layer": "0", "head": "1", "token": "3"}, {"layer": "1", "head": "2", "token": "1"}
-CHOSEN = [
-    ("ablations", "edits=no-scale"),
-    *(("ablations", f"experiment={name}") for name in ("head", "pattern", "layer", "neuron", "flip", "shuffle")),
-]
-"""What else may stand on a page than what it opens with."""
 PLACE = "told"
 
 
@@ -83,8 +78,3 @@ def check(page: str, model: str, **query: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_of_a_run(page: str, model: str) -> None:
     check(page, model)
-
-
-@pytest.mark.parametrize(("page", "chosen"), CHOSEN)
-def test_of_what_was_chosen(page: str, chosen: str) -> None:
-    check(page, "tiny-qwen3", **dict([chosen.split("=")]))

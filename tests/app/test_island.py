@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import types
 from typing import Any
 
@@ -11,6 +13,7 @@ from app_driver import ISLAND, address, answer, mounts, open_page, tell
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app import state
+from viz_model.island import prose
 from viz_model.texts import Texts
 
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "layer": "1", "head": "1"}
@@ -78,3 +81,14 @@ def test_what_a_former_run_wrote_in_the_address_is_written_over_after_back(monke
     monkeypatch.setattr(state, "goes_through_history", lambda: True)
     state.write(view)
     assert written == [view.query()]
+
+
+def test_a_place_is_a_letter_to_markdown_and_python_has_its_colors() -> None:
+    said = prose.html("影响最大的是**{{most}}**（{{cost}}），$x = {{k}}$ `{{site}}`")
+    assert "<strong>{{most}}</strong>（{{cost}}）" in said and "<code>{{site}}</code>" in said and "x = {{k}}" in said
+    code = 'def f(x):\n    # a < b\n    return x[:10] + "a"'
+    made = prose.html(f"```python\n{code}\n```")
+    plain = re.sub("<[^>]*>", "", made)
+    assert html.unescape(plain).strip() == code
+    assert '<span class="word">return</span>' in made and '<span class="comment"># a &lt; b</span>' in made
+    assert "<span" not in prose.html("```\nreturn 1\n```")

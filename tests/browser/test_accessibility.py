@@ -251,7 +251,7 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
             "scheme => getComputedStyle(document.querySelector('[role=dialog]')).colorScheme === scheme", arg=scheme
         )
         assert_open_to_all(page)
-        page = visit("/ablations", options={**LAPTOP, "color_scheme": scheme})
+        page = visit("/ablations", options={**LAPTOP, "color_scheme": scheme}, experiment="norm")
         page.locator(".figure-numbers").first.focus()
         page.keyboard.press("Enter")
         page.locator("dialog[open] table").first.wait_for()
@@ -263,8 +263,8 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
 FAINT = """() => {
   const put = (after, html) => after.insertAdjacentHTML('afterend', html)
   const faint = (text, name = '') => `<p style="color: #bbb" id="${name}">${text}</p>`
-  const title = [...document.querySelectorAll('[data-testid=stMain] :is(h2, h3)')].at(-1)
-  put(title, `
+  const last = [...document.querySelectorAll('[data-testid=stMain] [data-testid=stExpander]')].at(-1)
+  put(last, `
     <div>${faint('a')}${faint('🙂')}</div><div style="height: 0; overflow: hidden">${faint('Hardly seen')}</div>
     <div style="visibility: hidden">${faint('Hardly seen')}</div>
     <div>${faint('Hardly seen', 'faint-page')}</div><p>Well seen</p>
@@ -276,7 +276,7 @@ FAINT = """() => {
 
 def test_one_text_too_faint_is_found_among_all(visit: Visit) -> None:
     page = visit("/ablations", options=LAPTOP, saves_data=True)
-    page.locator("[data-testid=stMain] h2").first.wait_for()
+    page.locator("[data-testid=stMain] [data-testid=stExpander]").first.wait_for()
     page.evaluate(FAINT)
     unroll(page)
     found = {name[1] for _, html, _ in violations(page) if (name := re.search(r'id="faint-(\w+)"', html))}
@@ -285,9 +285,9 @@ def test_one_text_too_faint_is_found_among_all(visit: Visit) -> None:
 
 def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
     """Reached by Tab, opened by Enter, walked with the arrows; Escape leads back."""
-    page = visit("/ablations", text="Once upon a time")
+    page = visit("/ablations", text="Once upon a time", experiment="norm")
     button = page.locator("[data-testid=stMain] .figure-numbers").first
-    title = button.evaluate("button => button.closest('.viz').querySelector('.flow').getAttribute('aria-label')")
+    title = button.evaluate("button => button.closest('.viz').querySelector('[role=img]').getAttribute('aria-label')")
     assert title and button.get_attribute("aria-label") == f"Numbers: {title}"
     button.focus()
     page.keyboard.press("Enter")

@@ -6,6 +6,7 @@ import math
 import operator
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,20 +14,19 @@ import torch
 
 from claim_checks import Shown
 from viz_model.claims import Verdict
+from viz_model.island.look import Look
 from viz_model.measures import stream
 from viz_model.measures.again import rerun
+from viz_model.measures.change import GUESSES
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations import claims, left_out
-from viz_model.topics.ablations.claims import Reach, Without
-from viz_model.topics.ablations.left_out import Shift
-from viz_model.topics.ablations.numbers import breaking, views
-from viz_model.topics.ablations.pictures.guesses import GuessesView
-
-
-def _view(divergence: float, best: tuple[int, int]) -> GuessesView:
-    return GuessesView(("a", "b"), np.array([0.6, 0.4]), np.array([0.4, 0.6]), 0, best, divergence, (1.0, 1.0))
-
+from viz_model.texts import Texts
+from viz_model.topics.ablations import breaking, compare, pieces, reading, routed, structure
+from viz_model.topics.ablations.compare import Compared
+from viz_model.topics.ablations.lab import Lab
+from viz_model.topics.ablations.routed import Without
+from viz_model.topics.ablations.sentence import Reach
+from viz_model.topics.ablations.structure import Shift
 
 EXAMPLES = {
     "ablations.scale.sharper": (Shift(2.0, 1.9), Shift(2.0, 1.96)),
@@ -61,9 +61,9 @@ EXAMPLES = {
     "ablations.patch.early": (Reach(2, 4), Reach(0, 4)),
     "ablations.patch.late": (Reach(3, 4), Reach(2, 4)),
     "ablations.patch.end": (Reach(None, 4), Reach(4, 4)),
-    "ablations.guesses.same": (_view(1e-5, (0, 0)), _view(0.1, (0, 0))),
-    "ablations.guesses.stays": (_view(0.1, (0, 0)), _view(0.1, (0, 1))),
-    "ablations.guesses.changes": (_view(0.1, (0, 1)), _view(1e-5, (0, 0))),
+    "ablations.guesses.same": (Compared(1e-5, (0, 0)), Compared(0.1, (0, 0))),
+    "ablations.guesses.stays": (Compared(0.1, (0, 0)), Compared(0.1, (0, 1))),
+    "ablations.guesses.changes": (Compared(0.1, (0, 1)), Compared(1e-5, (0, 0))),
 }
 
 ELSEWHERE = (
@@ -92,29 +92,37 @@ def shown(trace: Trace) -> Iterator[Shown]:
     at = breaking.place(trace, position)
     neuron = int(trace.row("blocks.0.ffn.act", position).abs().argmax())
     value = 10 * float(trace["blocks.0.ffn.act"][position, neuron]) or 10.0
-    row = breaking.mean_row(trace, position)
+    row = breaking.mean_rows(trace)[position]
     row[position] = 0
     tried: list[tuple[Verdict[bool], edits.Edit]] = [
-        (claims.NEURON, edits.SetNeuron(layer=0, neuron=neuron, value=value, position=position)),
+        (pieces.NEURON, edits.SetNeuron(layer=0, neuron=neuron, value=value, position=position)),
     ]
     if row.max() > 0:
-        tried.append((claims.FLIP, edits.FlipMask(query=position, key=int(row.argmax()))))
+        tried.append((reading.FLIP, edits.FlipMask(query=position, key=int(row.argmax()))))
     for verdict, edit in tried:
         after = rerun(trace, (edit,))
-        cost = breaking.cost(trace, after, at)
+        cost = breaking.costs(trace, after, at.side, [position])
         is_other = _is_other(trace, after)
-        yield Shown(verdict, cost.changed, partial(operator.eq, "changes" if is_other else "stays"))
+        yield Shown(verdict, cost.changed.item(), partial(operator.eq, "changes" if is_other else "stays"))
         right = "changes" if is_other else "stays" if _divergence(trace, after) >= 0.0005 else "same"
-        yield Shown(claims.GUESSES, views.guesses_view(trace, after, position), partial(operator.eq, right))
+        yield Shown(GUESSES, _compared(trace, after, position), partial(operator.eq, right))
     yield from _experts(trace, at)
     heads = [edits.AblateHead(layer=n_layers - 1, head=head) for head in range(trace.config.n_heads)]
-    costs = list(breaking.costs(trace, heads, at))
+    costs = breaking.tried(trace, heads, at.side, [position])
     changing = sum(_is_other(trace, rerun(trace, (edit,))) for edit in heads)
     yield Shown(
-        claims.HEAD,
-        sum(cost is not None and cost.changed for cost in costs),
+        pieces.HEAD,
+        sum(cost.changed.item() for cost in costs),
         partial(operator.eq, "falls" if changing else "survives"),
     )
+
+
+def _compared(before: Trace, after: Trace, position: int) -> Compared:
+    """What the page says of a position, of all that it has at once."""
+    plain = Look.at(before, Texts.of("en", before.config), "ablations")
+    found = compare.guesses(Lab(replace(Look.at(after, plain.t, "ablations", token=position), unedited=plain)))
+    at = position if len(found.ids) > 1 else 0
+    return Compared(found.divergence[at], (found.best[0][at], found.best[1][at]))
 
 
 def _experts(trace: Trace, at: breaking.Place) -> Iterator[Shown]:
@@ -126,18 +134,18 @@ def _experts(trace: Trace, at: breaking.Place) -> Iterator[Shown]:
     n_experts = trace[f"blocks.{layer}.ffn.router"].shape[1]
     sorts = (edits.ExpertOff, edits.ExpertOnly)
     tried = [[sort(layer=layer, expert=n) for n in range(n_experts)] for sort in sorts]
-    found = [[cost for cost in breaking.costs(trace, each, at) if cost is not None] for each in tried]
+    found = [list(breaking.tried(trace, each, at.side, [at.position])) for each in tried]
     by_hand = [[_divergence(trace, _with_router(trace, layer, n, alone)) for n in range(n_experts)] for alone in (0, 1)]
 
     def right(claim: str) -> bool:
         gap = max(by_hand[0]) - min(by_hand[1])
         return gap < 1e-4 if claim == "spared" else gap > -1e-4
 
-    yield Shown(claims.EACH_EXPERT, Without(*(tuple(c.amount for c in each) for each in found)), right)
+    yield Shown(routed.EACH_EXPERT, Without(*(tuple(c.amount.item() for c in each) for each in found)), right)
     strongest = int(trace[f"blocks.{layer}.ffn.chosen"][-1].argmax())
     is_other = bool(_with_router(trace, layer, strongest, 0)[-1].argmax() != trace["logits"][-1].argmax())
-    changes = found[0][strongest].changed
-    yield Shown(claims.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
+    changes = found[0][strongest].changed.item()
+    yield Shown(routed.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
 
 
 def _with_router(trace: Trace, layer: int, expert: int, alone: int) -> torch.Tensor:
@@ -167,13 +175,13 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                 both = (float(np.nanmean(breaking.row_entropies(run, layer, head))) for run in (trace, after))
                 gap = _entropy(after, layer, head) - _entropy(trace, layer, head)
                 right = "flatter" if gap > 0.05 else "sharper" if gap < -0.05 else "same"
-                yield Shown(left_out.SCALE, Shift(*both), partial(operator.eq, right))
+                yield Shown(structure.SCALE, Shift(*both), partial(operator.eq, right))
             case edits.NoPosition():
                 shares = [breaking.previous_shares(run) for run in (trace, after)]
                 best = np.unravel_index(shares[0].argmax(), shares[0].shape)
                 was, now = (_previous(run, *best) for run in (trace, after))
                 yield Shown(
-                    left_out.POSITION,
+                    structure.POSITION,
                     Shift(float(shares[0][best]), float(shares[1][best])),
                     partial(operator.eq, "loses" if now < was / 2 else "keeps"),
                 )
@@ -181,18 +189,18 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                 cosines = [float(stream.stream_similarity(run)[-1]) for run in (trace, after)]
                 was, now = (_cosine(run) for run in (trace, after))
                 right = "alike" if now - was > 0.05 else "apart" if now - was < -0.05 else "same"
-                yield Shown(left_out.RESIDUAL, Shift(*cosines), partial(operator.eq, right))
+                yield Shown(structure.RESIDUAL, Shift(*cosines), partial(operator.eq, right))
             case edits.NoNorm():
                 lengths = [float(breaking.lengths_by_depth(run)[-1]) for run in (trace, after)]
                 was, now = (_length(run) for run in (trace, after))
                 right = "same" if was / 2 <= now <= 2 * was else "shorter" if now < was / 2 else "longer"
-                yield Shown(left_out.NORM, Shift(*lengths), partial(operator.eq, right))
+                yield Shown(structure.NORM, Shift(*lengths), partial(operator.eq, right))
     if trace.side == "decoder":
         after = rerun(trace, (edits.NoMask(side="decoder" if len(trace.config.sides) > 1 else None),))
         share = float(breaking.future_shares(after).mean())
         later = _later(after)
         right = "little" if later < 0.1 else "most" if later > 0.5 else "some"
-        yield Shown(left_out.MASK, share, partial(operator.eq, right))
+        yield Shown(structure.MASK, share, partial(operator.eq, right))
 
 
 def _entropy(run: Trace, layer: int, head: int) -> float:

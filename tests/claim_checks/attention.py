@@ -13,6 +13,7 @@ import torch
 
 import viz_model as vm
 from claim_checks import Shown
+from viz_model.app.changed_run import GuessesView, guesses_view
 from viz_model.app.mask_editor import GUESSES
 from viz_model.island.look import Look
 from viz_model.measures import heads, masks
@@ -20,8 +21,6 @@ from viz_model.measures.heads import HEAD, STRONGEST, HeadSummary, Largest
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
-from viz_model.topics.ablations.numbers.views import guesses_view
-from viz_model.topics.ablations.pictures.guesses import GuessesView
 from viz_model.topics.attention import weights as caveats
 from viz_model.topics.attention.brings import FIRST, SINKS
 from viz_model.topics.attention.heads import SIGHT, Sight, sight

@@ -13,17 +13,16 @@ import torch
 from claim_checks import Shown
 from viz_model.model.attention import Attention
 from viz_model.runs.trace import Trace
-from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.mistakes.claims import EFFECT
-from viz_model.topics.mistakes.numbers import BUGS, Place, outcome
-from viz_model.topics.mistakes.numbers.results import Effect
+from viz_model.topics.mistakes.bugs import BUGS
+from viz_model.topics.mistakes.exercise import EFFECT
+from viz_model.topics.mistakes.forward import Effect, effect
 
-CAT, DOG = (Token(5, b"cat", "cat"), 0.5), (Token(6, b"dog", "dog"), 0.4)
+SAME, OTHER = Effect(5, 0.5, 5, 0.2, 0.1), Effect(5, 0.5, 6, 0.4, 0.1)
 
 EXAMPLES = {
-    "mistakes.effect.lost": (Effect(CAT, None, math.nan), Effect(CAT, CAT, 0.1)),
-    "mistakes.effect.same": (Effect(CAT, (CAT[0], 0.2), 0.1), Effect(CAT, DOG, 0.1)),
-    "mistakes.effect.other": (Effect(CAT, DOG, 0.1), Effect(CAT, CAT, 0.1)),
+    "mistakes.effect.lost": (Effect(5, 0.5, 0, math.nan, math.nan), SAME),
+    "mistakes.effect.same": (SAME, OTHER),
+    "mistakes.effect.other": (OTHER, SAME),
 }
 
 
@@ -48,9 +47,10 @@ def _check(trace: Trace, name: str, position: int, claim: str) -> bool:
 def shown(trace: Trace) -> Iterator[Shown]:
     if zlib.crc32((trace.text or "").encode()) % 10 or trace.config.kind == "encoder_decoder":
         return
-    place = Place(trace, 1, 0, len(trace) - 1)
     for name in ("scaled", "causal"):
-        if BUGS[name].lacks(place) is None:
-            effect = outcome(BUGS[name], place).effect
-            assert effect is not None
-            yield Shown(EFFECT, effect, partial(_check, trace, name, place.output))
+        if BUGS[name].lacks(trace, 1) is None:
+            found = effect(BUGS[name], trace)
+            assert found is not None
+            for position in (1, len(trace) - 1):
+                here = Effect(*(each[position] for each in found))
+                yield Shown(EFFECT, here, partial(_check, trace, name, position))

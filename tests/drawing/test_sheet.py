@@ -76,12 +76,12 @@ def test_figures_of_other_data_have_the_same_form() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_figures_are_made_in_one_place(path: Path) -> None:
-    """Of Plotly, the other modules know the name of what they return."""
+    """Of Plotly, other modules know the name of what they return; save those whose pictures are plots of its own."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "go"}
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert used <= {"Figure"} and "go.Figure" not in called
+    assert "Plot" in called or (used <= {"Figure"} and "go.Figure" not in called)
     assert not any(name and name.startswith("plotly") for name in imported)
 
 

@@ -13,6 +13,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, interventions, run_lock, runs, state
 from viz_model.app.cache import cached
+from viz_model.app.changed_run import draw_guesses, draw_places, guesses_view, places_view
 from viz_model.app.choices import Choice, decimal, maybe, number, switch, whole
 from viz_model.app.page import Page
 from viz_model.app.topic import Door
@@ -20,16 +21,14 @@ from viz_model.checkpoints import registry
 from viz_model.config import Side
 from viz_model.drawing import by_depth, strips
 from viz_model.drawing.writing import small
+from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.measures import stream
+from viz_model.measures.change import GUESSES
 from viz_model.model import sites
 from viz_model.runs import edits
 from viz_model.runs.edits import LARGEST_ACTIVATION, Edit, SetNeuron, Skip
 from viz_model.texts.markdown import literal, row
-from viz_model.topics.ablations.claims import GUESSES
-from viz_model.topics.ablations.numbers import views
-from viz_model.topics.ablations.pictures.guesses import draw_guesses
-from viz_model.topics.ablations.pictures.places import draw_places
 from viz_model.topics.block import dropout, experts, memory, neurons, real_code, vectors
 from viz_model.topics.block.dropout import PLACES, Kept, Place
 
@@ -80,7 +79,7 @@ def what_if(page: Page) -> None:
     if neurons.count(look):
         _held(page, memory.chosen(look), stack)
     if page.trace.edits:
-        changes = page.listed(interventions.describe(edit, page.t) for edit in page.trace.edits)
+        changes = page.listed(describe(edit, page.t) for edit in page.trace.edits)
         st.caption(page.words("made", changes=changes))
         _before_and_after(page, runs.trace(page.run_key.plain).at(page.trace.stack.side), page.trace, "edited")
 
@@ -113,11 +112,11 @@ def _set(page: Page, edit: SetNeuron) -> None:
 def _before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) -> None:
     """What a run and the same with a change expect; of a stack without predictions, how its vectors turned."""
     if "logits" not in before:
-        places, turn = views.places_view(before, after, page.token), page.words("turn")
+        places, turn = places_view(before, after, page.token), page.words("turn")
         elements.figure(page, draw_places(places, turn), f"places_{key}", turn)
         elements.source(page, places.site)
         return
-    view = views.guesses_view(before, after, page.token)
+    view = guesses_view(before, after, page.token)
     best = {"before": literal(view.labels[view.best[0]]), "after": literal(view.labels[view.best[1]])}
     st.markdown(f"**{page.verdict(GUESSES, view, token=page.token_name(), **view.facts(), **best)}**")
     names = {name: page.words(name) for name in ("before", "after")}

@@ -15,11 +15,12 @@ from typing import Any
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import frame, interventions, state
+from viz_model.app import frame, state
 from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
 from viz_model.app.every_term import LARGEST, every_term, place_of
 from viz_model.app.state import ViewState
 from viz_model.drawing import theme
+from viz_model.island.edited import describe
 from viz_model.model import sites
 from viz_model.runs.derivation import (
     Cell,
@@ -250,7 +251,7 @@ def _derivation(found: Derivation, here: str, trace: vm.Trace, t: Texts) -> None
 
 
 def _changes(edits: Sequence[vm.edits.Edit], t: Texts) -> str:
-    return t("derivation.comma").join(interventions.describe(edit, t) for edit in edits)
+    return t("derivation.comma").join(describe(edit, t) for edit in edits)
 
 
 def _step(n: int, step: Step, found: Derivation, trace: vm.Trace, t: Texts) -> None:

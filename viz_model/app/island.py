@@ -388,7 +388,7 @@ def options_of(page: Page) -> dict[str, Choice[Any]]:
 def _choice(name: str, values: Sequence[str] | range | Typed) -> Choice[str]:
     if isinstance(values, Typed):
         # Half a surrogate pair is no text, and no message can hold it.
-        return words(name, rf"[^\x00-\x1f\ud800-\udfff]{{0,{values.most}}}", values.usual)
+        return words(name, values.pattern or rf"[^\x00-\x1f\ud800-\udfff]{{0,{values.most}}}", values.usual)
     if not isinstance(values, range):
         return one_of(name, tuple(values))
     number = whole(name, 0, values.start, values.stop - 1)

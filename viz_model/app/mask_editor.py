@@ -18,6 +18,17 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import ahead, alone, components, elements, runs, saving, state
 from viz_model.app.cache import cached
+from viz_model.app.changed_run import (
+    GuessesView,
+    PlacesView,
+    WrittenView,
+    draw_guesses,
+    draw_places,
+    draw_written,
+    guesses_view,
+    places_view,
+    written_view,
+)
 from viz_model.app.choices import Choice, one_of, whole, wholes
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
@@ -30,13 +41,10 @@ from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.spans import around
 from viz_model.island.look import Look
 from viz_model.measures import masks
+from viz_model.measures.change import UNCHANGED
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.texts.markdown import literal
-from viz_model.topics.ablations.numbers import views
-from viz_model.topics.ablations.pictures.guesses import UNCHANGED, GuessesView, draw_guesses
-from viz_model.topics.ablations.pictures.places import PlacesView, draw_places
-from viz_model.topics.ablations.pictures.written import WrittenView, draw_written
 from viz_model.topics.attention import head, pruning
 from viz_model.topics.attention.pruning import PRUNED
 
@@ -95,7 +103,7 @@ def section(page: Page) -> None:
         if page.lm.config.has_logits:
             _guesses(page, before, changed, names)
     with st.container() if page.lm.config.has_logits else right:
-        _places(page, views.places_view(before, changed, page.token))
+        _places(page, places_view(before, changed, page.token))
 
 
 def _tell(page: Page) -> Iterator[str]:
@@ -151,7 +159,7 @@ def _written(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
     names = names | {"head": page.t("common.axis_head"), "length": page.words("written_length")}
 
     def of(page: Page) -> WrittenView:
-        return views.written_view(before, after, page.view.layer, page.token)
+        return written_view(before, after, page.view.layer, page.token)
 
     elements.figure(
         page, lambda page: draw_written(of(page), names, page.view.head), "written", page.words("written_alt")
@@ -183,7 +191,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         return len(before) - 1 if has_source else page.token
 
     def guessed(position: int) -> GuessesView:
-        return ahead.once(views.guesses_view, before, after, position)
+        return ahead.once(guesses_view, before, after, position)
 
     def found(page: Page) -> tuple[GuessesView, dict[str, str]]:
         position = place(page)

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import streamlit as st
 
-from viz_model.app import alone, interventions, python_lines, run_lock, runs, share, state
+from viz_model.app import alone, python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
 from viz_model.app.state import ViewState
@@ -25,6 +25,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, Format, can_typeset, written
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.drawing.scene.svg import Theme, svg, tall
+from viz_model.island.edited import describe
 from viz_model.model import sites
 from viz_model.texts import Texts
 from viz_model.texts.markdown import quoting
@@ -188,7 +189,7 @@ def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str) -> 
     else:
         parts = [t("saving.of_page", page=t(f"common.page_{page.name}"), **values)]
     if trace.edits:
-        edits = page.listed(interventions.describe(edit, t) for edit in trace.edits).replace("`", "")
+        edits = page.listed(describe(edit, t) for edit in trace.edits).replace("`", "")
         parts.append(t("saving.edited", edits=edits))
     title = scene.title if len(scene.title) <= MOST_TITLE else ""
     return " · ".join(part for part in (title, *parts, address) if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from viz_model.app import (
     cost_times,
     derivation,
     elements,
+    examples,
     frame,
     glossary,
     head_picker,
@@ -30,6 +32,7 @@ from viz_model.app import (
     onward,
     open_page,
     other_sentences,
+    run_lock,
     runs,
     saving,
     sketch,
@@ -234,6 +237,7 @@ def _body(opened: _Opened) -> None:
         without_sense.draw(page)
         return
     look = _look(opened.page, page)
+    _press(opened.page, look, page.name)
     alone = _alone(opened.page, look, _asked(page.view, topic))
     _mount(opened, now, now.notes, look, alone)
     _menu(opened.page, look, page)
@@ -353,7 +357,32 @@ def _picked(text: str | None, of: str, value: Any) -> None:
         place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
         frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
     elif isinstance(value, Mapping) and of == "view":
-        state.update(**{name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)})
+        changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}
+        if isinstance(asked := value.get("edits"), str):
+            with contextlib.suppress(ValueError):
+                changes["edits"] = vm.edits.parse(asked)
+        state.update(**changes)
+    elif isinstance(value, Mapping) and of == "press":
+        st.session_state[_PRESSED] = value
+
+
+def _press(shown: Page, look: Look, name: str) -> None:
+    """Do what a visitor has pressed, at the place where that was; it takes runs, and so is done here."""
+    pressed: Mapping[str, Any] = st.session_state.pop(_PRESSED, {})
+    if pressed.get("name") not in shown.presses:
+        return
+    place = look.place | {
+        axis: n for axis, size in look.sizes.items() if isinstance(n := pressed.get(axis), int) and 0 <= n < size
+    }
+    there = replace(look, layer=place["layer"], head=place["head"], token=place["token"])
+    changes = dict(shown.presses[pressed["name"]](there))
+    choices = island.options_of(shown)
+    chosen = ((choices[option], said) for option, said in changes.pop("options", {}).items())
+    state.put(**changes, **state.choose(name, *chosen))
+    st.rerun()
+
+
+_PRESSED = "show.pressed"
 
 
 def _is_text(said: object) -> bool:
@@ -468,8 +497,20 @@ def _looked(
         second = None if other.run is None else runs.trace(other.run).at(other.side)
         lm, is_public = runs.model(other.name), other.name not in runs.kept()
         look = replace(look, other=Other(other.name, dict(other.labels), lm, second, other.refused, is_public))
+    plain = _looked(run.plain, side, language, topic, layer, has_twin, other) if run.edits else None
+    look = replace(look, others=partial(_bundled, run.model, language), unedited=plain, turn=lambda: run_lock.RUNNING)
     twin = runs.model(run.model).twin if has_twin else None
     return replace(look, twin=runs.trace(run._replace(model=twin)).at(side)) if twin in runs.names() else look
+
+
+def _bundled(own: str, language: str, model: str, text: str) -> vm.Trace | None:
+    """Another run, as :attr:`viz_model.island.look.Look.others` has it."""
+    name = model or own
+    if name != own and name not in runs.offered():
+        return None
+    lm = runs.model(name)
+    run = runs.trace(runs.RunKey(name, text or examples.of(lm, language)[0]))
+    return run.at(lm.config.sides[-1])
 
 
 def _now(opened: _Opened) -> Now | tuple[Line, ...]:

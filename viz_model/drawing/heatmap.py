@@ -89,6 +89,12 @@ def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:
     return found
 
 
+def pooled(values: np.ndarray, pool: Pool) -> np.ndarray:
+    """The same of many matrices, [..., R, C]."""
+    small = np.stack([extremes(one, pool) for one in values.reshape(-1, *values.shape[-2:])])
+    return small.reshape(*values.shape[:-2], *small.shape[-2:]).astype(np.float32)
+
+
 def spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
     """A name for each group of ``pool`` neighbours: that of its first and of its last."""
     if pool == 1:

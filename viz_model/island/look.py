@@ -8,6 +8,7 @@ run, computed once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -84,7 +85,11 @@ class Look:
         options: what is chosen on the page beside the selection, by name.
         layers: those that tables hold; all of them, or one (:func:`one_layer`).
         other: the model that stands beside, on a page that compares two.
-        twin: the run of the same text in the model's twin, for a page that asks for it.
+        twin: the run of the same text in the model's twin, on a page that compares the two.
+        others: the run of a bundled model on a text, None where it is not offered; "" is the own model, and its first
+            example.
+        unedited: a look at the run without a visitor's interventions, where it has any.
+        turn: within which a run of the model is made, so that others can be made in between.
         lm: the model as it was loaded, where that is known: its folder, the name of its twin.
     """
 
@@ -98,6 +103,9 @@ class Look:
     layers: range = range(0)
     twin: Trace | None = None
     other: Other | None = None
+    others: Callable[[str, str], Trace | None] = lambda model, text: None
+    unedited: Look | None = None
+    turn: Callable[[], AbstractContextManager[Any]] = nullcontext
     lm: LanguageModel | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -131,6 +139,11 @@ class Look:
     @property
     def config(self) -> ModelConfig:
         return self.trace.config
+
+    @property
+    def plain(self) -> Look:
+        """The same at the run as the model makes it, without interventions; what was read there stays read."""
+        return self if self.unedited is None else replace(self, trace=self.unedited.trace, _read=self.unedited._read)
 
     @property
     def n_layers(self) -> int:

@@ -16,6 +16,7 @@ from viz_model.island import beats, prose
 from viz_model.island.beats import Story
 from viz_model.island.look import Look
 from viz_model.island.page import (
+    Button,
     Buttons,
     Chooser,
     Field,
@@ -156,7 +157,7 @@ class _Writer:
             case Chooser():
                 return {**made.plain, "refused": self._refused(made)}
             case Buttons():
-                return {"kind": "buttons", "name": made.name, "buttons": [one._asdict() for one in made.buttons]}
+                return {"kind": "buttons", "name": made.name, "buttons": list(map(self._button, made.buttons))}
             case Ribbon():
                 return {**made.plain, "selected": value(made.selected, self._arrays)}
             case Plain():
@@ -176,6 +177,11 @@ class _Writer:
             case _:
                 lines = prose.lines(made, self._arrays)
                 return {"kind": "prose", "lines": lines} if lines else None
+
+    def _button(self, button: Button) -> dict[str, Any]:
+        tables = {name: value(getattr(button, name), self._arrays) for name in ("label", "is_off")}
+        change = {name: value(one, self._arrays) for name, one in button.change.items()}
+        return {**button._asdict(), **tables, "change": change}
 
 
 def plot(made: Plot, t: Texts, menu: str = "") -> bytes:

@@ -59,10 +59,13 @@ class Chooser(NamedTuple):
 
 
 class Typed(NamedTuple):
-    """What an option may be that is any text: ``usual`` where nobody has typed one, at most so many characters."""
+    """What an option may be that is any text: ``usual`` where nobody has typed one, at most so many characters; or one
+    of a ``pattern``.
+    """
 
     usual: str = ""
     most: int = 120
+    pattern: str = ""
 
 
 class Field(NamedTuple):
@@ -104,12 +107,23 @@ class Quiz(NamedTuple):
 
 
 class Button(NamedTuple):
-    """What a click does: it chooses options by name, or writes into boxes of the sentence, "text" or "target"."""
+    """What a click does.
 
-    label: str
+    Attributes:
+        label: written on it; it, ``change`` and ``is_off`` may be tables.
+        options: what is chosen then, by name.
+        words: what is written into the boxes of the sentence, "text" or "target".
+        change: the parts of the view that it changes, as of an offer; "edits" as an address has them.
+        press: which of the page's ``presses`` it is.
+        is_off: whether there is nothing to click.
+    """
+
+    label: Any
     options: Mapping[str, str] = {}
     words: Mapping[str, str] = {}
-    is_off: bool = False
+    change: Mapping[str, Any] = {}
+    press: str = ""
+    is_off: Any = False
 
 
 class Buttons(NamedTuple):
@@ -320,6 +334,8 @@ class Page:
         has_twin: whether it reads the same text in the model's twin too (:attr:`viz_model.island.look.Look.twin`).
         other: who stands beside a model where nobody has chosen, of a page that compares two: given its name, that of
             its twin and the configs of all models.
+        presses: by name what a click does that takes runs of the model: it says what of the view becomes what, and
+            under "options" what is chosen.
         reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
     """
 
@@ -332,6 +348,7 @@ class Page:
     fits: Callable[[ModelConfig], bool] = reads_text
     has_twin: bool = False
     other: Callable[[str, str | None, Mapping[str, ModelConfig]], str | None] | None = None
+    presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
 
     @property

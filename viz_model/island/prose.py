@@ -7,11 +7,13 @@ its color there and lights up. What fills a place is text and never HTML.
 from __future__ import annotations
 
 import functools
+import keyword
 import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 
 from viz_model.drawing.scene import Arrays, value
 from viz_model.drawing.tables import Among, Phrase
@@ -20,8 +22,25 @@ What: TypeAlias = Literal["title", "part", "text", "note", "notice", "answer"]
 """The title of a section or of a part of it, a text, a note in small letters, a notice in a box, or an answer that is
 folded away."""
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+_PYTHON = re.compile(
+    rf"""(?P<comment>\#.*)|(?P<number>"[^"]*"|\b\d[\d_.]*)|(?P<word>\b(?:{"|".join(keyword.kwlist)})\b)|[\s\S]""",
+)
+
+
+def _colored(code: str, language: str, _: str) -> str:
+    """Python with its keywords, numbers and comments marked; "" leaves code of any other language as it is."""
+
+    def marked(found: re.Match[str]) -> str:
+        text = escapeHtml(found[0])
+        return f'<span class="{found.lastgroup}">{text}</span>' if found.lastgroup else text
+
+    return _PYTHON.sub(marked, code) if language == "python" else ""
+
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "highlight": _colored}).enable("table")
 _FORMULA = re.compile(r"(\$\$?)([^$]+)\1")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
 _PART = re.compile(r'<a href="#(\w+)">(.*?)</a>')
 
 
@@ -55,7 +74,9 @@ def html(markdown: str) -> str:
         formulas.append((found[1], found[2]))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    made = _MARKDOWN.render(_FORMULA.sub(keep, markdown))
+    # To Markdown a place is as a letter: beside Chinese, bold ends before a sign of punctuation alone.
+    made = _MARKDOWN.render(_PLACE.sub("\ue002\\1\ue003", _FORMULA.sub(keep, markdown)))
+    made = made.replace("\ue002", "{{").replace("\ue003", "}}")
     made = _PART.sub(r'<span data-part="\1">\2</span>', made)
 
     def put(found: re.Match[str]) -> str:

@@ -82,6 +82,11 @@ def call(trace: Trace) -> str:
     return f"lm.trace({', '.join(said)})"
 
 
+def view(trace: Trace) -> str:
+    """The same, as the trace is seen."""
+    return call(trace) + (f".at({trace.side!r})" if trace.prefix else "")
+
+
 def snippets(trace: Trace, layer: int | None = 0) -> tuple[Snippet, ...]:
     """All values of a run in order, each made by its declaration; of its blocks, those of one layer or of all.
 

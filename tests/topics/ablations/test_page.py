@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from collections.abc import Iterator
+from typing import Any
 
+import islands
+import numpy as np
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, run_code
-from streamlit.testing.v1 import AppTest
-from tiny_models import describe, language_model, variants
+from app_driver import answer, messages, open_page, run_code, said, tell
+from tiny_models import describe, language_model, run_both, variants
 
 import viz_model as vm
-from viz_model.config import ModelConfig
+from viz_model.app import examples
+from viz_model.config import ModelConfig, Side
+from viz_model.drawing.scene import Arrays, Scene
+from viz_model.drawing.tables import resolved
+from viz_model.island.look import Look
+from viz_model.island.message import message
+from viz_model.island.page import Buttons, Plot
+from viz_model.measures.again import rerun
 from viz_model.runs import edits
-from viz_model.topics.ablations.left_out import NORM
-from viz_model.topics.ablations.sections.ablation import EXPERIMENTS
+from viz_model.topics.ablations import PAGE, PICTURES, breaking, trying
+from viz_model.topics.ablations.lab import lab as lab_of
+from viz_model.topics.ablations.structure import NORM
+from viz_model.topics.ablations.trying import EXPERIMENTS
 
-pytestmark = pytest.mark.full
-
-TEXT, TARGET = "the cat and the dog ran", "a cat sat"
+TEXT = "The cat sat on the mat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::22]]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
+
+loaded = functools.cache(vm.load)
 
 
 @pytest.fixture(autouse=True)
@@ -30,86 +43,233 @@ def forget() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-def opened(patch: pytest.MonkeyPatch, config: ModelConfig, **query: str) -> AppTest:
-    offer(patch, {"tiny": language_model(config)})
-    asked = {"model": "tiny", "text": TEXT, "lang": "en", "layer": "1", "token": "2"}
-    if config.kind == "encoder_decoder":
-        asked["target"] = TARGET
-    return open_page("ablations", {**asked, **query})
+def looking(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Look:
+    asked = {name: more.pop(name) for name in ("layer", "head", "token") & more.keys()}
+    place = {"layer": 1, "head": 2, "token": 3, **asked}
+    return dataclasses.replace(islands.look(plain, PAGE, lang, **place), options={"experiment": experiment, **more})
 
 
-def said(app: AppTest) -> str:
-    return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.info))
+def tried(
+    plain: vm.Trace, experiment: str, lang: str = "en", edit: edits.Edit | None = None, **more: Any
+) -> Look | None:
+    """The page once the experiment was tried at the selection; None where nothing is to be changed."""
+    before = looking(plain, experiment, lang, **more)
+    made: dict[str, Any] = dict(trying.press(before))
+    if edit is not None:
+        made = {"edits": (edit,), "options": {"experiment": experiment, "measured": "1"}}
+    if not made:
+        return None
+    options = {**before.options, **made["options"]}
+    (edit,) = made["edits"]
+    if isinstance(edit, edits.PatchResidual):  # the other run is a model's own
+        trace = loaded(plain.name).trace(plain.text, edits=[edit])
+    else:
+        trace = rerun(plain, [edit])
+    return dataclasses.replace(before, trace=trace, options=options, unedited=before, _read={})
+
+
+def own(experiment: str, **more: Any) -> Look:
+    found = tried(loaded("story-pre-ln").trace(TEXT), experiment, **more)
+    assert found is not None
+    return found
+
+
+def told(look: Look, page: Any = PAGE, **place: int) -> str:
+    return "\n".join(islands.sentences(page, look, **place))
+
+
+def drawn(look: Look) -> list[str]:
+    return [one.id for one in islands.made(PAGE, look) if isinstance(one, Scene | Plot)]
 
 
 @pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
-def test_every_experiment_of_every_kind(config: ModelConfig, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(monkeypatch, config, side=side)
-    for name, experiment in EXPERIMENTS.items():
-        app.button_group(key="ablations.experiment").set_value(name).run()
-        assert not app.exception, (name, app.exception[0].message)
-        if not any(button.key == "ablations.try" for button in app.button):
-            assert app.info, name  # it is said why
+def test_every_experiment_of_every_kind(config: ModelConfig, side: Side) -> None:
+    plain = run_both(language_model(config), 8).at(side)
+    for n, (name, experiment) in enumerate(EXPERIMENTS.items()):
+        before = looking(plain, name)
+        asked = told(before)
+        message(PAGE, before, Arrays())
+        lab = lab_of(before)
+        if (lack := experiment.lacks(lab)) is not None:
+            assert islands.plain(before.words(f"missing_{lack}")).split(".")[0] in asked, name
             continue
-        app.button(key="ablations.try").click().run()
-        assert not app.exception, (name, app.exception[0].message)
-        if app.warning:
-            continue  # no other sentence could be made of these words
-        (edit,) = edits.parse(app.query_params["edits"])
-        assert isinstance(edit, experiment.edit)
-        assert "Measured" in said(app) and "{{" not in said(app)
-        assert len(figures(app)) == 3
-        app.button(key="ablations.undo").click().run()
-        assert "edits" not in app.query_params
+        after = tried(plain, name, ("en", "zh")[n % 2])
+        if after is None:
+            assert name in ("patch", "flip")  # no other sentence could be made of these words, or only itself is seen
+            continue
+        assert isinstance(after.trace.edits[0], experiment.edit)
+        message(PAGE, after, Arrays())
+        found = told(after)
+        assert "{{" not in found and ("Measured" in found or "测得" in found), name
+        assert len(drawn(after)) == 3, name
 
 
-def test_a_guess_is_judged_by_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(monkeypatch, SAMPLE[0])
-    app.button_group(key="ablations.experiment").set_value("norm").run()
-    app.button(key="ablations.try").click().run()
-    verdicts = set()
-    for guess in (claim.name for claim in NORM.claims):
-        app.button_group(key="ablations.guess").set_value(guess).run()
-        assert not app.exception
-        verdicts.add(next(part.value for part in app.markdown if "Measured" in part.value or "right" in part.value))
-    assert len([verdict for verdict in verdicts if "guess was right" in verdict]) == 1
+def kl(before: vm.Trace, after: vm.Trace, position: int) -> float:
+    p, q = (run["logits"][position].double().softmax(-1) for run in (before, after))
+    return float((p * (p / q).log2()).sum())
+
+
+@pytest.mark.parametrize("token", [1, 3, 5])
+def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
+    look = own("head")
+    plain, after = look.plain.trace, look.trace
+    lines = told(look, token=token)
+    costs = [
+        kl(plain, rerun(plain, [edits.AblateHead(layer=layer, head=head)]), token)
+        for layer in range(4)
+        for head in range(6)
+    ]
+    most = int(np.argmax(costs))
+    assert f"head {most % 6} of layer {most // 6} ({costs[most]:.3f} bits)" in lines
+    assert f"is off: {kl(plain, after, token):.3f} bits" in lines
+    (top, share), (new, new_share) = (run.next_tokens(token, 1)[0] for run in (plain, after))
+    assert f"{top.label} ({share:.1%})" in lines.splitlines()[2] or f"{share:.1%}" in lines
+    assert f"{new.label}" in lines and (f"{new_share:.1%}" in lines or top.id == new.id)
+    scenes = islands.pictures(PAGE, look, token=token)
+    cells = next(mark for mark in scenes["ablations.heads"].panels[0].marks if mark.id == "cells")
+    assert np.allclose(np.asarray(cells.values).ravel(), costs, atol=1e-4)  # type: ignore[union-attr]
+    guesses = scenes["ablations.guesses"]
+    named = next(mark for mark in guesses.panels[0].marks if mark.id == "names").texts  # type: ignore[union-attr]
+    assert named[0] == top.label and new.label in named
+
+
+def test_every_head_can_be_chosen_in_its_place() -> None:
+    look = own("head", edit=edits.AblateHead(layer=0, head=1))
+    (off,) = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name == "off"]
+    for layer, head in ((0, 1), (3, 5)):
+        place = {**look.place, "layer": layer, "head": head}
+        chosen = off.buttons[2]
+        assert f"head {head} of layer {layer}" in resolved(chosen.label, place)
+        assert resolved(chosen.change["edits"], place) == f"head-off.{layer}.{head}"
+        assert bool(resolved(chosen.is_off, place)) == ((layer, head) == (0, 1))
+    assert edits.parse(off.buttons[3].change["edits"]) == (edits.AblateHead(layer=0, head=1, to="mean"),)
+
+
+def test_the_question_follows_the_layer_the_head_and_the_token() -> None:
+    run = loaded("story-pre-ln").trace(TEXT)
+    look = looking(run, "neuron")
+    for layer, token in ((0, 1), (3, 5)):
+        act = run[f"blocks.{layer}.ffn.act"][token]
+        neuron = int(act.abs().argmax())
+        lines = told(look, layer=layer, token=token)
+        assert f"neuron {neuron} of the feed-forward network of layer {layer}" in lines
+        assert f"{act[neuron]:.2f}".replace("-", "−") in lines
+        assert trying.press(dataclasses.replace(look, layer=layer, token=token))["edits"][0].neuron == neuron
+    look = looking(run, "scale")
+    for layer, head in ((0, 5), (2, 1)):
+        rows = run.head(f"blocks.{layer}.attn.pattern", head).double()[1:]
+        entropy = np.mean([-sum(p * math.log2(p) for p in row.tolist() if p > 0) for row in rows])
+        assert f"{entropy:.2f} bits" in told(look, layer=layer, head=head)
+    look = looking(run, "flip")
+    assert "sees nothing but itself" in told(look, token=0) and "Hide" in told(look, token=4)
+    assert not trying.press(dataclasses.replace(look, token=0))
+
+
+def test_measures_of_a_part_left_out_are_those_of_both_runs() -> None:
+    look = own("position")
+    best = breaking.previous_shares(look.plain.trace).max()
+    layer, head = np.argwhere(breaking.previous_shares(look.plain.trace) == best)[0]
+    after = breaking.previous_shares(look.trace)[layer, head]
+    assert f"{best:.0%} {'to' if after < best / 2 else 'and is'} {after:.0%}" in told(look)
+    look = own("norm")
+    lengths = [breaking.lengths_by_depth(run) for run in (look.plain.trace, look.trace)]
+    (plot,) = [one for one in islands.made(PAGE, look) if isinstance(one, Plot)]
+    for trace, values in zip(plot.figure.data, lengths, strict=True):
+        assert np.allclose(trace.y, values)
+    assert plot.scene.id == "ablations.measure_norm"  # for files
+    assert f"{lengths[1][-1]:,.1f}" in told(look)
+
+
+def test_a_guess_is_judged_by_what_was_measured() -> None:
+    verdicts = [told(own("norm", guess=claim.name)) for claim in NORM.claims]
+    assert sum("Your guess was right" in lines for lines in verdicts) == 1
+    assert sum("Not so. Measured" in lines for lines in verdicts) == 2
+    assert "Measured:" in told(own("norm"))
+
+
+def test_many_runs_are_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.topics.ablations.lab.AT_ONCE", 0)
+    look = own("head", edit=edits.AblateHead(layer=1, head=3))
+    waits = dataclasses.replace(look, options={"experiment": "head"}, _read={})
+    (measure,) = [one for one in islands.made(PAGE, waits) if isinstance(one, Buttons) and one.name == "measure"]
+    assert "24 runs" in measure.buttons[0].label and measure.buttons[0].options == {"measured": "1"}
+    assert "In this view head 3 of layer 1 is off" in told(waits) and "ablations.heads" not in drawn(waits)
+    assert "ablations.heads" in drawn(look)
+
+
+def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
+    run = loaded("story-moe").trace(TEXT)
+    look = tried(run, "expert")
+    assert look is not None
+    edit = look.trace.edits[0]
+    assert isinstance(edit, edits.ExpertOff)
+    assert edit.expert == int(run["blocks.1.ffn.chosen"][3].argmax())
+    costs = [kl(run, rerun(run, [edits.ExpertOff(layer=1, expert=n)]), 3) for n in range(8)]
+    assert f"expert {int(np.argmax(costs))} " in told(look) and f"({max(costs):.3f} bits)" in told(look)
+    rows = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name.startswith("expert")]
+    assert [one.buttons[2].change["edits"] for one in rows] == ["expert-off.1.2", "expert-only.1.2"]
 
 
 def test_an_address_opens_its_experiment_and_the_code_agrees() -> None:
     query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "edits": "head-off.1.3"}
     app = open_page("ablations", query)
     lm = vm.load("story-pre-ln")
-    assert "One head less" in [part.value for part in app.subheader]
+    assert "One head less" in said(app)
     share = lm.trace("The cat sat", edits=edits.parse("head-off.1.3")).next_tokens(-1, 1)[0][1]
     assert f"{share:.1%}" in said(app)
     assert run_code(app)[-1] == "True"
 
 
-def test_an_address_holds_the_experiment_and_the_guess() -> None:
+def test_a_press_makes_the_change_and_another_takes_it_back() -> None:
     query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "experiment": "scale", "guess": "flatter"}
     app = open_page("ablations", query)
-    assert app.button_group(key="ablations.guess").value == "flatter"
-    app.button(key="ablations.try").click().run()
-    assert not app.exception and "guess" in said(app)
-    assert {"experiment", "guess", "edits"} <= set(app.query_params)
-    app.button_group(key="ablations.experiment").set_value("norm").run()
-    assert not app.exception and "guess" not in app.query_params and app.query_params["experiment"] == "norm"
+    assert "● flatter" in str(messages(app)["frame_island"].header)
+    app = tell(app, "press", "picked", {"name": "try", "layer": 1, "head": 3, "token": 2})
+    assert "guess" in said(app) and {"experiment", "guess", "edits"} <= set(app.query_params)
+    assert app.query_params["edits"] == "no-scale" and "Measured" in said(app)
+    app = tell(app, "view", "picked", {"edits": ""})
+    assert "edits" not in app.query_params
+    app = answer(app, options={"experiment": "norm", "guess": ""})
+    assert "guess" not in app.query_params and app.query_params["experiment"] == "norm"
     assert open_page("ablations", {**query, "experiment": "nothing"}).warning
+    app = tell(app, "view", "picked", {"edits": "no such thing"})
+    assert "edits" not in app.query_params
 
 
 def test_another_sentence_is_taken_from_the_address() -> None:
-    query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "experiment": "patch"}
-    app = open_page("ablations", {**query, "word": "1", "other": "The dog sat"})
-    assert app.text_input(key="ablations.other").value == "The dog sat"
-    app.button(key="ablations.try").click().run()
-    assert not app.exception and "Measured" in said(app) and "dog" in app.query_params["edits"]
-    app = open_page("ablations", {**query, "other": "A much longer sentence than that one"})
-    app.button(key="ablations.try").click().run()
-    assert not app.exception and app.warning and "edits" not in app.query_params
+    run = loaded("story-pre-ln").trace("The cat sat")
+    look = tried(run, "patch", word="1", other="The dog sat", token=2)
+    assert look is not None
+    (edit,) = look.trace.edits
+    assert isinstance(edit, edits.PatchResidual) and edit.from_text == "The dog sat" and edit.position == 1
+    assert "Measured" in told(look) and "ablations.patching" in drawn(look)
+    other = loaded("story-pre-ln").trace("The dog sat")
+    (moved,) = breaking.patches(run, other, [4], [2], breaking.place(run, 2))
+    cells = next(
+        mark for mark in islands.pictures(PAGE, look)["ablations.patching"].panels[0].marks if mark.id == "cells"
+    )
+    assert float(np.asarray(cells.values)[0, -1]) == pytest.approx(moved[0], abs=1e-4)  # type: ignore[union-attr]
+    longer = looking(run, "patch", other="A much longer sentence than that one", token=2)
+    assert "must differ from yours and have as many tokens: 3" in told(longer) and not trying.press(longer)
 
 
 def test_a_place_that_is_not_there_leaves_the_page_usable() -> None:
     app = open_page("ablations", {"model": "story-pre-ln", "text": "The cat sat", "edits": "skip.99.ffn"})
     assert app.warning and not app.exception
-    app.button(key="ablations.try").click().run()
+    app = tell(app, "press", "picked", {"name": "try"})
     assert not app.exception and not app.warning
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_classes_of_a_picture_stand_before_and_after(lang: str) -> None:
+    lm = loaded("digits-vit")
+    run = lm.trace(examples.of(lm, "en")[0])
+    for name, edit in (("position", edits.NoPosition()), ("head", edits.AblateHead(layer=1, head=2))):
+        before = dataclasses.replace(islands.look(run, PICTURES, lang, layer=1, head=2), options={"experiment": name})
+        (press,) = [one for one in islands.made(PICTURES, before) if isinstance(one, Buttons) and one.name == "try"]
+        assert edits.parse(resolved(press.buttons[0].change["edits"], before.place)) == (edit,)
+        changed = lm.trace(run.text, edits=[edit])
+        after = dataclasses.replace(before, trace=changed, unedited=before, _read={})
+        lines = told(after, PICTURES)
+        assert "{{" not in lines and f"{changed['class.probs'].max():.1%}" in lines
+        assert len(islands.pictures(PICTURES, after)["ablations.classes"].panels) == 4

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterator
 
+import islands
+import numpy as np
 import pytest
 import streamlit as st
-from app_driver import ROOT, figures, offer, open_page, run_code
-from streamlit.testing.v1 import AppTest
-from tiny_models import language_model, variants
+from app_driver import answer, open_page, run_code, said
+from tiny_models import language_model, run_both, variants
 
 import viz_model as vm
-from viz_model.app import examples
 from viz_model.config import ModelConfig
-from viz_model.topics.mistakes.choices import ANSWERS, LETTERS, wrong_letter
-from viz_model.topics.mistakes.numbers import BUGS
-from viz_model.topics.mistakes.sections.exercise import STAND_INS
+from viz_model.drawing.scene import Arrays, Scene
+from viz_model.island.look import Look
+from viz_model.island.message import message
+from viz_model.island.page import Buttons
+from viz_model.topics.mistakes import PAGE
+from viz_model.topics.mistakes import pair as pairs
+from viz_model.topics.mistakes.bugs import BUGS
+from viz_model.topics.mistakes.pair import LETTERS, OPTIONS, STAND_INS, answers, pair, written, wrong_letter
 
-pytestmark = pytest.mark.full
-
-TEXT = "The cat sat on the mat"
+TEXT, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
-NAME = "mistakes"
 
 loaded = functools.cache(vm.load)
 
@@ -35,81 +38,168 @@ def forget() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-def opened(patch: pytest.MonkeyPatch, config: ModelConfig | None, bug: str, **query: str) -> AppTest:
-    """The page at a pair, with the models that stand in, and a tiny one where a config is given."""
-    models = {name: loaded(name) for name in STAND_INS}
-    offer(patch, ({"tiny": language_model(config)} if config else {}) | models)
-    app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-    asked = {
-        "model": "tiny" if config else "story-pre-ln",
-        "text": TEXT,
-        "lang": "en",
-        "layer": "1",
-        "bug": bug,
-        **query,
-    }
-    if config and config.kind == "encoder_decoder":
-        asked["target"] = "le chat est"
-    app.query_params.update(asked)
-    app.switch_page(f"pages/{NAME}.py").run()
-    assert not app.exception, app.exception[0].message
-    return app
+def other(model: str, text: str, offered: tuple[str, ...] = STAND_INS) -> vm.Trace | None:
+    name = model or "story-pre-ln"
+    return loaded(name).trace(text or EXAMPLE) if name in offered else None
 
 
-def answer(app: AppTest, letter: str) -> AppTest:
-    app.button(key=f"{NAME}.pick.{letter}").click().run()
-    assert not app.exception, app.exception[0].message
-    return app
+def looking(trace: vm.Trace, bug: str, letter: str = "", lang: str = "en", **place: int) -> Look:
+    look = islands.look(trace, PAGE, lang, **{"layer": 1, "head": 2, **place})
+    given = written({bug: letter}) if letter else ""
+    return dataclasses.replace(look, others=other, options={"bug": bug, "answers": given})
 
 
-def said(app: AppTest) -> str:
-    parts = (*app.markdown, *app.caption, *app.subheader, *app.info, *app.success, *app.warning)
-    return "\n".join(str(part.value) for part in parts)
+def own(bug: str, letter: str = "", lang: str = "en", text: str = TEXT, **place: int) -> Look:
+    return looking(loaded("story-pre-ln").trace(text), bug, letter, lang, **place)
+
+
+def told(look: Look) -> str:
+    return "\n".join(islands.sentences(PAGE, look))
+
+
+def tiny(config: ModelConfig, side: str, n: int = 9) -> vm.Trace:
+    return run_both(language_model(config), n).at(side)  # type: ignore[arg-type]
+
+
+def texts(scene: Scene) -> list[str]:
+    return [str(mark.text) for mark in scene.panels[0].marks if hasattr(mark, "text") and mark.present]
 
 
 @pytest.mark.parametrize("n", range(len(BUGS)), ids=list(BUGS))
-def test_any_pair_on_any_kind_of_model(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_pair_on_any_kind_of_model(n: int) -> None:
     config, side = PAIRS[n % len(PAIRS)]
-    app = opened(monkeypatch, config, list(BUGS)[n], side=side, lang=("en", "zh")[n % 2])
-    before = len(figures(app))
-    app = answer(app, "AB"[n % 2])
-    assert "{{" not in said(app) and "nan" not in said(app)
-    assert len(figures(app)) >= before
-    assert "True" in run_code(app) and "False" not in run_code(app)
+    trace, bug, lang = tiny(config, side), list(BUGS)[n], ("en", "zh")[n % 2]
+    before, after = (looking(trace, bug, letter, lang) for letter in ("", "AB"[n % 2]))
+    for look in (before, after):
+        assert "{{" not in told(look) and "nan" not in told(look)
+        message(PAGE, look, Arrays())
+    if BUGS[bug].shown == "matrix":
+        assert len(islands.pictures(PAGE, after)) >= 2 > len(islands.pictures(PAGE, before))
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_the_code_is_shown_and_says_nothing_before_the_answer(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(monkeypatch, None, bug)
-    shown = [block.value for block in app.code if block.value.startswith("def ")]
-    assert len(shown) == 2 and shown[0] != shown[1]
-    for told in ("is right", "mistake is in A.", "mistake is in B."):
-        assert told not in said(app)
+def test_the_code_is_shown_and_says_nothing_before_the_answer(bug: str) -> None:
+    look = own(bug)
+    found = told(look)
+    view = pair(look).view
+    assert view is not None
+    for lines in BUGS[bug].sources(view.run):
+        assert "".join(lines.split()) in "".join(found.split())
+    for verdict in ("is right", "mistake is in A.", "mistake is in B."):
+        assert verdict not in found
 
 
-def test_the_first_answer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = answer(opened(monkeypatch, None, "causal"), wrong_letter("causal"))
-    assert "**1 of 23** found" in said(app) and "Found: the mistake" in said(app)
-    app.button(key=f"{NAME}.next").click().run()
-    assert app.query_params["bug"] == "diagonal"
-    other = next(letter for letter in LETTERS if letter != wrong_letter("diagonal"))
-    app = answer(app, other)
-    assert "**1 of 23** found, 1 overlooked" in said(app) and "Not there" in said(app)
-    app.button(key=f"{NAME}.reset").click().run()
-    assert not app.exception and "**0 of 23** found" in said(app)
+def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
+    run = loaded("story-pre-ln").trace(TEXT)
+    look = own("normalise", "A")
+    for layer, head in ((0, 0), (2, 5), (3, 1)):
+        wrong = run.head(f"blocks.{layer}.attn.masked", head).softmax(-2).numpy()
+        right = run.head(f"blocks.{layer}.attn.pattern", head).numpy()
+        scenes = islands.pictures(PAGE, look, layer=layer, head=head)
+        drawn = {
+            letter: np.asarray(scenes[f"mistakes.result.{letter}"].panels[0].marks[0].values)  # type: ignore[union-attr]
+            for letter in LETTERS
+        }
+        letter = wrong_letter("normalise")
+        assert np.allclose(drawn[letter], wrong, atol=1e-6)
+        assert np.allclose(drawn["A" if letter == "B" else "B"], right, atol=1e-6)
+        sums = wrong.sum(-1)
+        assert f"{sums.min():.2f} … {sums.max():.2f}" in scenes[f"mistakes.result.{letter}"].heading
+        assert [f"Σ {one:.2f}" for one in sums] == [
+            text for text in texts(scenes[f"mistakes.result.{letter}"]) if text.startswith("Σ")
+        ]
+        lines = "\n".join(islands.sentences(PAGE, look, layer=layer, head=head))
+        assert f"{sums.min():.2f} … {sums.max():.2f}" in lines and f"blocks.{layer}.attn.pattern" in lines
 
 
-def test_answers_stand_in_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_without_a_number_say_so() -> None:
+    look = own("causal", "A")
+    scene = islands.pictures(PAGE, look)[f"mistakes.result.{wrong_letter('causal')}"]
+    assert "of 6 rows 1 are no numbers" in scene.heading and texts(scene).count("NaN") == 1
+    assert "not one number is left" in told(look)
+
+
+def test_a_difference_that_pictures_hide_is_drawn_for_itself() -> None:
+    assert "mistakes.difference" in islands.pictures(PAGE, own("layer_norm", "A"))
+    assert "mistakes.difference" not in islands.pictures(PAGE, own("split", "A"))
+
+
+def test_the_likeliest_tokens_are_those_after_the_selected_one() -> None:
+    run, look = loaded("story-pre-ln").trace(TEXT), own("logits", "A")
+    letter = "A" if wrong_letter("logits") == "B" else "B"
+    for token in (1, 4):
+        scene = islands.pictures(PAGE, look, token=token)[f"mistakes.result.{letter}"]
+        first, _ = run.next_tokens(token, 1)[0]
+        assert first.label in scene.heading
+        (names,) = [mark for mark in scene.panels[0].marks if mark.id == "names"]
+        assert list(names.texts) == [one.label for one, _ in run.next_tokens(token, 8)]  # type: ignore[union-attr]
+
+
+def test_a_long_text_is_one_layer_and_several_positions_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    look = own("causal", "A", text="The cat sat on the mat. " * 16)
+    assert len(look.layers) == 1 and 88 < len(look) <= 300
+    data = message(PAGE, look, Arrays())
+    scene = islands.pictures(PAGE, look)["mistakes.result.A"]
+    assert scene.panels[0].marks[0].values.shape[0] <= 88 and len(data) < 600_000  # type: ignore[union-attr]
+    monkeypatch.setattr(pairs, "MOST_TOKENS", len(look) - 1)
+    assert "more than 300 tokens" in told(own("causal", "A", text="The cat sat on the mat. " * 16))
+
+
+def test_the_first_answer_counts() -> None:
+    hit = own("causal", wrong_letter("causal"))
+    assert "1 of 23 found" in told(hit) and "Found: the mistake" in told(hit)
+    buttons = {one.name: one.buttons[0] for one in islands.made(PAGE, hit) if isinstance(one, Buttons)}
+    assert buttons["next"].options == {"bug": "diagonal"} and buttons["reset"].options == {"answers": ""}
+    assert not [name for name in buttons if name.startswith("pick")]
+    other_letter = next(letter for letter in LETTERS if letter != wrong_letter("diagonal"))
+    both = {"causal": wrong_letter("causal"), "diagonal": other_letter}
+    look = dataclasses.replace(hit, options={"bug": "diagonal", "answers": written(both)})
+    assert "1 of 23 found, 1 overlooked" in told(look) and "Not there" in told(look)
+    open_pair = own("add")
+    picks = [one for one in islands.made(PAGE, open_pair) if isinstance(one, Buttons)]
+    assert [one.buttons[0].options for one in picks] == [{"answers": f"add.{letter}"} for letter in LETTERS]
+
+
+def test_answers_stand_in_the_address() -> None:
     given = {name: LETTERS[n % 2] for n, name in enumerate(BUGS)}
     found = sum(letter == wrong_letter(name) for name, letter in given.items())
-    app = opened(monkeypatch, None, "add", answers=ANSWERS.write(given))
-    assert f"**{found} of 23** found, {23 - found} overlooked" in said(app)
-    app = opened(monkeypatch, None, "add", answers="add.A~nothing.B")
-    assert app.warning and "**0 of 23** found" in said(app)
-    for asked in ("add.C", "add.A~add.B", "add", "~"):
-        with pytest.raises(ValueError, match=asked):
-            ANSWERS.read(asked)
-    assert ANSWERS.read(ANSWERS.write(given)) == given
+    everything = written(given)
+    app = open_page("mistakes", {"text": TEXT, "lang": "en", "bug": "add", "answers": everything})
+    assert f"{found} of 23 found, {23 - found} overlooked" in said(app)
+    app = open_page("mistakes", {"text": TEXT, "lang": "en", "bug": "add", "answers": "add.A~nothing.B"})
+    assert app.warning and "0 of 23 found" in said(app)
+    pattern = OPTIONS[1][1].pattern
+    for asked in ("add.C", "add", "~", "nothing.A"):
+        assert not re.fullmatch(pattern, asked)
+    assert re.fullmatch(pattern, everything) and answers(own("add", "A")) == {"add": "A"}
+    twice = dataclasses.replace(own("add"), options={"bug": "add", "answers": "add.B~add.A"})
+    assert answers(twice) == {"add": "B"}
+
+
+def test_a_click_answers_and_goes_on() -> None:
+    app = open_page("mistakes", {"text": TEXT, "lang": "en"})
+    assert "In which of the two" in said(app) and "True" in run_code(app)
+    app = answer(app, options={"answers": f"causal.{wrong_letter('causal')}"})
+    assert "Found: the mistake" in said(app) and app.query_params["answers"] == f"causal.{wrong_letter('causal')}"
+    app = answer(app, options={"answers": f"causal.{wrong_letter('causal')}", "bug": "diagonal"})
+    assert "In which of the two" in said(app) and "1 of 23 found" in said(app)
+
+
+@pytest.mark.parametrize("tab", ["hand", "numbers", "code", "formula"])
+@pytest.mark.parametrize("bug", ["mask_then_softmax", "padded", "logits", "look_up", "waves"])
+def test_the_tabs_take_a_pair_apart(bug: str, tab: str) -> None:
+    asked = {"text": TEXT, "lang": "en", "bug": bug, "tab": tab, "layer": "1", "head": "2", "answers": f"{bug}.A"}
+    app = open_page("mistakes", asked)
+    found = said(app)
+    assert "{{" not in found
+    if tab == "code":
+        assert "True" in run_code(app) and "False" not in run_code(app)
+    if tab == "hand" and bug == "mask_then_softmax":
+        run = loaded("story-pre-ln").trace(TEXT)
+        right = run.head("blocks.1.attn.pattern", 2)
+        wrong = run.head("blocks.1.attn.scores", 2).softmax(-1).tril()
+        row, column = divmod(int((right - wrong).abs().argmax()), len(right))
+        assert f"**{right[row, column]:.4f}**" in found and f"{wrong[row].sum():.4f}" in found
 
 
 def test_both_letters_hold_mistakes() -> None:
@@ -117,30 +207,43 @@ def test_both_letters_hold_mistakes() -> None:
     assert 6 <= wrong.count("A") <= 17
 
 
-def test_a_model_stands_in_where_this_one_lacks_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(monkeypatch, None, "padded")
-    assert "Computed with `story-bert`" in said(app) and "not every token sees every other" in said(app)
-    app = opened(monkeypatch, None, "scaled", text="a")
-    assert "fewer than three tokens" in said(app) and examples.of(vm.load("story-pre-ln"), "en")[0] in said(app)
+def test_a_model_stands_in_where_this_one_lacks_the_part() -> None:
+    found = told(own("padded", "A"))
+    assert "Computed with story-bert" in found and "not every token sees every other" in found
+    short = told(own("scaled", text="a"))
+    assert "fewer than three tokens" in short and EXAMPLE in short
+    # The stand-in is looked at in its own layer and head, at its last token.
+    config = next(c for c in SAMPLE if c.kind == "encoder" and c.n_heads < 6)
+    look = looking(tiny(config, "encoder"), "causal", "A", layer=config.n_encoder_layers - 1, head=1)
+    stands_in = loaded("story-pre-ln").trace(look.trace.text or EXAMPLE)
+    scene = islands.pictures(PAGE, look)[f"mistakes.result.{'A' if wrong_letter('causal') == 'B' else 'B'}"]
+    layer = min(look.layer, stands_in.n_layers - 1)
+    assert np.allclose(scene.panels[0].marks[0].values, stands_in.head(f"blocks.{layer}.attn.pattern", 1))  # type: ignore[union-attr]
 
 
-def test_another_stack_comes_before_another_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_stack_comes_before_another_model() -> None:
     config = next(c for c in SAMPLE if c.kind == "encoder_decoder" and not c.windows)
-    app = opened(monkeypatch, config, "causal", side="encoder")
-    assert "Computed in the Decoder of this model" in said(app)
+    assert "Computed in the Decoder of this model" in told(looking(tiny(config, "encoder"), "causal"))
 
 
-def test_without_any_fitting_model_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_that_hide_in_different_ways_are_shown_one_by_one() -> None:
+    config = next(
+        c for c in variants() if c.kind == "decoder" and len({c.window("decoder", n) > 0 for n in (0, 1)}) > 1
+    )
+    config = dataclasses.replace(config, n_vocab=8192, n_context=32)
+    for layer in (0, 1):
+        look = looking(tiny(config, "decoder", 20), "causal", layer=layer)
+        assert (pair(look).where == "own") == (not config.window("decoder", layer))
+
+
+def test_without_any_fitting_model_it_says_so() -> None:
     config = next(c for c in SAMPLE if c.kind == "encoder")
-    offer(monkeypatch, {"tiny": language_model(config)})
-    app = open_page(NAME, {"model": "tiny", "text": TEXT, "lang": "en"})
-    assert "No model that is here" in said(app)
-    assert "True" in run_code(app)
+    look = dataclasses.replace(looking(tiny(config, "encoder"), "causal"), others=lambda model, text: None)
+    assert "No model that is here" in told(look) and not islands.pictures(PAGE, look)
 
 
-def test_an_edited_run_is_taken_apart_as_it_ran(monkeypatch: pytest.MonkeyPatch) -> None:
-    edits = vm.edits.write([vm.edits.FixPattern(layer=1, head=0, pattern="first"), vm.edits.NoNorm()])
-    app = answer(opened(monkeypatch, None, "normalise", edits=edits), "A")
-    assert "an intervention may have changed the value" in said(app)
-    app = opened(monkeypatch, None, "layer_norm", edits=edits)
-    assert "there is no LayerNorm" in said(app)
+def test_an_edited_run_is_taken_apart_as_it_ran() -> None:
+    edits = [vm.edits.FixPattern(layer=1, head=0, pattern="first"), vm.edits.NoNorm()]
+    run = loaded("story-pre-ln").trace(TEXT, edits=edits)
+    assert "an intervention may have changed the value" in told(looking(run, "normalise", "A"))
+    assert "there is no LayerNorm" in told(looking(run, "layer_norm"))

@@ -32,7 +32,7 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
             ``{{run}}`` is the call that gives the page's trace, for a model called ``lm``.
         sites: values that are made in plain PyTorch, each in its own lines
             (:mod:`viz_model.runs.notebook`); a visitor chooses one, the first is shown unasked.
-        values: what fills the other places of ``own``.
+        values: what fills the other places of ``own``; or ``run``, where it is another's.
     """
     t, run, layer = page.t, runs.trace(page.run_key.plain), page.view.layer
     start = "\n".join(notebook.preamble(run, page.view.model))
@@ -40,7 +40,8 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
     if own is not None or not sites:
         values = {"model": page.view.model, "text": page.trace.text, "side": page.trace.side, **values}
         labels[OWN] = t("common.code_own")
-        code_of[OWN] = snippet(own or page.text_key, run=_call(page.trace), **values)
+        call = str(values.pop("run", notebook.view(page.trace)))
+        code_of[OWN] = snippet(own or page.text_key, run=call, **values)
     written = {name: snippet for snippet in notebook.snippets(run, layer) for name in snippet.makes}
     for site in sites:
         name = page.trace.full_name(site)
@@ -79,13 +80,3 @@ def _notebook(page: Page, run: vm.Trace, layer: int | None) -> str:
     opening = page.t("common.notebook_opening", model=literal(model), text=text)
     told: dict[str, Any] = {"needs": registry.REQUIREMENTS.get(model), "language": page.t.language}
     return notebook.notebook(run, model, layer, opening=opening, label=page.t.site_label, **told)
-
-
-def _call(run: vm.Trace) -> str:
-    """Python that gives a run, for a model called ``lm``."""
-    to = run.target_language
-    arguments = [repr(run.text)]
-    arguments += [repr(run.target)] if run.prefix else []
-    arguments += [f"target_language={to!r}"] if to is not None else []
-    arguments += [f"edits=vm.edits.parse({vm.edits.write(run.edits)!r})"] if run.edits else []
-    return f"lm.trace({', '.join(arguments)})" + (f".at({run.side!r})" if run.prefix else "")

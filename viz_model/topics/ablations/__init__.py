@@ -1,1 +1,42 @@
-"""Experiments: a part taken out, and what that changes."""
+"""Break it: experiments with a question first and the measured answer after."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Row, Topic, columns, reads_text
+from viz_model.topics.ablations import apart, compare, painted, trying
+
+PAGE = Page(
+    "ablations",
+    (
+        say.text("lead"),
+        trying.choose,
+        trying.title,
+        Row(((trying.word,), (trying.other,)), (1, 2)),
+        trying.refused,
+        columns(
+            (trying.ask, trying.guess, trying.buttons, trying.replaced, trying.tell, trying.measure),
+            (trying.draw, *trying.BELOW),
+        ),
+        columns(
+            (compare.title, compare.draw_guesses, compare.draw_places, compare.tell),
+            (compare.spread_title, compare.draw_spread, compare.tell_spread),
+        ),
+    ),
+    (say.to_try(),),
+    trying.OPTIONS,
+    apart.APART,
+    fits=reads_text,
+    presses={"try": trying.press},
+)
+PICTURES = Page(
+    "ablations",
+    (
+        say.text("lead"),
+        painted.choose,
+        Row(((painted.ask, painted.guess, painted.buttons, painted.replaced, painted.tell), (painted.draw,)), (2, 3)),
+    ),
+    (say.to_try(),),
+    (*trying.OPTIONS[:1], *painted.OPTIONS),
+    painted.APART,
+    fits=lambda config: config.reads_pictures,
+)
+TOPIC = Topic("ablations", (PAGE, PICTURES))

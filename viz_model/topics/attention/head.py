@@ -71,7 +71,9 @@ def of_one(look: Look, name: str) -> Scene:
     names = heatmap.spans(look.labels, size)
     columns = names if is_square else tuple(map(str, range(found.shape[-1])))
     if size > 1:
-        found = look.once(lambda _: _pooled(found, size, is_square), f"pooled {name}")
+        found = look.once(
+            lambda _: heatmap.pooled(found, heatmap.Pool(size, size if is_square else 1)), f"pooled {name}"
+        )
     head = look.by("head", shared(look)) if name in "kv" else "head"
     where = look.cells(site_of(look, name), (head, ROW, COLUMN)) if size == 1 else None
     site: Any = Phrase("{{site}}[{{head}}]", {"site": look.full(site_of(look, name)), "head": numbers_of(look, name)})
@@ -111,14 +113,6 @@ def shared(look: Look) -> list[int]:
 def numbers_of(look: Look, name: str) -> Any:
     """Which of the matrices of a name the selected head reads, as a text."""
     return by("head", np.array(shared(look)), "whole") if name in "kv" else look.head_number
-
-
-def _pooled(values: np.ndarray, size: int, is_square: bool) -> np.ndarray:
-    """Of each pool of cells the value of largest magnitude, with its sign."""
-    shape = heatmap.Pool(size, size if is_square else 1)
-    flat = values.reshape(-1, *values.shape[-2:])
-    small = np.stack([heatmap.extremes(one, shape) for one in flat])
-    return small.reshape(*values.shape[:-2], *small.shape[-2:]).astype(np.float32)
 
 
 def title(look: Look) -> Iterator[Line]:

@@ -1,1 +1,30 @@
-"""Classic bugs, and what each does to a run."""
+"""Spot the mistake: the classic bugs, each as two short functions, and what the wrong one does to this run."""
+
+from viz_model.island import say
+from viz_model.island.page import Page, Row, Topic, beside, columns
+from viz_model.topics.mistakes import apart, exercise, results
+from viz_model.topics.mistakes.pair import LETTERS, OPTIONS
+
+PAGE = Page(
+    "mistakes",
+    (
+        say.text("lead"),
+        Row(((exercise.score,), (exercise.reset,)), (4, 1)),
+        exercise.choose,
+        exercise.tell,
+        columns(
+            *(
+                (exercise.code(letter), exercise.pick(letter), results.reply(letter), results.draw(letter))
+                for letter in LETTERS
+            )
+        ),
+        results.draw_given,
+        results.draw_difference,
+        exercise.verdict,
+        beside((exercise.why,), exercise.effect, exercise.go_on),
+    ),
+    (say.to_try(),),
+    OPTIONS,
+    apart.APART,
+)
+TOPIC = Topic("mistakes", (PAGE,))

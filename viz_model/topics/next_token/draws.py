@@ -53,7 +53,7 @@ def buttons(look: Look) -> Buttons | None:
     n, ended = len(taken), has_ended(look)
 
     def button(name: str, is_off: bool, drawn: int = n, **more: Any) -> Button:
-        return Button(words(name), {"drawn": str(drawn or ""), "picked": "", **more}, {}, is_off)
+        return Button(words(name), {"drawn": str(drawn or ""), "picked": "", **more}, is_off=is_off)
 
     made = [
         button(name, ended or n == MOST_DRAWN, min(MOST_DRAWN, n + more))

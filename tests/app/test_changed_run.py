@@ -1,0 +1,74 @@
+"""What is drawn of a changed run: both runs' own numbers, and the right finding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny_models import describe, language_model, run_both, variants
+
+from viz_model.app import changed_run as views
+from viz_model.app.changed_run import draw_guesses, draw_places, draw_written
+from viz_model.config import ModelConfig
+from viz_model.measures import change as analysis
+from viz_model.measures.change import GUESSES, UNCHANGED
+from viz_model.runs.edits import AblateHead
+from viz_model.runs.trace import Trace
+
+NAMES = {name: name for name in ("before", "after", "head", "length")}
+
+
+@pytest.fixture(params=variants(), ids=describe)
+def pair(request: pytest.FixtureRequest) -> tuple[Trace, Trace]:
+    config: ModelConfig = request.param
+    lm, side = language_model(config), config.sides[-1]
+    off = [AblateHead(layer=0, head=head, side=side) for head in range(2)]
+    return run_both(lm).at(side), run_both(lm, edits=off).at(side)
+
+
+def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
+    before, after = pair
+    if "logits" not in before:
+        with pytest.raises(KeyError):
+            views.guesses_view(before, after, 1)
+        return
+    view = views.guesses_view(before, after, 1)
+    for run, probs, best in ((before, view.before, view.best[0]), (after, view.after, view.best[1])):
+        top = run.next_tokens(1, views.SHOWN)
+        assert {token.label for token, _ in top} <= set(view.labels)
+        assert view.labels[best] == top[0][0].label
+        assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
+    assert (np.diff(view.before) <= 0).all()
+    assert GUESSES.of(view).name == ("stays" if view.best[0] == view.best[1] else "changes")
+    bars = {bar.name: bar.x for bar in draw_guesses(view, NAMES).drawn().data}
+    np.testing.assert_array_equal(bars["before"], view.before)
+    np.testing.assert_array_equal(bars["after"], view.after)
+    assert GUESSES.of(views.guesses_view(before, before, 1)).name == "same"
+
+
+def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:
+    before, after = pair
+    view = views.places_view(before, after, 1)
+    vectors = analysis.vectors(before, after)
+    assert view.measure == ("divergence" if "probs" in before else "turn")
+    expected = analysis.divergences(before, after) if "probs" in before else 1 - vectors.cosines
+    np.testing.assert_array_equal(view.values, expected)
+    np.testing.assert_array_equal(view.lengths, [vectors.before, vectors.after])
+    np.testing.assert_allclose(draw_places(view, "title").drawn().data[0].y, expected, rtol=1e-6)
+    assert view.facts()["n_changed"] == str(int((expected > UNCHANGED).sum()))
+    assert views.places_view(before, before, 1).facts()["n_changed"] == "0"
+
+
+def test_an_encoder_that_feeds_a_decoder_is_compared_by_its_vectors() -> None:
+    lm = language_model(next(c for c in variants() if c.kind == "encoder_decoder"))
+    before = run_both(lm).at("encoder")
+    after = run_both(lm, edits=[AblateHead(layer=0, head=0, side="encoder")]).at("encoder")
+    view = views.places_view(before, after, 0)
+    assert view.measure == "turn" and len(view.values) == len(before) and (view.values > 0).all()
+
+
+def test_heads_that_are_off_have_no_bar(pair: tuple[Trace, Trace]) -> None:
+    before, after = pair
+    view = views.written_view(before, after, 0, 1)
+    assert (view.after[:2] == 0).all() and (view.before > 0).all()
+    bars = {bar.name: bar.y for bar in draw_written(view, NAMES, 0).drawn().data}
+    np.testing.assert_array_equal(bars["after"], view.after)

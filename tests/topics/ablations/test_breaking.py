@@ -1,0 +1,137 @@
+"""Experiments on one run: measures against their definitions, and what must hold of every kind of model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, variants
+
+from viz_model.config import ModelConfig, NoPosition
+from viz_model.measures import change
+from viz_model.measures.again import rerun
+from viz_model.runs import edits
+from viz_model.topics.ablations import breaking
+
+SAMPLE = variants()[::7]
+every = pytest.mark.parametrize("config", SAMPLE, ids=describe)
+
+
+@every
+def test_a_change_is_measured_where_the_answer_is(config: ModelConfig) -> None:
+    for side in config.sides:
+        plain = run_both(language_model(config)).at(side)
+        at = breaking.place(plain, 1)
+        assert at == ((side, 1) if side == config.sides[-1] else ("decoder", len(plain.at("decoder")) - 1))
+        places = range(len(plain.at(at.side)))
+        none = breaking.costs(plain, plain, at.side, places)
+        assert none.amount == pytest.approx(np.zeros(len(places)), abs=1e-12) and not none.changed.any()
+        of = None if side == config.sides[-1] else side
+        (found,) = breaking.tried(plain, [edits.Skip(layer=0, part="ffn", side=of)], at.side, places)
+        (alone,) = breaking.tried(plain, [edits.Skip(layer=0, part="ffn", side=of)], at.side, [at.position])
+        assert alone.amount == pytest.approx(found.amount[[at.position]])
+        after = rerun(plain, [edits.Skip(layer=0, part="ffn", side=of)])
+        assert found.amount[at.position] > 0
+        for n in places if config.has_logits else ():
+            expected = change.guesses(plain.at(at.side), after.at(at.side), n)
+            assert found.amount[n] == pytest.approx(expected.divergence, abs=1e-6)
+            assert found.changed[n] == (expected.before.argmax() != expected.after.argmax())
+
+
+def test_an_edit_that_cannot_be_made_costs_nothing_known() -> None:
+    plain = run_both(language_model(SAMPLE[0])).at("decoder")
+    tried = [edits.Skip(layer=99, part="ffn"), edits.Skip(layer=0, part="attn")]
+    found = [one.amount for one in breaking.tried(plain, tried, "decoder", [0, 2])]
+    assert np.isnan(found).tolist() == [[True, True], [False, False]]
+    with pytest.raises(ValueError, match="starts from a run"):
+        rerun(rerun(plain, tried[1:]), tried[1:])
+
+
+@every
+def test_measures_of_attention(config: ModelConfig) -> None:
+    for side in config.sides:
+        run = run_both(language_model(config)).at(side)
+        pattern = run["blocks.1.attn.pattern"].double().numpy()
+        seen = (run["blocks.1.attn.mask"][0] == 0).sum(-1).numpy()
+        found = breaking.row_entropies(run, 1, 2)
+        rows = [-sum(p * np.log2(p) for p in row if p > 0) for row in pattern[2]]
+        assert np.isnan(found[seen == 1]).all()
+        np.testing.assert_allclose(found[seen > 1], np.array(rows)[seen > 1], atol=1e-6)
+        previous = [np.mean([pattern[h, i, i - 1] for i in range(1, len(run))]) for h in range(config.n_heads)]
+        np.testing.assert_allclose(breaking.previous_shares(run)[1], previous, atol=1e-6)
+        future = np.mean([[pattern[h, i, i + 1 :].sum() for i in range(len(run) - 1)] for h in range(config.n_heads)])
+        assert breaking.future_shares(run)[1] == pytest.approx(future, abs=1e-6)
+        assert breaking.mean_rows(run)[2].sum() == pytest.approx(1, abs=1e-5)
+
+
+@every
+def test_order_enters_through_positions_and_masks_alone(config: ModelConfig) -> None:
+    plain = run_both(language_model(config)).at(config.sides[0])
+    shuffle = breaking.a_shuffle(plain)
+    assert shuffle is not None
+    order = breaking.came_from(plain, shuffle)
+    assert sorted(order) == list(range(len(plain))) and order != tuple(range(len(plain)))
+    moved = rerun(plain, [shuffle])
+    assert moved.at(config.sides[0]).own_ids == tuple(plain.own_ids[i] for i in order)
+    assert breaking.reordered(plain, shuffle, "neither") < breaking.ALIKE
+    is_masked = config.sides[0] == "decoder" or any(config.windows)
+    if not isinstance(config.position, NoPosition) or is_masked:
+        assert breaking.reordered(plain, shuffle, "as_it_is") > breaking.ALIKE
+
+
+@every
+def test_what_is_patched_in_last_is_the_other_answer(config: ModelConfig) -> None:
+    lm, side = language_model(config), config.sides[0]
+    plain = run_both(lm).at(side)
+    ids = list(plain.own_ids)
+    ids[2] = (ids[2] + 1) % config.n_vocab
+    other = lm.trace(ids=ids, target_ids=plain.target_ids).at(side)
+    assert breaking.differs_at(plain, other) == (2,)
+    at = breaking.place(plain, 4)
+    first, *_, last = list(breaking.patches(plain, other, range(plain.n_layers + 1), [2, 4], at))
+    # The embedding of the one token that differs is all that differs, save what stays behind of a mask of windows.
+    assert first[0] == pytest.approx(1, abs=1e-3)
+    assert first[1] == pytest.approx(0, abs=1e-3)
+    if side == at.side:
+        assert list(last) == pytest.approx([0, 1], abs=1e-3)
+
+
+def test_the_depth_from_which_a_word_no_longer_decides() -> None:
+    def leaves(*column: float) -> int | None:
+        moved = np.array(column)[:, None]
+        return breaking.Patching(tuple(range(len(column))), (3,), moved, 0).leaves
+
+    assert leaves(1, 0.8, 0.2, 0) == 2 and leaves(1, 0.2, 0.7, 0) == 3
+    assert leaves(1, 0.9) is None and leaves(0.1, 0.2) == 0
+
+
+def test_texts_that_cannot_be_compared_are_refused() -> None:
+    lm = language_model(SAMPLE[0])
+    run, longer = lm.trace(ids=[1, 2]), lm.trace(ids=[1, 2, 3])
+    with pytest.raises(ValueError, match="expected 2 tokens, got 3"):
+        breaking.differs_at(run, longer)
+    with pytest.raises(ValueError, match="the same text"):
+        breaking.differs_at(run, run)
+
+
+@every
+def test_the_map_of_differences_begins_where_the_edit_is(config: ModelConfig) -> None:
+    side = config.sides[-1]
+    plain = run_both(language_model(config)).at(side)
+    found = breaking.spread(plain, rerun(plain, [edits.Skip(layer=1, part="attn")]))
+    assert found.sites[0] == "embed.out" and len(found.sites) == plain.n_layers + 1
+    assert not found.values[:2].any() and found.values[2].all()
+    gap = rerun(plain, [edits.Skip(layer=1, part="attn")])[found.sites[2]] - plain[found.sites[2]]
+    assert found.values[2, 1] == pytest.approx(float(gap[1].norm() / plain[found.sites[2]][1].norm()), rel=1e-4)
+
+
+def test_a_neighbour_is_read_as_the_same_number_of_tokens() -> None:
+    import viz_model as vm
+
+    lm = vm.load("story-pre-ln")
+    plain = lm.trace("The cat sat on the mat").at("decoder")
+    text = breaking.neighbour(plain, 1)
+    assert text is not None
+    other = lm.trace(text).at("decoder")
+    assert breaking.differs_at(plain, other) == (1,)
+    assert torch.equal(other["tokens.ids"][2:], plain["tokens.ids"][2:])

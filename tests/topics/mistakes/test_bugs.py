@@ -1,0 +1,330 @@
+"""The bugs: right ones give what the run has, wrong ones differ as the words say, on models of every kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, variants, without_a_part
+
+import viz_model as vm
+from viz_model.config import ModelConfig, Side
+from viz_model.drawing.tables import resolved
+from viz_model.island.look import Look
+from viz_model.texts import Texts
+from viz_model.topics.mistakes import forward, right, wrong
+from viz_model.topics.mistakes.bugs import BUGS, N_PADDING
+from viz_model.topics.mistakes.forward import View, call
+from viz_model.topics.mistakes.pair import Outcome, facts, outcome
+
+CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in (*variants()[::5], *without_a_part())]
+PLACES = [(config, side) for config in CONFIGS for side in config.sides]
+TEXT = "Once upon a time there was a little girl"
+FUNCTIONS = sorted(set(vars(right)) & {name for name, made in vars(wrong).items() if inspect.isfunction(made)})
+
+
+def viewed(trace: vm.Trace) -> View:
+    return View(Look.at(trace, Texts.of("en", trace.config), "mistakes", layer=1, head=2), {})
+
+
+@functools.cache
+def view(model: str = "story-pre-ln", text: str = TEXT) -> View:
+    return viewed(vm.load(model).trace(text))
+
+
+def came(name: str, seen: View | None = None) -> Outcome:
+    return outcome(seen or view(), BUGS[name])
+
+
+def both(name: str, seen: View | None = None, layer: int = 1, head: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """What both made, in a layer and a head where they have any."""
+    found = came(name, seen)
+    place = {"layer": layer, "head": head}
+    a, b = (one.values[tuple(place[axis] for axis in one.axes.split())] for one in (found.right, found.wrong))
+    return a, b
+
+
+def told(name: str, seen: View | None = None, **place: int) -> Mapping[str, Any]:
+    """The numbers of a pair's words at a selection."""
+    seen = seen or view()
+    return resolved_all(facts(seen, BUGS[name]), {"layer": 1, "head": 2, "token": len(seen.run) - 1, **place})
+
+
+def resolved_all(found: Mapping[str, Any], place: Mapping[str, int]) -> dict[str, Any]:
+    return {name: resolved(value, place) for name, value in found.items()}
+
+
+def test_every_bug_has_its_pair_and_nothing_but_the_body_tells_them_apart() -> None:
+    assert len(BUGS) == 23  # the page says so
+    run = view().run
+    used = {bug.functions(run)[0].__name__ for bug in BUGS.values()} | {"post_ln"}
+    assert used == set(FUNCTIONS)
+    for name in FUNCTIONS:
+        a, b = getattr(right, name), getattr(wrong, name)
+        assert inspect.signature(a) == inspect.signature(b) and a.__doc__ and b.__doc__ is None
+    for bug in BUGS.values():
+        lines = bug.sources(run)
+        assert lines[0] != lines[1] and lines[0].splitlines()[0] == lines[1].splitlines()[0]
+        assert not any('"""' in each for each in lines)
+
+
+@pytest.mark.parametrize(("config", "side"), PLACES, ids=[f"{describe(c)}-{s}" for c, s in PLACES])
+def test_the_right_one_is_what_any_model_does_and_the_wrong_one_is_not(config: ModelConfig, side: Side) -> None:
+    seen = viewed(run_both(language_model(config), 9).at(side))
+    run = seen.run
+    for bug in BUGS.values():
+        if any(bug.lacks(run, layer) for layer in seen.there.layers):
+            continue
+        found = came(bug.name, seen)
+        assert not (found.gap > 1e-3).any(), bug.name
+        if bug.is_in_model and bug.effect is None and bug.name != "leave_out":
+            again = forward.vectors(run, forward.changes(bug, run, bug.functions(run)[0]))
+            torch.testing.assert_close(again, forward.last_vectors(run), atol=1e-3, rtol=1e-3, msg=bug.name)
+        if bug.shown == "matrix":
+            assert np.isnan(found.wrong.values).any() or found.apart.max() > 1e-4, bug.name
+        if found.effect is not None:
+            assert ((found.effect.before >= 0) == config.has_logits).all()
+            assert (np.isnan(found.effect.change) | (found.effect.change >= 0)).all()
+        assert bug.shown == "reply" or found.effect is not None or bug.name in ("loss", "drop_weights")
+
+
+def test_what_a_run_lacks_follows_from_its_config() -> None:
+    for config, side in PLACES:
+        run = run_both(language_model(config), 9).at(side)
+        lack = {name: bug.lacks(run, 1) for name, bug in BUGS.items()}
+        assert (lack["causal"] is None) == (side == "decoder" and not config.window(side, 1))
+        assert (lack["padded"] is None) == (side == "encoder" and not config.window(side, 1))
+        assert (lack["scaled"] is None) == config.scale_scores
+        assert (lack["loss"] is None) == (side == "decoder")
+        assert lack["count"] is None
+
+
+def test_the_model_itself_is_never_touched() -> None:
+    seen = viewed(vm.load("story-pre-ln").trace(TEXT))
+    before = seen.run["logits"]
+    for bug in BUGS.values():
+        if bug.lacks(seen.run, 1) is None:
+            outcome(seen, bug)
+    assert vm.load("story-pre-ln").trace(TEXT)["logits"].equal(before)
+    torch.testing.assert_close(forward.vectors(seen.run, {}), forward.last_vectors(seen.run))
+
+
+@pytest.mark.parametrize("name", [name for name, bug in BUGS.items() if bug.is_in_model and bug.effect is None])
+def test_a_model_with_the_right_function_in_it_is_the_model_and_with_the_wrong_one_says_what_it_says(name: str) -> None:
+    seen, bug = view("story-modern" if name == "norm_queries" else "story-pre-ln"), BUGS[name]
+    run = seen.run
+    remade = forward.changes(bug, run, bug.functions(run)[0])
+    assert remade
+    torch.testing.assert_close(forward.vectors(run, remade), forward.last_vectors(run), atol=1e-3, rtol=1e-3)
+    found, after = came(name, seen).effect, forward.vectors(run, forward.changes(bug, run, bug.functions(run)[1]))
+    assert found is not None
+    logs = [run.model.head(x[None])[0].detach().double().log_softmax(-1) for x in (forward.last_vectors(run), after)]
+    for n in (0, 3, len(run) - 1):
+        bits = torch.nn.functional.kl_div(logs[1][n], logs[0][n], log_target=True, reduction="sum") / math.log(2)
+        assert np.isclose(found.change[n], bits, atol=1e-6, equal_nan=True)
+        if not bits.isnan():
+            assert (found.before[n], found.after[n]) == tuple(int(log[n].argmax()) for log in logs)
+            assert found.after_share[n] == pytest.approx(logs[1][n].max().exp().item())
+
+
+# What the words say of each
+
+
+def test_an_inverted_mask_leaves_the_future_alone_and_the_last_row_nothing() -> None:
+    a, b = both("causal")
+    assert np.isnan(b[-1]).all() and not np.isnan(b[:-1]).any()
+    assert np.allclose(np.tril(b[:-1]), 0) and np.allclose(b[:-1].sum(-1), 1)
+    assert np.allclose(np.triu(a, 1), 0)
+    found = came("causal").effect
+    assert found is not None and np.isnan(found.change).all()
+
+
+def test_diagonal_2_shows_the_next_token_and_no_more() -> None:
+    a, b = both("diagonal", layer=3, head=0)
+    assert (np.diagonal(a) > 0).all() and (np.diagonal(b, 1) > 0).all() and np.allclose(np.triu(b, 2), 0)
+    assert told("diagonal", layer=3, head=0)["future"] == f"{np.diagonal(b, 1).sum() / len(b):.0%}"
+
+
+def test_a_mask_after_the_softmax_loses_weight() -> None:
+    a, b = both("mask_then_softmax", layer=2, head=5)
+    assert np.allclose(a.sum(-1), 1) and (b.sum(-1)[:-1] < 1).all() and np.allclose(np.triu(b, 1), 0)
+    found = told("mask_then_softmax", layer=2, head=5)
+    assert (found["sum_low"], found["sum_high"]) == (f"{b.sum(-1).min():.2f}", f"{b.sum(-1).max():.2f}")
+
+
+def test_padding_takes_attention() -> None:
+    seen = view("story-bert")
+    a, b = both("padded", seen)
+    n = len(seen.run)
+    assert a.shape == b.shape == (n, n + N_PADDING)
+    assert np.allclose(a[:, n:], 0) and (b[:, n:] > 0).all()
+    assert told("padded", seen)["share"] == f"{b[:, n:].sum(-1).mean():.0%}"
+
+
+def test_padding_finds_room_in_a_full_context() -> None:
+    config = next(c for c in CONFIGS if c.kind == "encoder" and not c.windows)
+    seen = viewed(language_model(config).trace(ids=[5] * 30 + [7, 9]))
+    found = came("padded", seen)
+    assert np.isnan(found.gap).all() and found.right.values.shape[-1] == config.n_context
+    assert found.effect is not None and len(found.effect.change) == len(seen.run)
+
+
+def test_the_wrong_axis_sums_columns() -> None:
+    a, b = both("normalise")
+    assert np.allclose(a.sum(-1), 1, atol=1e-5) and np.allclose(b.sum(0), 1, atol=1e-5)
+
+
+def test_the_scale_sharpens_or_flattens_the_largest_weight_everywhere() -> None:
+    for layer, head in itertools.product(range(4), range(6)):
+        a, b = both("scaled", layer=layer, head=head)
+        c, d = both("divided", layer=layer, head=head)
+        assert (b.max(-1) >= a.max(-1) - 1e-6).all() and (d.max(-1) <= c.max(-1) + 1e-6).all()
+        found = told("scaled", layer=layer, head=head)
+        assert (found["peak"], found["wrong_peak"]) == tuple(f"{one.max(-1).mean():.0%}" for one in (a, b))
+
+
+def test_scores_turned_over() -> None:
+    given = BUGS["compare"].given(BUGS["compare"].here(view().run, 1))
+    nothing = torch.zeros_like(given["attn_bias"])
+    made = [one.compare(given["q"], given["k"], given["scale"], nothing).log() for one in (right, wrong)]
+    # Up to the constant that softmax takes off each row.
+    scores = given["q"] @ given["k"].mT * given["scale"]
+    for log, expected in zip(made, (scores, scores.mT), strict=True):
+        torch.testing.assert_close(log - log[..., :1], expected - expected[..., :1], atol=1e-3, rtol=1e-3)
+
+
+def test_the_wrong_split_mixes_the_tokens_that_it_says() -> None:
+    given = BUGS["split"].given(BUGS["split"].here(view().run, 1))
+    x, n_heads = given["x"], given["n_heads"]
+    owners = torch.arange(len(x))[:, None].expand_as(x).contiguous()
+    for head in range(n_heads):
+        touched, found = wrong.split(owners, n_heads)[head].unique().tolist(), told("split", head=head)
+        assert [str(touched[0]), str(touched[-1])] == [found["first_token"], found["last_token"]]
+        assert right.split(owners, n_heads)[head].unique().tolist() == list(range(len(x)))
+
+
+def test_characters_are_no_tokens() -> None:
+    found, numbers = came("count"), told("count")
+    assert (found.right, found.wrong) == (len(view().run), len(TEXT))
+    assert (numbers["chinese_tokens"], numbers["chinese_characters"]) == (9, 6)
+
+
+def test_trimmed_tokens_are_another_text() -> None:
+    seen = view(text="The cat sat.\nBy the door, 小猫")
+    found, numbers = came("spell", seen), told("spell", seen)
+    assert found.right == "The cat sat.\nBy the door, 小猫" and found.wrong.startswith("The cat sat . ")
+    assert numbers["n_tokens"] == len(seen.run.ids) != numbers["n_wrong"]
+    assert (numbers["own"], numbers["printed"]) == ("627 1383 88861", "13 3296 88861")
+    same = came("spell", view(text="The cat sat"))
+    assert same.right == same.wrong
+
+
+def test_qk_norm_bounds_the_queries_and_a_norm_before_the_projection_does_not() -> None:
+    seen = view("story-modern")
+    numbers = told("norm_queries", seen)
+    gain = seen.run.model.get_parameter("decoder.blocks.1.attn.qk_norm.q.weight")
+    longest = gain.abs().max().item() * math.sqrt(len(gain))
+    assert float(numbers["high"]) <= longest + 0.01
+    lengths = seen.run.head("blocks.1.attn.q_normed", 2).norm(dim=-1)
+    assert numbers["low"] == f"{lengths.min():.2f}" and numbers["high"] == f"{lengths.max():.2f}"
+
+
+def test_attention_reads_normalised_vectors_of_everybody() -> None:
+    run = view().run
+    given = BUGS["attend"].given(BUGS["attend"].here(run, 1))
+    with torch.inference_mode():
+        t = given["norm"](given["x"])
+        torch.testing.assert_close(given["attention"](t, t), run["blocks.1.attn.out"], atol=1e-4, rtol=1e-4)
+        # Of keys and values alone: whoever asks is normalised in both.
+        asked = given["attention"](given["x"], t)
+        assert not torch.allclose(asked, given["attention"](t, t), atol=1e-2)
+
+
+def test_dropout_on_weights_zeroes_no_single_numbers() -> None:
+    a, b = both("drop_weights")
+    assert np.isnan(came("drop_weights").gap).all() and 0.02 < (b == 0).mean() < 0.25
+    is_empty = (a == 0).all(-1)  # all that a query saw was dropped
+    assert ((a == 0) == is_empty[:, None]).all()
+    assert told("drop_weights")["wrong_zeros"] == f"{(b == 0).mean():.0%}"
+
+
+def test_a_table_one_row_short_is_an_index_error() -> None:
+    found = came("look_up")
+    assert isinstance(found.wrong, IndexError) and "out of bounds" in str(found.wrong)
+    assert told("look_up")["tutorial_rows"] == "100,070"
+
+
+def test_the_sine_of_a_hundredth() -> None:
+    numbers = told("angles")
+    assert (numbers["sine"], numbers["wrong_sine"]) == ("0.0099998", "0.0001")
+    assert math.isclose(float(numbers["sine"]), math.sin(10_000 ** -(2 / 4)), abs_tol=5e-8)
+
+
+def test_waves_apart_hold_the_same_numbers() -> None:
+    given = BUGS["waves"].given(BUGS["waves"].here(view().run, 0))
+    a, b = (call(made.waves, given) for made in (right, wrong))
+    assert torch.equal(a.sort(-1).values, b.sort(-1).values) and not torch.equal(a, b)
+
+
+def test_the_unbiased_norm_is_a_little_smaller() -> None:
+    given = BUGS["layer_norm"].given(BUGS["layer_norm"].here(view().run, 1))
+    plain = given | {"gain": torch.ones(1), "shift": torch.zeros(1), "eps": 0.0}
+    a, b = (call(made.layer_norm, plain) for made in (right, wrong))
+    torch.testing.assert_close(b, a * float(told("layer_norm")["factor"]), atol=1e-4, rtol=1e-4)
+    found = came("layer_norm").effect
+    assert found is not None and found.change[-1] < 0.01
+
+
+def test_norms_on_the_other_side() -> None:
+    for name, other in itertools.permutations(("pre_ln", "post_ln")):
+        assert (
+            inspect.getsource(getattr(right, name)).splitlines()[-1]
+            == (inspect.getsource(getattr(wrong, other)).splitlines()[-1])
+        )
+
+
+@pytest.mark.parametrize("layer", [0, 3])
+def test_the_stream_is_lost_where_it_is_added_to_the_normalised(layer: int) -> None:
+    given = BUGS["add"].given(BUGS["add"].here(view().run, layer))
+    with torch.inference_mode():
+        a, b = (call(made.add, given) for made in (right, wrong))
+        torch.testing.assert_close(a - b, given["x"] - given["norm"](given["x"]), atol=1e-4, rtol=1e-4)
+    found = told("add", layer=layer)
+    assert found["length"] == f"{a.norm(dim=-1).mean():.1f}" and found["wrong_length"] == f"{b.norm(dim=-1).mean():.1f}"
+
+
+def test_dropout_zeroes_about_its_share_and_draws_anew() -> None:
+    _, b = both("leave_out")
+    assert 0.05 < (b == 0).mean() < 0.15
+    assert all(told("leave_out", token=token)["apart"] != "0%" for token in range(len(view().run)))
+
+
+def test_an_unshifted_target_asks_for_what_was_read() -> None:
+    found, n = came("loss"), len(view().run)
+    assert (len(found.right), len(found.wrong)) == (n - 1, n)
+    assert found.wrong.mean() > found.right.mean()
+
+
+def test_an_untied_table_forgets() -> None:
+    found, run = came("logits"), view().run
+    assert found.effect is not None and (found.effect.change > 1).all()
+    for position in (2, -1):
+        token, share = run.next_tokens(position, 1)[0]
+        assert found.right[position].argmax() == token.id
+        assert found.right[position].softmax(-1).max().item() == pytest.approx(share, abs=1e-5)
+
+
+def test_interventions_stay_in_the_run() -> None:
+    edits = [vm.edits.AblateHead(layer=0, head=0), vm.edits.FixPattern(layer=1, head=2, pattern="first")]
+    run = vm.load("story-pre-ln").trace(TEXT, edits=edits)
+    for name in ("normalise", "add", "attend", "split"):
+        found = forward.vectors(run, forward.changes(BUGS[name], run, getattr(right, name)))
+        torch.testing.assert_close(found, forward.last_vectors(run), atol=1e-3, rtol=1e-3)

@@ -1,0 +1,69 @@
+"""The four tabs: the experiment by formula, by hand, in code and as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from viz_model.drawing.writing import percent
+from viz_model.island.look import Look
+from viz_model.island.page import Apart
+from viz_model.island.prose import Line
+from viz_model.measures import change
+from viz_model.texts.markdown import literal
+from viz_model.topics.ablations import by_hand, compare
+from viz_model.topics.ablations.lab import ROLES, lab
+from viz_model.topics.ablations.trying import chosen, finding
+
+
+def _formula(look: Look) -> Iterator[Line]:
+    yield look.text(f"formula_{chosen(lab(look)).name}")
+    yield look.text("formula_logits" if look.config.has_logits else "formula_vectors")
+
+
+def _hand(look: Look) -> tuple[Line | None, Sequence[Any], dict[str, Any]]:
+    """The divergence of the two predictions, by its largest terms."""
+    own = lab(look)
+    if not look.trace.edits:
+        return look.text("hand_nothing"), (), {}
+    if not own.plain.config.has_logits:
+        parts = by_hand.turn(own.plain, own.after, look.token)
+        return look.text("hand_vectors", token=literal(own.labels[look.token]), **parts), (), {}
+    found = change.guesses(own.answering, own.after.at(own.answers), own.positions[own.here])
+    terms = by_hand.divergence(found.before, found.after, lambda id: literal(own.plain.tokenizer.token(id).label))
+    return look.text("hand", **terms), (), {}
+
+
+def _records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]:
+    """The measure, and the first guesses of both runs."""
+    own = lab(look)
+    found = finding(own)
+    records: list[tuple[str, str, Mapping[str, Sequence[object]]]] = []
+    if found is not None and found.table:
+        known = {key: look.words(f"series_{key}") for key in ROLES} | {"": look.words("column_place")}
+        table = {known.get(key, key): list(values) for key, values in found.table.items()}
+        records.append(("experiment", "", table))
+    if own.plain.config.has_logits:
+        first = compare.guesses(own)
+        at = own.here
+        ids = [id for id in first.ids[at].tolist() if id >= 0]
+        columns: dict[str, Sequence[object]] = {
+            look.words("column_token"): [own.plain.tokenizer.token(id).label for id in ids]
+        }
+        for key, values in (("before", first.before), ("after", first.after)):
+            columns[look.words(f"series_{key}")] = [percent(value) for value in values[at][: len(ids)]]
+        records.append(("guesses", "", columns))
+    elif found is None:
+        records.append(("nothing", look.words("no_numbers"), {}))
+    return records
+
+
+APART = Apart(
+    formulas=lambda look: (),
+    said=_formula,
+    hand=_hand,
+    code=lambda look: (),
+    own=lambda look: ("ablations", {}),
+    numbers=lambda look: None,
+    records=_records,
+)

@@ -1,1 +1,0 @@
-"""What is computed for this page."""
