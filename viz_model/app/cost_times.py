@@ -6,8 +6,8 @@ import streamlit as st
 import torch
 
 from viz_model.app import elements, measuring
+from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.app.topic import Door
 from viz_model.drawing.digits import byte_size
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.cost import measured

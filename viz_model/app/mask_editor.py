@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import ahead, alone, components, elements, runs, saving, state
+from viz_model.app import alone, components, elements, runs, saving, state
 from viz_model.app.cache import cached
 from viz_model.app.changed_run import (
     GuessesView,
@@ -30,10 +30,10 @@ from viz_model.app.changed_run import (
     written_view,
 )
 from viz_model.app.choices import Choice, one_of, whole, wholes
+from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.app.state import ViewState
-from viz_model.app.topic import Door
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
 from viz_model.drawing import heatmap, strips, theme, writing
@@ -87,7 +87,7 @@ def section(page: Page) -> None:
     """The controls, and below them what the run with them changed."""
     words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
-    elements.told(page, _tell, "what_if", by=("layer",))
+    elements.told(page, _tell, "what_if")
     mask, before, changed = run(page)
     _matrices(page, mask, changed or before)
     if changed is None:
@@ -124,11 +124,10 @@ def _places(page: Page, places: PlacesView) -> None:
         lambda page: draw_places(places._replace(token=page.token), words(f"places_{places.measure}")),
         "places",
         words("places_alt"),
-        by=("token",),
     )
     elements.source(page, places.site)
     if places.measure == "turn":
-        elements.told(page, tell, "places", by=("token",))
+        elements.told(page, tell, "places")
 
 
 def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
@@ -138,7 +137,7 @@ def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
         named = {"head": page.view.head, "layer": page.view.layer, "mask": page.words(f"mask_{mask.name}")}
         yield f"**{page.words('under_mask', **named)}**"
 
-    elements.told(page, title, "under_mask", by=("layer", "head"))
+    elements.told(page, title, "under_mask")
     names = [name for name in head.MATRICES if f"blocks.{page.view.layer}.attn.{name}" in trace]
     for start in range(0, len(names), 2):
         for name, place in zip(names[start : start + 2], st.columns(2, gap="medium"), strict=False):
@@ -191,7 +190,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         return len(before) - 1 if has_source else page.token
 
     def guessed(position: int) -> GuessesView:
-        return ahead.once(guesses_view, before, after, position)
+        return guesses_view(before, after, position)
 
     def found(page: Page) -> tuple[GuessesView, dict[str, str]]:
         position = place(page)
@@ -212,16 +211,15 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         view, values = found(page)
         yield page.verdict(GUESSES, view, **values)
 
-    elements.told(page, title, "guesses_title", by=("token",))
+    elements.told(page, title, "guesses_title")
     elements.figure(
         page,
         lambda page: draw_guesses(guessed(place(page)), names),
         "guesses",
         page.words("guesses_alt"),
-        by=("token",),
     )
     st.caption(f"{page.t.site_label(before.site('probs'))} {literal('probs')}")
-    elements.told(page, tell, "guesses", by=("token",))
+    elements.told(page, tell, "guesses")
 
 
 def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:

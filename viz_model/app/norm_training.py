@@ -14,8 +14,8 @@ import torch
 
 from viz_model.app import alone, components, elements, runs, saving, state
 from viz_model.app.cache import cached
+from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.app.topic import Door
 from viz_model.drawing import plot
 from viz_model.drawing.scene import Scene, encode
 from viz_model.drawing.sheet import Sheet

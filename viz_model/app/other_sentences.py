@@ -9,8 +9,8 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, examples, runs
 from viz_model.app.choices import maybe, words
+from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.app.topic import Door
 from viz_model.drawing.scene import seen
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
@@ -51,7 +51,7 @@ def section(page: Page) -> None:
     picture, see = elements.split()
     with picture:
         alt = page.words("sentences_alt")
-        elements.picture(page, lambda _: seen(draw_sentences(view, alt), {}), "sentences", own=False, by=())
+        elements.picture(page, lambda _: seen(draw_sentences(view, alt), {}), "sentences", own=False)
         elements.source(page, page.trace.leaving)
     with see:
         elements.see(page, "sentences", **view.facts())

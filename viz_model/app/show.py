@@ -46,10 +46,10 @@ from viz_model.app import (
 from viz_model.app import page as app_page
 from viz_model.app.cache import cached
 from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch, words
+from viz_model.app.door import Door
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.open_page import Opening
 from viz_model.app.state import ViewState
-from viz_model.app.topic import Door
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase

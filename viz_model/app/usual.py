@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import streamlit as st
 import torch
 
 import viz_model as vm
-from viz_model.app import following, runs
+from viz_model.app import runs
 from viz_model.app.cache import cached
-from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.config import Side
 from viz_model.measures import telling
@@ -72,15 +70,6 @@ def _of_words(run: runs.RunKey) -> tuple[float, ...]:
 
 def _is_word(trace: vm.Trace, token: int) -> bool:
     return trace.own_ids[token] not in trace.tokenizer.controls and any(map(str.isalpha, trace.tokens[token].text))
-
-
-def mark(page: Page, run: runs.RunKey, view: ViewState, part: str) -> None:
-    """How the head that is shown was chosen, with its number; nothing where the visitor has chosen one."""
-    if view.head is None and (said := note(page.t, run, view, page.trace.stack.side, part)):
-        key = f"{page.text_key}.usual"
-        with st.container(key=key, width="content"):
-            st.caption(said[0], help=said[1], width="content")
-        following.keep(page, key, ("layer", "head"), None, lambda page: [])
 
 
 def note(t: Texts, run: runs.RunKey, view: ViewState, side: Side, part: str) -> tuple[str, str] | None:

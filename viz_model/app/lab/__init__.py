@@ -10,11 +10,11 @@ import streamlit as st
 from viz_model.app import elements, jobs
 from viz_model.app.cache import cached
 from viz_model.app.choices import APART, Choice
+from viz_model.app.door import Door
 from viz_model.app.lab import settings, tune, watch
 from viz_model.app.lab.job import RUN, buttons, finished
 from viz_model.app.lab.settings import COLUMN, IGNORED, chosen, refused
 from viz_model.app.page import Page
-from viz_model.app.topic import Door
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab import by_hand
 from viz_model.topics.training_lab.ignored import EQUAL, LEFT_OUT, Ignored

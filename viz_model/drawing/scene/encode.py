@@ -1,20 +1,12 @@
-"""A scene as the browser reads it: a JSON header, and its numbers as bytes. ``frontend/src/decode.js`` is the inverse.
-
-The same picture for several selections is sent as one: what all have in common once, and what differs as a list
-with an entry for each. No picture is larger than so many bytes: where it would be, the numbers of selections other
-than the present one are rounded to one byte; then the farther of them come coarser, of a picture that can be drawn so;
-and then the farthest are left out, and the browser asks for those.
-"""
+"""A scene as the browser reads it: a JSON header, and its numbers as bytes (``frontend/src/decode.js``)."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import json
-import math
 import struct
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +15,6 @@ from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
 from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Scaled, Table
-
-MOST_BYTES = 140_000
-"""Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
-
-MOST_LABELS = 64
-"""What is said of more items than these is sent for the present selection alone, where there is no room for all."""
 
 LONG = 8
 """Items from which on a list of names or of places is sent once, however many marks and selections have it."""
@@ -47,25 +33,6 @@ _RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
 _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
 """Fields that the browser reads without asking whether they are there."""
 
-DEFAULTS: dict[str | None, dict[str, Any]] = {
-    kind: {
-        field.name: field.default for field in dataclasses.fields(mark) if isinstance(field.default, str | int | float)
-    }
-    for mark, kind in _KINDS.items()
-}
-"""What a mark has that is sent without a field: to be written where other versions of it have the field."""
-
-Case = tuple[int, ...]
-"""A selection: an index for each dimension that a picture differs with."""
-
-
-class Merged(NamedTuple):
-    """What the browser is sent, and the selections that it holds; all exact, or all but the present one about so."""
-
-    data: bytes
-    cases: frozenset[Case]
-    is_exact: bool
-
 
 class Arrays:
     """Arrays, and long lists, in the order in which they are sent, equal ones once."""
@@ -76,19 +43,6 @@ class Arrays:
         self.headers: list[dict[str, Any]] = []
         self.parts: list[bytes] = []
         self.lists: list[tuple[Any, ...]] = []
-        self.nbytes = 0
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many there are by now."""
-        return len(self.parts), len(self.lists)
-
-    def first(self, counts: tuple[int, int]) -> Arrays:
-        """Those that there were when they were so many."""
-        found = Arrays()
-        found.headers, found.parts = self.headers[: counts[0]], self.parts[: counts[0]]
-        found.lists = self.lists[: counts[1]]
-        return found
 
     def listed(self, items: tuple[Any, ...], kind: type) -> dict[str, Any]:
         """What stands for a list of one kind of things in the header."""
@@ -118,7 +72,6 @@ class Arrays:
                 header |= {"type": "i1", "scale": step}
             self.headers.append(header)
             self.parts.append(part)
-            self.nbytes += len(part)
         return {"array": self._known[key]}
 
 
@@ -156,10 +109,10 @@ def framed(header: Mapping[str, Any], arrays: Arrays | None = None) -> bytes:
     return struct.pack("<I", len(head)) + head + b"".join(arrays.parts)
 
 
-def encode(scene: Scene) -> bytes:
-    """A scene, with the tables that it has."""
+def encode(scene: Scene, palette: Mapping[str, Mapping[str, str]] | None = None) -> bytes:
+    """A scene, with the tables that it has, in the colours of the app or in others, by "light" and "dark"."""
     arrays = Arrays()
-    return framed({**plain(scene, arrays), "palette": PALETTE}, arrays)
+    return framed({**plain(scene, arrays), "palette": palette or PALETTE}, arrays)
 
 
 PALETTE = {page: palettes.PALETTES[page] for page in ("light", "dark")}
@@ -185,164 +138,8 @@ def value(given: Any, arrays: Arrays, *, is_coarse: bool = False) -> Any:
     return _plain(given, arrays, is_coarse)
 
 
-def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Merged:
-    """Scenes of the same picture for several selections, the nearest to the ``present`` one first.
-
-    Args:
-        by: the dimensions that selections are told apart by: "layer", "head", "token".
-        scenes: by selection; ``present`` is one of them.
-    """
-    cases = [present, *(case for case in scenes if case != present)]
-    most = 2 * MOST_BYTES if scenes[present].even else MOST_BYTES
-    written = _Written(by, scenes, cases, is_coarse=False, most=most)
-    if written.count == len(cases):
-        data = written.data()
-        if len(data) <= most or len(cases) == 1:
-            return Merged(data, frozenset(cases), True)
-    written = _Written(by, scenes, cases, is_coarse=True, most=most)
-    data = written.data()
-    if len(data) > most or written.count < len(cases):
-        written = _coarser(by, scenes, cases, written, most) or written
-        data = written.data()
-    count, least = written.count, len(written.data(1))
-    while len(data) > most and count > 1:
-        count = max(1, min(count - 1, 1 + int((count - 1) * (most - least) / (len(data) - least))))
-        data = written.data(count)
-    return Merged(data, frozenset(cases[:count]), False)
-
-
-def _coarser(
-    by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], full: _Written, most: int
-) -> _Written | None:
-    """The nearest cases in as many cells as ever, as many as leave room for the others in fewer; None without such.
-
-    ``full`` is as many of them as have room, and perhaps more, all in as many cells as ever.
-    """
-    small = {case: made() for case in cases[1:] if (made := scenes[case].coarser) is not None}
-    if len(small) < len(cases) - 1:
-        return None
-    written = _Written(by, {**scenes, **small}, cases, is_coarse=True)
-    room, one = most - len(written.data()), full.each - written.each
-    near = min(len(cases) - 1, int(room / one)) if one > 0 else 0
-    while near > 0:
-        mixed = {case: scenes[case] for case in cases[: near + 1]} | {case: small[case] for case in cases[near + 1 :]}
-        found = _Written(by, mixed, cases, is_coarse=True)
-        if len(found.data()) <= most:
-            return found
-        near -= 1
-    return written
-
-
-def encoded(
-    by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool, **more: Any
-) -> bytes:
-    """All of these cases together, whatever their size; ``more`` goes into the header, in place of what is there."""
-    return _Written(by, scenes, cases, is_coarse).data(**more)
-
-
-class _Written:
-    """Cases as plain data, each written once; however many of them are sent.
-
-    Args:
-        is_coarse: whether the numbers of all but the first are rounded.
-        most: bytes of numbers behind which no other case is written, as there is no room for it.
-    """
-
-    def __init__(
-        self,
-        by: Sequence[str],
-        scenes: Mapping[Case, Scene],
-        cases: Sequence[Case],
-        is_coarse: bool,
-        most: float = math.inf,
-    ) -> None:
-        self._by, self._cases, self._first = list(by), cases, scenes[cases[0]]
-        self._arrays = Arrays()
-        self._scenes: list[dict[str, Any]] = []
-        self._counts: list[tuple[int, int]] = []
-        self._nbytes: list[int] = []
-        for n, case in enumerate(cases):
-            self._scenes.append(_plain_scene(scenes[case], self._arrays, is_coarse and n > 0))
-            self._counts.append(self._arrays.counts)
-            self._nbytes.append(self._arrays.nbytes)
-            if self._arrays.nbytes > most:
-                break
-
-    @property
-    def count(self) -> int:
-        return len(self._scenes)
-
-    @property
-    def each(self) -> float:
-        """Bytes of the numbers of a case behind the first."""
-        return (self._nbytes[-1] - self._nbytes[0]) / max(1, self.count - 1)
-
-    def data(self, count: int | None = None, **more: Any) -> bytes:
-        """The first ``count`` cases, or all that were written."""
-        count = self.count if count is None else count
-        first, of_all = self._first, self._scenes[:count]
-        header = {
-            "kind": "scene",
-            "id": first.id,
-            "palette": PALETTE,
-            "by": self._by,
-            "even": first.even,
-            "chooses": first.chooses,
-            "cases": {",".join(map(str, case)): n for n, case in enumerate(self._cases[:count])},
-            **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
-            "panels": _merged_by_id([scene["panels"] for scene in of_all]),
-            **more,
-        }
-        return framed(header, self._arrays.first(self._counts[count - 1]))
-
-
-def _together(
-    versions: Sequence[Mapping[str, Any] | None],
-    names: Sequence[str],
-    defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> dict[str, Any]:
-    """The fields of a thing: one value where all versions agree, else all of them; None where there is no version."""
-    made: dict[str, Any] = {}
-    for name in names:
-        values = [None if version is None else version.get(name, defaults.get(name)) for version in versions]
-        known = [value for value, version in zip(values, versions, strict=True) if version is not None]
-        is_same = all(value == known[0] for value in known)
-        value = known[0] if is_same else _by_case(values)
-        if value is not None:
-            made[name] = value
-    return made
-
-
-def _by_case(values: list[Any]) -> dict[str, Any]:
-    """A value for each case; where all of them are lists, the numbers of these."""
-    if all(isinstance(value, dict) and value.keys() == {"list"} for value in values):
-        return {"list_of_case": [value["list"] for value in values]}
-    return {"case": values}
-
-
-def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Lists of things with identities -> one list; what some versions lack says so under "present".
-
-    Marks of two kinds are two things, though they may have one name: nothing moves from one to the other.
-    """
-    if len(versions) == 1:
-        return [_alone(thing) for thing in versions[0]]
-    by_id = [{(thing["id"], thing.get("kind")): thing for thing in things} for things in versions]
-    found = []
-    for key in dict.fromkeys(key for things in by_id for key in things):
-        those = [things.get(key) for things in by_id]
-        fields = dict.fromkeys(field for thing in those if thing is not None for field in thing)
-        made = _together(those, [field for field in fields if field != "marks"], DEFAULTS.get(key[1], {}))
-        if "marks" in fields:
-            made["marks"] = _merged_by_id([[] if thing is None else thing["marks"] for thing in those])
-        if None in those:
-            made["present"] = {"case": [thing is not None for thing in those]}
-        found.append(made)
-    return found
-
-
 def _alone(thing: Mapping[str, Any]) -> dict[str, Any]:
-    """A thing of one version."""
+    """A thing without the fields that it does not have."""
     made = {name: value for name, value in thing.items() if value is not None}
     if "marks" in made:
         made["marks"] = [_alone(mark) for mark in made["marks"]]
@@ -399,8 +196,6 @@ def _mark(mark: Any, arrays: Arrays, is_coarse: bool) -> dict[str, Any]:
     for name, sent, default, is_needed in _FIELDS[type(mark)]:
         value = getattr(mark, name)
         if not is_needed and isinstance(value, _PLAIN) and value == default:
-            continue
-        if is_coarse and name == "labels" and len(value) > MOST_LABELS:
             continue
         # Only the numbers of cells are many; places are exact.
         made[sent] = _plain(value, arrays, name == "values" and (is_coarse or mark.coarse))

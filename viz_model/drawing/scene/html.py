@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from viz_model.drawing.palettes import PALETTES
-from viz_model.drawing.scene.encode import encoded
+from viz_model.drawing.scene.encode import encode
 from viz_model.drawing.scene.marks import Scene
 from viz_model.drawing.scene.svg import FONTS, Theme
 
@@ -31,7 +31,7 @@ def html(
     light: Theme = theme or "light"
     dark: Theme = theme or "dark"
     palette = {"light": PALETTES[light], "dark": PALETTES[dark]}
-    data = base64.b64encode(encoded((), {(): scene}, [()], is_coarse=False, palette=palette)).decode()
+    data = base64.b64encode(encode(scene, palette)).decode()
     said = f"<p>{escape(caption)}</p>\n" if caption else ""
     room = "" if width is None else f" max-width: {width:g}px;"
     return f"""<!doctype html>
