@@ -110,8 +110,7 @@ def test_choosing_says_that_a_part_is_closed_where_the_address_would_open_it() -
 
 
 def test_a_number_is_in_the_address_as_it_is_read_there() -> None:
-    for value in (-1_000_000.0, 123_456.78, -0.0, 0.1, 250_000_000.0):
-        if abs(value) <= block_doors.LARGEST_ACTIVATION:
-            assert block_doors.VALUE.read(block_doors.VALUE.write(value)) == value
-        any_number = number("n", 0.0, 0.0, 1e9)
-        assert any_number.read(any_number.write(abs(value))) == abs(value)
+    sizes = number("n", 0.0, 0.0, 1e9)
+    for value in (1_000_000.0, 123_456.78, 0.0, 0.1):
+        assert sizes.read(sizes.write(value)) == value
+        assert block_doors.VALUE.read(block_doors.VALUE.write(-value)) == -value
