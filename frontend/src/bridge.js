@@ -1,25 +1,6 @@
-// Between the selection and the server; also what belongs to the document and not to a picture.
+// What belongs to the document and not to a picture: its language, its light or dark, and the arrow keys by a projector.
 import { store } from "./store.js"
 import { isDark, watched } from "./theme.js"
-
-export function bridge(root, header, arrays, tell) {
-  speak(header.language)
-  const undress = dressed()
-  store.bridge(header, selection => tell("selected", selection))
-  // Back and Forward: at once here, and the server reads the address by itself.
-  const back = () => {
-    const query = new URL(location.href).searchParams
-    const said = name => query.has(name) ? Number(query.get(name)) : header.initial[name]
-    store.adopt({ layer: said("layer"), head: said("head"), token: said("token") })
-  }
-  addEventListener("popstate", back)
-  const stop = header.sizes ? walking(header.sizes) : () => {}
-  return () => {
-    stop()
-    undress()
-    removeEventListener("popstate", back)
-  }
-}
 
 export function speak(language) {
   // Written anew, the same language too has the browser find the style of every element.

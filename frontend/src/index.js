@@ -1,23 +1,19 @@
 // One module for all pictures: Streamlit mounts it many times, with a scene, the sentence as chips, or nothing to
 // be seen. Python's side is viz_model/app/components.
-import { bridge } from "./bridge.js"
 import { chips } from "./chips.js"
 import { decode } from "./decode.js"
-import { film } from "./film.js"
 import { island } from "./island.js"
 import { mask } from "./mask.js"
 import { mount as pen } from "./pen.js"
 import { alone as plot } from "./plot.js"
-import { prose } from "./prose.js"
 import { reach } from "./reach.js"
-import { rest } from "./rest.js"
 import { scene } from "./scene.js"
 import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
 import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 
-const KINDS = { bridge, chips, film, island, mask, pen, plot, prose, reach, rest, scene, sketch, skip, slides, terms }
+const KINDS = { chips, island, mask, pen, plot, reach, scene, sketch, skip, slides, terms }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

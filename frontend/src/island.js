@@ -160,7 +160,6 @@ function create(root) {
   let unsubscribe = () => {}, unwalk = () => {}
   const undress = dressed()
   function subscribe() {
-    store.release()
     const selected = store.subscribe(changed => {
       if (isTaking) return
       const story = root.querySelector(".walk")?.walk, before = story && last

@@ -1,11 +1,11 @@
 // A scene: panels that flow like words, each with cells on a canvas and everything else in SVG over it.
 import { interpolateNumber } from "d3-interpolate"
-import { caseOf, measure, resolve } from "./cases.js"
+import { measure } from "./cases.js"
 import { paintCells } from "./cells.js"
 import { corner } from "./corner.js"
 import { standing } from "./items.js"
 import { keys } from "./keys.js"
-import { axesOf, heldBy } from "./pick.js"
+import { axesOf, heldBy, pick } from "./pick.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
 import { seat, targets } from "./targets.js"
@@ -72,11 +72,11 @@ function build(root, id) {
 // its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn; by a
 // projector a picture is as tall as the screen has room for, and shows a part of its panels where all are too many.
 export function draw(made, moves, isMeasured = true) {
-  const place = { ...store.within(made.header.sizes), frame: made.root.frame }, now = entryOf(made, place)
+  const place = store.within(made.header.sizes), now = entryOf(made, place)
   made.flow.toggleAttribute("data-waiting", now === undefined)
   if (now === undefined) return
   const again = made.drawn === made.header && made.now === now
-  Object.assign(made, { now, drawn: made.header, shown: store.selection, at: value => resolve(value, now, made.arrays, place) })
+  Object.assign(made, { now, drawn: made.header, shown: store.selection, at: value => pick(value, place, made.arrays) })
   const { at, header } = made
   made.flow.setAttribute("aria-label", at(header.title))
   made.flow.setAttribute("aria-description", at(header.description))
@@ -96,7 +96,6 @@ export function draw(made, moves, isMeasured = true) {
 // Which entry of a picture's tables is shown, as a name: the same one has nothing drawn again.
 function entryOf(made, place) {
   const { header } = made
-  if (header.cases) return caseOf(header, place)
   if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)], held: Object.entries(heldBy(header, made.arrays)) }
   const { names, held } = made.axes
   if (held.some(([axis, [from, to]]) => !((place[axis] ?? 0) >= from && (place[axis] ?? 0) < to))) return undefined

@@ -9,7 +9,6 @@ between its steps, and whoever waits for the model waits for a :class:`RunLock`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TypeVar
 
@@ -31,13 +30,6 @@ def check() -> None:
     if get_script_run_ctx(suppress_warning=True) is not None:
         # Every look at the session's state is a place at which Streamlit ends a run.
         st.session_state.get("run_lock.check")
-
-
-def checked(steps: Iterable[Item]) -> Iterator[Item]:
-    """The same steps, with a :func:`check` before each."""
-    for step in steps:
-        check()
-        yield step
 
 
 class RunLock:

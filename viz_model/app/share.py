@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import segno
 import streamlit as st
 
-from viz_model.app import alone, components, state
+from viz_model.app import alone, state
 from viz_model.app.state import ViewState
 from viz_model.texts import Texts
 
@@ -91,9 +91,3 @@ def whole(view: ViewState, t: Texts) -> None:
         return
     label = t("common.open_whole")
     st.link_button(label, address(alone.without(view)), icon=":material/open_in_new:", type="tertiary", width="content")
-
-
-def slides(page: str, t: Texts) -> None:
-    """Above the pictures of a page by a projector: the sentences of one of them, and the way to the next."""
-    words = {name: t(f"common.present_{name}") for name in ("back", "on", "count", "nothing")}
-    components.slides(page, words, key="frame_slides")

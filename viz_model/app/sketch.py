@@ -163,19 +163,3 @@ def chips(trace: vm.Trace, t: Texts) -> list[dict[str, Any]]:
         }
         for n, (token, name) in enumerate(zip(trace.tokens, patches.names(trace, t), strict=True))
     ]
-
-
-def tokens(trace: vm.Trace, t: Texts) -> None:
-    """The patches as chips: the browser itself selects among them."""
-    cut = patches.thumbnails(trace)
-    with st.container(gap="xsmall", key="frame_chips"):
-        components.ribbon(
-            chips(trace, t),
-            selected=None,
-            label=t("common.tokens"),
-            key="frame.ribbon.patches",
-            on_pick=None,
-            many=False,
-            thumbnails=cut,
-            light=not patches.is_drawn(trace.config),
-        )

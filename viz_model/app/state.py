@@ -557,12 +557,6 @@ def has_parts(without: Collection[str] | None, absent: Collection[str] = ()) -> 
     st.session_state[_ABSENT] = frozenset(absent)
 
 
-def is_bodys_alone() -> bool:
-    """Whether nothing but a page's body shows which layer, head and token are selected."""
-    absent: frozenset[str] = st.session_state.get(_ABSENT, frozenset())
-    return {TOKENS, LINK} <= absent
-
-
 def has_browser() -> bool:
     """Whether a browser shows this run: it keeps the parts of a page that do not run again, and hides tabs.
 

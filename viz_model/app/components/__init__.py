@@ -74,51 +74,6 @@ def pen(answer: dict[str, Any], *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "pen", **answer}), on_asked_change=lambda: None)
 
 
-def bridge(header: dict[str, Any], *, key: str, on_select: Callable[[object], None]) -> None:
-    """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
-    heard = {"on_selected_change": _callback(key, on_select, "selected")}
-    _module()(key=key, data=framed({"kind": "bridge", **header}), **heard)
-
-
-def rest(wants: bool, shown: Sequence[object], *, key: str, on_rest: Callable[[object], None]) -> None:
-    """Tells once that the visitor rests on what is ``shown``, where the page ``wants`` to know."""
-    heard = {"on_rested_change": _callback(key, on_rest, "rested")}
-    _module()(key=key, data=framed({"kind": "rest", "wants": wants, "shown": list(shown)}), **heard)
-
-
-def prose(data: bytes, *, key: str) -> None:
-    """What is said of each selection, which the browser writes in its place (:mod:`viz_model.app.following`)."""
-    _module()(key=key, data=data)
-
-
-def ribbon(
-    chips: Sequence[dict[str, Any]],
-    *,
-    selected: int | None,
-    label: str,
-    key: str,
-    on_pick: Callable[[int], None] | None,
-    first: int = 0,
-    ends: Sequence[dict[str, Any]] = (),
-    many: bool = True,
-    flat: bool = False,
-    thumbnails: np.ndarray | None = None,
-    light: bool = False,
-) -> None:
-    """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
-
-    Chips are those of :func:`viz_model.drawing.chips.chip`. Where they are part of a
-    long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
-    beyond, which lead on. ``many`` may take several lines; ``flat`` ones are one line of text high, and tell
-    their ids at hover. ``thumbnails`` uint8 [N, h, w] are drawn on those that have a picture: ink, or ``light``.
-    """
-    chosen = -1 if selected is None else selected
-    header = {"kind": "chips", "chips": list(chips), "selected": chosen, "label": label, "first": first}
-    header |= {"ends": list(ends), "selects": on_pick is None, "many": many, "flat": flat, "light": light}
-    heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
-    _module()(key=key, data=with_bytes(header, [] if thumbnails is None else [thumbnails]), **heard)
-
-
 def skip(label: str, *, key: str) -> None:
     """A link past what stands on every page, for who comes by keyboard.
 
@@ -148,20 +103,6 @@ def sketch(
         data=with_bytes({"kind": "sketch", **data}, pictures),
         on_drawn_change=_callback(key, on_drawn, "drawn"),
     )
-
-
-def slides(page: str, words: dict[str, str], *, key: str) -> None:
-    """Has a page that is shown by a projector show its pictures one at a time, each with its sentences.
-
-    ``page`` is what it is called; ``words`` are those of the two buttons, ``back`` and ``on``, of the ``count``
-    between them, and of a page with ``nothing`` to show.
-    """
-    _module()(key=key, data=framed({"kind": "slides", "id": page, "page": page, "words": words}))
-
-
-def reach(*, key: str) -> None:
-    """Has all that scrolls by itself reached by the keyboard."""
-    _module()(key=key, data=framed({"kind": "reach"}))
 
 
 def terms(data: dict[str, Any], *, key: str) -> None:
