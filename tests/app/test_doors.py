@@ -13,8 +13,6 @@ from socket_visitor import Visitor, server
 import viz_model as vm
 from viz_model.app import state
 from viz_model.app.frame import SECTIONS
-from viz_model.app.show import Declared
-from viz_model.app.topic import Topic
 from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
 from viz_model.texts import LANGUAGES, Texts, labels
@@ -39,43 +37,22 @@ def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) ->
     found = topic(page)
     names = [choice.name for choice in found.all_choices]
     assert len(names) == len({*names}) and not OF_THE_FRAME.intersection(names)
-    if isinstance(found, Declared):
-        for own_page in island_of(page).pages:
-            for section in own_page.sections:
-                for language in LANGUAGES:
-                    known = Texts(language, pictures=own_page.fits is not reads_text).labels(own_page.topic)
-                    assert {f"door_{section.name}", f"door_{section.name}_line"} <= known.keys()
-        return
-    own = {choice.name for choice in found.choices}
-    for layout in found.all_layouts:
-        for door in layout.doors:
-            assert {choice.name for choice in door.choices} <= own
+    for own_page in island_of(page).pages:
+        for section in own_page.sections:
             for language in LANGUAGES:
-                words = Texts(language, pictures=layout is found.pictures).labels(page)
-                assert {door.choice.name, f"{door.choice.name}_line"} <= words.keys()
+                known = Texts(language, pictures=own_page.fits is not reads_text).labels(own_page.topic)
+                assert {f"door_{section.name}", f"door_{section.name}_line"} <= known.keys()
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) -> None:
     found = topic(page)
-    if isinstance(found, Declared):
-        for asked, section in found.opened_by.items():
-            name, _, value = asked.partition("=")
-            if section.name.startswith("door_"):
-                opened = {f"{page}.{section.name}": "1"}
-                assert parse(page, **{section.name: "1"}) == opened
-                assert parse(page, **{name: value or "1"}).items() >= opened.items()
-        assert parse(page, tab="hand") == {f"{page}.tab": "hand", f"{page}.apart": "1"}
-        return
-    for door in found.doors:
-        opened = {f"{page}.{door.choice.name}": "1"}
-        assert parse(page, **{door.choice.name: "1"}) == opened
-        for choice in door.choices:
-            assert parse(page, **{choice.name: "1"}).items() >= opened.items()
-            assert not parse(page, **{choice.name: "1", door.choice.name: "0"}).items() & opened.items()
-        if door.formerly:
-            name, _, value = door.formerly.partition("=")
-            assert parse(page, **{name: value}).items() >= opened.items()
+    for asked, section in found.opened_by.items():
+        name, _, value = asked.partition("=")
+        if section.name.startswith("door_"):
+            opened = {f"{page}.{section.name}": "1"}
+            assert parse(page, **{section.name: "1"}) == opened
+            assert parse(page, **{name: value or "1"}).items() >= opened.items()
     assert parse(page, tab="hand") == {f"{page}.tab": "hand", f"{page}.apart": "1"}
 
 
@@ -104,10 +81,7 @@ def test_without_a_browser_every_door_is_drawn() -> None:
 
 
 def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_is_on_every_page() -> None:
-    every = {page: topic(page) for page in PAGES}
-    old = [layout.trials for found in every.values() if isinstance(found, Topic) for layout in found.all_layouts]
-    new = [own.trials for page, found in every.items() if isinstance(found, Declared) for own in island_of(page).pages]
-    offered = [trials for trials in (*old, *new) if trials]
+    offered = [own.trials for page in PAGES for own in island_of(page).pages if own.trials]
     assert {name for each in offered for name in each.experiments} <= EXPERIMENTS.keys()
     assert {name for each in offered for name in each.bugs} <= BUGS.keys()
     links = [link.proto for link in open_page("attention", {"text": "The cat sat", "lang": "en"}).get("page_link")]

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import torch
+from app_driver import messages
 from checkpoint_makers import Reference
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
@@ -281,7 +282,9 @@ def fresh_app() -> Iterator[AppTest]:
 
 def offered(app: AppTest) -> list[str]:
     assert not app.exception, app.exception[0].message
-    return next(box.options for box in app.selectbox if box.key == "sidebar.model")
+    (chooser,) = (one for one in messages(app)["frame_island"].header["controls"] if one["name"] == "model")
+    names: list[str] = chooser["names"]
+    return names
 
 
 def test_models_that_cannot_be_read_are_logged_and_not_offered(

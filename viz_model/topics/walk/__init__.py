@@ -101,5 +101,6 @@ PAGE = Page(
     (story,),
     options=(("chapter", tuple(CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
     fits=lambda config: True,
+    reads_plain=True,
 )
 TOPIC = Topic("walk", (PAGE,), start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})
