@@ -13,7 +13,7 @@ import numpy as np
 
 from viz_model.drawing import cells, tables
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Case, Scene, encode
+from viz_model.drawing.scene import Scene, encode
 
 _TYPES = {"u1": "<u1", "u2": "<u2", "i4": "<i4", "f4": "<f4", "i1": "<i1"}
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -24,12 +24,6 @@ class Sent(NamedTuple):
 
     header: dict[str, Any]
     arrays: list[np.ndarray]
-
-    @property
-    def cases(self) -> dict[Case, int]:
-        """The selections that a picture holds, and which of its cases each is."""
-        written = self.header.get("cases", {"": 0})
-        return {tuple(map(int, filter(None, name.split(",")))): n for name, n in written.items()}
 
     def field(self, name: str, case: int = 0) -> Any:
         """What one case has in the header, such as its "title"."""

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model.app import frame, interventions
 from viz_model.app.state import ViewState
+from viz_model.island.edited import describe
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
 
@@ -43,7 +44,7 @@ def opened(page: str, changes: str, **query: str) -> AppTest:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_edit_has_words_of_its_own(language: str) -> None:
     assert {type(edit) for edit in EXAMPLES} == set(edits.EDITS)
-    every = [interventions.describe(edit, Texts(language)) for edit in EXAMPLES]
+    every = [describe(edit, Texts(language)) for edit in EXAMPLES]
     assert len(set(every)) == len(every) and all(every)
     assert any("A *dog* `ran`" in words for words in every)
 

@@ -27,6 +27,7 @@ from viz_model.island.prose import html
 from viz_model.texts import Texts
 from viz_model.topics import walk
 from viz_model.topics.walk.chapters import broken, position
+from viz_model.topics.walk.chapters.write import TEMPERATURES
 from viz_model.topics.walk.run import Run, start
 
 LANGUAGES = ("en", "zh")
@@ -229,9 +230,7 @@ def test_writing_continues_where_it_stopped() -> None:
     assert parts[: len(drawn)] == drawn
     probs = lm.trace(text)["logits"][-1].softmax(-1)
     first = whole[0]
-    assert first["p"][writing.TEMPERATURES.index(1.0)] == [
-        round(float(probs[one["id"]]) * 10_000) for one in first["tokens"]
-    ]
+    assert first["p"][TEMPERATURES.index(1.0)] == [round(float(probs[one["id"]]) * 10_000) for one in first["tokens"]]
     greedy = [
         place["drawn"]["id"] for place in writing.places(lm, text, (), temperature=0, seed=1, n=5) if "drawn" in place
     ]
