@@ -102,9 +102,9 @@ _SETTLED = """quiet => new Promise(done => {
     if (now !== before) { before = now; changed() }
   })
   read.observe(document.body, { subtree: true, childList: true, characterData: true })
-  // What a screen reader is told of a rounded cell becomes exact in a moment: nobody sees that.
+  // What a screen reader is told, and what a test may ask (data-…), is not seen.
   const differs = one => one.type !== 'attributes' ||
-    one.attributeName !== 'aria-label' && one.oldValue !== one.target.getAttribute(one.attributeName)
+    !/^(aria-label|data-.*)$/.test(one.attributeName) && one.oldValue !== one.target.getAttribute(one.attributeName)
   const seen = new MutationObserver(all => { if (all.some(differs)) changed() }), known = new Set()
   const look = () => {
     for (const { shadowRoot } of document.querySelectorAll('*')) {
@@ -184,9 +184,9 @@ _WATCH = """(() => {
       return draw.apply(this, what)
     }
   }
-  // What a screen reader is told of a rounded cell becomes exact in a moment: nobody sees that.
+  // What a screen reader is told, and what a test may ask (data-…), is not seen.
   const differs = one => one.type !== 'attributes' ||
-    one.attributeName !== 'aria-label' && one.oldValue !== one.target.getAttribute(one.attributeName)
+    !/^(aria-label|data-.*)$/.test(one.attributeName) && one.oldValue !== one.target.getAttribute(one.attributeName)
   const all = { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true }
   const seen = new MutationObserver(records => { if (records.some(differs)) changed() })
   const attach = Element.prototype.attachShadow
