@@ -32,6 +32,15 @@ WHAT_VISITORS_SEE = (
     "viz_model/topics/**/*.py",
 )
 LONGEST_LITERAL = 8
+EXPERIMENTS = {
+    f"viz_model/topics/{name}.py"
+    for name in (
+        *("batch/tutorial", "block/dropout", "block/real_code", "embedding/nearest", "next_token/choice"),
+        *("mistakes/bugs", "mistakes/right", "mistakes/wrong", "position/relative"),
+        *("norm_placement/fresh", "norm_placement/mixed", "norm_placement/readings"),
+    )
+}
+"""What draws numbers for an experiment of its own, or checks a text's own numbers, and says so on its page."""
 
 
 def broken(rules: Path) -> str:
@@ -127,6 +136,9 @@ def written_out(node: ast.AST) -> int:
     return 0
 
 
+RANDOM = ("rand", "normal", "bernoulli", "multinomial")
+
+
 def made_up_numbers(module: ast.Module) -> Iterator[str]:
     """Where a file draws random numbers, or holds an array of numbers written out."""
     for node in ast.walk(module):
@@ -140,7 +152,7 @@ def made_up_numbers(module: ast.Module) -> Iterator[str]:
             names = []
         for name in names:
             parts = name.split(".")
-            of_torch = parts[0] == "torch" and parts[-1].startswith(("rand", "normal", "bernoulli", "multinomial"))
+            of_torch = parts[0] == "torch" and parts[-1].startswith(RANDOM) and parts[-1] != "normalize"
             if parts[0] in ("random", "secrets") or parts[:2] in (["np", "random"], ["numpy", "random"]) or of_torch:
                 yield name
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -152,7 +164,8 @@ def made_up_numbers(module: ast.Module) -> Iterator[str]:
 def test_nothing_shown_is_made_up() -> None:
     files = [path for pattern in WHAT_VISITORS_SEE for path in sorted(ROOT.glob(pattern))]
     assert len(files) > 150
-    assert [f"{path.relative_to(ROOT)}: {found}" for path in files for found in made_up_numbers(read(path))] == []
+    found = {str(path.relative_to(ROOT)): list(made_up_numbers(read(path))) for path in files}
+    assert {path for path, numbers in found.items() if numbers} == EXPERIMENTS
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,9 @@ def fresh_app() -> Iterator[AppTest]:
 
 def offered(app: AppTest) -> list[str]:
     assert not app.exception, app.exception[0].message
+    boxes = [box for box in app.selectbox if box.key == "sidebar.model"]
+    if boxes:
+        return list(boxes[0].options)
     (chooser,) = (one for one in messages(app)["frame_island"].header["controls"] if one["name"] == "model")
     names: list[str] = chooser["names"]
     return names
