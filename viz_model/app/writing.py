@@ -23,6 +23,9 @@ LONGER, WARMTH = 12, 0.75
 MOST_WRITTEN = 400
 """Tokens after which a page is full."""
 
+HEATS = torch.tensor(TEMPERATURES, dtype=torch.float64)[:, None].clamp(min=1e-3)
+"""What logits are divided by; at 0 the likeliest token is all, which no division says."""
+
 _NUMBERS = ("asked", "seed", "n", "temperature")
 
 
@@ -59,10 +62,8 @@ def places(
     found: list[dict[str, Any]] = []
     while True:
         logits = decoder.logits
-        probs = torch.stack(
-            [generation.distribution(logits, generation.Sampling(temperature=t)).probs for t in TEMPERATURES]
-        )
-        probs[0] = torch.zeros_like(logits).index_fill(0, logits.argmax(), 1.0)
+        probs = (logits.double() / HEATS).softmax(-1)
+        probs[0] = torch.zeros_like(probs[0]).index_fill(0, logits.argmax(), 1.0)
         likeliest = logits.topk(LIKELIEST).indices.tolist()
         place = {"tokens": [_token(tokenizer, id) for id in likeliest], "p": _whole(probs[:, likeliest])}
         found.append(place)

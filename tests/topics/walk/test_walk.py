@@ -21,7 +21,7 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Arrays
 from viz_model.drawing.tables import Absent, pick
 from viz_model.island import message
-from viz_model.island.beats import Beat, Chapter, Story
+from viz_model.island.beats import Beat, Chapter, Story, Toy
 from viz_model.island.look import Look
 from viz_model.island.prose import html
 from viz_model.texts import Texts
@@ -29,6 +29,7 @@ from viz_model.topics import walk
 from viz_model.topics.walk.chapters import broken, position
 from viz_model.topics.walk.chapters.write import TEMPERATURES
 from viz_model.topics.walk.run import Run, start
+from viz_model.training import first_words
 
 LANGUAGES = ("en", "zh")
 
@@ -210,6 +211,27 @@ def test_what_hurts_most_is_measured() -> None:
 def test_each_way_to_tell_places(name: str, way: str) -> None:
     look = look_at(model(name))
     assert position.way(Run.of(look)) == way
+
+
+@pytest.mark.parametrize("name", ["story-alibi", "story-none", "story-moe"])
+def test_a_model_that_began_from_another_says_so(name: str) -> None:
+    look = look_at(model(name))
+    words = said(of(walk.story(look), "learned").beats[0], look.place)
+    assert "began with the learned parameters of story-pre-ln" in words
+
+
+def test_what_was_written_while_it_learned_is_what_was_recorded() -> None:
+    """Every moment is in its place, the loss falls, and the last text is the one that the slider ends with."""
+    lm = model("story-pre-ln")
+    moments = first_words.read(lm.folder)
+    assert [one.step for one in moments] == [step for step in first_words.STEPS if step <= moments[-1].step]
+    assert moments[0].bits_per_byte["en"] > moments[-1].bits_per_byte["en"]
+    for language in LANGUAGES:
+        look = look_at(lm, language=language)
+        (toy,) = (mark for mark in of(walk.story(look), "learned").marks if isinstance(mark, Toy) and mark.since == 3)
+        shown = toy.data["moments"]
+        assert [one["step"] for one in shown] == [one.step for one in moments]
+        assert shown[-1]["loss"] == moments[-1].bits_per_byte[language]
 
 
 def test_old_addresses_name_chapters() -> None:

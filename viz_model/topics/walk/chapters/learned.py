@@ -11,7 +11,7 @@ import numpy as np
 from viz_model.island.beats import Beat, Box, Chapter, Guess, Mark, Text, Toy
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
-from viz_model.training import first_words, log
+from viz_model.training import first_words, log, recipe
 from viz_model.training.first_words import Moment
 
 POINTS = 60
@@ -24,13 +24,11 @@ def chapter(run: Run) -> Chapter:
     reports = _log(run, folder)
     beats, marks = list[Beat](), list[Mark]()
     steps = f"{1 + int(reports[-1]['step']):,}" if reports else ""
-    beats.append(
-        run.says(
-            "learned_1" if moments else "learned_1_plain",
-            "",
-            text=_clean(moments[0].texts[language]) if moments else "",
-        )
-    )
+    base = _begun(run)
+    if moments:
+        beats.append(run.says("learned_1", "", text=_clean(moments[0].texts[language])))
+    else:
+        beats.append(run.says("learned_1_begun" if base else "learned_1_plain", "", base=base))
     beats.append(run.says("learned_2" if steps else "learned_2_plain", "", steps=steps))
     if moments:
         beats.append(run.says("learned_3", "", n=f"{moments[-1].step:,}", steps=steps))
@@ -81,6 +79,12 @@ def chapter(run: Run) -> Chapter:
     if reports:
         marks += _curve(run, reports, len(beats) if twin else 99)
     return Chapter("learned", look.words("title_learned"), beats, marks, ("training_lab", look.words("closer_learned")))
+
+
+def _begun(run: Run) -> str:
+    """The bundled model whose parameters this one began with; "" where they were random, or nobody knows."""
+    lm = run.look.lm
+    return recipe.load(lm.name).begin_from if lm is not None and lm.name in recipe.names() else ""
 
 
 def _log(run: Run, folder: Path | None) -> list[dict[str, Any]]:

@@ -1,0 +1,71 @@
+"""How many tokens a second a model writes for the first page: made by the server, and shown in Chromium.
+
+    python tests/benchmarks/writing.py [--model story-pre-ln] [--tokens 60]
+
+Made: forty places at a time, after a text of so many tokens, on one thread. Shown: with the pace at its most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import torch
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from socket_visitor import server
+
+import viz_model as vm
+from viz_model.app import writing
+
+BEGINNING = "Tom had a cat and a dog. One day the cat"
+SECONDS = 5.0
+
+
+def made(name: str, tokens: int) -> float:
+    """Places a second."""
+    torch.set_num_threads(1)
+    lm = vm.load(name)
+    written: list[int] = []
+    places = writing.places(lm, BEGINNING, written, temperature=1.0, seed=1, n=1)
+    while len(written) < tokens:
+        written += [place["drawn"]["id"] for place in places if "drawn" in place]
+        places = writing.places(lm, BEGINNING, written, temperature=1.0, seed=1, n=20)
+    began = time.perf_counter()
+    found = writing.places(lm, BEGINNING, written[:tokens], temperature=1.0, seed=2, n=writing.MOST)
+    return len(found) / (time.perf_counter() - began)
+
+
+def shown(name: str) -> float:
+    """Tokens a second that stand on the page."""
+    with server("app.py") as (url, _), sync_playwright() as play:
+        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        page.goto(f"{url}/?lang=en&chapter=write&model={name}")
+        page.locator(".walk .likely b").first.wait_for(timeout=60_000)
+        speed = page.locator(".walk .speed input")
+        speed.evaluate("slider => { slider.value = slider.max; slider.dispatchEvent(new Event('input')) }")
+        page.locator(".walk .tools .go").click()
+        page.wait_for_timeout(1500)
+        count = page.locator(".walk [data-shown]")
+        first, began = int(count.get_attribute("data-shown") or 0), time.perf_counter()
+        page.wait_for_timeout(int(1000 * SECONDS))
+        last = int(count.get_attribute("data-shown") or 0)
+        browser.close()
+        return (last - first) / (time.perf_counter() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="story-pre-ln")
+    parser.add_argument("--tokens", type=int, default=60)
+    asked = parser.parse_args()
+    print(f"made: {made(asked.model, asked.tokens):.0f} tokens a second after {asked.tokens} tokens (wanted 15)")
+    print(f"shown: {shown(asked.model):.0f} tokens a second (wanted 15)")
+
+
+if __name__ == "__main__":
+    main()
