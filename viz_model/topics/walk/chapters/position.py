@@ -70,7 +70,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
             (name, run.head(site)[list(places)], 2) for name, site in (("key", letter), ("turned", "k_rotated"))
         ]
     for g, at in enumerate(places):
-        y = 24 + 190 * g
+        y = 24 + (190 if len(parts) > 1 else 90) * g
         yield Text(text=look.words("place", n=at), x=0, y=y, look="small")
         yield Text(text=run.labels[of[g]], x=0, y=y + 26, look="bold")
         for n, (name, values, since) in enumerate(parts):
