@@ -27,8 +27,10 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).resolve().parents[1]
-UNSEEN = ("-frame_selection", "-frame_prose")
-"""Ends of the ids of what draws nothing: it has a new name on every page, or holds what was said elsewhere on it."""
+ISLAND = "frame_island"
+"""The key of a page's one component."""
+OWN = ("seq", "nav", "chosen", "options", "open", "usual")
+"""What its message says of what this visitor has done, and not of what is shown."""
 PATIENCE = 120.0
 """Seconds without an answer after which a visitor gives up."""
 STARTING = 300.0
@@ -111,27 +113,43 @@ class Visitor:
 
     def go(self, query: str, *, text: str = "") -> float:
         """Press Back or Forward to an address, while the sentence's box still says ``text``."""
-        self.query, message = query, BackMsg()
+        message = self._told({"text": text} if text else {}, {})
+        self.query = query
         message.rerun_script.is_history_navigation = True
-        if text:
-            state = message.rerun_script.widget_states.widgets.add()
-            state.id, state.string_value = self._box.id, text
+        message.rerun_script.fragment_id = ""
         return self._timed(message)
 
     @property
     def box(self) -> str:
-        """What the sentence's box was told to say by the last run; what was typed there stays where it was not told."""
-        return str(self._box.value) if self._box.set_value else ""
+        """What the sentence's box says."""
+        return str(self._header["boxes"][0]["text"])
 
     def type(self, text: str, *, wait: bool = True) -> float:
         """Write another sentence; without ``wait`` nobody reads the answer yet."""
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.string_value = self._box.id, text
+        message = self._told({"text": text}, {})
         if not wait:
             self._send(message)
             return 0.0
         return self._timed(message)
+
+    def _told(self, typed: Mapping[str, str], chosen: Mapping[str, int]) -> BackMsg:
+        """What the page's component says once its visitor rests."""
+        self._sent += 1
+        header, part, message = self._header, self._element("bidi_component", ISLAND), BackMsg()
+        place = {**header["chosen"], **chosen}
+        told = {"seq": self._sent, "nav": header["nav"], **typed, "place": place, "options": header["options"]}
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id = part.id
+        state.json_value = json.dumps({"told": {**told, "open": header["open"], "rests": self._sent}})
+        message.rerun_script.fragment_id = self._inside.get(part.id, "")
+        return message
+
+    @property
+    def _header(self) -> dict[str, Any]:
+        """Of the page's message."""
+        part = self._element("bidi_component", ISLAND)
+        header: dict[str, Any] = json.loads(_header_of(part.bytes))
+        return header
 
     def choose(self, key: str, option: str) -> float:
         """Click an option of a segmented control, by what is written on it."""
@@ -157,13 +175,8 @@ class Visitor:
         return self._timed(message)
 
     def select(self, **chosen: int) -> float:
-        """Click what selects a layer, head or token in any picture."""
-        self._sent += 1
-        return self.pick("frame_selection", {**chosen, "seq": self._sent}, "selected")
-
-    def rest(self) -> float:
-        """Do nothing for a moment."""
-        return self.pick("frame_rest", True, "rested")
+        """Click what selects a layer, head or token in any picture, and rest."""
+        return self._timed(self._told({}, chosen))
 
     def pick(self, key: str, picked: object, event: str = "picked") -> float:
         """What a component says when something in it is clicked."""
@@ -192,21 +205,17 @@ class Visitor:
         found = {}
         for place, element in sorted(self.elements.items()):
             kind = element.WhichOneof("type")
-            if kind == "bidi_component" and not element.bidi_component.id.endswith(UNSEEN):
+            if kind == "bidi_component":
                 part = element.bidi_component
                 data = part.WhichOneof("data")
                 value = getattr(part, data) if data else b""
                 name = part.component_name.rpartition(".")[2]
-                found[f"{place} {name}"] = value if isinstance(value, bytes) else str(value).encode()
+                found[f"{place} {name}"] = _shown(value) if isinstance(value, bytes) else str(value).encode()
         return found
 
     def digest(self) -> dict[str, str]:
         """:meth:`pictures`, each as a short fingerprint."""
         return {place: hashlib.sha256(drawn).hexdigest()[:16] for place, drawn in self.pictures().items()}
-
-    @property
-    def _box(self) -> Any:
-        return self._element("text_input", "frame.text")
 
     def _element(self, kind: str, key: str) -> Any:
         found = [getattr(e, kind) for e in self.elements.values() if e.WhichOneof("type") == kind]
@@ -271,6 +280,20 @@ class Visitor:
             if element.WhichOneof("type") == "exception":
                 told = element.exception
                 self.errors.append(f"{self._page or 'overview'}?{self.query}: {told.type}: {told.message}")
+
+
+def _header_of(message: bytes) -> bytes:
+    return message[4 : 4 + int.from_bytes(message[:4], "little")]
+
+
+def _shown(message: bytes) -> bytes:
+    """What a component was sent, without what is its visitor's own."""
+    head = _header_of(message)
+    header = json.loads(head)
+    if header.get("kind") != "island":
+        return message
+    kept = {name: value for name, value in header.items() if name not in OWN}
+    return json.dumps(kept).encode() + message[4 + len(head) :]
 
 
 @contextlib.contextmanager

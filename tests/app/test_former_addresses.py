@@ -52,4 +52,4 @@ def test_the_first_page_is_found_by_its_name_too() -> None:
         visitor.open()
         assert not visitor.errors and visitor.pictures()
         query = parse_qs(visitor.query)
-        assert query["text"] == ["The cat"] and query["stop"] == ["look"]
+        assert query["text"] == ["The cat"] and "chapter" not in query

@@ -19,7 +19,7 @@ from viz_model.app import runs, state
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
-PAGES = ("ablations",)
+PAGES = ("attention", "ablations")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
         visitor.open()
         assert not visitor.ran
         visitor.select(**{field: value})
-        assert len(visitor.ran) == 1 and not visitor.errors
+        assert visitor.ran and not visitor.errors
         assert parse_qs(visitor.query)[field] == [str(value)]
         assert parse_qs(visitor.query)["text"] == [SENTENCE]
         shown, said, address = visitor.pictures(), words(visitor), parse_qs(visitor.query)
@@ -111,15 +111,15 @@ def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
 
 
 @pytest.mark.server
-def test_a_new_sentence_is_one_run(app: str) -> None:
-    """The browser goes through the whole page for each."""
+def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
+    """The browser goes through the whole page where all of it runs."""
     with Visitor(app, "ablations", QUERY) as visitor:
         visitor.open()
-        before = visitor.n_runs
         visitor.type("The dog ran home")
-        assert visitor.n_runs == before + 1 and not visitor.ran and visitor.text == "The dog ran home"
+        assert visitor.ran and visitor.text == "The dog ran home"
+        before = visitor.n_runs
         visitor.choose("sidebar.norm_at", "Post-LN")
-        assert visitor.n_runs == before + 2 and not visitor.errors
+        assert visitor.n_runs == before + 1 and not visitor.ran and not visitor.errors
 
 
 @pytest.mark.server
