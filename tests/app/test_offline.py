@@ -48,5 +48,7 @@ def test_every_page_works_without_a_network(cut: dict[str, str]) -> None:
                 ) as visitor:
                     visitor.open()
                     assert not visitor.errors
-                    assert len(visitor.elements) > (10 if page != FIRST else 2), f"{page} of {model} shows next to nothing"
+                    assert len(visitor.elements) > (10 if page != FIRST else 2), (
+                        f"{page} of {model} shows next to nothing"
+                    )
     assert not Path(cut["OFFLINE_NOTES"]).exists(), Path(cut["OFFLINE_NOTES"]).read_text()

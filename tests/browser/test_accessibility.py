@@ -219,7 +219,7 @@ def test_every_page_fits_shows_what_is_typed_and_keeps_nobody_out(
         assert_fits(page)
         assert page.evaluate(TYPED) == 0, name
         own = page.locator(".viz-island .sentence:visible")
-        box = own if own.count() else page.get_by_role("textbox").first
+        box = own.first if own.count() else page.get_by_role("textbox").first
         assert box.input_value() == typed, name
         if typed == MARKUP and name != FIRST:  # which has no chips
             ribbon = page.locator(".chips").first
@@ -305,8 +305,8 @@ def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
 
 
 def test_small_print_and_movement_are_as_the_visitor_asked(visit: Visit) -> None:
-    page = visit("/ablations")
-    moves = "() => getComputedStyle(document.querySelector('[data-testid=stMain] button')).transitionDuration"
+    page = visit("/attention")
+    moves = "() => getComputedStyle(document.querySelector('[data-testid=stSidebar] button')).transitionDuration"
     page.emulate_media(reduced_motion="reduce")
     assert {float(part.strip("ms ")) for part in page.evaluate(moves).split(",")} <= {0.001, 1.0}
     page.emulate_media(contrast="more")

@@ -80,7 +80,7 @@ def test_a_click_follows_a_token(visit: Visit) -> None:
 
 def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
     page = visit("ablations")
-    page.evaluate("(document.querySelector('[data-testid=stMain] input[type=text]').focus(), 1)")
+    page.evaluate("(deep('.viz-island .sentence')[0].focus(), 1)")
     page.press("End", *" too")
     page.wait_for("new URLSearchParams(location.search).get('text') === 'The cat sat on the mat too'")
     page.settle()

@@ -88,19 +88,16 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
     assert lowest <= 768
 
 
-SENTENCE = {
-    "attention": (".viz-island .sentence:visible", ".viz-island .bar"),
-    "ablations": (".st-key-frame-text input", ".st-key-frame_head"),
-}
-"""The box that one types in and what stays in sight with it, of a page that is one island and of one that is not."""
+FIELD, HEAD = ".viz-island .sentence:visible", ".viz-island .bar"
+"""The box that one types in, and what stays in sight with it."""
 
 
-@pytest.mark.parametrize("name", SENTENCE)
+@pytest.mark.parametrize("name", ["attention", "ablations"])
 @pytest.mark.parametrize("screen", [LAPTOP, NARROW], ids=["laptop", "phone"])
 def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any], name: str, visit: Visit) -> None:
-    page, (field, head) = visit(f"/{name}", options=screen, text=LONG, **all_open(name)), SENTENCE[name]
+    page = visit(f"/{name}", options=screen, text=LONG, **all_open(name))
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1500)")
-    box, chosen = (page.locator(selector).first for selector in (field, ".chip[aria-pressed=true]"))
+    box, chosen = (page.locator(selector).first for selector in (FIELD, ".chip[aria-pressed=true]"))
     # The line of tokens moves to the chosen one.
     page.wait_for_function("e => e.getBoundingClientRect().right <= innerWidth", arg=chosen.element_handle())
     page.wait_for_timeout(300)
@@ -115,18 +112,15 @@ def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any],
           while (e.shadowRoot) e = e.shadowRoot.elementFromPoint(x, y)
           return !!(outer ?? e.closest(head))
         }""",
-        [chosen.bounding_box()["x"] + 5, chosen.bounding_box()["y"] + 5, head],
+        [chosen.bounding_box()["x"] + 5, chosen.bounding_box()["y"] + 5, HEAD],
     )
     assert covering
 
 
-@pytest.mark.parametrize(
-    ("name", "before"),
-    [("attention", ".viz-island .other"), ("ablations", ".st-key-frame_examples button")],
-)
-def test_the_tokens_are_one_stop_of_the_keyboard(name: str, before: str, visit: Visit) -> None:
+@pytest.mark.parametrize("name", ["attention", "ablations"])
+def test_the_tokens_are_one_stop_of_the_keyboard(name: str, visit: Visit) -> None:
     page = visit(f"/{name}", text=TEXT)
-    page.locator(before).focus()
+    page.locator(".viz-island .other").focus()
     page.keyboard.press("Tab")
     for key in ("Home", "ArrowRight", "Enter"):
         page.keyboard.press(key)

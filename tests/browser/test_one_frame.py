@@ -45,10 +45,8 @@ HEADS = ".target[data-mark='{layer}.{head}']"
 
 
 def rested(page: Any) -> None:
-    """Until the neighbours of what is selected are drawn too."""
+    """Until all is drawn."""
     page.evaluate(LOOK)
-    settle(page)
-    page.wait_for_function("() => window.__all('.viz-rest').every(rest => !rest.lacks)")
     settle(page)
 
 
@@ -66,31 +64,6 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
         answer = page.evaluate(CLICK, {"name": name, "nth": nth})
         assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
         wait_for_query(page, **address)
-
-
-def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
-    page = visit("/ablations", options=DESK, saves_data=True, text=TEXT, layer="1", head="3")
-    page.evaluate(LOOK)
-    page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
-    assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
-    assert page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=5), "nth": 0})["waiting"]
-    page.wait_for_function("() => !window.__all('[data-waiting]').length")
-    wait_for_query(page, head="5")
-
-
-def test_who_presses_keys_does_not_rest(visit: Visit) -> None:
-    page = visit("/ablations", options=DESK, text=TEXT)
-    rested(page)
-    page.evaluate("""() => {
-      window.__keys = setInterval(() => document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Shift' })), 50)
-    }""")
-    page.locator(".st-key-frame-text input").fill("The dog sat on the mat")
-    page.keyboard.press("Enter")
-    wait_for_query(page, text="The dog sat on the mat")
-    page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
-    assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
-    page.evaluate("clearInterval(window.__keys)")
-    rested(page)
 
 
 def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> None:
@@ -192,28 +165,6 @@ def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, pac
     page.locator(".chip").nth(2).click()
     settle(page)
     assert page.evaluate(f"() => !{scroller}")  # who scrolls away is not led back by another token
-
-
-def test_what_is_drawn_ahead_of_the_next_click_changes_nothing_that_is_seen(visit: Visit) -> None:
-    page = visit("/ablations", options=DESK, text=" ".join([TEXT] * 9), token="30")
-    rested(page)
-    changes = page.evaluate(
-        """async () => {
-          const roots = window.__all('.flow').map(flow => flow.getRootNode()), seen = []
-          window.__all('.chip')[31].click()
-          const waiting = window.__all('[data-waiting]').length
-          const differs = one => one.type !== 'attributes' ||
-            one.attributeName !== 'aria-label' && one.oldValue !== one.target.getAttribute(one.attributeName)
-          const note = all => seen.push(...all.filter(differs).map(one => `${one.type} of ${one.target.nodeName}`))
-          const observer = new MutationObserver(note)
-          for (const root of roots) {
-            observer.observe(root, { subtree: true, childList: true, attributeOldValue: true, characterData: true })
-          }
-          await new Promise(done => setTimeout(done, 3_000))
-          return [waiting, seen]
-        }"""
-    )
-    assert changes == [0, []]
 
 
 def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
