@@ -236,8 +236,7 @@ def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> No
 # Until the server has answered and drawn what the next click leads to, and for a while after.
 ANSWERED = """async () => {
   const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
-  const isAwaited = () => window[Symbol.for('viz-model.store')].isAwaited
-  const busy = () => isAwaited() || running() || window.__all('.viz-rest').some(rest => rest.lacks)
+  const busy = () => running()
   for (let still = 0, n = 0; still < 8; n++) {
     if (n > 300) throw new Error('never answered')
     await new Promise(done => setTimeout(done, 100))
