@@ -78,8 +78,8 @@ function show(made) {
     return copy(made.said, null, words.nothing)
   }
   // Its own heading, or the one that stands before it, and the first sentence after that.
-  const [{ root: picture }] = now.group
-  const isBelow = heading => heading.closest(".column") === picture.closest(".column") && picture.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_FOLLOWING
+  const picture = now.group[0]?.root
+  const isBelow = heading => !!picture && heading.closest(".column") === picture.closest(".column") && picture.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_FOLLOWING
   const before = [], own = [...now.part.querySelectorAll(HEADINGS)].filter(heading => !isBelow(heading))
   for (let part = now.part.previousElementSibling; part && !groups.includes(part); part = part.previousElementSibling) before.unshift(part)
   const heading = own[0] ?? before.flatMap(part => [...part.querySelectorAll(`:is(h2, h3)${FIRST}`)]).at(-1)
