@@ -236,7 +236,7 @@ def dress_page(page: str, *, is_taught: bool) -> None:
     """Put the sheets on a page that it has beside those of all pages."""
     worn: dict[Sheet, bool] = {
         "bare": is_bare() and not is_taught,
-        "no_sidebar": is_bare() or is_taught or page == FIRST,
+        "no_sidebar": is_bare() or is_taught,
         "present": is_presenting() and not is_taught and page != FIRST,
         "lesson": is_taught,
         "walk": page == FIRST and not is_taught,
