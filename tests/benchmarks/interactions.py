@@ -125,9 +125,10 @@ _SETTLED = """quiet => new Promise(done => {
 # Reports, on any page, when its heading and the first picture in it were painted.
 _FIRST = """(() => {
   const painted = window.painted = {}, wanted = {
-    heading: () => document.querySelector('h1, h2'),
+    heading: () => [document, ...[...document.querySelectorAll('.stBidiComponent *')].map(one => one.shadowRoot)]
+      .some(root => root?.querySelector('h1, h2')),
     picture: () => [...document.querySelectorAll('.stBidiComponent *')]
-      .some(one => one.shadowRoot?.querySelector('.panel svg > *')),
+      .some(one => one.shadowRoot?.querySelector('.panel svg > *, .likely b:not(:empty)')),
   }
   const look = () => {
     for (const [what, isThere] of Object.entries(wanted)) {
