@@ -132,6 +132,16 @@ class Visitor:
             return 0.0
         return self._timed(message)
 
+    def write(self, key: str, text: str, *, wait: bool = True) -> float:
+        """Write in a box of Streamlit's own."""
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.string_value = self._element("text_input", key).id, text
+        if not wait:
+            self._send(message)
+            return 0.0
+        return self._timed(message)
+
     def _told(self, typed: Mapping[str, str], chosen: Mapping[str, int]) -> BackMsg:
         """What the page's component says once its visitor rests."""
         self._sent += 1

@@ -36,10 +36,10 @@ def test_typing_on_ends_the_work_for_the_sentence_before(tmp_path: Path) -> None
     script.write_text(PAGE.format(folder=str(tmp_path)), encoding="utf-8")
     with server(str(script)) as (url, _), Visitor(url) as visitor:
         visitor.open()
-        visitor.type("long", wait=False)
+        visitor.write("frame.text", "long", wait=False)
         while not (tmp_path / "long").exists():
             time.sleep(0.01)
-        visitor.type("short", wait=False)
+        visitor.write("frame.text", "short", wait=False)
         while visitor.text != "short":
             visitor.read()
         assert not visitor.errors
