@@ -29,8 +29,8 @@ export function paint(ground, chapter, state) {
       part.onclick = () => state.select(act)
       part.setAttribute("aria-label", now(mark.label, local) ?? "")
       part.setAttribute("aria-pressed", Object.entries(act).every(([axis, n]) => state.place[axis] === n))
-    } else if (mark.label && mark.kind !== "toy") {
-      part.setAttribute("role", "img")
+    } else if (mark.label) {
+      part.setAttribute("role", mark.kind === "toy" ? "group" : "img")
       part.setAttribute("aria-label", now(mark.label, local) ?? "")
     }
     if (KINDS[mark.kind](part, mark, local) === false) isWhole = false

@@ -104,7 +104,7 @@ function create(root) {
 
   function speak() {
     const one = beat(), held = isHeld(), question = one.guess
-    if (question) guesses[named()] ??= { place: selected(), me: { ...me, place: selected(), arrays: me.arrays, page: me.page } }
+    if (question) guesses[named()] ??= { place: selected() }
     const text = filled(one, { page: me.page, arrays: me.arrays, place: selected() })
     root.toggleAttribute("data-waiting", text === undefined)
     if (text !== undefined) write(said, text)
@@ -219,6 +219,7 @@ function create(root) {
       if (message !== item) for (const axis in story.sizes) at[axis] = Math.min(at[axis] ?? 0, story.sizes[axis] - 1)
       ;[run, message] = [item.run, item]
       root.classList.toggle("large", !!me.page.present)
+      chapters.setAttribute("aria-label", item.words.chapters)
       speak()
       dress()
     },

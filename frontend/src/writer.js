@@ -126,6 +126,7 @@ function create(part) {
   heat.slider.oninput = () => text.warm(data.temperatures[+heat.slider.value])
   speed.slider.oninput = () => { pace = 1000 / SPEEDS[+speed.slider.value]; show() }
   given.spellcheck = false
+  given.setAttribute("role", "textbox")
   given.oncompositionstart = () => { given.composing = true }
   given.oncompositionend = () => { given.composing = false; given.oninput() }
   given.oninput = () => { if (!given.composing) { stop(); me.type({ text: given.textContent }, true) } }
@@ -158,6 +159,7 @@ function create(part) {
     me = its
     data = now
     part.dataset.lights = lights.join(" ")
+    given.setAttribute("aria-label", me.page.boxes[0].label)
     given.contentEditable = data.types ? "plaintext-only" : "false"
     const other = JSON.stringify(data.of)
     if (other !== key) {

@@ -61,10 +61,10 @@ def test_a_part_that_a_page_lacks_keeps_no_other_from_running(monkeypatch: pytes
     monkeypatch.setattr(state, "has_browser", lambda: True)
     monkeypatch.setattr(streamlit, "session_state", {})
     monkeypatch.setattr(streamlit, "rerun", ran.append)
-    state.run_alone("door", state.REST)
-    state.has_parts((), {state.REST})
-    state.run_alone("door", state.REST)
-    assert ran == [["door", state.REST, state.LINK], ["door", state.LINK]]
+    state.run_alone("door", state.ASK)
+    state.has_parts((), {state.ASK})
+    state.run_alone("door", state.ASK)
+    assert ran == [["door", state.ASK, state.LINK], ["door", state.LINK]]
 
 
 def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,3 @@ TRIALS = switch("trials")
 
 CODE = words("code", r"[a-z0-9_.]{1,80}")
 """Of which value the code is shown; as long as nobody chooses, the first that a page offers."""
-
-GUESS = maybe(words("guessed", r"[a-z0-9_-]{1,24}\.[0-9a-f]{4}"))
-"""What was guessed at the end of a page, and of which text and place."""

@@ -172,7 +172,7 @@ def show(topic: Topic) -> None:
         return
     slots = opening.slots
     places = {state.PLACE: slots.place, state.ASK: slots.ask}
-    absent = {state.TOKENS, state.REST, *(part for part, place in places.items() if place is None)}
+    absent = {part for part, place in places.items() if place is None}
     if not frame.is_bare():
         absent.add(state.LINK)
     state.has_parts(topic.without, absent)

@@ -55,15 +55,11 @@ _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
-BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
-    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer", "bridge", "rest")
-)
-"""The parts of a page that run alone: its own content; the sentence's tokens; all heads, link and question in the
-sidebar; the derivation; what the browser is told of the selection; whether it is to tell when the visitor rests."""
+BODY, PLACE, LINK, ASK, DRAWER = (f"frame.{part}" for part in ("body", "place", "link", "ask", "drawer"))
+"""The parts of a page that run alone: its own content; all heads, link and question in the sidebar; the derivation."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
     BODY: frozenset({"layer", "head", "token", "choices"}),
-    TOKENS: frozenset({"token"}),
     LINK: frozenset({"layer", "head", "token", "choices", "cell"}),
     DRAWER: frozenset({"cell"}),
 }

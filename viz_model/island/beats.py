@@ -63,7 +63,7 @@ class Text(Mark):
     text: Any
     form: str = ""
     anchor: Literal["start", "middle", "end"] = "start"
-    look: Literal["", "bold", "small", "wrap"] = ""
+    look: Literal["", "bold", "small"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,7 +69,7 @@ def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alon
         # Also what may have been said before Back was heard of: refused, what a visitor has just opened would stay open
         # in the browser, which is only told what differs from what it was told before.
         state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
-        state.run_alone(part, state.REST)
+        state.run_alone(part)
 
     def draw_open() -> None:
         # Written each time: with a label in another language it is another widget, which begins closed.

@@ -133,7 +133,9 @@ class Run:
         undivided = ops.cap(torch.tensor(self.dots), config.score_cap).numpy()
         pushed = np.where(self.visible, self.scores - ops.cap(torch.tensor(scaled), config.score_cap).numpy(), 0)
         whole = torch.tensor(np.where(self.visible, pushed + undivided, -np.inf), dtype=torch.float64)
-        found = whole.softmax(-1).numpy().astype(np.float32)
+        at = f"blocks.{self.look.layer}.attn.sink"
+        sink = self.trace.head(at, self.look.head).double() if at in self.trace else None
+        found = ops.pattern(whole, sink).numpy().astype(np.float32)
         below = np.nextafter(np.float32(1), np.float32(0))  # what is all but 100% is not written as 100%
         return np.where(self.visible.sum(-1, keepdims=True) > 1, np.minimum(found, below), found)
 

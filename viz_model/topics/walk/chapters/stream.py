@@ -14,6 +14,8 @@ from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
 
 TOP, FEW, MOST_DEPTHS = 60, 24, 6
+PLACES = {"pre": "pre", "both": "pre", "post": "post", "branch": "branch"}
+"""What the first norm of a block rescales, by where the norms stand."""
 
 
 def depths(run: Run) -> tuple[int, ...]:
@@ -26,19 +28,15 @@ def depths(run: Run) -> tuple[int, ...]:
 
 def chapter(run: Run) -> Chapter:
     look, config = run.look, run.trace.config
-    place = run.trace.norm_at if config.residual else "none"
+    place = run.trace.norm_at
     values = {"d": config.d_model, "n": run.trace.n_layers, "token": run.named()}
     second = "stream_2_cross" if "blocks.0.cross.pattern" in run.trace else "stream_2"
     beats: list[Beat] = [run.says("stream_1", "stream", **values), run.says(second, "attn ffn cross", **values)]
-    normed = norm(run)
+    normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
     if normed is not None:
         one, kind, learned = normed
         numbers = {name: run.by("token", value, "2") for name, value in one.items() if value.ndim == 1}
-        beats.append(
-            run.says(
-                f"stream_3_{kind}_{'pre' if place in ('pre', 'both') else 'post'}", "stream normed", **values, **numbers
-            )
-        )
+        beats.append(run.says(f"stream_3_{kind}_{PLACES[place]}", "stream normed", **values, **numbers))
         if learned:
             beats.append(run.says(f"stream_4_{kind}", "learned", **values))
     marks = [*_flow(run), *_block(run), *_norm(run, normed)]

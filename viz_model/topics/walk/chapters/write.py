@@ -35,7 +35,8 @@ def chapter(run: Run) -> Chapter:
     config = run.trace.config
     size = sum(weight.numel() for weight in run.trace.model.parameters())
     values: dict[str, Any] = {"n": f"{size:,}", "times": f"{float(f'{GPT_3 / size:.2g}'):,.0f}"}
-    beats = [run.says("write_1", "page" if writes(run) else "", **values)]
+    first = "write_1_classes" if config.classes else "write_1" if run.predicts else "write_1_vectors"
+    beats = [run.says(first, "page" if writes(run) else "", **values)]
     if writes(run):
         beats.append(run.says("write_2", "bars"))
         if config.kind == "decoder":
