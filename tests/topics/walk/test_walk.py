@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import fresh_variants
 import numpy as np
 import pytest
 import torch
 from bundled_models import NAMES, example
 from islands import plain
 from tiers import some
+from tiny_models import language_model
 
 import viz_model as vm
 from viz_model.app import examples, writing
@@ -24,6 +26,7 @@ from viz_model.island import message
 from viz_model.island.beats import Beat, Chapter, Story, Toy
 from viz_model.island.look import Look
 from viz_model.island.prose import html
+from viz_model.measures import lens
 from viz_model.texts import Texts
 from viz_model.topics import walk
 from viz_model.topics.walk.chapters import broken, position
@@ -177,6 +180,47 @@ def test_prediction_without_the_last_norm() -> None:
     rank = 1 + int((plain_logits > plain_logits[best]).sum())
     assert (f"rank {rank:,}" in words) or (rank == 1 and "still be first" in words)
     assert written(float(last.norm()), "1") in words
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "smollm2-135m-instruct"])
+def test_the_final_prediction_leads_from_the_block_that_is_named(name: str) -> None:
+    if name not in vm.models():
+        pytest.skip(f"{name} is not installed")
+    look = look_at(model(name), "Tom had a cat and a dog")
+    seen = lens.look(look.trace, range(look.n_layers + 1), [look.token]).ids[:, 0]
+    lead = next(n for n in range(len(seen)) if (seen[n:] == seen[-1]).all())
+    (beat,) = (beat for beat in of(walk.story(look), "prediction").beats if beat.guess is not None)
+    named = "before any block" if lead == 0 else f"after block {lead - 1}"
+    assert said(beat, look.place).endswith(f"{named} .") or said(beat, look.place).endswith(f"{named}.")
+    assert pick(beat.guess.options, look.place)[int(pick(beat.guess.right, look.place))] == named
+
+
+def test_a_logit_of_no_key_takes_its_part_with_and_without_the_division() -> None:
+    with fresh_variants.installed():
+        for config in fresh_variants.sinking_configs():
+            lm = language_model(config)
+            ids = list(range(4, 9))
+            target = [0, 5, 6] if config.kind == "encoder_decoder" else None
+            trace = lm.trace(ids=ids, target_ids=target).at(config.sides[-1])
+            layer, head, token = start(trace)
+            run = Run(Look.at(trace, Texts.of("en", config), "walk", layer=layer, head=head, token=token))
+            assert (run.pattern.sum(-1) < 1).all() and (run.sharp.sum(-1) < 1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "does"),
+    [
+        ("story-bert", "which word belongs"),
+        ("digits-vit", "names the digit"),
+        ("translate-2017", "translation"),
+        ("all-minilm-l6-v2", "can be compared"),
+    ],
+)
+def test_the_first_sentence_says_what_the_model_does(name: str, does: str) -> None:
+    if name not in vm.models():
+        pytest.skip(f"{name} is not installed")
+    look = look_at(model(name), *(() if name in NAMES else ("A cat",)))
+    assert does in said(of(walk.story(look), "write").beats[0], look.place)
 
 
 def test_what_hurts_most_is_measured() -> None:

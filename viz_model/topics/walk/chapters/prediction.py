@@ -58,8 +58,7 @@ def chapter(run: Run) -> Chapter:
         steps["cool"] = len(beats) + 1
         beats.append(run.says("prediction_4", "share", **values))
     steps["depth"] = len(beats) + 1
-    passed = depths(run)
-    best, leads = _by_depth(run, passed)
+    passed, best, leads = _by_depth(run)
     named = [look.words("start") if depth == 0 else look.words("after_block", n=depth - 1) for depth in passed]
     guess = Guess(look.text("guess_depth"), named, run.by("token", leads))
     beats.append(
@@ -101,17 +100,22 @@ def _without_norm(run: Run, ids: np.ndarray, values: dict[str, Any]) -> Beat:
     return Beat(Line(Phrase(Among(texts, run.by("token", case)), filled)))
 
 
-def _by_depth(run: Run, passed: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The likeliest token after so many blocks: ids [T or 1, S]; and the step from which on the last one leads."""
-    trace = run.trace
+def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    """Depths that have a row, the likeliest token after each [T or 1, S], and the row from which on the last one leads.
 
-    def make(at: list[int]) -> np.ndarray:
-        return lens.look(trace, passed, at).ids.T
-
-    ids = run.each(make, len(run) * len(passed) * trace.config.n_vocab * trace.config.d_model / 4)
+    Every depth is looked at, so that the row is the right one; of a deep model, for the selected token alone, some have
+    a row, and that one is among them.
+    """
+    trace, every = run.trace, range(run.trace.n_layers + 1)
+    work = len(run) * len(every) * trace.config.n_vocab * trace.config.d_model / 4
+    is_deep = len(depths(run)) < len(every)
+    ids = run.each(lambda at: lens.look(trace, every, at).ids.T, np.inf if is_deep and len(run) > 1 else work)
     same = ids == ids[:, -1:]
-    leads = np.array([len(row) - 1 - int(np.argmin(row[::-1])) + 1 if not row.all() else 0 for row in same])
-    return ids, leads
+    leads = np.array([0 if row.all() else len(row) - int(np.argmin(row[::-1])) for row in same])
+    if not is_deep:
+        return tuple(every), ids, leads
+    passed = tuple(sorted({*depths(run), int(leads[0])}))
+    return passed, ids[:, passed], np.array([passed.index(int(leads[0]))])
 
 
 def _logits(
