@@ -31,7 +31,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
     assert page.get_by_role("link", name="Overview").count() == 1
     assert page.locator("[role=dialog]").count() == 0
     if name == "attention":
-        assert page.get_by_role("heading", name="Head 3 of layer 2 in large").count() == 1
+        assert page.get_by_role("heading", name="Head 3 of layer 2, enlarged").count() == 1
     assert page.locator(".chip").all_inner_texts()[0].startswith("The")
     assert asked.items() <= query(page).items()
 
@@ -97,14 +97,14 @@ def test_the_halves_of_an_encoder_decoder(visit: Visit) -> None:
 
 HEADS = ".viz-island .target.whole"
 LARGE = ".viz-island [data-section=large]"
-"""The heads of a layer, and one of them in large."""
+"""The heads of a layer, and one of them enlarged."""
 
 
 def test_a_click_picks_a_head(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="0", door_large="1")
     page.locator(HEADS).nth(4).click()
     wait_for_query(page, head="4")
-    page.get_by_text("Head 4 of layer 0 in large").wait_for()
+    page.get_by_text("Head 4 of layer 0, enlarged").wait_for()
     assert page.locator(HEADS).nth(4).get_attribute("aria-pressed") == "true"
 
 

@@ -71,7 +71,7 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     rested(page)
 
     def titled(head: int) -> Any:
-        return page.locator("h2").filter(has_text=f"Head {head} of layer 1 in large")
+        return page.locator("h2").filter(has_text=f"Head {head} of layer 1, enlarged")
 
     titled(3).wait_for()
     before = page.evaluate("history.length")
@@ -294,7 +294,7 @@ DOORS = {
     "architectures": ("sentence", "where"),
     "batch": ("norms",),
 }
-"""Behind which they do too: not where tables hold one layer, as those of one head in large."""
+"""Behind which they do too: not where tables hold one layer, as those of one head enlarged."""
 MODELS = {"cross_attention": "translate-2017", "block": "story-post-ln"}
 """Where it is not the usual one. Of this block a note is said in layer 2 that has no place in layer 0."""
 

@@ -34,7 +34,7 @@ def _picture(run: runs.RunKey, side: Side, language: str, most: int) -> bytes:
 
 
 def draw(page: Page) -> None:
-    """The maps with the name of the one that is looked at, and a door to all of them in large.
+    """The maps with the name of the one that is looked at, and a door to all of them enlarged.
 
     Nothing where there is nothing to choose. The large ones have the menu of every picture, which opens in their
     place.

@@ -117,7 +117,7 @@ def heads(trace: Trace, layer: int | None = None, **options: Unpack[Options]) ->
 def head(
     trace: Trace, layer: int, head: int, *, matrix: str = "pattern", token: int = -1, **options: Unpack[Options]
 ) -> Made:
-    """One matrix of a head in large: its pattern [Tq, Tk], or "q", "k", "v", "z" [T, K], "scores", "masked" …
+    """One matrix of a head, enlarged: its pattern [Tq, Tk], or "q", "k", "v", "z" [T, K], "scores", "masked" …
 
     Of a text of more than 88 tokens, those around ``token``.
 
@@ -134,7 +134,7 @@ def head(
 
 @figure
 def painted(trace: Trace, layer: int, head: int, token: int = 0, **options: Unpack[Options]) -> Made:
-    """Where one patch looks, painted over the picture: a head in large, and all heads of its layer, [H, T].
+    """Where one patch looks, painted over the picture: a head enlarged, and all heads of its layer, [H, T].
 
     ``token`` is the patch that asks, 0 [CLS].
 

@@ -190,6 +190,7 @@ def test_the_final_prediction_leads_from_the_block_that_is_named(name: str) -> N
     seen = lens.look(look.trace, range(look.n_layers + 1), [look.token]).ids[:, 0]
     lead = next(n for n in range(len(seen)) if (seen[n:] == seen[-1]).all())
     (beat,) = (beat for beat in of(walk.story(look), "prediction").beats if beat.guess is not None)
+    assert beat.guess is not None
     named = "before any block" if lead == 0 else f"after block {lead - 1}"
     assert said(beat, look.place).endswith(f"{named} .") or said(beat, look.place).endswith(f"{named}.")
     assert pick(beat.guess.options, look.place)[int(pick(beat.guess.right, look.place))] == named
