@@ -14,7 +14,7 @@ import streamlit as st
 
 from viz_model.app.choices import words
 from viz_model.app.page import Page
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.texts.markdown import literal
 
 PICTURE = words("picture", r"[a-z0-9_.]{1,80}")

@@ -17,7 +17,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, sketch, state
 from viz_model.app.choices import Choice, one_of, switch, whole, words
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import Side
 from viz_model.drawing.chips import chip
 from viz_model.drawing.scene import Arrays, value

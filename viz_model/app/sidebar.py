@@ -8,7 +8,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import describe, frame, interventions, runs, share, state
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.texts import LANGUAGES, Texts
 
 

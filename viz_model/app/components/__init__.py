@@ -82,6 +82,12 @@ def skip(label: str, *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "skip", "label": label}))
 
 
+def search(data: dict[str, Any], *, key: str, on_pick: Callable[[object], None]) -> None:
+    """A button that opens the search, on a page that is not one component; ``on_pick`` is told what is chosen."""
+    heard = _callback(key, lambda told: on_pick(told["value"]))
+    _module()(key=key, data=framed({"kind": "search", **data}), on_picked_change=heard)
+
+
 def mask(
     data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None], on_menu: Callable[[Any], object]
 ) -> None:
