@@ -428,9 +428,8 @@ def draw_curve(look: Look) -> Scene | None:
             where=where,
         ),
     ]
-    below, bars = chart.plot(
-        across._replace(title=before), chart.axis(view.counts, title=words("curve_count"), room=0.1), 130
-    )
+    counted = chart.axis(view.counts, title=words("curve_count"), room=0.1)
+    below, bars = chart.plot(across._replace(title=before), counted, 130)
     below = below._replace(left=on.left)
     middles = (view.edges[1:] + view.edges[:-1]) / 2
     wide = 0.92 * (view.edges[1] - view.edges[0]) / (across.high - across.low)
@@ -447,9 +446,7 @@ def draw_curve(look: Look) -> Scene | None:
             labels=[f"{x:.2f}\n{n}" for x, n in zip(middles[held], view.counts[held], strict=True)],
         )
     )
-    panels = [
-        Panel(id="curve", marks=marks, height=270, min=560),
-        Panel(id="counts", marks=bars, height=130, min=560),
-    ]
+    parts = ("curve", marks, 270), ("counts", bars, 130)
+    panels = [Panel(id=name, marks=drawn, height=height, min=560) for name, drawn, height in parts]
     scene = Scene(id="block.curve", panels=panels, title=words("curve_alt", **facts(look)))
     return look.only_here(scene, token=True)
