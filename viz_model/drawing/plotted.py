@@ -44,7 +44,7 @@ class _Bar(NamedTuple):
 
 def curve(
     figure: go.Figure,
-    x: Sequence[float] | np.ndarray,
+    x: Sequence[Any] | np.ndarray,
     y: Sequence[float] | np.ndarray,
     name: str,
     hue: str,

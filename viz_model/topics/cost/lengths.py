@@ -10,9 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
+from viz_model.drawing.digits import big
 from viz_model.drawing.plotted import curve, marked
 from viz_model.drawing.theme import ROLES as HUES
-from viz_model.drawing.writing import big
 from viz_model.island.look import Look
 from viz_model.island.page import Plot
 from viz_model.island.prose import Line

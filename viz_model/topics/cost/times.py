@@ -10,10 +10,9 @@ import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
-from viz_model.drawing.digits import byte_size
+from viz_model.drawing.digits import byte_size, duration
 from viz_model.drawing.plotted import curve
 from viz_model.drawing.theme import ROLES as HUES
-from viz_model.drawing.writing import duration
 from viz_model.island.page import Plot
 from viz_model.topics.cost import fitted, measured
 from viz_model.topics.cost.fitted import Fit
