@@ -45,18 +45,15 @@ def picture(
     scene: bytes,
     *,
     key: str,
-    on_pick: Callable[[Any], object] | None = None,
     on_ask: Ask | None = None,
     on_menu: Callable[[Any], object] | None = None,
 ) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
-    ``on_pick`` is called with the value of a mark that is picked, ``on_ask`` with the ``site`` and ``index`` of
-    a cell, ``on_menu`` with the ``frame`` of a film where its menu is opened.
+    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` with the ``frame`` of a film where its
+    menu is opened.
     """
     heard: dict[str, Any] = {}
-    if on_pick is not None:
-        heard["on_picked_change"] = _callback(key, on_pick)
     if on_ask is not None:
         heard["on_asked_change"] = _callback(key, on_ask, "asked")
     if on_menu is not None:
