@@ -119,6 +119,14 @@ class Guesses(NamedTuple):
     chances: np.ndarray
 
 
+def likeliest(trace: Trace, tokens: range, k: int) -> Guesses:
+    """After one token, or after all of a text, at once."""
+    rows = [trace.row("probs", tokens[0])[None]] if len(tokens) == 1 else trace.chunks("probs")
+    tops = [part.topk(min(k, trace.config.n_vocab)) for part in rows]
+    ids, chances = (torch.cat([getattr(top, one) for top in tops]).numpy() for one in ("indices", "values"))
+    return Guesses(ids, [[trace.tokenizer.token(id).label for id in row] for row in ids.tolist()], chances)
+
+
 def guesses(look: Look) -> Guesses | None:
     """None of a stack that predicts nothing."""
     tokens = held(look)
@@ -126,11 +134,7 @@ def guesses(look: Look) -> Guesses | None:
     def make(look: Look) -> Guesses | None:
         if ending(look.trace) == "vectors" or look.config.classes:
             return None
-        trace = look.trace
-        rows = [trace.row("probs", look.token)[None]] if is_long(trace) else trace.chunks("probs")
-        tops = [part.topk(min(N_NEXT, look.config.n_vocab)) for part in rows]
-        ids, chances = (torch.cat([getattr(top, one) for top in tops]).numpy() for one in ("indices", "values"))
-        return Guesses(ids, [[trace.tokenizer.token(id).label for id in row] for row in ids.tolist()], chances)
+        return likeliest(look.trace, tokens, N_NEXT)
 
     return look.once(make, ("guesses", tokens.start))
 
