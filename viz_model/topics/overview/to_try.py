@@ -22,9 +22,12 @@ MOST = 3
 Change = dict[str, Any]
 
 
-def changes(trace: Trace, token: int, best: int | None) -> dict[str, Change]:
-    """By the key of their words, what of the view each changes where a token is selected; ``best`` is the id that the
-    model expects there.
+def changes(trace: Trace, token: int, best: int | None, backwards: str) -> dict[str, Change]:
+    """By the key of their words, what of the view each changes where a token is selected.
+
+    Args:
+        best: the id that the model expects there.
+        backwards: the text from its end on.
     """
     found: dict[str, Change] = {}
     tokenizer, shown = trace.tokenizer, trace.tokens
@@ -52,7 +55,7 @@ def changes(trace: Trace, token: int, best: int | None) -> dict[str, Change]:
         found["tag"] = {"to": others[0], "target": None, "token": None}
     if trace.prefix:
         found["side"] = {"side": "encoder" if trace.side == "decoder" else "decoder", "token": None}
-    found["reverse"] = {"text": tokenizer.decode(reversed(trace.ids))}
+    found["reverse"] = {"text": backwards}
     return found
 
 
@@ -62,7 +65,8 @@ def every(look: Look) -> list[dict[str, Change]]:
 
     def make(look: Look) -> list[dict[str, Change]]:
         best = [None] * len(tokens) if found is None else found.ids[:, 0].tolist()
-        return [changes(look.trace, token, one) for token, one in zip(tokens, best, strict=True)]
+        backwards = look.trace.tokenizer.decode(reversed(look.trace.ids))
+        return [changes(look.trace, token, one, backwards) for token, one in zip(tokens, best, strict=True)]
 
     return look.once(make, ("to try", tokens.start))
 
