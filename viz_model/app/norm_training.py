@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from viz_model.app import alone, components, elements, runs, saving, state
+from viz_model.app import components, elements, runs, saving, state
 from viz_model.app.cache import cached
 from viz_model.app.door import Door
 from viz_model.app.page import Page
@@ -49,7 +49,6 @@ def before_training(page: Page) -> None:
     elements.see(page, "part_start")
     _measured(page.t)
     for name in FIGURES:
-        alone.meet(page, f"{PAGE}.{name}")
         saving.answer(page, partial(_saved, name, page.t), f"{PAGE}.{name}", own=False)
 
 
@@ -62,7 +61,7 @@ def _scene(name: str, view: start.StartView, t: Texts) -> Scene:
     return plot.scene(figure, f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt"))
 
 
-def _saved(name: str, t: Texts, _: int) -> Scene:
+def _saved(name: str, t: Texts) -> Scene:
     return _scene(name, start.StartView.of(gradients_at_start()), t)
 
 

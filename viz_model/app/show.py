@@ -44,8 +44,9 @@ from viz_model.app import (
     writing,
 )
 from viz_model.app import page as app_page
+from viz_model.app.alone import PICTURE
 from viz_model.app.cache import cached
-from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch, words
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.door import Door
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.open_page import Opening
@@ -59,10 +60,6 @@ from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
-
-PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
-"""Of a frame within a page of somebody else's, the picture that stands there alone."""
-
 
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "attention": (mask_editor.DOOR,),
@@ -154,7 +151,7 @@ def show(topic: Topic) -> None:
     """Open a page."""
     if topic.is_story:
         _lead_first(topic)
-    opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
+    opening = open_page.begin(topic.name, *declared(topic), topic.needs, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -422,7 +419,7 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
         if scene.id == key:
             drawn = seen(scene, look.place)
             known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
-            saving.answer(page, lambda _, drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
+            saving.answer(page, lambda drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
             return
 
 
