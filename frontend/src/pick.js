@@ -3,7 +3,6 @@ import { written } from "./digits.js"
 
 const PLACE = /\{\{(\w+)\}\}/g
 const isObject = value => value !== null && typeof value === "object"
-export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value || "lengths" in value || "scaled" in value)
 
 // What stands for a selection; undefined where the server has yet to send it. An array is { values, shape }.
 export function pick(value, place, arrays) {
@@ -24,7 +23,7 @@ export function pick(value, place, arrays) {
 }
 
 // Undefined where a part of it has yet to be sent.
-export function fill(template, value) {
+function fill(template, value) {
   let isWhole = true
   const made = template?.replace(PLACE, (_, name) => {
     const found = value(name)

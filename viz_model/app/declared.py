@@ -16,12 +16,11 @@ from viz_model.app import (
     two_sentences,
 )
 from viz_model.app import page as app_page
-from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch, words
+from viz_model.app.alone import PICTURE
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.door import Door
 from viz_model.island.page import Topic
 
-PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
-"""Of a frame within a page of somebody else's, the picture that stands there alone."""
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "attention": (mask_editor.DOOR,),
     "block": block_doors.DOORS,

@@ -35,8 +35,9 @@ from viz_model.app import (
     writing,
 )
 from viz_model.app import page as app_page
+from viz_model.app.alone import PICTURE
 from viz_model.app.choices import APART, TRIALS
-from viz_model.app.declared import DOORS, PICTURE, declared
+from viz_model.app.declared import DOORS, declared
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.now import Now, Opened, look_at, now_on, token_of
 from viz_model.app.view import ViewState
@@ -54,7 +55,7 @@ def show(topic: Topic) -> None:
     """Open a page."""
     if topic.is_story:
         _lead_first(topic)
-    opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
+    opening = open_page.begin(topic.name, *declared(topic), topic.needs, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -325,5 +326,5 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
         if scene.id == key:
             drawn = seen(scene, look.place)
             known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
-            saving.answer(page, lambda _, drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
+            saving.answer(page, lambda drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
             return

@@ -50,8 +50,7 @@ def picture(
 ) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
-    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` with the ``frame`` of a film where its
-    menu is opened.
+    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` where its menu is asked for.
     """
     heard: dict[str, Any] = {}
     if on_ask is not None:
@@ -106,8 +105,3 @@ def sketch(
         data=with_bytes({"kind": "sketch", **data}, pictures),
         on_drawn_change=_callback(key, on_drawn, "drawn"),
     )
-
-
-def terms(data: dict[str, Any], *, key: str) -> None:
-    """Marks technical terms in the prose of the whole page, and lists them, with what they mean, in its place."""
-    _module()(key=key, data=framed({"kind": "terms", **data}))
