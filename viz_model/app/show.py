@@ -65,6 +65,8 @@ def show(topic: Topic) -> None:
         picture = runs.RunKey.of(opening.view.model, run)
     has_chips = taught is None or "tokens" in taught.step.controls
     page = topic.page(lm.config)
+    if topic.is_story and page is not None:
+        _begin_story(topic, page)
     doors = () if picture or page is None else DOORS.get(page.topic, ())
     opened = Opened(topic, page, opening, picture, has_chips, doors)
     if taught is not None and taught.is_behind_curtain:
@@ -99,10 +101,24 @@ def _lead_first(topic: Topic) -> None:
             del query[former]
             query[name] = values.get(asked, asked)
     if there.current.url_path == frame.FIRST:
-        st.switch_page(there.pages[frame.FIRST], query_params=query.to_dict())
+        st.switch_page(there.pages[frame.FIRST], query_params={"chapter": _first(topic.pages[0]), **query.to_dict()})
     own = {name for page in topic.pages for name, _ in page.options}
     if "view" not in st.session_state and not own & set(query) and set(query) - {"lang", "view", "lesson"}:
         st.switch_page(there.pages["overview"], query_params=query.to_dict())
+
+
+def _begin_story(topic: Topic, page: Page) -> None:
+    """The address of a story says its chapter from the first one on: without it, it would lead elsewhere."""
+    choice = island.options_of(page)["chapter"]
+    if not state.current().chosen(topic.name, choice):
+        state.settle(**state.choose(topic.name, (choice, _first(page))))
+
+
+def _first(page: Page) -> str:
+    """The first chapter of a story."""
+    names = dict(page.options)["chapter"]
+    assert isinstance(names, tuple)
+    return str(names[1])
 
 
 @st.fragment(key=state.PLACE)

@@ -231,6 +231,11 @@ def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
     return {"choices": MappingProxyType(choices)}
 
 
+def settle(**changes: Any) -> None:
+    """Change the view where nobody has: what is to be said of the address stays."""
+    st.session_state[_SESSION] = replace(current(), **changes)
+
+
 def put(**changes: Any) -> None:
     """Change the view, for what runs from here on."""
     view = replace(current(), **changes)
