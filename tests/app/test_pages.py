@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from app_driver import answer, boxes, figures, mounts, open_page, pictures, said
+from app_driver import ISLAND, answer, boxes, figures, messages, mounts, open_page, pictures, said
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
@@ -208,6 +208,16 @@ def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None
     assert not app.exception
     asked = {name: app.query_params[name] for name in ("model", "text", "layer", "head", "token")}
     assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
+
+
+def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen(visit: Open) -> None:
+    """The twin alone would show another layer and head: the telling ones of its own run."""
+    app = visit("attention", text=CAT)
+    shown = messages(app)[ISLAND].header
+    app.button_group(key="sidebar.norm_at").set_value("post").run()
+    now = messages(app)[ISLAND].header
+    assert {axis: now["chosen"][axis] for axis in ("layer", "head", "token")} == shown["usual"]
+    assert now["usual"] != shown["usual"]
 
 
 # Of tiny models of every kind all pages are run in test_pages_of_every_kind.py.
