@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both, variants
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
@@ -17,7 +17,7 @@ from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 
 
-@pytest.fixture(params=variants()[::4], ids=describe)
+@pytest.fixture(params=few(), ids=describe)
 def pair(request: pytest.FixtureRequest) -> tuple[Trace, Trace]:
     """A run, and the same with a head of the first layer switched off."""
     config: ModelConfig = request.param

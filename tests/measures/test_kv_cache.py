@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, few, language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -14,7 +14,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.generation import Decoder
 from viz_model.topics.next_token.times import TIMES
 
-DECODERS = [config for config in variants() if config.kind != "encoder"][::3]
+DECODERS = [config for config in few() if config.kind != "encoder"]
 
 
 @pytest.mark.parametrize("config", DECODERS, ids=describe)

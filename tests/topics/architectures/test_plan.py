@@ -8,8 +8,7 @@ from typing import Any
 
 import islands
 import pytest
-import tiers
-from tiny_models import describe, tiny_config, traced, variants, without_a_part
+from tiny_models import describe, few, tiny_config, traced, variants, without_a_part
 
 from viz_model import texts
 from viz_model.config import Alibi, Dense, Gated, LayerNorm, ModelConfig, NoPosition, RMSNorm, Rope, T5Bias
@@ -90,7 +89,7 @@ def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> No
         assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
 
 
-@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
+@pytest.mark.parametrize("config", [*few(), *without_a_part(), *PER_LAYER], ids=describe)
 def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> None:
     for side in config.sides:
         own = diagram.Stack(config, side)

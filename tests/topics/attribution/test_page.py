@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from app_driver import address, answer, island_lines, offer, open_page, run_code
 from doors import all_open
-from tiny_models import describe, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model import config as choices
@@ -27,7 +27,7 @@ from viz_model.topics.attribution.asked import asked, token_typed
 from viz_model.topics.attribution.sums import Part
 
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::7]]
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 DECODER = next(config for config in SAMPLE if config.kind == "decoder")
 

@@ -7,7 +7,7 @@ import dataclasses
 import islands
 import numpy as np
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, few, language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import images
@@ -20,7 +20,7 @@ from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neu
 from viz_model.topics.attribution.asked import asked
 from viz_model.topics.attribution.sums import Part
 
-WITH_LOGITS = [config for config in variants() if config.has_logits][::4]
+WITH_LOGITS = [config for config in few() if config.has_logits]
 LONG = "the cat and the dog ran to the house and the cat saw a bird in the old tree there"
 every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 

@@ -15,7 +15,7 @@ from app_driver import offer, open_page, pictures, run_code, said
 from doors import all_open
 from streamlit.testing.v1 import AppTest
 from tiers import name
-from tiny_models import describe, language_model, variants
+from tiny_models import describe, few, language_model
 
 import viz_model as vm
 from viz_model import config as choices
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::5]]
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 
 every = pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])

@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, random_model, run_both, tiny_config, variants
+from tiny_models import describe, few, language_model, random_model, run_both, tiny_config, variants
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -41,7 +41,7 @@ of_one_network = pytest.mark.parametrize(
     "config_", [c for c in variants() if not isinstance(c.ffn, config.Experts)], ids=describe
 )
 # Drawing is slow; every fifth still has each kind, norm and feed-forward.
-some = pytest.mark.parametrize("config_", variants()[::5], ids=describe)
+some = pytest.mark.parametrize("config_", few(), ids=describe)
 
 
 def views_of(config_: ModelConfig) -> list[Trace]:

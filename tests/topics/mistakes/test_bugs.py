@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, variants, without_a_part
+from tiny_models import describe, few, language_model, run_both, without_a_part
 
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
@@ -25,7 +25,7 @@ from viz_model.topics.mistakes.bugs import BUGS, N_PADDING
 from viz_model.topics.mistakes.forward import View, call
 from viz_model.topics.mistakes.pair import Outcome, facts, outcome
 
-CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in (*variants()[::5], *without_a_part())]
+CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in (*few(), *without_a_part())]
 PLACES = [(config, side) for config in CONFIGS for side in config.sides]
 TEXT = "Once upon a time there was a little girl"
 FUNCTIONS = sorted(set(vars(right)) & {name for name, made in vars(wrong).items() if inspect.isfunction(made)})

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import streamlit as st
 from app_driver import answer, open_page, run_code, said
-from tiny_models import language_model, run_both, variants
+from tiny_models import few, language_model, run_both, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -26,7 +26,7 @@ from viz_model.topics.mistakes.bugs import BUGS
 from viz_model.topics.mistakes.pair import LETTERS, OPTIONS, STAND_INS, answers, pair, written, wrong_letter
 
 TEXT, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 
 loaded = functools.cache(vm.load)
