@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 from app_driver import ISLAND, figures, mounts, open_page
@@ -170,7 +169,7 @@ def written(node: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "model"), zip(PAGES, itertools.cycle(["story-pre-ln", "tiny-bert", "tiny-translator"]), strict=False)
+    ("page", "model"), list(zip(PAGES, itertools.cycle(["story-pre-ln", "tiny-bert", "tiny-translator"]), strict=False))
 )
 def test_what_was_typed_is_never_markup(page: str, model: str, family: Path) -> None:
     app = open_page(page, {"model": model, "text": TYPED, "layer": "1", "token": "3", "lang": "en"})
@@ -285,9 +284,3 @@ def test_edits_that_no_model_has_are_said_and_left_out(family: Path) -> None:
         assert edits.parse(text)
         app = open_page("block", {"edits": text, "text": "a cat", "lang": "en"})
         assert app.warning or app.info or mounts(app)[ISLAND]["notes"]
-
-
-def test_names_given_twice_are_one_view() -> None:
-    query = dict(parse_qsl("layer=1&layer=../x&model=story-pre-ln&model=/etc/passwd&edits=a&edits=b"))
-    view, notices = state.parse(query, list(CONFIGS), CONFIGS, "en")
-    assert view == state.ViewState(model="story-pre-ln") and len(notices) == 3

@@ -15,7 +15,7 @@ from viz_model.app import block_doors, state
 from viz_model.app.choices import number, switch, words
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES
 
 MODELS = vm.models()
 CONFIGS = {name: registry.config_of(name) for name in MODELS}
@@ -59,18 +59,6 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
 
 TEXTS = ("text", "also", "target")
 ASKED: tuple[str, ...] = ("model", *TEXTS, "to", "side", "layer", "head", "token", "edits", "lang", "x")
-
-
-@given(st.dictionaries(st.sampled_from(ASKED), st.text()))
-def test_any_address_gives_a_view_that_exists(query: dict[str, str]) -> None:
-    view, notices = parse(query)
-    config = CONFIGS[view.model]
-    assert view.lang in LANGUAGES
-    assert view.layer is None or 0 <= view.layer < config.n_layers
-    assert view.head is None or 0 <= view.head < config.n_heads
-    for language in LANGUAGES:
-        for notice in notices:
-            assert Texts(language)(notice.key, **notice.values)
 
 
 def test_each_wrong_value_is_named() -> None:

@@ -128,23 +128,6 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     assert sum(bold) == view.final.sum()
 
 
-@pytest.mark.parametrize(
-    ("length", "position", "most", "expected"),
-    [(5, 2, 12, range(5)), (20, 2, 6, range(6)), (20, 19, 6, range(14, 20)), (20, 10, 1, range(10, 11))],
-)
-def test_the_part_of_a_long_text_holds_the_position(length: int, position: int, most: int, expected: range) -> None:
-    assert depth.part_of(length, position, most) == expected
-
-
-def test_of_a_deep_model_the_lens_shows_the_depth_of_the_selected_layer() -> None:
-    trace = run_both(language_model(tiny_config(n_layers=12)))
-    for layer in (3, 8):
-        look = islands.look(trace, PAGE, token=3, layer=layer)
-        view = depth.view(asked(look).look)
-        assert len(view.depths) == depth.MOST_DEPTHS and layer + 1 in view.depths
-        assert {0, 12} <= set(view.depths)
-
-
 def test_paths_end_in_the_models_own_ranks() -> None:
     look = looked(tiny_config(), word="top", against="#7")
     logits = look.trace["logits"][3]
