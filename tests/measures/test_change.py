@@ -60,20 +60,6 @@ def test_vectors_are_compared_by_cosine_and_length(pair: tuple[Trace, Trace]) ->
     assert (found.cosines < 1).any()
 
 
-def test_the_last_vectors_are_what_the_output_reads(pair: tuple[Trace, Trace]) -> None:
-    before, _ = pair
-    names = [name for name in before.sites if before[name].shape == (len(before), before.config.d_model)]
-    assert before.leaving == [name for name in names if not name.startswith("head.")][-1]
-
-
-def test_a_head_that_is_off_writes_nothing(pair: tuple[Trace, Trace]) -> None:
-    before, after = pair
-    was, is_ = change.written(before, 0, 2), change.written(after, 0, 2)
-    assert was[1] > 0 and is_[1] == 0
-    np.testing.assert_array_equal(np.delete(was, 1), np.delete(is_, 1))
-    assert before["blocks.0.attn.pattern"].equal(after["blocks.0.attn.pattern"])
-
-
 def test_what_nobody_looked_at_changes_nothing() -> None:
     """Under a causal mask, hiding the last token from all changes no earlier position."""
     lm = language_model(next(c for c in variants() if c.kind == "decoder" and not c.windows))
