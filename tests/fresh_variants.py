@@ -82,7 +82,7 @@ def fresh_configs() -> list[ModelConfig]:
 
 
 def _of_kind(kind: config.Kind) -> dict[str, Any]:
-    own = {"encoder": {"head": config.MaskedHead()}, "encoder_decoder": {"start_id": 0}}
+    own: dict[str, dict[str, Any]] = {"encoder": {"head": config.MaskedHead()}, "encoder_decoder": {"start_id": 0}}
     return {"kind": kind, **own.get(kind, {})}
 
 

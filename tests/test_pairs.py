@@ -43,7 +43,7 @@ def test_all_that_is_met_is_met_in_one_that_is_kept() -> None:
 def test_what_is_chosen_together_in_some_model_is_in_one_that_is_tested(
     found: list[ModelConfig], together: int
 ) -> None:
-    def met(configs: list[ModelConfig]) -> set[object]:
+    def met(configs: Iterable[ModelConfig]) -> set[object]:
         return {meeting for one in configs for meeting in itertools.combinations(options(one).items(), together)}
 
     assert met(found) == met(candidates()) and set(found) < set(candidates())

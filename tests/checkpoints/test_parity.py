@@ -260,14 +260,14 @@ TWO_STACKS = {
 }
 
 
-@pytest.fixture(scope="module", params=ONE_STACK.values(), ids=ONE_STACK)
+@pytest.fixture(scope="module", params=ONE_STACK.values(), ids=list(ONE_STACK))
 def one_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
     """A reference model with one stack of blocks, and ours from the folder that it saved."""
     folder = tmp_path_factory.mktemp("model")
     return request.param.save(folder), huggingface.load_folder(folder)
 
 
-@pytest.fixture(scope="module", params=TWO_STACKS.values(), ids=TWO_STACKS)
+@pytest.fixture(scope="module", params=TWO_STACKS.values(), ids=list(TWO_STACKS))
 def two_stacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
     """An encoder–decoder of theirs, and ours from the folder that it saved."""
     folder = tmp_path_factory.mktemp("model")
