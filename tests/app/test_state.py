@@ -57,10 +57,6 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
     assert view == state.ViewState(model=MODELS[0]) and not notices
 
 
-TEXTS = ("text", "also", "target")
-ASKED: tuple[str, ...] = ("model", *TEXTS, "to", "side", "layer", "head", "token", "edits", "lang", "x")
-
-
 def test_each_wrong_value_is_named() -> None:
     asked = {"model": "gpt-9", "layer": "99", "head": "-1", "token": "x", "lang": "xx"}
     _, notices = parse(asked)

@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from viz_model.runs.edits import AblateHead
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).resolve().parents[3]
 TEXT = "the cat and the dog ran"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 

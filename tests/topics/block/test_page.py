@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -23,7 +22,6 @@ from viz_model.config import ModelConfig
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]

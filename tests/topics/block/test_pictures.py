@@ -341,11 +341,6 @@ def test_a_token_on_which_nothing_fires() -> None:
     assert "every hidden value is exactly 0" in str(apart.hand(look)[0].words)
 
 
-def last_number(said: str) -> float:
-    """The result at the end of a line of LaTeX."""
-    return float(said.rpartition("= ")[2].partition(" ")[0].partition("\\")[0])
-
-
 @every
 def test_sums_by_hand(config_: ModelConfig) -> None:
     for trace in views_of(config_):
