@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 from app_driver import ISLAND, figures, mounts, open_page
@@ -115,16 +114,14 @@ def test_any_text_in_any_tokenizer(name: str, most: int, family: Path) -> None:
         check(tokenizer, f"a {text}{text} b")
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    list(itertools.product([*STORY, *BROUGHT], ["a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "])),
-)
-def test_a_long_paste(name: str, part: str, family: Path) -> None:
+@pytest.mark.parametrize("name", [*STORY, *BROUGHT])
+def test_a_long_paste(name: str, family: Path) -> None:
     """What the app lets through of a pasted megabyte, in every tokenizer."""
     tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
-    text, _ = runs.readable(part * (10**6 // len(part)))
-    assert len(text) == runs.MAX_CHARACTERS
-    check(tokenizer, text)
+    for part in ("a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "):
+        text, _ = runs.readable(part * (10**6 // len(part)))
+        assert len(text) == runs.MAX_CHARACTERS
+        check(tokenizer, text)
 
 
 @pytest.mark.parametrize("name", ["story-pre-ln", "tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-translator"])
@@ -173,7 +170,7 @@ def written(node: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "model"), list(itertools.product(PAGES, ["story-pre-ln", "tiny-bert", "tiny-translator"]))
+    ("page", "model"), list(zip(PAGES, itertools.cycle(["story-pre-ln", "tiny-bert", "tiny-translator"]), strict=False))
 )
 def test_what_was_typed_is_never_markup(page: str, model: str, family: Path) -> None:
     app = open_page(page, {"model": model, "text": TYPED, "layer": "1", "token": "3", "lang": "en"})
@@ -285,9 +282,3 @@ def test_edits_that_no_model_has_are_said_and_left_out(family: Path) -> None:
         assert edits.parse(text)
         app = open_page("block", {"edits": text, "text": "a cat", "lang": "en"})
         assert app.warning or app.info or mounts(app)[ISLAND]["notes"]
-
-
-def test_names_given_twice_are_one_view() -> None:
-    query = dict(parse_qsl("layer=1&layer=../x&model=story-pre-ln&model=/etc/passwd&edits=a&edits=b"))
-    view, notices = parse(query, list(CONFIGS), CONFIGS, "en")
-    assert view == ViewState(model="story-pre-ln") and len(notices) == 3

@@ -11,7 +11,7 @@ import streamlit as st
 import torch
 from app_driver import ISLAND
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import turns
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
@@ -108,7 +108,7 @@ class Asked:
 
 @pytest.mark.parametrize(
     ("page", "length"),
-    [*crossed(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
+    [*turns(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
 )
 def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
     """Neither what is sent nor, where nobody asked for all heads, what is there at once."""

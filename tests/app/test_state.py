@@ -17,7 +17,7 @@ from viz_model.app.choices import number, switch, words
 from viz_model.app.view import MAX_URL_TEXT, Notice, ViewState
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES
 
 MODELS = vm.models()
 CONFIGS = {name: registry.config_of(name) for name in MODELS}
@@ -57,22 +57,6 @@ def test_the_address_reproduces_the_view(view: ViewState) -> None:
 def test_an_empty_address_is_the_default_view_without_notices() -> None:
     view, notices = parse({})
     assert view == ViewState(model=MODELS[0]) and not notices
-
-
-TEXTS = ("text", "also", "target")
-ASKED: tuple[str, ...] = ("model", *TEXTS, "to", "side", "layer", "head", "token", "edits", "lang", "x")
-
-
-@given(st.dictionaries(st.sampled_from(ASKED), st.text()))
-def test_any_address_gives_a_view_that_exists(query: dict[str, str]) -> None:
-    view, notices = parse(query)
-    config = CONFIGS[view.model]
-    assert view.lang in LANGUAGES
-    assert view.layer is None or 0 <= view.layer < config.n_layers
-    assert view.head is None or 0 <= view.head < config.n_heads
-    for language in LANGUAGES:
-        for notice in notices:
-            assert Texts(language)(notice.key, **notice.values)
 
 
 def test_each_wrong_value_is_named() -> None:

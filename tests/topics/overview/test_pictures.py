@@ -8,7 +8,9 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
+import tiers
 import torch
+from pairs import pairs
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
@@ -17,7 +19,6 @@ from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, Select, Text, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
-from viz_model.measures.stream import evenly
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import PAGE, apart, finding, to_try, whole
 from viz_model.topics.overview.finding import NEXT, Next, ending
@@ -77,17 +78,6 @@ def _cells(mark: Mark) -> np.ndarray:
 
 
 @every
-def test_a_cell_that_is_clicked_is_the_number_that_is_drawn(config: ModelConfig) -> None:
-    look = looks(config)[-1]
-    for token in (0, len(look) - 1):
-        for marks in panels(whole.draw(look), look, token=token).values():
-            for mark in [mark for mark in marks.values() if isinstance(mark, Cells) and mark.where]:
-                asked = mark.where.at(0, 0) if mark.where else None
-                assert asked is not None
-                assert np.ravel(mark.values)[0] == pytest.approx(look.trace.whole[asked[0]][asked[1]].item(), abs=1e-6)
-
-
-@every
 def test_the_row_and_the_guesses_are_those_of_the_token(config: ModelConfig) -> None:
     look = looks(config)[-1]
     trace = look.trace
@@ -123,8 +113,7 @@ def test_where_a_token_looks_hardest_is_the_largest_weight_elsewhere(config: Mod
             np.testing.assert_allclose(read.weight, rows.max((0, 1, 3)), rtol=1e-5)
 
 
-@every
-@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(("config", "lang"), pairs(variants(), ["en", "zh"], facts=tiers.chosen), ids=tiers.name)
 def test_what_is_said_are_these_numbers(config: ModelConfig, lang: str) -> None:
     run = run_both(language_model(config)).at(config.sides[-1])
     look = islands.look(run, PAGE, lang)
@@ -162,13 +151,6 @@ def test_deep_models_show_some_of_their_blocks() -> None:
     layers = [int(panel.id.removeprefix("block.")) for panel in scene.panels if panel.id.startswith("block.")]
     assert len(layers) == whole.MOST_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
     assert "20" in scene.note
-
-
-@pytest.mark.parametrize(("n_layers", "chosen"), [(1, 0), (6, 3), (7, 0), (7, 5), (30, 29), (30, 2), (40, 17)])
-def test_layers_are_spread_evenly(n_layers: int, chosen: int) -> None:
-    layers = evenly(n_layers, chosen, 6)
-    assert len(layers) == min(6, n_layers) and {0, chosen, n_layers - 1} <= set(layers)
-    assert list(layers) == sorted(set(layers))
 
 
 def test_wide_strips_are_thinned_to_dimensions_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,9 +213,3 @@ def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
                     expected = before + value[f"blocks.{layer}.{written}"]
                     before = value[f"blocks.{layer}.resid.{after}"]
                     assert before == pytest.approx(expected, abs=1e-5)
-
-
-def test_norms_are_lengths(lm: vm.LanguageModel) -> None:
-    trace = lm.trace("the cat sat on the mat")
-    for name, row in zip(*apart.ascent(trace).stream, strict=True):
-        np.testing.assert_allclose(row, np.linalg.norm(trace[name].numpy(), axis=-1), rtol=1e-5)
