@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import io
 import json
@@ -34,8 +33,8 @@ def open_page(page: str, query: Mapping[str, str]) -> AppTest:
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
     for name, value in query.items():
         app.query_params[name] = value
-    if page == FIRST:  # which stands at the address without a name, and is asked for by one of its stops
-        app.query_params.setdefault("stop", "look")
+    if page == FIRST:  # which stands at the address without a name, and is asked for by one of its chapters
+        app.query_params.setdefault("chapter", "write")
     else:
         app.switch_page(f"pages/{page}.py")
     app.run()
@@ -74,23 +73,17 @@ def run_code(app: AppTest) -> list[str]:
     return printed.getvalue().split()
 
 
-FIGURES = "tests.figures"
-"""Where a visit keeps the sheets of its figures, by the names of their scenes."""
-
-
 def figures(app: AppTest) -> list[dict[str, Any]]:
-    """The figures of a page, as Plotly would be given them."""
-    known = app.session_state[FIGURES] if FIGURES in app.session_state else {}  # noqa: SIM401 - it has no get
-    names = [sent.header["id"] for sent in pictures(app).values()]
-    return [json.loads(known[name].drawn().to_json()) for name in names if name in known]
+    """The figures of a page, as Plotly is given them; their numbers stand elsewhere."""
 
+    def found(part: Any) -> Iterator[dict[str, Any]]:
+        if isinstance(part, dict) and part.get("kind") == "plot":
+            yield part["figure"]
+        elif isinstance(part, dict | list):
+            for inner in part.values() if isinstance(part, dict) else part:
+                yield from found(inner)
 
-def array(encoded: Any) -> np.ndarray:
-    """An array of a figure, as Plotly writes it: a list, or bytes with their type and shape."""
-    if not isinstance(encoded, dict):
-        return np.array(encoded)
-    values = np.frombuffer(base64.b64decode(encoded["bdata"]), encoded["dtype"])
-    return values.reshape([int(n) for n in encoded["shape"].split(",")]) if "shape" in encoded else values
+    return [figure for one in messages(app).values() for figure in found(one.header)]
 
 
 def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:

@@ -104,7 +104,7 @@ class Grouped(norms.Norm):
             symbol="s", label="largest size in each group", role="norm", derived=True,
         )  # fmt: skip
         expression = gain[d] * (x[index] / size[*where, d // width])
-        return at.value("out", index, expression, symbol="n", label="vector normalised by groups", role="norm")
+        return at.value("out", index, expression, symbol="n", label="vector normalized by groups", role="norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ class Half(norms.Norm):
             symbol=r"\sigma", label="root mean square of the first half", role="norm", derived=True, one=True,
         )  # fmt: skip
         expression = at.weight("weight", r"\gamma", d.axis)[d] * (x[index] / scale[*where])
-        return at.value("out", index, expression, symbol="n", label="vector, normalised by its half", role="norm")
+        return at.value("out", index, expression, symbol="n", label="vector, normalized by its half", role="norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,4 +198,4 @@ class Between(norms.Norm):
             symbol=r"\sigma", label="between deviation and root mean square", role="norm", derived=True, one=True,
         )  # fmt: skip
         expression = at.weight("weight", r"\gamma", d.axis)[d] * ((x[index] - share * mean[*where]) / scale[*where])
-        return at.value("out", index, expression, symbol="n", label="normalised vector", role="norm")
+        return at.value("out", index, expression, symbol="n", label="normalized vector", role="norm")

@@ -53,10 +53,9 @@ class Sent(NamedTuple):
     def cells(self, case: int = 0) -> Iterator[tuple[cells.Cells, np.ndarray]]:
         """Which numbers of the run cells are, and what is drawn of them."""
         for mark in self.marks(case):
-            if mark["kind"] == "cells" and (
-                which := cells.read({"cells": mark["where"]} if mark.get("where") else None)
-            ):
-                yield which, np.atleast_2d(mark["values"])
+            if mark["kind"] == "cells" and (said := mark.get("where")):
+                lists = (tuple(said.get(name, ())) for name in ("rows", "columns", "beside"))
+                yield cells.Cells(said["site"], tuple(said["where"]), *lists), np.atleast_2d(mark["values"])
 
     def _panels(self, case: int) -> list[dict[str, Any]]:
         return [panel for panel in self.field("panels", case) if panel.get("present", True)]

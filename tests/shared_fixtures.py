@@ -20,19 +20,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlparse
 
-import app_driver
 import hypothesis
-import plotly.graph_objects as go
 import pytest
-import streamlit as st
 import torch
 from browser_driver import SAVES_DATA, WIDE, Visit, settle
 from firefox import Firefox, Page
 from firefox import running as running_firefox
-from plotly_form import form_of
 from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from tab import Tab
 from tiny_models import random_model, state, tiny_config
 from webkit import DRIVER, Window
@@ -42,9 +37,6 @@ import viz_model as vm
 from viz_model.app import norm_training
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
-from viz_model.drawing import plot
-from viz_model.drawing.scene import Scene, encode
-from viz_model.drawing.sheet import Sheet
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
@@ -110,41 +102,6 @@ def _read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "_load_path", load)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _accepted_figures() -> Iterator[None]:
-    """Every figure that a test draws is one that Plotly accepts, and a scene: what draws it does not look.
-
-    Of figures that Plotly cannot tell apart (:func:`plotly_form.form_of`) the first is shown to it. Those of a page
-    are kept with its visit (:func:`app_driver.figures`).
-    """
-    drawn, scene, known = Sheet.drawn, plot.scene, set()
-
-    def show(sheet: Sheet) -> None:
-        form = form_of([sheet.traces, sheet.shapes, sheet.annotations, sheet.layout])
-        if form not in known:
-            go.Figure(drawn(sheet).to_plotly_json())
-            known.add(form)
-
-    def accepted(sheet: Sheet) -> go.Figure:
-        show(sheet)
-        encode(scene(sheet, "figure", "figure"))
-        return drawn(sheet)
-
-    def kept(sheet: Sheet, id: str, *args: Any, **more: Any) -> Scene:
-        show(sheet)
-        found = scene(sheet, id, *args, **more)
-        if get_script_run_ctx(suppress_warning=True) is None:
-            encode(found)  # which a page does itself
-        else:
-            st.session_state.setdefault(app_driver.FIGURES, {})[id] = sheet
-        return found
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Sheet, "drawn", accepted)
-        patch.setattr(plot, "scene", kept)
         yield
 
 

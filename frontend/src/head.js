@@ -2,6 +2,7 @@
 import { other } from "./beside.js"
 import { chips } from "./chips.js"
 import { child, children, make, say } from "./nodes.js"
+import { search } from "./search.js"
 import { lines, write } from "./lines.js"
 
 export function head(me, root) {
@@ -26,12 +27,20 @@ export function head(me, root) {
     ribbons.lastChild.ends?.()
     ribbons.lastChild.remove()
   }
+  finder(me, child(bar, 3, "div", "search"))
   const heading = child(below, 0, "h1")
   say(heading, page.heading)
   heading.hidden = !page.heading
   const notes = child(below, 1, "div")
   Object.assign(notes, { item: { kind: "prose", lines: page.notes }, me })
   lines(me, notes, notes.item)
+}
+
+function finder(me, root) {
+  const { search: given } = me.page
+  if (!given) return root.search?.end(), void delete root.search
+  root.search ??= search(root, me.tell)
+  root.search.take(given)
 }
 
 // The n-th box; one that held something else, as another model has more of them, is made anew.

@@ -6,10 +6,11 @@ import { mask } from "./mask.js"
 import { mount as pen } from "./pen.js"
 import { alone as plot } from "./plot.js"
 import { scene } from "./scene.js"
+import { alone as search } from "./search.js"
 import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
 
-const KINDS = { island, mask, pen, plot, scene, sketch, skip }
+const KINDS = { island, mask, pen, plot, scene, search, sketch, skip }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

@@ -16,6 +16,7 @@ import { quiz } from "./quiz.js"
 import { reach, reachScrolling } from "./reach.js"
 import { isRunning } from "./running.js"
 import { scene } from "./scene.js"
+import { shown } from "./search.js"
 import { skip } from "./skip.js"
 import { store } from "./store.js"
 import { terms } from "./terms.js"
@@ -122,6 +123,7 @@ function create(root) {
       unwalk()
       removeEventListener("popstate", forget)
       for (const one of root.querySelectorAll(".viz")) one.ends?.()
+      root.querySelector(".search")?.search?.end()
     },
     take(header, numbers, told) {
       const isNew = page === null
@@ -200,6 +202,7 @@ function create(root) {
     }
     reachScrolling(root)
     turns(me, root, body)
+    shown(root)
   }
   return me
 }

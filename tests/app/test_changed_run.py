@@ -14,7 +14,9 @@ from viz_model.measures.change import GUESSES, UNCHANGED
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 
-NAMES = {name: name for name in ("before", "after", "head", "length")}
+
+def words(key: str) -> str:
+    return key
 
 
 @pytest.fixture(params=variants(), ids=describe)
@@ -39,7 +41,7 @@ def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
         assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
     assert (np.diff(view.before) <= 0).all()
     assert GUESSES.of(view).name == ("stays" if view.best[0] == view.best[1] else "changes")
-    bars = {bar.name: bar.x for bar in draw_guesses(view, NAMES).drawn().data}
+    bars = {one.name: one.values for one in draw_guesses(view, words, "x.guesses").series}
     np.testing.assert_array_equal(bars["before"], view.before)
     np.testing.assert_array_equal(bars["after"], view.after)
     assert GUESSES.of(views.guesses_view(before, before, 1)).name == "same"
@@ -53,7 +55,8 @@ def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:
     expected = analysis.divergences(before, after) if "probs" in before else 1 - vectors.cosines
     np.testing.assert_array_equal(view.values, expected)
     np.testing.assert_array_equal(view.lengths, [vectors.before, vectors.after])
-    np.testing.assert_allclose(draw_places(view, "title").drawn().data[0].y, expected, rtol=1e-6)
+    (bars,) = draw_places(view, "title", "what it shows", "x.places").series
+    np.testing.assert_allclose(bars.values, expected, rtol=1e-6)
     assert view.facts()["n_changed"] == str(int((expected > UNCHANGED).sum()))
     assert views.places_view(before, before, 1).facts()["n_changed"] == "0"
 
@@ -70,5 +73,5 @@ def test_heads_that_are_off_have_no_bar(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
     view = views.written_view(before, after, 0, 1)
     assert (view.after[:2] == 0).all() and (view.before > 0).all()
-    bars = {bar.name: bar.y for bar in draw_written(view, NAMES, 0).drawn().data}
+    bars = {one.name: one.values for one in draw_written(view, words, "head", 0).series}
     np.testing.assert_array_equal(bars["after"], view.after)

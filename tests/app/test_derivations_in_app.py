@@ -16,7 +16,7 @@ from viz_model.app import derivation
 from viz_model.app.cell_names import where, written
 from viz_model.app.every_term import MOST_ROWS
 from viz_model.config import ModelConfig
-from viz_model.drawing import cells, theme
+from viz_model.drawing import theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.model import sites
 from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
@@ -191,12 +191,11 @@ def test_every_kind_of_step_and_setting_has_its_sentence_and_no_other_is_left() 
 
 def test_cells_of_a_picture() -> None:
     plain = Cells("embed.out", (ROW, COLUMN))
-    assert plain.at(2, 5) == ("embed.out", (2, 5)) and cells.read(plain.meta) == plain
+    assert plain.at(2, 5) == ("embed.out", (2, 5))
     part = Cells("blocks.0.attn.pattern", (3, ROW, COLUMN), rows=(4, 5), columns=(7, 8, 9))
     assert part.at(1, 2) == ("blocks.0.attn.pattern", (3, 5, 9)) and part.at(2, 0) is None
     both = Cells("probs", (COLUMN, BESIDE), columns=(0, 1), beside=(70, 80))
-    assert both.at(0, 1) == ("probs", (1, 80)) and cells.read(both.meta) == both
-    assert cells.read(None) is None and cells.read({"other": 1}) is None
+    assert both.at(0, 1) == ("probs", (1, 80))
 
 
 def test_numbers_in_words() -> None:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.app import frame, interventions
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.island.edited import describe
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts

@@ -62,4 +62,4 @@ def test_symbols_in_the_colour_of_their_role_can_be_read(page: Literal["light", 
 
 
 def test_white_can_be_read_on_what_is_written_on_in_white() -> None:
-    assert Color(theme.HIGHLIGHT).contrast("white") >= 4.5
+    assert Color(theme.ROLES["pattern"]).contrast("white") >= 4.5

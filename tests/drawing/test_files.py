@@ -8,7 +8,6 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pypdfium2
@@ -18,12 +17,11 @@ from coloraide import Color
 from PIL import Image
 from svg_files import scene
 
-from viz_model.drawing import plot, theme
+from viz_model.drawing import theme
 from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import Cells, Labels, Scene, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.numbers import numbers
-from viz_model.drawing.sheet import Sheet, bar, heatmap, scatter
 
 CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
 
@@ -99,27 +97,6 @@ def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
     assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
     assert lines[1]["value"] == ""
     assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)
-
-
-def test_a_table_of_a_plot_holds_cells_bars_and_lines_and_no_colour_bar() -> None:
-    values = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
-    sheet = Sheet(heatmap(z=values, name="heat", coloraxis="coloraxis"))
-    sheet.update_layout(coloraxis={"colorscale": theme.diverging(), "cmin": -3.0, "cmax": 3.0})
-    found = table(plot.scene(sheet, "id", "title"))
-    assert sorted(float(line["value"]) for line in found) == sorted(float(str(value)) for value in values.flat)
-
-    more: list[dict[str, Any]] = [
-        bar(x=[0.25, None], y=["a", "b"], orientation="h", name="bars"),
-        scatter(x=[0, 1], y=np.array([1 / 3, 2]), name="<b>line</b>"),
-        scatter(x=[0, 1], y=[0, 0], hoverinfo="skip"),
-    ]
-    lines = table(plot.scene(Sheet(*more), "id", "title"))
-    assert [tuple(line.values()) for line in lines] == [
-        ("bars", "", "a", "0.25"),
-        ("bars", "", "b", ""),
-        ("line", "", "0", str(1 / 3)),
-        ("line", "", "1", "2.0"),
-    ]
 
 
 @pytest.mark.parametrize("sight", [None, "protan", "deutan", "tritan"])

@@ -19,8 +19,9 @@ from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
 from viz_model.config import Side
-from viz_model.drawing import by_depth, strips
-from viz_model.drawing.writing import small
+from viz_model.drawing import by_depth, chart, strips
+from viz_model.drawing.digits import small
+from viz_model.drawing.scene import seen
 from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.measures import stream
@@ -56,8 +57,7 @@ RATE, SEED = number("rate", 0.1, 0.0, 0.9), whole("seed", 0, 0, 999)
 
 def _look(page: Page) -> Look:
     """What the page above is drawn from."""
-    look = Look.at(page.trace, page.t, page.text_key, layer=page.view.layer, token=page.token, one=True)
-    return replace(look, options={"neuron": NEURON.write(page.chosen(NEURON))})
+    return replace(page.look, options={"neuron": NEURON.write(page.chosen(NEURON))})
 
 
 # A part of the block left out, or a neuron held
@@ -112,15 +112,15 @@ def _set(page: Page, edit: SetNeuron) -> None:
 def _before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) -> None:
     """What a run and the same with a change expect; of a stack without predictions, how its vectors turned."""
     if "logits" not in before:
-        places, turn = places_view(before, after, page.token), page.words("turn")
-        elements.figure(page, draw_places(places, turn), f"places_{key}", turn)
+        places, turn, id = places_view(before, after, page.token), page.words("turn"), f"places_{key}"
+        elements.picture(page, lambda _: seen(draw_places(places, turn, turn, f"block.{id}"), {}), id)
         elements.source(page, places.site)
         return
     view = guesses_view(before, after, page.token)
     best = {"before": literal(view.labels[view.best[0]]), "after": literal(view.labels[view.best[1]])}
     st.markdown(f"**{page.verdict(GUESSES, view, token=page.token_name(), **view.facts(), **best)}**")
-    names = {name: page.words(name) for name in ("before", "after")}
-    elements.figure(page, draw_guesses(view, names), f"guesses_{key}", page.words("guesses_alt"))
+    id = f"guesses_{key}"
+    elements.picture(page, lambda _: seen(draw_guesses(view, page.words, f"block.{id}"), {}), id)
 
 
 # Dropout
@@ -170,8 +170,9 @@ def _draw_dropped(page: Page, kept: Kept, place: Place) -> None:
         zeros = page.words("zeroed", zeros=int((mask == 0).sum()), n=mask.size)
         st.caption(f"{literal(name)} · {zeros}")
         view = strips.StripsView(rows, tuple(map(str, range(mask.size))), 190)
-        drawn = partial(lambda view, _: view, view)
-        elements.heat_rows(page, drawn, f"dropped_{end}", page.words("dropped_alt"), own=False)
+        alt, words = page.words("dropped_alt"), {"masked": page.t("common.masked")}
+        drawn = strips.scene(view, f"block.dropped_{end}", alt, words)
+        elements.picture(page, partial(lambda drawn, _: drawn, drawn), f"dropped_{end}", own=False)
 
 
 # Over many texts
@@ -232,7 +233,8 @@ def _measured(page: Page, found: experts.Measured) -> None:
     rows = tuple(strips.Strip(name, share, "share", 1.0, "ffn") for name, share in shares)
     numbers = tuple(map(str, range(found.shares.shape[1])))
     view = strips.StripsView(rows, numbers, 60 + 34 * len(rows), column_axis=page.words("experts_row"), written=True)
-    elements.heat_rows(page, lambda _: view, "shares", page.words("shares_alt"), own=False)
+    drawn = strips.scene(view, "block.shares", page.words("shares_alt"), {"masked": page.t("common.masked")})
+    elements.picture(page, lambda _: drawn, "shares", own=False)
     kind, expert, share = found.most
     other = int(found.shares[:, expert].argmin())
     told = {"kind": names[kind], "expert": expert, "share": f"{share:.0%}", "even": f"{found.even:.0%}"}
@@ -326,9 +328,15 @@ def _fresh(page: Page, run: vm.Trace) -> None:
     facts = {f"{name}_std": f"{model.std:.4f}" for name, model in fresh.items()}
     facts |= {f"{name}_logits": "–" if model.logits is None else f"{model.logits:.2f}" for name, model in fresh.items()}
     elements.see(page, "fresh", matrix=real_code.drawn(run, page.view.layer).symbol, **facts)
-    lines = {page.words(f"fresh_{name}"): model.lengths for name, model in fresh.items()}
-    figure = by_depth.draw_by_depth(stream.stream_sites(run), lines, page.words("step"), page.words("fresh_length"))
-    elements.figure(page, figure, "fresh", page.words("fresh_alt"))
+    looks = (("pattern", None, "circle"), ("ffn", "7,4", "diamond"), ("residual", "2,3", "square"))
+    lines = [
+        chart.Line(page.words(f"fresh_{name}"), model.lengths, role, dash, symbol, write="4")
+        for (name, model), (role, dash, symbol) in zip(fresh.items(), looks, strict=False)
+    ]
+    y, sites = chart.axis(*(one.values for one in lines), title=page.words("fresh_length")), stream.stream_sites(run)
+    alt, step = page.words("fresh_alt"), page.words("step")
+    drawn = by_depth.lines("block.fresh", alt, sites, lines, y, x_title=step)
+    elements.picture(page, lambda _: seen(drawn, {}), "fresh", own=False)
 
 
 DOORS = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.drawing import theme
+from viz_model.drawing.digits import power_of_ten
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell
 from viz_model.texts import Texts
@@ -72,5 +72,5 @@ def written(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "−∞" if value < 0 else "∞"
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
-    power = f"·{theme.power_of_ten(int(exponent))}" if exponent else ""
+    power = f"·{power_of_ten(int(exponent))}" if exponent else ""
     return mantissa.replace("-", "−") + power

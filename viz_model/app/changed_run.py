@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from viz_model.drawing import axes, bars, sheet, theme
-from viz_model.drawing.writing import percent
+from viz_model.drawing import chart
+from viz_model.drawing.digits import percent
+from viz_model.drawing.scene import Scene
 from viz_model.measures import change
 from viz_model.measures.change import UNCHANGED
 from viz_model.runs.trace import Trace
 
+Words: TypeAlias = Callable[[str], str]
+"""The labels of a picture, by their keys."""
 SHOWN = 6
 """First guesses of each run that are shown; together at most twice as many."""
 
@@ -46,28 +49,20 @@ class GuessesView(NamedTuple):
         }
 
 
-def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> sheet.Sheet:
-    """Bars side by side: the run as it is in grey, the changed run in colour ("before", "after")."""
-    figure = sheet.Sheet()
-    rows = theme.unique(view.labels)
-    for name, values, role in (("before", view.before, "residual"), ("after", view.after, "output")):
-        bars.across(
-            figure,
-            values,
-            theme.ROLES[role],
-            rows=rows,
-            width=None,
-            name=names[name],
-            outside=[percent(value) for value in values],
-            size=theme.SMALL,
-            hover=f"%{{y}}<br>{theme.plain(names[name])}: <b>%{{text}}</b>",
-        )
-    figure.update_layout(barmode="group", bargap=0.28, bargroupgap=0.06)
-    axes.rows(figure, view.labels, edge=0.5, longest=14, most=40, type="category")
-    top = float(max(view.before.max(), view.after.max()))
-    tickformat = ".0%" if top > 0.05 else ".1%" if top > 0.005 else ".2%"
-    axes.across(figure, grid=True, tickformat=tickformat, range=[0, top * 1.05], nticks=5)
-    return theme.finished(figure, height=80 + 38 * len(rows), margin={"t": 30, "r": 52}, legend="above")
+def draw_guesses(view: GuessesView, words: Words, id: str) -> Scene:
+    """Bars one below the other: the run as it is in grey, the changed run in color."""
+    top = max(view.before.max(), view.after.max())
+    scale = chart.axis(np.array([top]), write="%0" if top > 0.05 else "%1" if top > 0.005 else "%2")
+    bars = _pair(view.before, view.after, words, "output", "percent")
+    return chart.bars(id, words("guesses_alt"), view.labels, bars, scale, row=27)
+
+
+def _pair(before: np.ndarray, after: np.ndarray, words: Words, role: str, write: str) -> list[chart.Bars]:
+    told = "{{name}}\n{{value}}"
+    return [
+        chart.Bars(words("before"), before, "residual", f"{told} · {words('before')}", write),
+        chart.Bars(words("after"), after, role, f"{told} · {words('after')}", write),
+    ]
 
 
 class PlacesView(NamedTuple):
@@ -95,22 +90,16 @@ class PlacesView(NamedTuple):
         }
 
 
-def draw_places(view: PlacesView, title: str) -> sheet.Sheet:
-    """One bar a token, the selected one's in the accent; ``title`` names the measure."""
-    figure = sheet.Sheet()
-    bars.upward(
-        figure,
-        view.values.astype(np.float32),
-        bars.emphasised(theme.ROLES["output"], len(view.labels), [view.token]),
-        columns=theme.unique(view.labels),
-        hover=f"%{{x}}<br>{theme.plain(title)} <b>%{{y:.4f}}</b>",
-        extra=view.site,
-    )
-    axes.columns(figure, view.labels, longest=14, most=40, type="category")
+def draw_places(view: PlacesView, title: str, alt: str, id: str) -> Scene:
+    """One bar a token, the selected one's in color; ``title`` names the measure."""
+    fill = ["output" if n == view.token else "residual" for n in range(len(view.labels))]
+    names = [f"{n}: {label}" for n, label in enumerate(view.labels)]
+    look: dict[str, Any] = {"write": "4", "fill": fill, "facts": {"name": names}}
+    bars = chart.Bars(title, view.values.astype(np.float32), "output", "{{name}}\n{{value}}", **look)
     # What counts as no change must not fill the picture.
-    top = max(1.05 * float(view.values.max()), 20 * UNCHANGED)
-    axes.upward(figure, title, grid=True, range=[0, top], nticks=4)
-    return theme.finished(figure, height=220)
+    top = max(float(view.values.max()), 20 * UNCHANGED)
+    scale = chart.axis(np.array([top]), title=title)
+    return chart.columns(id, alt, view.labels, [bars], scale, height=240)
 
 
 class WrittenView(NamedTuple):
@@ -121,16 +110,14 @@ class WrittenView(NamedTuple):
     site: str
 
 
-def draw_written(view: WrittenView, names: Mapping[str, str], head: int) -> sheet.Sheet:
-    """Two bars a head ("before", "after"); "head" and "length" name the axes. The chosen head stands out."""
-    figure = sheet.Sheet()
+def draw_written(view: WrittenView, words: Words, axis: str, head: int) -> Scene:
+    """Two bars a head, which ``axis`` names; the selected head is framed."""
     heads = [str(h) for h in range(len(view.before))]
-    for name, values, role in (("before", view.before, "residual"), ("after", view.after, "value")):
-        hover = f"{theme.plain(names['head'])} %{{x}}<br>{theme.plain(names[name])}: <b>%{{y:.4f}}</b>"
-        bars.upward(figure, values, theme.ROLES[role], columns=heads, name=names[name], hover=hover, extra=view.site)
-    axes.columns(figure, heads, names["head"], bold=[head], type="category")
-    axes.upward(figure, names["length"], grid=True, nticks=5)
-    return theme.finished(figure, height=300, margin={"t": 30}, legend="above")
+    bars = _pair(view.before, view.after, words, "value", "2")
+    scale = chart.axis(view.before, view.after, title=words("written_length"))
+    return chart.bars(
+        "attention.written", words("written_alt"), heads, bars, scale, row=24, chosen=head, names_axis=axis
+    )
 
 
 def guesses_view(before: Trace, after: Trace, position: int) -> GuessesView:

@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model.app import frame, state
 from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
 from viz_model.app.every_term import LARGEST, every_term, place_of
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.drawing import theme
 from viz_model.island.edited import describe
 from viz_model.model import sites

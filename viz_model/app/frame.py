@@ -17,6 +17,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, runs, state
+from viz_model.app.view import PRESENT
 from viz_model.config import ModelConfig
 from viz_model.texts import LANGUAGES, Texts, preferred
 from viz_model.texts.markdown import literal
@@ -215,7 +216,7 @@ def is_presenting() -> bool:
     """Whether the page is shown by a projector; known before the view is read."""
     if not state.leads():
         return bool(st.session_state["view"].present)
-    return st.query_params.get("view") == state.PRESENT
+    return st.query_params.get("view") == PRESENT
 
 
 def is_bare() -> bool:

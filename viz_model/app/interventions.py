@@ -9,7 +9,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.island.edited import describe
 from viz_model.measures import change, compare_runs
 from viz_model.runs import edits

@@ -21,7 +21,6 @@ from viz_model.app.cache import cached
 from viz_model.app.changed_run import (
     GuessesView,
     PlacesView,
-    WrittenView,
     draw_guesses,
     draw_places,
     draw_written,
@@ -33,13 +32,12 @@ from viz_model.app.choices import Choice, one_of, whole, wholes
 from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
-from viz_model.drawing import heatmap, strips, theme, writing
+from viz_model.drawing import digits, heatmap, strips, theme
 from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.spans import around
-from viz_model.island.look import Look
 from viz_model.measures import masks
 from viz_model.measures.change import UNCHANGED
 from viz_model.runs import edits
@@ -92,16 +90,15 @@ def section(page: Page) -> None:
     _matrices(page, mask, changed or before)
     if changed is None:
         return
-    names = {name: words(name) for name in ("before", "after")}
     left, right = st.columns(2, gap="large")
     with left:
         if off := heads_off(view, page):
-            _written(page, before, changed, names)
+            _written(page, before, changed)
             elements.see(page, "change_off")
             _pruned(page, changed, off)
     with right:
         if page.lm.config.has_logits:
-            _guesses(page, before, changed, names)
+            _guesses(page, before, changed)
     with st.container() if page.lm.config.has_logits else right:
         _places(page, places_view(before, changed, page.token))
 
@@ -119,12 +116,12 @@ def _places(page: Page, places: PlacesView) -> None:
         yield page.prose("change_source" if page.lm.config.has_logits else "change_vectors", **facts)
 
     st.markdown(f"**{words('places_title', **places.facts())}**")
-    elements.figure(
-        page,
-        lambda page: draw_places(places._replace(token=page.token), words(f"places_{places.measure}")),
-        "places",
-        words("places_alt"),
-    )
+
+    def draw(page: Page) -> Scene:
+        title, here = words(f"places_{places.measure}"), places._replace(token=page.token)
+        return seen(draw_places(here, title, words("places_alt"), "attention.places"), {})
+
+    elements.picture(page, draw, "places")
     elements.source(page, places.site)
     if places.measure == "turn":
         elements.told(page, tell, "places")
@@ -148,21 +145,18 @@ def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
 
 def _matrix(trace: vm.Trace, name: str, page: Page) -> Scene:
     """One matrix of the chosen head of a run."""
-    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
-    look = Look.at(trace, page.t, "attention", one=True, **place)
+    look = replace(page.look, trace=trace)
     return seen(replace(head.of_one(look, name), id=f"attention.under_mask.{name}"), look.place)
 
 
-def _written(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
+def _written(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     """How long a vector every head of the layer writes."""
-    names = names | {"head": page.t("common.axis_head"), "length": page.words("written_length")}
 
-    def of(page: Page) -> WrittenView:
-        return written_view(before, after, page.view.layer, page.token)
+    def draw(page: Page) -> Scene:
+        view = written_view(before, after, page.view.layer, page.token)
+        return seen(draw_written(view, page.words, page.t("common.axis_head"), page.view.head), {})
 
-    elements.figure(
-        page, lambda page: draw_written(of(page), names, page.view.head), "written", page.words("written_alt")
-    )
+    elements.picture(page, draw, "written")
     elements.source(page, page.at("attn.head_out"))
 
 
@@ -177,10 +171,10 @@ def _pruned(page: Page, changed: vm.Trace, off: tuple[int, ...]) -> None:
         for letter, (before, after) in small.shapes.items()
     ]
     elements.see(page, "pruned", rows="\n".join(rows), n_before=f"{small.n_before:,}", n_after=f"{small.n_after:,}")
-    elements.say(page, PRUNED, small, difference=writing.small(small.difference), size=writing.small(small.size))
+    elements.say(page, PRUNED, small, difference=digits.small(small.difference), size=digits.small(small.size))
 
 
-def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
+def _guesses(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     """The predictions at the selected token; of an encoder that feeds a decoder, the decoder's last."""
     has_source = "logits" not in before
     if has_source:
@@ -212,11 +206,8 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         yield page.verdict(GUESSES, view, **values)
 
     elements.told(page, title, "guesses_title")
-    elements.figure(
-        page,
-        lambda page: draw_guesses(guessed(place(page)), names),
-        "guesses",
-        page.words("guesses_alt"),
+    elements.picture(
+        page, lambda page: seen(draw_guesses(guessed(place(page)), page.words, "attention.guesses"), {}), "guesses"
     )
     st.caption(f"{page.t.site_label(before.site('probs'))} {literal('probs')}")
     elements.told(page, tell, "guesses")
@@ -390,7 +381,7 @@ def _slider(page: Page, choice: Choice[int], high: int) -> int:
 
 
 def _positions(page: Page) -> tuple[int, ...]:
-    labels = page.token_labels
+    labels = page.look.labels
     return elements.control(
         page,
         CHOSEN,
@@ -414,7 +405,7 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
     shown = around(page.token, length, DRAWN)
     words = {name: page.words(f"draw_{name}") for name in ("label", "corner", "hint", "sees", "hidden")}
     data = {
-        "labels": page.token_labels[shown],
+        "labels": page.look.labels[shown],
         "seen": ["".join("01"[cell] for cell in row) for row in visible[shown, shown].tolist()],
         "blind": [position - shown.start for position in masks.blind(visible)],
         "first": shown.start,
@@ -432,7 +423,7 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
     def picture() -> Scene:
         seen = visible[shown, shown].numpy()
         view = heatmap.HeatmapView(
-            np.where(seen, 1.0, np.nan), page.token_labels[shown], page.token_labels[shown], words["sees"], "pattern",
+            np.where(seen, 1.0, np.nan), page.look.labels[shown], page.look.labels[shown], words["sees"], "pattern",
             "probability", page.t("common.axis_query"), page.t("common.axis_key"),
         )  # fmt: skip
         drawn = strips.matrix(view)._replace(has_scale=False)
@@ -441,9 +432,9 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
     def known() -> Known:
         if not is_made or page.at("attn.mask") not in page.trace:
             return Known()
-        of = page.subject
+        of = page.look
         call = of.call("head", layer=of.layer, head=of.head, matrix="mask", token=of.token)
-        return Known(call, (of.at("attn.mask"),))
+        return Known(call, (page.at("attn.mask"),))
 
     key = "attention.mask_cells"
     components.mask(data, key=key, on_pick=turn, on_menu=saving.ask(page.name, key))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,17 +15,17 @@ from viz_model.app import components, elements, runs, saving, state
 from viz_model.app.cache import cached
 from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.drawing import plot
-from viz_model.drawing.scene import Scene, encode
-from viz_model.drawing.sheet import Sheet
+from viz_model.drawing.scene import Scene, seen
+from viz_model.island import message
+from viz_model.island.page import Plot
 from viz_model.texts import Texts
 from viz_model.topics.norm_placement import fresh, start, training, warmup
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY
-from viz_model.topics.norm_placement.places import NAMES
+from viz_model.topics.norm_placement.places import NAMES, Words
 from viz_model.training import experiments, log
 
 PAGE = "norm_placement"
-FIGURES = ("start", "by_block")
+FIGURES = {"start": start.draw_start, "by_block": start.draw_by_block}
 
 
 # Takes seconds: it does not keep a visitor's sentence waiting.
@@ -48,21 +47,16 @@ def before_training(page: Page) -> None:
     st.subheader(page.words("part_start"), anchor=False)
     elements.see(page, "part_start")
     _measured(page.t)
-    for name in FIGURES:
-        saving.answer(page, partial(_saved, name, page.t), f"{PAGE}.{name}", own=False)
+    for name, draw in FIGURES.items():
+        saving.answer(page, partial(_saved, draw, page.t), f"{PAGE}.{name}", own=False)
 
 
-def _scene(name: str, view: start.StartView, t: Texts) -> Scene:
-    depth, axis, block = (t(f"{PAGE}.{key}") for key in ("depth", "w2_gradient", "block"))
-    if name == "start":
-        figure = start.draw_start(view, depth, axis, t(f"{PAGE}.theory"))
-    else:
-        figure = start.draw_by_block(view, block, axis)
-    return plot.scene(figure, f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt"))
+def _saved(draw: Callable[[start.StartView, Words], Plot], t: Texts) -> Scene:
+    return draw(start.StartView.of(gradients_at_start()), _words(t)).scene
 
 
-def _saved(name: str, t: Texts) -> Scene:
-    return _scene(name, start.StartView.of(gradients_at_start()), t)
+def _words(t: Texts) -> Words:
+    return lambda key, **values: t(f"{PAGE}.{key}", **values)
 
 
 # In parallel, because the first visitor of a server waits seconds for it. Of the page it is given
@@ -79,13 +73,13 @@ def _measured(t: Texts) -> None:
         facts[f"{at}_law"] = start.EXPONENT.says(t.language, theory, theory=facts[f"{at}_theory"])
         facts[f"{at}_ends"] = start.BLOCKS.says(t.language, ends, blocks=facts[f"{at}_blocks"])
     with place.container():
-        for column, name in zip(st.columns(2, gap="large"), FIGURES, strict=True):
+        for column, (name, draw) in zip(st.columns(2, gap="large"), FIGURES.items(), strict=True):
             with column:
                 st.markdown(f"#### {t(f'{PAGE}.{name}_title', **facts)}")
                 # A menu cannot be opened here, beside the page's own run: its body opens it.
-                key = f"{PAGE}.{name}"
-                scene, menu = saving.with_menu(_scene(name, view, t), t), saving.ask(PAGE, key, state.BODY)
-                components.picture(encode(scene), key=key, on_menu=menu)
+                made = draw(view, _words(t))
+                menu = saving.ask(PAGE, made.id, state.BODY)
+                components.picture(message.plot(made, t, t("saving.menu")), key=made.id, on_menu=menu)
                 st.markdown(t.prose(f"{PAGE}.{name}", **facts))
         with st.expander(t(f"{PAGE}.start_why")):
             st.markdown(t.prose(f"{PAGE}.start_why", **facts))
@@ -111,20 +105,14 @@ def first_steps(page: Page) -> None:
     elements.see(page, "part_warmup")
     view = warmup.WarmupView.of(experiments.recorded(), experiments.RATE)
     facts = view.facts()
-    names = {warms: page.words("with_warmup" if warms else "without_warmup") for warms in (True, False)}
-    step, loss, plateau = page.words("step"), page.words("loss"), page.words("plateau")
     elements.see(page, "warmup_runs", **facts)
-    figures = {
-        "warmup": warmup.draw_warmup(view, "loss", names, step, loss, plateau),
-        "warmup_gradient": warmup.draw_warmup(view, "gradient_norm", names, step, page.words("all_gradient"), plateau),
-    }
-    for column, (name, figure) in zip(st.columns(2, gap="large"), figures.items(), strict=True):
+    for column, draw in zip(st.columns(2, gap="large"), (warmup.draw_warmup, warmup.draw_gradient), strict=True):
         with column:
-            _finding(page, name, figure, facts)
-            if name == "warmup":
+            made = draw(view, page.words)
+            _finding(page, made, facts)
+            if draw is warmup.draw_warmup:
                 st.markdown("\n".join(f"- {line}" for line in _ends(page, view)))
-    sweep = warmup.draw_sweep(view, names, page.words("rate"), loss, plateau)
-    _finding(page, "sweep", sweep, facts)
+    _finding(page, warmup.draw_sweep(view, page.words), facts)
     elements.records(page, "warmup-runs", view.table())
 
 
@@ -138,9 +126,12 @@ def _ends(page: Page, view: warmup.WarmupView) -> list[str]:
     return lines
 
 
-def _finding(page: Page, name: str, figure: Sheet, facts: Mapping[str, str]) -> None:
+def _finding(page: Page, made: Plot, facts: Mapping[str, str], *others: Plot) -> None:
+    """A plot under what it shows, with others below it, and what is said of them."""
+    name = made.id.partition(".")[2]
     st.markdown(f"#### {page.words(f'{name}_title', **facts)}")
-    elements.figure(page, figure, name, page.words(f"{name}_alt"))
+    for one in (made, *others):
+        elements.plot(page, one)
     elements.see(page, name, **facts)
 
 
@@ -179,7 +170,7 @@ def as_trained(page: Page) -> None:
     st.subheader(page.words("part_training"), anchor=False)
     elements.see(page, "part_training")
     curves = training.CurvesView.of(logs)
-    facts, step = curves.facts(), page.words("step")
+    facts, words = curves.facts(), page.words
     if curves.languages:
         ahead = {language: curves.last(language) for language in curves.languages}
         says = {
@@ -191,26 +182,26 @@ def as_trained(page: Page) -> None:
         elements.see(page, "difference", **says)
     left, right = st.columns(2, gap="large")
     with left:
-        figure = training.draw_loss(curves, step, page.words("loss"), page.words("rate_at_step"))
-        _finding(page, "loss", figure, facts)
+        _finding(page, training.draw_loss(curves, words), facts, training.draw_rates(curves, words))
         if curves.climb:
             elements.see(page, "rounds", **facts)
     if curves.languages:
-        languages = {each: page.words(f"held_out_{each}") for each in ("en", "zh")}
         with right:
-            figure = training.draw_held_out(curves, languages, step, page.words("bits_per_byte"))
-            _finding(page, "held_out", figure, facts)
+            _finding(page, training.draw_held_out(curves, words), facts)
     by_source = {place: figures_by_source(model) for place, model in models.items()}
     if all(by_source.values()):
         view = training.SourcesView.of(by_source)
-        labels = {file: page.words(f"source_{Path(file).stem}") for file in view.sources}
-        ends = {which: page.words(f"sources_{which}") for which in ("held_out", "seen")}
-        figure = training.draw_sources(view, labels, ends, page.words("bits_per_byte"))
         costs = page.verdict(training.BY_HEART, view.more, **view.facts())
-        _finding(page, "sources", figure, {**view.facts(), "costs": costs})
+        st.markdown(f"#### {words('sources_title', costs=costs)}")
+        elements.picture(page, lambda _: seen(training.draw_sources(view, words), {}), "sources", own=False)
+        elements.see(page, "sources", **view.facts())
     if curves.blocks:
-        figure = training.draw_block_gradients(curves, page.words("block"), step, page.words("block_gradient"))
-        _finding(page, "block_gradients", figure, facts)
+        st.markdown(f"#### {words('block_gradients_title', **facts)}")
+        for column, (place, name) in zip(st.columns(2, gap="large"), NAMES.items(), strict=True):
+            with column:
+                st.markdown(f"**{name}**")
+                elements.plot(page, training.draw_block_gradients(curves, place, words))
+        elements.see(page, "block_gradients", **facts)
 
 
 DOOR = Door("training", (before_training, first_steps, as_trained))

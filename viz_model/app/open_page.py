@@ -15,7 +15,7 @@ from viz_model.app.frame import Places
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.lessons.step import Taught
 from viz_model.app.sidebar import Slots
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import ModelConfig
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal

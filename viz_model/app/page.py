@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.choices import Choice
-from viz_model.app.state import Shown
-from viz_model.app.subject import Subject
+from viz_model.app.view import Shown
 from viz_model.claims import Verdict
+from viz_model.island.look import Look
 from viz_model.texts import Texts
+from viz_model.texts.markdown import literal
 
 V = TypeVar("V")
 
@@ -42,17 +43,18 @@ class Page:
     without: frozenset[str] = frozenset()
 
     @property
-    def subject(self) -> Subject:
-        """What its pictures are of."""
-        return Subject(self.trace, self.view.layer, self.view.head, self.token, self.t, self.text_key)
+    def look(self) -> Look:
+        """What its pictures are drawn from: of what is selected alone."""
+        place = {"layer": self.view.layer, "head": self.view.head, "token": self.token}
+        return Look.at(self.trace, self.t, self.text_key, one=True, **place)
 
     def at(self, site: str) -> str:
         """The full name of a block's site in the selected layer."""
-        return self.subject.at(site)
+        return f"blocks.{self.view.layer}.{site}"
 
     def words(self, key: str, /, **values: object) -> str:
         """A label of this page."""
-        return self.subject.words(key, **values)
+        return self.t(f"{self.text_key}.{key}", **values)
 
     def prose(self, section: str, /, **values: object) -> str:
         """A section of this page's prose."""
@@ -64,11 +66,7 @@ class Page:
 
     def listed(self, items: Iterable[str]) -> str:
         """Several things one after another, as the language writes it."""
-        return self.subject.listed(items)
-
-    def kind(self, prefix: str, name: str) -> str:
-        """The key of this page's text on one of several kinds, or where that has none of its own, ``prefix_other``."""
-        return self.subject.kind(prefix, name)
+        return self.t("models.comma").join(items)
 
     def chosen(self, choice: Choice[V]) -> V:
         """What the visitor has chosen on this page, by now."""
@@ -81,8 +79,4 @@ class Page:
 
     def token_name(self, position: int | None = None) -> str:
         """A token of this sentence for prose: literal, whatever the visitor typed."""
-        return self.subject.token_name(position)
-
-    @property
-    def token_labels(self) -> tuple[str, ...]:
-        return self.subject.token_labels
+        return literal(self.trace.tokens[self.token if position is None else position].label)

@@ -14,7 +14,7 @@ import viz_model as vm
 from viz_model import images
 from viz_model.app import components, examples, ink, interventions, runs, state
 from viz_model.app.frame import Places
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import Patches
 from viz_model.drawing import theme
 from viz_model.images import Levels, PictureError

@@ -52,7 +52,7 @@ def section(page: Page) -> None:
     view = depth.two_sentences(first, second, common[chosen])
     lines = {page.words("same_word"): view.same, page.words("other_words"): view.others}
     of = Look.at(first, page.t, page.text_key)
-    scene = depth.by_depth(of, "embedding.two", page.words("two_alt"), view.sites, lines)
+    scene = depth.cosines(of, "embedding.two", page.words("two_alt"), view.sites, lines)
     elements.picture(page, lambda page: seen(scene, {}), "two")
     least = int(view.same.argmin())
     cosines = {"first": view.same[0], "last": view.same[-1], "least": view.same[least]}

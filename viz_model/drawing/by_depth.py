@@ -1,72 +1,44 @@
-"""The residual stream by depth: ticks for its places, and a scale on which its lengths can be read."""
+"""The residual stream by depth: what its places are called, lines over them, and a scale for lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from viz_model.drawing import axes, curves, sheet, theme
+from viz_model.drawing import chart
+from viz_model.drawing.scene import Scene
 
-STYLES = (
-    curves.Style(theme.HIGHLIGHT, width=3),
-    curves.Style(theme.ROLES["ffn"], "dash", "diamond"),
-    curves.Style(theme.ROLES["residual"], "dot", "square"),
-)
-MOST_TICKS = 11
 WIDE = 30
 """Lengths that differ by more than this factor are drawn on a logarithmic scale."""
 
 
-def shown(sites: Sequence[str], most: int = MOST_TICKS) -> list[int]:
-    """Which sites get a tick: all of a few, else the embedding and the ends of every n-th block."""
+def shown(sites: Sequence[str], most: int) -> list[int]:
+    """Which sites get a number: all of a few, else the embedding and the ends of every n-th block."""
     if len(sites) <= most:
         return list(range(len(sites)))
     ends = [n for n, site in enumerate(sites) if site.endswith(".out")]  # embed.out is the first
     return ends[:: -(-len(ends) // most)]
 
 
-def ticks(sites: Sequence[str]) -> dict[str, Any]:
-    """Ticks for the sites of the stream; of deep models only every n-th block's end is written."""
-    return {
-        "tickvals": shown(sites),
-        "ticktext": [short(sites[n]) for n in shown(sites)],
-        "tickfont": {"size": theme.SMALL},
-        "tickangle": 0,
-    }
-
-
 def short(site: str) -> str:
-    """``blocks.2.resid.mid`` as "2<br>mid"."""
+    """``blocks.2.resid.mid`` as "2 mid"."""
     first, *rest = site.split(".")
-    return f"{rest[0]}<br>{rest[-1]}" if first == "blocks" else "embed" if site == "embed.out" else rest[0]
+    return f"{rest[0]} {rest[-1]}" if first == "blocks" else "embed" if site == "embed.out" else rest[0]
 
 
-def scale(lengths: np.ndarray) -> dict[str, Any]:
-    """A y axis for lengths: from 0, or logarithmic where a few vectors are very much longer than the rest."""
-    top = float(lengths.max())
-    low = float(lengths[lengths > 0].min()) if (lengths > 0).any() else 1.0
+def scale(lengths: np.ndarray, title: str, log: str, room: float = 0.05) -> chart.Axis:
+    """For lengths: from 0, or logarithmic, which ``log`` says, where a few are very much longer than the rest."""
+    top, some = float(lengths.max()), lengths[lengths > 0]
+    low = float(some.min()) if some.size else 1.0
     if top > WIDE * low:
-        return {"type": "log", "range": [np.log10(low) - 0.1, np.log10(top) + 0.1], "dtick": 1}
-    return {"range": [0, (top or 1.0) * 1.05]}
+        return chart.Axis(low / 1.25, top * 1.25, f"{title} {log}", "0", True)
+    return chart.Axis(0, (top or 1.0) * (1 + room), title)
 
 
-def is_wide(lengths: np.ndarray) -> bool:
-    """Whether :func:`scale` is logarithmic."""
-    return "type" in scale(lengths)
-
-
-def draw_by_depth(
-    sites: Sequence[str], lines: Mapping[str, np.ndarray], step: str, quantity: str, **axis: Any
-) -> sheet.Sheet:
-    """Some numbers [S] at every place of the stream, a line each with its name; ``axis`` is that of the numbers."""
-    figure = sheet.Sheet()
-    for style, (name, values) in zip(STYLES, lines.items(), strict=False):
-        hover = f"{theme.plain(name)}<br>%{{customdata}}<br><b>%{{y:.4f}}</b>"
-        curves.line(
-            figure, list(range(len(sites))), values, style, name=name, marks=7, hover=hover, customdata=list(sites)
-        )
-    axes.across(figure, step, range=[-0.5, len(sites) - 0.5], **ticks(sites))
-    axes.upward(figure, quantity, grid=True, **{"rangemode": "tozero", **axis})
-    return theme.finished(figure, height=320, margin={"t": 30}, legend="above")
+def lines(id: str, title: str, sites: Sequence[str], series: Sequence[chart.Line], y: Any, **more: Any) -> Scene:
+    """Lines over the places of the stream; ``more`` is as of :func:`viz_model.drawing.chart.lines`."""
+    x = chart.places(len(sites), more.pop("x_title", ""))
+    names = [short(site) for site in sites]
+    return chart.lines(id, title, np.arange(len(sites)), series, x, y, x_names=names, at=list(sites), **more)

@@ -1,13 +1,13 @@
 """Which number of the run a cell of a picture is: what a click on it asks about.
 
-A Plotly trace carries this as its ``meta``, a canvas in its header. The browser answers a click with a
-name and an index, so that nothing is drawn on top of the cells, and large matrices cost no more.
+A mark carries this beside its numbers. The browser answers a click with a name and an index, so that nothing is
+drawn on top of the cells, and large matrices cost no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,11 +38,6 @@ class Cells(NamedTuple):
     columns: tuple[int, ...] = ()
     beside: tuple[int, ...] = ()
 
-    @property
-    def meta(self) -> dict[str, Any]:
-        """For ``meta`` of a Plotly trace."""
-        return {"cells": {k: v for k, v in self._asdict().items() if v != ()}}
-
     def at(self, row: int, column: int) -> tuple[str, tuple[int, ...]] | None:
         """The number behind a cell, as the browser finds it; None beyond the rows or columns."""
         found: list[int] = []
@@ -55,15 +50,6 @@ class Cells(NamedTuple):
                 return None
             found.append(int(known[n]) if len(known) else n)
         return self.site, tuple(found)
-
-
-def read(meta: object) -> Cells | None:
-    """The inverse of :attr:`Cells.meta`; None where a trace says nothing."""
-    if not isinstance(meta, Mapping) or "cells" not in meta:
-        return None
-    said = meta["cells"]
-    lists = (tuple(said.get(name, ())) for name in ("rows", "columns", "beside"))
-    return Cells(said["site"], tuple(said["where"]), *lists)
 
 
 def span_of(shown: slice | Sequence[int] | np.ndarray) -> tuple[int, ...]:

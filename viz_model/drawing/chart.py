@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.digits import written
+from viz_model.drawing.digits import power_of_ten, written
 from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, By, Each, Lengths
@@ -121,11 +121,8 @@ class Axis(NamedTuple):
         if self.is_log and not 1e-3 <= tick <= 1e4:
             power = math.floor(math.log10(tick) + 1e-9)
             times = f"{tick / 10.0**power:.3g}·" if tick > 1.01 * 10.0**power else ""
-            return f"{times}10{str(power).translate(_RAISED)}"
+            return f"{times}{power_of_ten(power)}"
         return f"{tick:g}".replace("-", "−") if self.write == "0" else written(tick, self.write)
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _nice(rough: float) -> float:

@@ -51,7 +51,7 @@ def _significant(number: float, digits: int) -> str:
     power = exact.adjusted()
     if -5 <= power < 15:
         return _bare(f"{exact:f}")
-    return f"{_bare(f'{exact.scaleb(-power):f}')}·10{str(power).translate(_RAISED)}"
+    return f"{_bare(f'{exact.scaleb(-power):f}')}·{power_of_ten(power)}"
 
 
 def _bare(text: str) -> str:
@@ -59,6 +59,11 @@ def _bare(text: str) -> str:
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(exponent: int) -> str:
+    """10⁻³, in characters."""
+    return f"10{str(exponent).translate(_RAISED)}"
 
 
 def _minus(text: str) -> str:
@@ -87,6 +92,32 @@ def byte_size(n: float) -> str:
         if n >= limit:
             return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
     return f"{n:,.0f} B"
+
+
+def big(n: float) -> str:
+    """A count for prose: whole up to six digits, then 4.30 × 10⁹."""
+    return f"{n:,.0f}" if abs(n) < 1e6 else _scientific(n)
+
+
+def small(n: float) -> str:
+    """A difference for prose: 0.57, or 1.0 × 10⁻⁶."""
+    return f"{n:.3g}" if n == 0 or n >= 1e-3 else _scientific(n)
+
+
+def _scientific(n: float) -> str:
+    power = math.floor(math.log10(abs(n)))
+    digits = f"{n / 10**power:.2f}"
+    if digits == "10.00":
+        digits, power = "1.00", power + 1
+    return f"{digits}\u00a0×\u00a0{power_of_ten(power)}"
+
+
+def duration(seconds: float) -> str:
+    """A time to three digits: 3.2 µs, 45 ms, 1.8 s."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds < 999.5 * size else f"{seconds / size:,.0f} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
 
 
 RULES: Mapping[str, Callable[[float], str]] = MappingProxyType({"percent": percent, "share": share})

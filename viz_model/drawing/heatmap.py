@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import sheet, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import Cells
-from viz_model.drawing.squares import frame
 
 
 class Pool(NamedTuple):
@@ -101,75 +99,3 @@ def spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
         return tuple(names)
     groups = [names[start : start + pool] for start in range(0, len(names), pool)]
     return tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups)
-
-
-def draw(view: HeatmapView, **look: Any) -> sheet.Sheet:
-    """Every cell with its row, column and value on hover; ``look`` is as for :func:`on_sheet`."""
-    return on_sheet(view, **look)
-
-
-def on_sheet(
-    view: HeatmapView,
-    *,
-    height: int | None = None,
-    title: str = "",
-    cell: int = 26,
-    show_rows: bool = True,
-    show_columns: bool = True,
-    colour_bar: bool = True,
-    square: bool = False,
-) -> sheet.Sheet:
-    """The cells on a sheet, for pictures that have more on them. Rows read downwards, as in print.
-
-    A large matrix is pooled; ``layout.meta`` then holds the :class:`Pool`, for the page to say so.
-    """
-    view = fitted(view)
-    masked = ~np.isfinite(view.values)
-    values = np.where(masked, np.nan, view.values).astype(np.float32)
-    top = view.limit or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    low, high, colours = {
-        "signed": (-top, top, theme.diverging()),
-        "probability": (0.0, 1.0, theme.sequential(view.role)),
-        "positive": (0.0, top, theme.sequential(view.role)),
-    }[view.scale]
-    rows, columns = theme.unique(view.rows), theme.unique(view.columns)
-    meta = None if view.cells is None else view.cells.meta
-    figure = sheet.Sheet(
-        sheet.heatmap(
-            z=values,
-            meta=meta,
-            zmin=low,
-            zmax=high,
-            colorscale=colours,
-            showscale=colour_bar,
-            colorbar={"thickness": 10, "len": 0.9, "outlinewidth": 0, "tickfont": {"size": theme.SMALL}},
-            hoverongaps=False,
-            x=columns,
-            y=rows,
-            hovertemplate=f"<b>%{{z:.4f}}</b><br>{theme.plain(view.row_axis)} %{{y}}"
-            f"<br>{theme.plain(view.column_axis)} %{{x}}<extra>{theme.plain(view.site)}</extra>",
-        )
-    )
-    if masked.any():
-        figure.add_trace(
-            sheet.heatmap(
-                z=np.where(masked, 1.0, np.nan).astype(np.float32),
-                x=columns,
-                y=rows,
-                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
-                showscale=False,
-                meta=meta,
-                hoverinfo="skip" if meta is None else "none",  # what is skipped cannot be clicked
-                hoverongaps=False,
-            )
-        )
-    row_ticks = theme.ticks(view.rows) if show_rows else {"showticklabels": False}
-    column_ticks = theme.ticks(view.columns) if show_columns else {"showticklabels": False}
-    figure.update_yaxes(type="category", autorange="reversed", title=theme.plain(view.row_axis) or None, **row_ticks)
-    figure.update_xaxes(type="category", title=theme.plain(view.column_axis) or None, **column_ticks)
-    if view.selected_row is not None:
-        frame(figure, (view.selected_row, view.selected_row), (0, len(view.columns) - 1))
-    tall = height or min(560 if square else 720, max(260 if square else 180, 90 + cell * len(view.rows)))
-    if view.pool != Pool():
-        figure.update_layout(meta={"pool": view.pool._asdict()})
-    return theme.layout(figure, height=tall, title=title)

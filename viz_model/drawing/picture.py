@@ -9,9 +9,9 @@ import numpy as np
 
 from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Act, Cells, Mark, Panel, Rect, Text
 from viz_model.drawing.tables import By, Each, Phrase
-from viz_model.drawing.writing import percent
 
 FAINT = 0.4
 """How much of the ink is left where numbers are painted over it."""

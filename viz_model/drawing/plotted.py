@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +40,50 @@ class _Bar(NamedTuple):
     trace: Any
     nth: int
     of: int
+
+
+def curve(
+    figure: go.Figure,
+    x: Sequence[Any] | np.ndarray,
+    y: Sequence[float] | np.ndarray,
+    name: str,
+    hue: str,
+    *,
+    dash: str = "solid",
+    width: float = 2,
+    symbol: str = "",
+    at: str = "{:g}",
+    written: Callable[[float], str] = "{:.3g}".format,
+    **more: Any,
+) -> None:
+    """Add a line, with marks of a ``symbol`` on it; it is broken where a value is no number.
+
+    Each point says what the line is called, where it stands (``at``), and its value, ``written``.
+    """
+    values = np.where(np.isfinite(y), y, np.nan)
+    called = theme.plain(name)
+    said = [
+        f"{called}<br>{at.format(place)}<br>{written(float(value))}" for place, value in zip(x, values, strict=True)
+    ]
+    marker = {"symbol": symbol, "size": 9, "color": hue} if symbol else None
+    line = {"color": hue, "dash": dash, "width": width}
+    look = {"mode": "lines+markers" if symbol else "lines", "line": line, "marker": marker}
+    figure.add_scatter(x=np.asarray(x), y=values, name=called, hovertext=said, hoverinfo="text", **{**look, **more})
+
+
+def band(figure: go.Figure, x: np.ndarray, low: np.ndarray, high: np.ndarray, hue: str, opacity: float = 0.14) -> None:
+    """Add the area between two lines, behind those that are added after it."""
+    around = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": theme.rgba(hue, opacity)}
+    figure.add_scatter(**around, **look, showlegend=False, hoverinfo="skip")
+
+
+def level(figure: go.Figure, y: float, text: str, **place: Any) -> None:
+    """Add a dashed line from left to right, named above its right end unless Plotly's ``place`` says another."""
+    ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
+    figure.add_shape(type="line", **ends, line={**theme.LINE, "dash": "dash"})
+    named = {"x": 1, "xanchor": "right", "yanchor": "bottom", **place}
+    figure.add_annotation(xref="paper", y=y, text=theme.plain(text), showarrow=False, **named)
 
 
 def marked(figure: go.Figure, x: float, text: str, *, before: bool = False) -> None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from viz_model.drawing.digits import percent
 from viz_model.drawing.scene.writing import short
-from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 
 MOST_LETTERS = 18

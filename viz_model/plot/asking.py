@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeAlias, TypedDict, cast
 
-from viz_model.app.drawn import Drawn
-from viz_model.app.subject import Subject
 from viz_model.config import Side
 from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.scene.svg import Theme
@@ -25,7 +23,7 @@ from viz_model.topics.attribution.sums import Against
 Asked = int | str | None
 """A token of the vocabulary: its id, its text, or none."""
 
-Made: TypeAlias = tuple[Subject, Drawn]
+Made: TypeAlias = tuple[Look, Scene]
 """What is looked at, and its picture."""
 
 P = ParamSpec("P")
@@ -39,7 +37,7 @@ class Options(TypedDict, total=False):
     theme: Theme
 
 
-def subject(
+def selected(
     trace: Trace,
     group: str,
     *,
@@ -49,14 +47,14 @@ def subject(
     token: int = -1,
     lang: str = "en",
     theme: Theme = "light",
-) -> Subject:
+) -> Look:
     """What is looked at.
 
     Args:
         group: of texts.
         stack: of a model with two, which; by default the one that the trace is seen from, or the decoder.
         layer, head, token: counted from 0, or from the end where they are negative.
-        theme: of the figure; the subject has none.
+        theme: of the figure.
 
     Raises:
         TypeError: no trace.
@@ -66,27 +64,21 @@ def subject(
     if lang not in LANGUAGES:
         raise ValueError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
     themed(theme)
-    places = {
+    places: dict[str, Any] = {
         "layer": _counted("layer", layer, seen.n_layers),
         "head": _counted("head", head, seen.config.n_heads),
         "token": _counted("token", token, len(seen)),
     }
-    return Subject(seen, t=Texts.of(lang, seen.config), text_key=group, **places)
+    return Look.at(seen, Texts.of(lang, seen.config), group, **places)
 
 
-def drawn(of: Subject, draw: Callable[[Look], Scene | None], topic: str | None = None, **options: str) -> Drawn:
+def drawn(of: Look, draw: Callable[[Look], Scene | None], **options: str) -> Scene:
     """What a picture's file draws, of one selection; ``options`` are what a page lets one choose beside it."""
-    look = looked(of, topic, **options)
+    look = replace(of, options=options)
     made = draw(look)
     assert made is not None  # or whoever asked has said so
     scene = seen(made, look.place)
-    return Drawn(scene, scene.title, resolved(scene.data, look.place), tuple(scene.sites), scene.call, scene.other)
-
-
-def looked(of: Subject, topic: str | None = None, **options: str) -> Look:
-    """The same as a picture's file is given it."""
-    look = Look.at(of.trace, of.t, topic or of.text_key, layer=of.layer, head=of.head, token=of.token)
-    return replace(look, options=options)
+    return replace(scene, data=resolved(scene.data, look.place))
 
 
 def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:
@@ -97,7 +89,7 @@ def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:
         of, drawn = draw(*args, **keywords)
         return Figure(draw.__name__, of, drawn, cast(Theme, keywords.get("theme", "light")))
 
-    own, asked = inspect.signature(draw), inspect.signature(subject).parameters
+    own, asked = inspect.signature(draw), inspect.signature(selected).parameters
     shown = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
     shown += [asked[name] for name in Options.__annotations__]
     vars(made)["__signature__"] = own.replace(parameters=shown, return_annotation="Figure")
@@ -125,7 +117,7 @@ def _counted(name: str, n: Any, count: int) -> int:
     return n % count
 
 
-def covered(of: Subject) -> Subject:
+def covered(of: Look) -> Look:
     """Of an encoder that has a mask: the run in which the mask stands at the token, as nobody else asks it fairly.
 
     Raises:
@@ -136,10 +128,10 @@ def covered(of: Subject) -> Subject:
     if of.trace.edits:
         raise ValueError("trace: of an edited run of an encoder, run the text with the mask in it: then it is asked")
     run = covering(of.trace, of.token)
-    return Subject(run, of.layer, of.head, of.token, of.t, of.text_key)
+    return Look.at(run, of.t, of.topic, layer=of.layer, head=of.head, token=of.token)
 
 
-def vocabulary(of: Subject, asked: int | str, name: str) -> int:
+def vocabulary(of: Look, asked: int | str, name: str) -> int:
     """A token of the vocabulary by its id, or as it is written.
 
     Raises:
@@ -152,7 +144,7 @@ def vocabulary(of: Subject, asked: int | str, name: str) -> int:
     return id
 
 
-def rival(of: Subject, asked: Asked, target: int) -> Against:
+def rival(of: Look, asked: Asked, target: int) -> Against:
     """What a logit is compared with: nothing, the "average" of all, or another token."""
     if asked is None or asked == "average":
         return "average" if asked else None

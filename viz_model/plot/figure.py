@@ -10,12 +10,10 @@ from typing import Any, get_args
 
 import plotly.graph_objects as go
 
-from viz_model.app import drawn
-from viz_model.app.drawn import Drawn
-from viz_model.app.subject import Subject
 from viz_model.drawing.scene import Scene, files, html
 from viz_model.drawing.scene import numbers as tables
 from viz_model.drawing.scene.svg import Theme, svg
+from viz_model.island.look import Look
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 
@@ -36,6 +34,7 @@ class Figure:
 
     Attributes:
         name: of the function that made it.
+        scene: the picture as data: panels with marks, as the app shows it too.
         data: the NamedTuple of arrays that it was drawn from.
         caption: model, sentence, the values that it shows and their shapes; it stands in every file.
         theme: "light", "dark", or "paper" for print.
@@ -44,33 +43,27 @@ class Figure:
     def __init__(
         self,
         name: str,
-        of: Subject,
-        made: Drawn,
+        of: Look,
+        scene: Scene,
         theme: Theme = "light",
         *,
         beside: Trace | None = None,
-        own: bool = True,
         plotly: go.Figure | None = None,
     ) -> None:
         self.name, self.theme = name, themed(theme)
-        self._of, self._drawn, self._beside, self._own, self._plotly = of, made, beside, own, plotly
+        self.scene, self._of, self._beside, self._plotly = scene, of, beside, plotly
 
     def __repr__(self) -> str:
         return f"Figure({self.name}: {self.caption})"
 
     @property
     def data(self) -> Any:
-        return self._drawn.data
+        return self.scene.data
 
     @property
     def lang(self) -> str:
         """Of its labels."""
         return self._of.t.language
-
-    @cached_property
-    def scene(self) -> Scene:
-        """The picture as data: panels with marks, as the app shows it too."""
-        return drawn.scene(self._of, self._drawn.picture, self.name, self._drawn.alt, own=self._own)
 
     @cached_property
     def caption(self) -> str:
@@ -86,7 +79,7 @@ class Figure:
 
     def _sites(self) -> list[str]:
         """The values with their shapes; of many the first, and how many more there are."""
-        trace, names = self._of.trace, self._drawn.sites
+        trace, names = self._of.trace, self.scene.sites
         told = [f"{trace.full_name(name)} [{' × '.join(map(str, trace.shape(name)))}]" for name in names[:MOST_SITES]]
         return [*told, f"+ {len(names) - MOST_SITES}"] if len(names) > MOST_SITES else told
 

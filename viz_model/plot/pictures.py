@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from viz_model.app.drawn import Drawn
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
 from viz_model.island.look import Other
 from viz_model.measures.lens import predicts
 from viz_model.model import sites
 from viz_model.plot import asking
-from viz_model.plot.asking import Asked, Made, Options, drawn, figure, looked, subject
+from viz_model.plot.asking import Asked, Made, Options, drawn, figure, selected
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.language_model import LanguageModel
@@ -50,9 +49,9 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
     some are left out, but not ``layer``.
 
     Raises:
-        ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
+        ValueError: as :func:`viz_model.plot.asking.selected` says; so do all functions here.
     """
-    of = subject(trace, "overview", layer=layer, token=token, **options)
+    of = selected(trace, "overview", layer=layer, token=token, **options)
     return of, drawn(of, whole_run.draw if of.trace.picture is None else whole_picture.draw)
 
 
@@ -65,9 +64,9 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
             was typed, or spells none; or the model reads a picture.
     """
     _needs_text(trace, "tokens")
-    of = subject(trace, "tokens", token=token, **options)
+    of = selected(trace, "tokens", token=token, **options)
     other = beside or cl100k_base()
-    if cuts.view(looked(of), other) is None:
+    if cuts.view(of, other) is None:
         raise ValueError("tokens: this vocabulary does not keep the text as it was typed, so no other lies beside it")
     return of, drawn(of, lambda look: cuts.draw_beside(look, other))
 
@@ -80,7 +79,7 @@ def embedding(trace: Trace, *, token: int = -1, **options: Unpack[Options]) -> M
         ValueError: the model reads a picture.
     """
     _needs_text(trace, "embedding")
-    of = subject(trace, "embedding", token=token, **options)
+    of = selected(trace, "embedding", token=token, **options)
     return of, drawn(of, embeddings.rows)
 
 
@@ -95,8 +94,8 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
     Raises:
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
     """
-    of = subject(trace, "position", layer=layer, head=head, token=token, **options)
-    made = positions.picture(looked(of))
+    of = selected(trace, "position", layer=layer, head=head, token=token, **options)
+    made = positions.picture(of)
     if made is None:
         raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")
     return of, drawn(of, positions.picture)
@@ -109,7 +108,7 @@ def heads(trace: Trace, layer: int | None = None, **options: Unpack[Options]) ->
     Each row of a pattern is a query, and sums to 1, or to less where a logit that no key has takes a part. Of long
     texts several tokens share a cell, which holds the largest of their weights; cells that a mask hides are NaN.
     """
-    of = subject(trace, "attention", layer=layer or 0, **options)
+    of = selected(trace, "attention", layer=layer or 0, **options)
     return of, drawn(of, every_head.draw if layer is None else of_layer.draw)
 
 
@@ -124,8 +123,8 @@ def head(
     Raises:
         ValueError: this model has no such matrix; the message says which it has.
     """
-    of = subject(trace, "attention", layer=layer, head=head, token=token, **options)
-    at = looked(of)
+    of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
+    at = of
     known = dict.fromkeys((*one_head.known(at, one_head.CHAIN), *one_head.known(at)))
     if matrix not in known:
         raise ValueError(f"matrix: {matrix!r} is not one of {', '.join(known)}")
@@ -141,7 +140,7 @@ def painted(trace: Trace, layer: int, head: int, token: int = 0, **options: Unpa
     Raises:
         ValueError: the model reads a text.
     """
-    of = subject(trace, "attention", layer=layer, head=head, token=token, **options)
+    of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
     if of.trace.picture is None:
         raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
     return of, drawn(of, over_picture.draw)
@@ -150,7 +149,7 @@ def painted(trace: Trace, layer: int, head: int, token: int = 0, **options: Unpa
 @figure
 def steps(trace: Trace, layer: int, head: int, token: int = -1, **options: Unpack[Options]) -> Made:
     """One query from its dot products with all keys to its weights, step by step: a row [Tk] a step."""
-    of = subject(trace, "attention", layer=layer, head=head, token=token, **options)
+    of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
     return of, drawn(of, one_query.draw)
 
 
@@ -160,7 +159,7 @@ def residual(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
 
     ``layer`` and ``token`` are marked.
     """
-    of = subject(trace, "block", layer=layer, token=token, **options)
+    of = selected(trace, "block", layer=layer, token=token, **options)
     return of, drawn(of, lengths.draw)
 
 
@@ -171,7 +170,7 @@ def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **op
     Raises:
         ValueError: the model has no such dimension.
     """
-    of = subject(trace, "block", layer=layer, token=token, **options)
+    of = selected(trace, "block", layer=layer, token=token, **options)
     width = of.trace.config.d_model
     if not 0 <= dimension < width:
         raise ValueError(f"dimension: there are dimensions 0 to {width - 1}, not {dimension}")
@@ -189,8 +188,8 @@ def norms(
     Raises:
         ValueError: the block has no norms, or none of that sublayer.
     """
-    of = subject(trace, "block", layer=layer, token=token, **options)
-    known = vectors.of_one(looked(of)).normed
+    of = selected(trace, "block", layer=layer, token=token, **options)
+    known = vectors.of_one(of).normed
     if not known:
         raise ValueError(f"norms: block {of.layer} has none")
     if which is not None and which not in known:
@@ -205,7 +204,7 @@ def neurons(trace: Trace, layer: int = 0, token: int = -1, **options: Unpack[Opt
     Raises:
         ValueError: the feed-forward of this block has no hidden neurons.
     """
-    of = subject(trace, "block", layer=layer, token=token, **options)
+    of = selected(trace, "block", layer=layer, token=token, **options)
     if not sites.n_neurons(of.trace.config, of.trace.stack.side, of.layer):
         raise ValueError(f"neurons: the feed-forward of block {of.layer} has none")
     return of, drawn(of, hidden.draw)
@@ -220,8 +219,8 @@ def experts(trace: Trace, layer: int = 0, token: int = -1, **options: Unpack[Opt
     Raises:
         ValueError: no layer has experts.
     """
-    of = subject(trace, "block", layer=layer, token=token, **options)
-    if routing.draw_routes(looked(of)) is None:
+    of = selected(trace, "block", layer=layer, token=token, **options)
+    if routing.draw_routes(of) is None:
         raise ValueError("experts: no block of this stack has experts")
     return of, drawn(of, routing.draw_routes)
 
@@ -241,7 +240,7 @@ def attribution(
     Raises:
         ValueError: there is no such token, or the stack has no logits to ask about.
     """
-    of = asking.covered(subject(trace, "attribution", token=token, **options))
+    of = asking.covered(selected(trace, "attribution", token=token, **options))
     if not predicts(of.trace):
         if target is not None or rival is not None:
             raise ValueError(f"target: the {of.trace.stack.side} ends in vectors, there is no token to ask about")
@@ -262,7 +261,7 @@ def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpa
     Raises:
         ValueError: the stack has no logits.
     """
-    of = asking.covered(subject(trace, "attribution", layer=layer, token=token, **options))
+    of = asking.covered(selected(trace, "attribution", layer=layer, token=token, **options))
     _needs_logits(of.trace, "logit_lens")
     return of, drawn(of, lenses.draw)
 
@@ -279,7 +278,7 @@ def next_tokens(
         ValueError: the stack has no logits.
     """
     group = next_token.group_of(asking.from_stack(trace, options.get("stack")).config)
-    of = subject(trace, group, token=position, **options)
+    of = selected(trace, group, token=position, **options)
     _needs_logits(of.trace, "next_tokens")
     return of, drawn(of, choices.draw, **next_token_asked.written(sampling))
 
@@ -306,15 +305,14 @@ def compare(
     Raises:
         ValueError: these runs have no such part; the message says which they have.
     """
-    of = subject(first, "architectures", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    of = selected(first, "architectures", stack=stack, layer=layer, head=head, token=token, lang=lang)
     other = asking.from_stack(second, of.trace.stack.side if stack is None and len(second.config.sides) > 1 else stack)
     names = (of.trace.name or "1", other.name or "2")
     if names[0] == names[1]:
         names = (f"{names[0]} (1)", f"{names[1]} (2)")
-    look = asking.looked(of)
     lm = LanguageModel(names[1], other.model, other.tokenizer, None, Path())
     beside = Other(names[1], {}, lm, replace(other, name=names[1]), is_public=False)
-    look = replace(look, trace=replace(of.trace, name=names[0]), other=beside, layers=range(of.layer, of.layer + 1))
+    look = replace(of, trace=replace(of.trace, name=names[0]), other=beside, layers=range(of.layer, of.layer + 1))
     parts = compared.parts(look)
     if part is not None and part not in parts:
         raise ValueError(f"part: {part!r} is not one of {', '.join(parts)}")
@@ -323,10 +321,9 @@ def compare(
     if which:
         layer, head, token = compared.place(look, 1)
         seen = replace(of, trace=other, layer=layer, head=head, token=token)
-    made = Drawn(scene, scene.title, scene.data, tuple(scene.sites))
     plot = depth.draw(look) if part == "depth" else None
     plotly = None if plot is None else plot.figure
-    return Figure(part or "compare", seen, made, theme, beside=None if part else other, plotly=plotly)
+    return Figure(part or "compare", seen, scene, theme, beside=None if part else other, plotly=plotly)
 
 
 def cross(
@@ -346,7 +343,7 @@ def cross(
     sides = asking.from_stack(trace, None).config.sides
     if len(sides) < 2:
         raise ValueError(f"cross: a model with an encoder and a decoder is needed; this one has its {sides[0]} alone")
-    of = subject(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
+    of = selected(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
     return Figure("cross", of, drawn(of, crossing.large, shown="average" if head is None else "head"), theme)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import ISLAND, answer, figures, mounts, offer, open_page, pictures, run_code, said
+from app_driver import ISLAND, answer, mounts, offer, open_page, pictures, run_code, said
 from doors import all_open
 from streamlit.testing.v1 import AppTest
 from tiers import name
@@ -86,7 +85,6 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
 def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) -> None:
     for side in config.sides:
         app = opened(config, side=side)
-        before = len(figures(app))
         length = len(opened.trace().at(side))
         for mask in masks.options(config, side, length):
             app.button_group(key="attention.mask").set_value(mask).run()
@@ -96,22 +94,17 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
             trace = opened.trace() if choice.is_own else opened.trace(mask={side: masks.build(choice, side, length)})
             shown = pictures(app)["attention.under_mask.masked"].mark("cells")["values"]
             np.testing.assert_allclose(shown, trace.at(side).head("blocks.1.attn.masked", 1).numpy(), atol=1e-5)
-            more = 0 if choice.is_own else 2 if config.has_logits else 1
-            assert len(figures(app)) == before + more
-            if more and config.has_logits:
+            assert ("attention.places" in pictures(app)) == (not choice.is_own)
+            assert ("attention.guesses" in pictures(app)) == (not choice.is_own and config.has_logits)
+            if not choice.is_own and config.has_logits:
                 visible = masks.build(choice, side, length)
                 assert visible is not None
                 changed = opened.trace(mask={side: visible})
                 position = len(changed.target_ids or changed.ids) - 1 if "probs" not in changed.at(side) else 2
                 token, probability = changed.next_tokens(position, 1)[0]
-                bars = next(
-                    chart
-                    for chart in figures(app)
-                    if {part.get("name") for part in chart["data"]} == {"as it is", "changed"}
-                )
-                after = next(part for part in bars["data"] if part["name"] == "changed")
-                shares = dict(zip(after["y"], after["text"], strict=True))
-                (share,) = (text for label, text in shares.items() if label.endswith(f": {token.label}"))
+                drawn = pictures(app)["attention.guesses"]
+                (text,) = (text for text in drawn.mark("bars.1")["labels"] if text.startswith(f"{token.label}\n"))
+                share = text.removesuffix(" · changed").rpartition("\n")[2]
                 assert float(share.strip("<>%")) == pytest.approx(100 * probability, abs=0.06)
 
 
@@ -122,8 +115,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     app = opened(config)
     app.button_group(key=f"attention.off.tiny.{side}.1").set_value([0, 2]).run()
     assert not app.exception
-    bars = next(chart for chart in figures(app) if "length of what it writes" in json.dumps(chart["layout"]))
-    assert len(bars["data"]) == 2
+    assert {"bars.0", "bars.1"} <= {mark["id"] for mark in pictures(app)["attention.written"].marks()}
     assert "The smaller layer, run on what this layer read, writes **the same**" in said(app)
     off = [AblateHead(layer=1, head=head, side=side) for head in (0, 2)]
     token, _ = opened.trace(edits=off).next_tokens(2, 1)[0]
@@ -132,7 +124,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
     answer(app, place={"layer": 0, "head": 1, "token": 2})
-    assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
+    assert "attention.written" not in pictures(app)
     assert app.query_params["edits"] == "head-off.1.0~head-off.1.2"
 
 
@@ -151,11 +143,10 @@ def test_a_mask_that_an_edit_can_make_is_in_the_address(opened: Opened) -> None:
 
 def test_a_drawn_row_that_sees_nothing_is_refused_by_name(opened: Opened) -> None:
     config = next(c for c in SAMPLE if c.kind == "decoder")
-    before = len(figures(opened(config, mask="drawn")))
     app = opened(config, mask="drawn", flipped="0.0")
-    assert "`the`" in app.error[0].value and len(figures(app)) == before
+    assert "`the`" in app.error[0].value and "attention.places" not in pictures(app)
     app = opened(config, mask="drawn", flipped="2.0")
-    assert not app.error and len(figures(app)) > before
+    assert not app.error and "attention.places" in pictures(app)
 
 
 def test_what_is_chosen_is_in_the_address_and_comes_back_from_it(opened: Opened) -> None:

@@ -191,9 +191,9 @@ def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     view = made([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
     assert TREND.of(view) is TREND.plain and view.facts["last"] == "1.1"
     assert view.outlier is not None and (view.outlier.token, view.outlier.site) == (0, "blocks.0.resid.out")
-    assert by_depth.is_wide(view.lengths)
+    assert by_depth.scale(view.lengths, "length", "log").is_log
     level = made([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])
-    assert level.outlier is None and not by_depth.is_wide(level.lengths)
+    assert level.outlier is None and not by_depth.scale(level.lengths, "length", "log").is_log
 
 
 def test_many_lines_are_thinned() -> None:
@@ -206,9 +206,9 @@ def test_many_lines_are_thinned() -> None:
 
 def test_ticks_of_a_deep_model_are_few_and_at_the_ends_of_blocks() -> None:
     sites = ("embed.out", *(f"blocks.{n}.resid.{place}" for n in range(30) for place in ("mid", "out")))
-    shown = by_depth.shown(sites)
-    assert len(shown) <= by_depth.MOST_TICKS and all(sites[n].endswith(".out") for n in shown)
-    assert by_depth.shown(sites[:7]) == list(range(7))
+    shown = by_depth.shown(sites, 11)
+    assert len(shown) <= 11 and all(sites[n].endswith(".out") for n in shown)
+    assert by_depth.shown(sites[:7], 11) == list(range(7))
 
 
 @every

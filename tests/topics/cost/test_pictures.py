@@ -13,7 +13,7 @@ from tiers import name
 from tiny_models import language_model, run_both, tiny_config, variants
 
 from viz_model.config import ClassHead, Patches
-from viz_model.drawing.writing import big, duration, small
+from viz_model.drawing.digits import big, duration, small
 from viz_model.island.page import Plot, Quiz
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD

@@ -21,7 +21,8 @@ from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
 from viz_model.texts import Texts
 from viz_model.topics.mistakes import forward, right, wrong
-from viz_model.topics.mistakes.bugs import BUGS, N_PADDING
+from viz_model.topics.mistakes.attending import N_PADDING
+from viz_model.topics.mistakes.bugs import BUGS
 from viz_model.topics.mistakes.forward import View, call
 from viz_model.topics.mistakes.pair import Outcome, facts, outcome
 

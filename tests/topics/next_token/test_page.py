@@ -13,8 +13,10 @@ from tiny_models import describe, of_classes, random_model, tiny_config, variant
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.app import show, state
+from viz_model.app import declared
+from viz_model.app import view as views
 from viz_model.app.measuring import MEASURING
+from viz_model.app.view import Notice, ViewState
 from viz_model.checkpoints import registry
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.measures import kv_cache
@@ -178,9 +180,9 @@ def test_both_ways_are_measured_on_demand_and_one_at_a_time(visit: Visit, monkey
 # The address
 
 
-def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
+def parse(query: dict[str, str]) -> tuple[ViewState, list[Notice]]:
     configs = {MODEL: registry.config_of(MODEL)}
-    return state.parse(query, [MODEL], configs, "en", "next_token", show.declared(topic.TOPIC).all_choices)
+    return views.parse(query, [MODEL], configs, "en", "next_token", declared.declared(topic.TOPIC).all_choices)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, pictures, said
+from app_driver import offer, open_page, pictures, plots, said
 from doors import all_open
 from tiny_models import describe, language_model, mixed_norms, variants
 
@@ -48,9 +48,8 @@ def test_the_experiments_stand_beside_every_kind(
     assert "{{" not in words and "Xiong et al. 2020" in words
     runs = {(run.norm_at, run.warmup > 0): run for run in experiments.recorded().runs if run.peak_rate == 3e-3}
     assert all(f"{run.final_loss:.2f}" in words for run in runs.values())
-    drawn = figures(app)
-    legends = [[trace.get("name") for trace in figure["data"]] for figure in drawn]
-    assert sum("Post-LN" in str(names) and "±" in str(names) for names in legends) == 1
+    drawn = plots(app)
+    assert any("Post-LN" in name and "±" in name for name in drawn["norm_placement.start"])
     assert "norm_placement.alike" in pictures(app)
     assert len(app.dataframe) >= 2
 
@@ -101,4 +100,4 @@ def test_the_twins_are_compared_before_and_after_training() -> None:
     assert "Without warm-up, Post-LN's gradient is" in words
     mixed = said(open_page("norm_placement", {**query, "mixed": "post_pre"}))
     assert "The Post-LN encoder" in mixed and "The Pre-LN decoder" in mixed
-    assert "set aside" in str([part.get("name") for figure in figures(app) for part in figure["data"]])
+    assert "set aside" in str(pictures(app)["norm_placement.sources"].header["keys"])

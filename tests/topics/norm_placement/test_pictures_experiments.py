@@ -23,6 +23,10 @@ from viz_model.training.samples import stories
 from viz_model.training.sources import TEXTS
 
 
+def words(key: str, **values: object) -> str:
+    return key
+
+
 @pytest.fixture
 def start() -> start_picture.StartView:
     """Laws that are known: Pre-LN falls like 2/√L with a stream of length √L, Post-LN stays at 1."""
@@ -58,14 +62,13 @@ def test_known_laws_are_said(start: start_picture.StartView) -> None:
 
 
 def test_marks_and_lines_lie_where_they_were_measured(start: start_picture.StartView) -> None:
-    pre, fit, theory = start_picture.draw_start(start, "L", "gradient", "theory").drawn().data[:3]
-    np.testing.assert_allclose(pre.y, 2 * start.found.depths**-0.5)
-    np.testing.assert_allclose(np.array(pre.y) + pre.error_y.array, start.found.last["pre"].max(1))
-    np.testing.assert_allclose(np.array(pre.y) - pre.error_y.arrayminus, start.found.last["pre"].min(1))
+    pre, fit, theory = start_picture.draw_start(start, words).figure.data[:3]
+    np.testing.assert_array_equal(np.reshape(pre.y, (3, 2)), start.found.last["pre"])
+    np.testing.assert_array_equal(np.reshape(pre.x, (3, 2))[:, 0], start.found.depths)
     np.testing.assert_allclose(fit.y, [2 * 2**-0.5, 2 * 8**-0.5])
     np.testing.assert_allclose(theory.y, fit.y)
     assert start.table().shape == (3, 4) and len(start.rows) == 3
-    band, line = start_picture.draw_by_block(start, "block", "gradient").drawn().data[:2]
+    band, line = start_picture.draw_by_block(start, words).figure.data[:2]
     np.testing.assert_allclose(line.y, [4, 2, 1, 1, 1, 1, 1, 1])
     assert len(band.x) == 16 and max(band.y) == pytest.approx(4 / 0.9)
 
@@ -77,13 +80,13 @@ def warmup() -> warmup_picture.WarmupView:
 
 def test_the_four_runs_are_drawn_as_recorded(warmup: warmup_picture.WarmupView) -> None:
     assert len(warmup.runs) == 4 and warmup.rates == experiments.RATES
-    names = {True: "with", False: "without"}
-    for quantity in ("loss", "gradient_norm"):
-        lines = warmup_picture.draw_warmup(warmup, quantity, names, "step", "y", "plateau").drawn().data[:4]
+    for quantity, draw in {"loss": warmup_picture.draw_warmup, "gradient_norm": warmup_picture.draw_gradient}.items():
+        lines = draw(warmup, words).figure.data
+        assert len(lines) == 4
         for line, run in zip(lines, warmup.runs.values(), strict=True):
             np.testing.assert_array_equal(line.y, getattr(run, quantity))
             np.testing.assert_array_equal(line.x, run.steps + 1)
-    sweep = warmup_picture.draw_sweep(warmup, names, "rate", "loss", "plateau").drawn()
+    sweep = warmup_picture.draw_sweep(warmup, words).figure
     assert sum(len(line.y) for line in sweep.data) == len(experiments.recipes())
     assert [shape.y0 for shape in sweep.layout.shapes] == [warmup.record.frequency_loss]
 
@@ -167,14 +170,13 @@ def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]
 
 def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, list[dict[str, Any]]]) -> None:
     view = twins_training.CurvesView.of(logs)
-    figure = twins_training.draw_block_gradients(view, "block", "step", "gradient").drawn()
-    assert [line.xaxis for line in figure.data] == ["x", "x", "x2", "x2"]
-    np.testing.assert_array_equal(figure.data[3].y, view.curves["post"].gradients["decoder.blocks.1"])
-    assert len(twins_training.draw_held_out(view, {"en": "English"}, "step", "bits").drawn().data) == 4
-    *bands, rate = (
-        line for line in twins_training.draw_loss(view, "step", "loss", "rate").drawn().data if not line.name
-    )
+    two = [twins_training.draw_block_gradients(view, side, words).figure for side in ("pre", "post")]
+    assert two[0].layout.yaxis.range == two[1].layout.yaxis.range
+    np.testing.assert_array_equal(two[1].data[1].y, view.curves["post"].gradients["decoder.blocks.1"])
+    assert len(twins_training.draw_held_out(view, words).figure.data) == 4
+    bands = [line for line in twins_training.draw_loss(view, words).figure.data if not line.name]
     assert all(max(band.y) >= min(band.y) for band in bands) and len(bands) == 2
+    (rate,) = twins_training.draw_rates(view, words).figure.data
     np.testing.assert_array_equal(rate.y, view.curves["post"].rates)
     assert view.climb is None and "round" not in view.facts()
 
@@ -192,8 +194,8 @@ def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> N
     assert (facts["n_rounds"], facts["round"]) == ("2", "200")
     assert (facts["before_round"], facts["in_round"]) == ("4.00", "6.50")
     other = [{**line, "learning_rate": 2 * line["learning_rate"]} for line in told]
-    drawn = twins_training.draw_loss(twins_training.CurvesView.of({"pre": told, "post": other}), "", "", "").drawn()
-    assert len([line for line in drawn.data if line.name is None]) == 4, "two bands, two rates"
+    rates = twins_training.draw_rates(twins_training.CurvesView.of({"pre": told, "post": other}), words).figure
+    assert [line.name for line in rates.data] == ["Pre-LN", "Post-LN"]
 
 
 def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
@@ -203,16 +205,15 @@ def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
     view = twins_training.SourcesView.of({"pre": pre, "post": post})
     assert view.sources == tuple(files[:-1]), "those that both were measured on"
     assert view.facts() == {"least": "0.05", "most": "0.50", "easiest": "1.05", "hardest": "1.50"}
-    labels = {file: f"<{file}>" for file in files}
-    drawn = twins_training.draw_sources(view, labels, {"held_out": "aside", "seen": "read"}, "bits").drawn()
-    marks = {line.name: line.x for line in drawn.data if line.name}
+    scene = twins_training.draw_sources(view, words)
+    bars = {one.name: one.values for one in scene.series}
     assert (
         twins_training.BY_HEART.of(view.more).name == "costs"
         and twins_training.BY_HEART.of((-0.1, 0.2)).name == "plain"
     )
-    assert list(marks) == ["Pre-LN, read", "Pre-LN, aside", "Post-LN, read", "Post-LN, aside"]
-    np.testing.assert_array_equal(marks["Pre-LN, aside"], view.held_out["pre"])
-    assert len(drawn.layout.yaxis.ticktext) == len(view.sources)
+    names = [f"{place}, sources_{which}" for place in ("Pre-LN", "Post-LN") for which in ("held_out", "seen")]
+    assert list(bars) == names and len(scene.series[0].at) == len(view.sources)
+    np.testing.assert_array_equal(bars["Pre-LN, sources_held_out"], view.held_out["pre"])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

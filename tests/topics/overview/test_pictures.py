@@ -20,7 +20,7 @@ from viz_model.island.look import Look
 from viz_model.measures.stream import evenly
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import PAGE, apart, finding, to_try, whole
-from viz_model.topics.overview.finding import NEXT, Next
+from viz_model.topics.overview.finding import NEXT, Next, ending
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
 
@@ -193,7 +193,9 @@ def test_things_to_try_are_changes_of_the_view_by_token(config: ModelConfig) -> 
         offers = [made for n in range(to_try.MOST) if (made := to_try.offer(n)(look)) is not None]
         assert offers
         for token in range(len(look)):
-            own = to_try.changes(look.trace, token)
+            is_said = ending(look.trace) != "vectors" and not look.config.classes
+            best = look.trace.next_tokens(token, 1)[0][0].id if is_said else None
+            own = to_try.changes(look.trace, token, best, look.trace.tokenizer.decode(reversed(look.trace.ids)))
             assert all(change.keys() <= {"text", "target", "to", "token", "side"} for change in own.values())
             there = [one for one in offers if pick(one.present, {"token": token})]
             shown = [{name: pick(value, {"token": token}) for name, value in one.change.items()} for one in there]
@@ -210,7 +212,7 @@ def test_the_end_of_a_text_is_no_guess_to_add() -> None:
         best, chance = trace.next_tokens(2, 1)[0]
         said = NEXT.of(Next(np.array(chance), np.array(best.id == trace.tokenizer.end_of_text))).name
         assert said == {(end, 1): "may_end", (end, 20): "ends", (5, 1): "plain", (5, 20): "expects"}[id, size]
-        assert ("guess" in to_try.changes(trace, 2)) == (id != end)
+        assert ("guess" in to_try.changes(trace, 2, best.id, "")) == (id != end)
 
 
 @every

@@ -99,7 +99,7 @@ def test_lines_are_drawn_at_their_numbers() -> None:
     lines = drawn(curves.loss(view, words))
     np.testing.assert_array_equal([lines["train"].x, lines["train"].y], [view.steps, view.loss])
     np.testing.assert_array_equal([lines["held_out"].x, lines["held_out"].y], [[0, 30], [9.5, 7]])
-    assert lines["train"].hovertext[4] == "train<br>5: 8.6"
+    assert lines["train"].hovertext[4] == "train<br>5<br>8.6"
     for line, row in zip(drawn(curves.norms(view, words)).values(), view.norms, strict=True):
         np.testing.assert_array_equal([line.x, line.y], [view.steps, row])
 

@@ -45,18 +45,14 @@ def picture(
     scene: bytes,
     *,
     key: str,
-    on_pick: Callable[[Any], object] | None = None,
     on_ask: Ask | None = None,
     on_menu: Callable[[Any], object] | None = None,
 ) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
-    ``on_pick`` is called with the value of a mark that is picked, ``on_ask`` with the ``site`` and ``index`` of
-    a cell, ``on_menu`` where its menu is asked for.
+    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` where its menu is asked for.
     """
     heard: dict[str, Any] = {}
-    if on_pick is not None:
-        heard["on_picked_change"] = _callback(key, on_pick)
     if on_ask is not None:
         heard["on_asked_change"] = _callback(key, on_ask, "asked")
     if on_menu is not None:
@@ -80,6 +76,12 @@ def skip(label: str, *, key: str) -> None:
     Nothing is seen in its place: it stands at the beginning of the document, and shows when it has the focus.
     """
     _module()(key=key, data=framed({"kind": "skip", "label": label}))
+
+
+def search(data: dict[str, Any], *, key: str, on_pick: Callable[[object], None]) -> None:
+    """A button that opens the search, on a page that is not one component; ``on_pick`` is told what is chosen."""
+    heard = _callback(key, lambda told: on_pick(told["value"]))
+    _module()(key=key, data=framed({"kind": "search", **data}), on_picked_change=heard)
 
 
 def mask(

@@ -2,7 +2,7 @@
 
 from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
-from viz_model.app.elements.figure import figure, heat_rows, picture, plot, source
+from viz_model.app.elements.figure import picture, plot, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import say, see, split
 from viz_model.app.elements.tables import records, table
@@ -18,11 +18,9 @@ __all__ = [
     "code",
     "control",
     "door",
-    "figure",
     "fold",
     "formula",
     "four_tabs",
-    "heat_rows",
     "note",
     "notice",
     "on_offer",

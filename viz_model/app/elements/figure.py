@@ -6,45 +6,17 @@ In the corner of each is the menu that saves it (:mod:`viz_model.app.saving`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, derivation, drawn, saving
+from viz_model.app import components, derivation, saving
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.drawing.scene import Scene, encode
-from viz_model.drawing.sheet import Sheet
-from viz_model.drawing.strips import StripsView
 from viz_model.island import message
 from viz_model.island.page import Plot
 from viz_model.texts.markdown import literal
-
-
-def figure(
-    page: Page,
-    draw: Sheet | Callable[[Page], Sheet | None],
-    key: str,
-    alt: str | Callable[[Page], str],
-    *,
-    own: bool = True,
-    on_pick: Callable[[Any], object] | None = None,
-) -> None:
-    """Draw a figure, or what a function makes of the page; ``alt`` says in words what it shows. A click on a cell
-    that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the derivation of that number.
-    Without ``own`` the figure is of another run than the page's. ``on_pick`` is called with the ``customdata`` of
-    a mark that is clicked.
-    """
-
-    def scene(page: Page) -> Scene | None:
-        sheet = draw(page) if callable(draw) else draw
-        if sheet is None:
-            return None
-        told = alt(page) if callable(alt) else alt
-        return drawn.scene(page.subject, sheet, key, told, own=own, has_picks=on_pick is not None)
-
-    picture(page, scene, key, on_pick=on_pick, own=own)
 
 
 def picture(
@@ -52,7 +24,6 @@ def picture(
     draw: Callable[[Page], Scene | None],
     key: str,
     *,
-    on_pick: Callable[[Any], object] | None = None,
     own: bool = True,
     known: Callable[[], Known] = Known,
 ) -> None:
@@ -69,7 +40,7 @@ def picture(
     if scene is None:
         return
     data, menu = encode(saving.offered(scene, page)), saving.ask(page.name, key)
-    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
+    components.picture(data, key=key, on_ask=derivation.picked, on_menu=menu)
     saving.answer(page, lambda: draw(page), key, own=own, known=known)
 
 
@@ -78,26 +49,6 @@ def plot(page: Page, made: Plot) -> None:
     data = message.plot(made, page.t, "" if page.view.present else page.t("saving.menu"))
     components.picture(data, key=made.id, on_menu=saving.ask(page.name, made.id))
     saving.answer(page, lambda: made.scene, made.id, own=made.own)
-
-
-def heat_rows(
-    page: Page,
-    view: StripsView | Callable[[Page], StripsView | None],
-    key: str,
-    alt: str | Callable[[Page], str],
-    *,
-    own: bool = True,
-) -> None:
-    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`."""
-
-    def draw(page: Page) -> Scene | None:
-        strips = view(page) if callable(view) else view
-        if strips is None:
-            return None
-        told = alt(page) if callable(alt) else alt
-        return drawn.scene(page.subject, strips, key, told, own=own)
-
-    picture(page, draw, key, own=own)
 
 
 def source(page: Page, *names: str) -> None:

@@ -8,7 +8,7 @@ from viz_model.app import elements, runs
 from viz_model.app.lab import job
 from viz_model.app.lab.settings import TUNE_STEPS, refused
 from viz_model.app.page import Page
-from viz_model.drawing import writing
+from viz_model.drawing import digits
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab import tuned
 from viz_model.topics.training_lab.tuned import LEARNT, RECITED, TUNED
@@ -81,6 +81,6 @@ def _speak(page: Page, going: tuning.Tuning) -> None:
     lines = []
     for id in tuned.leaders(before.probs, after.probs, going.truth[0]):
         mark = f" ← {words('tuned_truth')}" if id == going.truth[0] else ""
-        chances = (writing.percent(float(each.probs[id])) for each in (before, after))
+        chances = (digits.percent(float(each.probs[id])) for each in (before, after))
         lines.append((literal(tokenizer.token(id).label) + mark, *chances))
     st.markdown(table((words("tuned_next"), *columns), lines, "lrr"))

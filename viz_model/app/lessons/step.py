@@ -12,7 +12,7 @@ from viz_model.app import frame, runs, share, sidebar, state
 from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.sidebar import Slots
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.lessons import answers, facts
 from viz_model.lessons.answers import Given, Outcome, Progress
 from viz_model.lessons.keys import Answer

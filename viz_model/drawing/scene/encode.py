@@ -238,7 +238,7 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
         case np.ndarray():
             return arrays.add(value, is_coarse) if value.ndim else value.item()
         case Where():
-            return {name: _plain(part, arrays, is_coarse) for name, part in value.meta["cells"].items()}
+            return {name: _plain(part, arrays, is_coarse) for name, part in value._asdict().items() if part != ()}
         case Select():
             return {"select": {name: n for name, n in vars(value).items() if n is not None}}
         case Pick():

@@ -210,7 +210,7 @@ class Labels(Marked):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Answering):
-    """Some words, their middle at ``y``; of several lines, where ``align`` says, their top or their bottom."""
+    """Some words, of one line or several, their middle at ``y``."""
 
     id: str
     text: Words
@@ -223,7 +223,6 @@ class Text(Answering):
     rotate: float = 0
     opacity: float = 1
     mono: bool = False
-    align: Literal["top", "middle", "bottom"] = "middle"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from viz_model.drawing.writing import percent
+from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
 from viz_model.island.page import Apart
 from viz_model.island.prose import Line

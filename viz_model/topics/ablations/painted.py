@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.drawing.digits import percent
 from viz_model.drawing.picture import Painted, across, painted, shares
 from viz_model.drawing.scene import Mark, Panel, Scene, Text
 from viz_model.drawing.tables import By
-from viz_model.drawing.writing import percent
 from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Button, Buttons, Chooser

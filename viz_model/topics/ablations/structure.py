@@ -10,6 +10,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth as depth
 from viz_model.drawing import theme
+from viz_model.drawing.plotted import curve
 from viz_model.drawing.scene import Scene
 from viz_model.island.page import Plot
 from viz_model.measures import stream
@@ -250,19 +251,16 @@ def _curve(name: str, axis: str, *, is_log: bool = False) -> Callable[[Lab, dict
         import plotly.graph_objects as go
 
         look = lab.look
-        names = [depth.short(site) for site in stream.stream_sites(lab.plain)]
+        names = [depth.short(site).replace(" ", "<br>") for site in stream.stream_sites(lab.plain)]
         styles = {"before": ("residual", "dot", "circle"), "after": ("output", "solid", "square")}
-        traces = []
+        figure = go.Figure()
         for key, values in found.items():
             role, dash, symbol = styles[key]
-            y = np.where(np.isfinite(values), values, np.nan)
-            line, marker = {"color": theme.ROLES[role], "dash": dash}, {"symbol": symbol, "size": 6}
-            title = look.words(f"series_{key}")
-            traces.append(go.Scatter(x=names, y=y, name=title, mode="lines+markers", line=line, marker=marker))
+            hue = theme.ROLES[role]
+            curve(figure, names, values, look.words(f"series_{key}"), hue, dash=dash, symbol=symbol, at="{}")
         title = look.words(axis)
         known = np.concatenate([each[np.isfinite(each)] for each in found.values()])
         is_wide = is_log and known.size > 0 and known.min() > 0 and known.max() > 20 * known.min()
-        figure = go.Figure(traces)
         figure.update_xaxes(title=look.words("axis_depth"), type="category")
         figure.update_yaxes(title=title, type="log" if is_wide else "linear")
         return Plot(f"ablations.measure_{name}", figure, look.words("measure_alt", measure=title), own=False)

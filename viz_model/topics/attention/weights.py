@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from viz_model.drawing.writing import share
+from viz_model.drawing.digits import share
 from viz_model.measures import heads, masks
 from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from viz_model.drawing import theme
-from viz_model.drawing.writing import percent
+from viz_model.drawing.digits import percent
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz

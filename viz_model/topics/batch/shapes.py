@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
+from viz_model.drawing.digits import small
 from viz_model.drawing.scene import Mark, Panel, Path, Rect, Scene, Text
-from viz_model.drawing.writing import small
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line

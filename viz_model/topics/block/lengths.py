@@ -128,14 +128,8 @@ def draw(look: Look) -> Scene:
 
 
 def _axes(found: LengthsView, step: str, length: str, log: str) -> tuple[chart.Plot, list[Mark]]:
-    """From 0, or logarithmic where a few vectors are very much longer than the rest."""
-    values = found.lengths
-    is_log = by_depth.is_wide(values)
-    low, high = (float(values[values > 0].min()) / 1.25, float(values.max()) * 1.25) if is_log else (0.0, 0.0)
-    y = chart.Axis(
-        low, high or (float(values.max()) or 1.0) * 1.1, f"{length} {log}" if is_log else length, "0", is_log
-    )
-    names = [by_depth.short(site).replace("<br>", " ") for site in found.sites]
+    y = by_depth.scale(found.lengths, length, log, room=0.1)
+    names = [by_depth.short(site) for site in found.sites]
     return chart.plot(chart.places(len(names), step), y, HEIGHT, x_names=names)
 
 

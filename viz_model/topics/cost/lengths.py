@@ -10,9 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
-from viz_model.drawing.plotted import marked
+from viz_model.drawing.digits import big
+from viz_model.drawing.plotted import curve, marked
 from viz_model.drawing.theme import ROLES as HUES
-from viz_model.drawing.writing import big
 from viz_model.island.look import Look
 from viz_model.island.page import Plot
 from viz_model.island.prose import Line
@@ -59,10 +59,9 @@ def curves(look: Look) -> Plot:
     )
     figure = _figure(look, [view.visible, *view.parts.values()], 390)
     for name, values in view.parts.items():
-        _line(figure, view.lengths, values, look.words(name), {"color": HUES[ROLES[name]], "dash": DASHES[name]})
+        _line(figure, view.lengths, values, look.words(name), ROLES[name], DASHES[name])
     if (view.visible < view.parts["pairs"]).any():
-        line = {"color": HUES["pattern"], "dash": "dot", "width": 2}
-        _line(figure, view.lengths, view.visible, look.words("visible"), line)
+        _line(figure, view.lengths, view.visible, look.words("visible"), "pattern", "dot")
     _mark(figure, view.marks, look)
     if "ffn" in view.parts and math.isfinite(view.passes):
         at = float(np.exp(np.interp(math.log(view.passes), np.log(view.lengths), np.log(view.parts["ffn"]))))
@@ -98,8 +97,8 @@ def generated(look: Look) -> Plot | None:
         return None
     view = generated_view(look)
     figure = _figure(look, [view.cached, view.uncached], 320)
-    _line(figure, view.lengths, view.uncached, look.words("uncached"), {"color": HUES["residual"], "dash": "dash"})
-    _line(figure, view.lengths, view.cached, look.words("cached"), {"color": HUES["key"]})
+    _line(figure, view.lengths, view.uncached, look.words("uncached"), "residual", "dash")
+    _line(figure, view.lengths, view.cached, look.words("cached"), "key")
     _mark(figure, [len(look) * by for by in FACTORS], look)
     return Plot("cost.generated", figure, look.words("generated_alt"), view)
 
@@ -124,10 +123,8 @@ def _figure(look: Look, values: Sequence[np.ndarray], height: int) -> go.Figure:
     return go.Figure(layout={"xaxis": x, "yaxis": y, "height": height})
 
 
-def _line(figure: go.Figure, lengths: np.ndarray, values: np.ndarray, name: str, line: Mapping[str, object]) -> None:
-    said = [f"{name}<br>T = {n:,}<br>{big(float(value))}" for n, value in zip(lengths, values, strict=True)]
-    figure.add_scatter(x=lengths, y=values, name=name, mode="lines", line={"width": 3, **line}, hovertext=said,
-                       hoverinfo="text")  # fmt: skip
+def _line(figure: go.Figure, lengths: np.ndarray, values: np.ndarray, name: str, hue: str, dash: str = "solid") -> None:
+    curve(figure, lengths, values, name, HUES[hue], dash=dash, width=3, at="T = {:,}", written=big)
 
 
 def _mark(figure: go.Figure, lengths: Sequence[int], look: Look) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig, NoPosition
-from viz_model.drawing.writing import small
+from viz_model.drawing.digits import small
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons
 from viz_model.island.prose import Line

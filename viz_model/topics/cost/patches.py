@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from viz_model.config import ModelConfig
+from viz_model.drawing.digits import percent
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
-from viz_model.drawing.writing import percent
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz
 from viz_model.island.prose import Line

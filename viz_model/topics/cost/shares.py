@@ -10,9 +10,9 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import stacked
+from viz_model.drawing.digits import big
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.stacked import Group, Part
-from viz_model.drawing.writing import big
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal

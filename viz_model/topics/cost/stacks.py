@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viz_model.drawing.writing import big
+from viz_model.drawing.digits import big
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line

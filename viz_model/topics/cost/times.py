@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
-from viz_model.drawing.digits import byte_size
+from viz_model.drawing.digits import byte_size, duration
+from viz_model.drawing.plotted import curve
 from viz_model.drawing.theme import ROLES as HUES
-from viz_model.drawing.writing import duration
 from viz_model.island.page import Plot
 from viz_model.topics.cost import fitted, measured
 from viz_model.topics.cost.fitted import Fit
@@ -157,11 +157,8 @@ def draw_memory(view: TimesView, words: Words) -> Plot:
     """Bytes of the tensors that the steps created, and of their n×n matrices as their shapes have it."""
     figure = _figure(words, "bytes", "B")
     computed = measured.MATRICES * view.matrix
-    said, line = (
-        _hovers(words("computed"), view.lengths, computed, byte_size),
-        {"color": HUES["residual"], "dash": "dash"},
-    )
-    figure.add_scatter(x=view.lengths, y=computed, name=words("computed"), mode="lines", line=line, hovertext=said)
+    look: dict[str, Any] = {"dash": "dash", "at": "T = {:,}", "written": byte_size}
+    curve(figure, view.lengths, computed, words("computed"), HUES["residual"], **look)
     for part in ("textbook", "fused"):
         is_fused = part == "fused"
         _measured(figure, view.lengths, view.created[part], part, words(part), joined=is_fused, written=byte_size)
@@ -171,10 +168,6 @@ def draw_memory(view: TimesView, words: Words) -> Plot:
 def _figure(words: Words, what: str, unit: str) -> go.Figure:
     x = {"type": "log", "title": {"text": words("length")}}
     return go.Figure(layout={"xaxis": x, "yaxis": {"type": "log", "title": {"text": f"{words(what)} [{unit}]"}}})
-
-
-def _hovers(name: str, lengths: np.ndarray, values: np.ndarray, written: Callable[[float], str]) -> list[str]:
-    return [f"{name}<br>T = {n:,}<br>{written(float(value))}" for n, value in zip(lengths, values, strict=True)]
 
 
 def _measured(
@@ -189,8 +182,6 @@ def _measured(
 ) -> None:
     """Points, which are told apart by their shapes."""
     hue, dash, symbol = STYLES[part]
-    figure.add_scatter(
-        x=lengths, y=values, name=name, mode="lines+markers" if joined else "markers",
-        line={"color": HUES[hue], "dash": dash}, marker={"symbol": symbol, "size": 9, "color": HUES[hue]},
-        hovertext=_hovers(name, lengths, values, written), hoverinfo="text",
-    )  # fmt: skip
+    mode = "lines+markers" if joined else "markers"
+    look: dict[str, Any] = {"dash": dash, "symbol": symbol, "mode": mode, "at": "T = {:,}", "written": written}
+    curve(figure, lengths, values, name, HUES[hue], **look)

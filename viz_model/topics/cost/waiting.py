@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viz_model.drawing.digits import big
 from viz_model.drawing.tables import Among, Phrase
-from viz_model.drawing.writing import big
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import table

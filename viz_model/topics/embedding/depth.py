@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart
+from viz_model.drawing import by_depth, chart
 from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, by
@@ -95,12 +95,6 @@ def title(look: Look) -> Iterator[Line]:
     yield look.title("own", token=look.token_named())
 
 
-def short_name(site: str) -> str:
-    """``blocks.2.resid.mid`` as "2 mid"."""
-    first, *rest = site.split(".")
-    return f"{rest[0]} {rest[-1]}" if first == "blocks" else "embed" if site == "embed.out" else rest[0]
-
-
 def name(look: Look, site: str) -> str:
     """What the value at a site is called in prose, and of which block it is."""
     layer, _ = sites.split_name(sites.split_side(site)[1])
@@ -108,7 +102,7 @@ def name(look: Look, site: str) -> str:
     return label if layer is None else str(look.common("value_of_block", value=label, n=layer))
 
 
-def by_depth(look: Look, id: str, alt: str, at: Sequence[str], lines: Mapping[str, Any]) -> Scene:
+def cosines(look: Look, id: str, alt: str, at: Sequence[str], lines: Mapping[str, Any]) -> Scene:
     """Cosines at every place of the stream, a line each with its name."""
     told = "{{name}}\n{{at}}\n{{value}}"
     series = [
@@ -117,9 +111,8 @@ def by_depth(look: Look, id: str, alt: str, at: Sequence[str], lines: Mapping[st
     ]
     arrays = [chart._array(values) for values in lines.values()]
     low = min(0.0, *(float(np.nanmin(values, initial=0.0)) for values in arrays))
-    x, y = chart.places(len(at), look.words("depth")), chart.Axis(low - 0.05, 1.05, look.words("cosine"))
-    shown = [short_name(site) for site in at]
-    return chart.lines(id, alt, np.arange(len(at)), series, x, y, x_names=shown, at=list(at))
+    y = chart.Axis(low - 0.05, 1.05, look.words("cosine"))
+    return by_depth.lines(id, alt, at, series, y, x_title=look.words("depth"))
 
 
 @brief
@@ -134,7 +127,7 @@ def draw(look: Look) -> Scene:
     found = look.once(of_run)
     drawn = Own(by("token", found.own), by("token", found.neighbour))
     lines = dict(zip((look.words("own_row"), look.words("own_neighbour")), drawn, strict=True))
-    return look.drawn(by_depth(look, "embedding.own", look.words("own_alt"), places(look.trace), lines), data=drawn)
+    return look.drawn(cosines(look, "embedding.own", look.words("own_alt"), places(look.trace), lines), data=drawn)
 
 
 def tell(look: Look) -> Iterator[Line]:

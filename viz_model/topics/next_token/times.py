@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
+from viz_model.drawing.digits import duration
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.writing import duration
 from viz_model.measures.kv_cache import Reading
 from viz_model.texts import Texts
 

@@ -174,20 +174,9 @@ def lengths_of(look: Look, found: DepthView, id: str, axis: str, points: bool = 
     if found.level is not None:
         level = np.full(len(found.sites), found.level)
         series.append(chart.Line(f"√D = {found.level:.1f}", level, "norm", dash="6 4", symbol="", thick=1))
-    is_log = by_depth.is_wide(values)
-    low, high = float(values[values > 0].min()), float(values.max())
-    if is_log:
-        y = chart.Axis(low / 1.25, high * 1.25, f"{axis} {look.words('log')}", "0", True)
-    else:
-        y = chart.Axis(0, (high or 1.0) * 1.05, axis)
-    scene = _by_depth(id, look.words("lengths_alt"), found, series, y)
+    y = by_depth.scale(values, axis, look.words("log"))
+    scene = by_depth.lines(id, look.words("lengths_alt"), found.sites, series, y, height=HEIGHT)
     return replace(scene, keys=[key for key in scene.keys if key.name])
-
-
-def _by_depth(id: str, title: str, found: DepthView, series: list[chart.Line], y: chart.Axis) -> Scene:
-    names = [by_depth.short(site).replace("<br>", " ") for site in found.sites]
-    x = chart.places(len(names))
-    return chart.lines(id, title, np.arange(len(names)), series, x, y, height=HEIGHT, x_names=names, at=found.sites)
 
 
 def _line(at: str, values: np.ndarray, name: str, write: str = "2") -> chart.Line:
@@ -219,7 +208,8 @@ def draw_shares(look: Look) -> Scene:
     found = view(look)
     series = [_line(at, np.median(one.share, 1), NAMES[at], "%0") for at, one in found.readings.items()]
     y = chart.axis(*(one.values for one in series), title=look.words("share"), write="%0")
-    return look.drawn(_by_depth("norm_placement.shares", look.words("shares_alt"), found, series, y), STREAM)
+    alt = look.words("shares_alt")
+    return look.drawn(by_depth.lines("norm_placement.shares", alt, found.sites, series, y, height=HEIGHT), STREAM)
 
 
 # How alike
@@ -257,7 +247,8 @@ def draw_alike(look: Look) -> Scene | None:
         series.append(named._replace(dash=DOTTED, symbol="", thick=1.5))
     low = min(0.0, *(float(np.nanmin(one.values)) for one in series)) - 0.02
     y = chart.Axis(low, 1.02, look.words("cosine"), "1")
-    return look.drawn(_by_depth("norm_placement.alike", look.words("alike_alt"), found, series, y), STREAM)
+    alt = look.words("alike_alt")
+    return look.drawn(by_depth.lines("norm_placement.alike", alt, found.sites, series, y, height=HEIGHT), STREAM)
 
 
 def end_alike(look: Look) -> Iterator[Line]:

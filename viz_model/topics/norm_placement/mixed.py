@@ -9,8 +9,8 @@ import torch
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig, NormAt, Side
+from viz_model.drawing.digits import small
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.writing import small
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Item
 from viz_model.island.prose import Line

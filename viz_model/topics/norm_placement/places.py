@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import plotly.graph_objects as go
 
-from viz_model.drawing import axes, curves, theme
-from viz_model.drawing import by_depth as depth
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.tables import Table
 from viz_model.island.look import Look
 from viz_model.island.page import Item
@@ -28,23 +26,17 @@ Numbers: TypeAlias = Mapping[str, np.ndarray]
 NAMES: dict[str, str] = {"pre": "Pre-LN", "post": "Post-LN"}
 COLOURS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}
 SYMBOLS: dict[str, str] = {"pre": "circle", "post": "square"}
-HEIGHT, TALL, MARGIN = 330, 360, {"t": 30}
+HEIGHT = 330
+
+Words: TypeAlias = Callable[..., str]
+"""The labels of a picture, by their keys."""
 
 
-def style(place: str, dash: str = "solid", width: float = 2) -> curves.Style:
-    """Of a place's curves."""
-    return curves.Style(COLOURS[place], dash, SYMBOLS[place], width)
-
-
-def faint(place: str) -> str:
-    """The colour of a band around a place's curve."""
-    return theme.rgba(COLOURS[place], 0.14)
-
-
-def stream(figure: Sheet, sites: Sequence[str]) -> None:
-    """The x axis of what is drawn by depth."""
-    ticks: dict[str, Any] = depth.ticks(sites)
-    axes.across(figure, **ticks)
+def axes(x: str, y: str, height: int = 360, **more: Any) -> go.Figure:
+    """A figure with its axes named; ``more`` is of the upright one."""
+    return go.Figure(
+        layout={"height": height, "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}, **more}}
+    )
 
 
 def ratio(number: float) -> str:

@@ -217,7 +217,7 @@ def draw(look: Look) -> Scene | None:
     if not (found := every(look)):
         return None
     sites = next(iter(found.values())).sites
-    names = [by_depth.short(site).replace("<br>", " ") for site in sites]
+    names = [by_depth.short(site) for site in sites]
     n, n_places = len(sites), len(found)
     values = [np.array(pull.norms) for pull in found.values()]
     y = chart.axis(*values, title=look.words("gradient"), room=0.12)

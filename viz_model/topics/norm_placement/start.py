@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import axes, curves, theme
-from viz_model.drawing.sheet import Sheet
+from viz_model.drawing.plotted import band, curve
+from viz_model.island.page import Plot
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.topics.norm_placement.places import COLOURS, MARGIN, NAMES, TALL, faint, ratio, style
+from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, Words, axes, ratio
 
 
 class StartView(NamedTuple):
@@ -80,44 +80,37 @@ class StartView(NamedTuple):
         return np.concatenate([self.found.last[place] for place in PLACES], axis=1)
 
 
-def draw_start(view: StartView, depth: str, axis: str, theory: str) -> Sheet:
-    """The last block's gradient by depth on logarithmic scales: marks from least to largest, fit and theory."""
-    figure, depths = Sheet(), view.found.depths
+def draw_start(view: StartView, words: Words) -> Plot:
+    """The last block's gradient by depth on logarithmic scales: a mark for each model, the fit, and theory."""
+    depths = view.found.depths
     line = np.array([depths.min(), depths.max()], dtype=float)
+    figure = axes(words("depth"), words("w2_gradient"), type="log")
+    figure.update_xaxes(type="log", range=np.log10([line[0] / 1.15, line[1] * 1.15]).tolist())
+    look: dict[str, Any] = {"at": "L = {:g}", "written": "{:.4f}".format}
     for place in PLACES:
-        values, fit = view.found.last[place], view.fits[place]
-        middle = _middle(values)
-        spread = {"array": values.max(1) - middle, "arrayminus": middle - values.min(1), "thickness": 1.2, "width": 3}
-        look: dict[str, Any] = {
-            "symbol": style(place).symbol,
-            "hover": "L = %{x}<br><b>%{y:.4f}</b>",
-            "extra": NAMES[place],
-        }
-        curves.points(figure, depths, middle, COLOURS[place], size=9, error_y=spread, **look)
+        values, fit, hue = view.found.last[place], view.fits[place], COLOURS[place]
+        models = np.repeat(depths, values.shape[1])
+        marks: dict[str, Any] = {"symbol": SYMBOLS[place], "mode": "markers", "showlegend": False}
+        curve(figure, models, values.ravel(), NAMES[place], hue, **look, **marks)
         name = f"{NAMES[place]}: {_number(fit.exponent)} ± {2 * fit.error:.2f}"
-        curves.line(figure, line, fit.at(line), style(place), name=name)
+        curve(figure, line, fit.at(line), name, hue, **look)
         # Through the middle of the measurements, as theory gives no factor.
-        centre = float(np.exp(np.log(middle).mean() - THEORY[place] * np.log(depths).mean()))
-        dotted, law = style(place, "dot", 1.5), centre * line ** THEORY[place]
-        curves.line(figure, line, law, dotted, name=f"{theory}: {_theory(place)}")
-    axes.logarithmic(figure, "x", depth, line[0] / 1.15, line[1] * 1.15, depths.tolist(), str)
-    everything = np.concatenate([view.found.last[place].ravel() for place in PLACES])
-    axes.upward(figure, axis, grid=True, type="log", **theme.log_ticks(everything))
-    return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
+        centre = float(np.exp(np.log(values).mean() - THEORY[place] * np.log(depths).mean()))
+        law = centre * line ** THEORY[place]
+        curve(figure, line, law, f"{words('theory')}: {_theory(place)}", hue, dash="dot", width=1.5, **look)
+    return Plot("norm_placement.start", figure, words("start_alt"), view, own=False)
 
 
-def draw_by_block(view: StartView, block: str, axis: str) -> Sheet:
+def draw_by_block(view: StartView, words: Words) -> Plot:
     """The gradient of every block of the deepest models, in a band from the least seed to the largest."""
-    figure = Sheet()
+    figure = axes(words("block"), words("w2_gradient"), rangemode="tozero")
+    look: dict[str, Any] = {"at": f"{words('block')} {{:g}}", "written": "{:.4f}".format}
     for place in PLACES:
         values = view.found.by_block[place]
-        blocks, hover = np.arange(len(values)), f"{theme.plain(block)} %{{x}}<br><b>%{{y:.4f}}</b>"
-        curves.band(figure, blocks, values.min(1), values.max(1), faint(place))
-        look: dict[str, Any] = {"name": NAMES[place], "marks": 6, "hover": hover, "extra": NAMES[place]}
-        curves.line(figure, blocks, view.blocks(place), style(place), **look)
-    axes.across(figure, block, nticks=8)
-    axes.upward(figure, axis, grid=True, rangemode="tozero")
-    return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
+        blocks = np.arange(len(values))
+        band(figure, blocks, values.min(1), values.max(1), COLOURS[place])
+        curve(figure, blocks, view.blocks(place), NAMES[place], COLOURS[place], symbol=SYMBOLS[place], **look)
+    return Plot("norm_placement.by_block", figure, words("by_block_alt"), view, own=False)
 
 
 def _middle(values: np.ndarray) -> np.ndarray:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import axes, curves, theme
-from viz_model.drawing.sheet import Sheet
-from viz_model.drawing.writing import heading
+from viz_model.drawing import chart, plotted
+from viz_model.drawing.plotted import band
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.theme import ROLES, rgba
+from viz_model.island.page import Plot
 from viz_model.measures import training_log
-from viz_model.topics.norm_placement.places import COLOURS, MARGIN, NAMES, faint, ratio, style
+from viz_model.topics.norm_placement.places import COLOURS, NAMES, Words, axes, ratio
 
 MAX_POINTS = 120
 DASHES = ("solid", "dash", "dot", "dashdot")
-"""Of the curves of blocks, from the last block down."""
-HEIGHT = 400
-"""Pixels of the curves that stand beside each other."""
+"""Of the curves of blocks, from the last block down; of those of twins two each, for one language and for the other."""
 
 
 class CurvesView(NamedTuple):
@@ -90,69 +92,57 @@ class CurvesView(NamedTuple):
         return said
 
 
-def draw_loss(view: CurvesView, step: str, axis: str, rate: str) -> Sheet:
-    """The mean loss of each point, in a band from its least to its largest line of the log; below it the rate.
-
-    ``rate`` names the learning rate, of which there is one line where both have the same.
-    """
-    figure = Sheet.grid(rows=2, shared_xaxes=True, row_heights=[3.0, 1.0], vertical_spacing=0.06)
+def draw_loss(view: CurvesView, words: Words) -> Plot:
+    """The mean loss of each point, in a band from its least to its largest line of the log."""
+    figure = axes(words("step"), words("loss"))
     for side, curve in view.curves.items():
-        curves.band(figure, curve.steps + 1, curve.low, curve.high, faint(side), at=(1, 1))
+        band(figure, curve.steps + 1, curve.low, curve.high, COLOURS[side])
     for side, curve in view.curves.items():
-        look, hover = style(side, "solid" if side == "pre" else "dash"), "%{x}<br><b>%{y:.3f}</b>"
-        curves.line(
-            figure, curve.steps + 1, curve.mean, look, name=NAMES[side], hover=hover, extra=NAMES[side], at=(1, 1)
-        )
-    pre, post = view.curves["pre"], view.curves["post"]
-    for side, curve in [("", pre)] if np.array_equal(pre.rates, post.rates) else view.curves.items():
-        look = style(side) if side else curves.Style(theme.ROLES["residual"])
-        curves.line(figure, curve.steps + 1, curve.rates, look, hover="%{x}<br><b>%{y:.2g}</b>", extra=rate, at=(2, 1))
-    axes.across(figure, nticks=6)
-    axes.across(figure, step, at=(2, 1))
-    axes.upward(figure, axis, grid=True, at=(1, 1))
-    axes.upward(figure, rate, grid=True, nticks=3, rangemode="tozero", at=(2, 1))
-    return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")
+        _line(figure, curve.steps, curve.mean, side, NAMES[side])
+    return Plot("norm_placement.loss", figure, words("loss_alt"), view, own=False)
 
 
-def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> Sheet:
-    """Bits per byte of text that was never trained on: a line through every measurement, marks on some of them."""
-    figure = Sheet()
+def draw_rates(view: CurvesView, words: Words) -> Plot:
+    """The learning rate; one line where both have the same."""
+    figure = axes(words("step"), words("rate_at_step"), 170, rangemode="tozero")
+    are_same = np.array_equal(view.curves["pre"].rates, view.curves["post"].rates)
+    for side, curve in view.curves.items():
+        if not are_same:
+            _line(figure, curve.steps, curve.rates, side, NAMES[side])
+        elif side == "pre":
+            plotted.curve(figure, curve.steps + 1, curve.rates, words("rate_at_step"), ROLES["residual"])
+    return Plot("norm_placement.rates", figure, words("rates_alt"), view, own=False)
+
+
+def draw_held_out(view: CurvesView, words: Words) -> Plot:
+    """Bits per byte of text that was never trained on, by language."""
+    figure = axes(words("step"), words("bits_per_byte"))
     for n, language in enumerate(view.languages):
         for side, curve in view.curves.items():
-            (steps, bits), name = curve.held_out[language], f"{NAMES[side]}, {languages.get(language, language)}"
-            look = style(side, "dot" if n else "solid", 1.5)
-            look = look._replace(symbol=f"{look.symbol}-open") if n else look
-            curves.line(figure, steps + 1, bits, look, name=name, marks=6, hover="%{x}<br><b>%{y:.3f}</b>", extra=name)
-            figure.traces[-1]["marker"]["maxdisplayed"] = 24
-    axes.across(figure, step, nticks=6)
-    axes.upward(figure, axis, grid=True)
-    return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")
+            (steps, bits), name = curve.held_out[language], f"{NAMES[side]}, {words(f'held_out_{language}')}"
+            _line(figure, steps, bits, side, name, n)
+    return Plot("norm_placement.held_out", figure, words("held_out_alt"), view, own=False)
 
 
-def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> Sheet:
-    """The gradient's norm in every block by step, one twin beside the other on one scale.
+def draw_block_gradients(view: CurvesView, side: str, words: Words) -> Plot:
+    """The gradient's norm in every block of a twin by step, on the same scale for both.
 
-    The further up a block stands, the stronger its colour; neighbours differ in their dashes.
+    The further up a block stands, the stronger its color; neighbours differ in their dashes.
     """
-    figure = Sheet.grid(cols=len(view.curves), shared_yaxes=True, horizontal_spacing=0.03)
-    depth = max(1, len(view.blocks) - 1)
-    for column, (side, curve) in enumerate(view.curves.items(), start=1):
-        for n, part in enumerate(view.blocks):
-            colour, dash = (
-                theme.rgba(COLOURS[side], round(0.55 + 0.45 * n / depth, 2)),
-                DASHES[(depth - n) % len(DASHES)],
-            )
-            look = curves.Style(colour, dash, width=1.2 + 1.2 * n / depth)
-            name = f"{NAMES[side]}, {block} {part.rpartition('.')[2]}"
-            hover, at = "%{x}<br><b>%{y:.4f}</b>", (1, column)
-            curves.line(figure, curve.steps + 1, curve.gradients[part], look, name=name, hover=hover, extra=name, at=at)
-        heading(figure, NAMES[side], column)
-    drawn = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
-    axes.across(figure, step, nticks=5)
-    ticks: dict[str, Any] = theme.log_ticks(drawn)
-    axes.upward(figure, grid=True, type="log", **ticks)
-    axes.upward(figure, axis, at=(1, 1))
-    return theme.finished(figure, height=340, margin=MARGIN, legend="below")
+    every = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
+    ends = np.log10([every.min() / 1.2, every.max() * 1.2]).tolist()
+    figure = axes(words("step"), words("block_gradient"), type="log", range=ends)
+    curve, depth = view.curves[side], max(1, len(view.blocks) - 1)
+    for n, part in enumerate(view.blocks):
+        hue, dash = rgba(COLOURS[side], round(0.55 + 0.45 * n / depth, 2)), DASHES[(depth - n) % len(DASHES)]
+        name, width = f"{words('block')} {part.rpartition('.')[2]}", 1.2 + 1.2 * n / depth
+        plotted.curve(figure, curve.steps + 1, curve.gradients[part], name, hue, dash=dash, width=width)
+    alt = words("block_gradients_alt", place=NAMES[side])
+    return Plot(f"norm_placement.block_gradients_{side}", figure, alt, view, own=False)
+
+
+def _line(figure: go.Figure, steps: np.ndarray, values: np.ndarray, side: str, name: str, nth: int = 0) -> None:
+    plotted.curve(figure, steps + 1, values, name, COLOURS[side], dash=DASHES[2 * nth + (side == "post")])
 
 
 class SourcesView(NamedTuple):
@@ -196,23 +186,16 @@ class SourcesView(NamedTuple):
         }
 
 
-def draw_sources(view: SourcesView, labels: Mapping[str, str], names: Mapping[str, str], axis: str) -> Sheet:
-    """A line a source and twin, from the text that was trained on (open) to the text set aside (filled).
-
-    ``labels`` name the sources by file; ``names`` has "held_out" and "seen".
-    """
-    figure, rows = Sheet(), np.arange(len(view.sources), dtype=float)
-    for n, side in enumerate(view.seen):
-        y, look = rows + (n - 0.5) * 0.3, style(side)
-        between = np.stack([view.seen[side], view.held_out[side], np.full(len(rows), np.nan)], axis=1).ravel()
-        curves.line(figure, between, np.repeat(y, 3), look)
-        for which, values, end in (("seen", view.seen[side], "-open"), ("held_out", view.held_out[side], "")):
-            ring, name = {"width": 2, "color": look.colour}, f"{NAMES[side]}, {names[which]}"
-            mark: dict[str, Any] = {"size": 10, "symbol": look.symbol + end, "ring": ring}
-            curves.points(figure, values, y, look.colour, name=name, hover="<b>%{x:.3f}</b>", extra=name, **mark)
-    axes.across(figure, axis, grid=True, rangemode="tozero")
-    axes.rows(figure, [labels[file] for file in view.sources], edge=0.5)
-    return theme.finished(figure, height=90 + 56 * len(rows), margin=MARGIN, legend="above")
+def draw_sources(view: SourcesView, words: Words) -> Scene:
+    """Bars by source and twin: of the text that was set aside, and hatched of that which was trained on."""
+    series = [
+        chart.Bars(f"{NAMES[side]}, {words(f'sources_{which}')}", values[side], COLOURS[side], hatched=which == "seen")
+        for side in view.seen
+        for which, values in (("held_out", view.held_out), ("seen", view.seen))
+    ]
+    names = [words(f"source_{Path(file).stem}") for file in view.sources]
+    scale = chart.axis(*(one.values for one in series), title=words("bits_per_byte"))
+    return chart.bars("norm_placement.sources", words("sources_alt"), names, series, scale)
 
 
 class Bits(NamedTuple):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import plotly.graph_objects as go
+
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import axes, curves, theme
-from viz_model.drawing.curves import Style
-from viz_model.drawing.sheet import Numbers, Sheet
+from viz_model.drawing.plotted import curve, level
+from viz_model.island.page import Plot
 from viz_model.topics.norm_placement.fresh import PLACES
-from viz_model.topics.norm_placement.places import MARGIN, NAMES, TALL, style
+from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, Words, axes
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
 
@@ -92,58 +94,55 @@ class WarmupView(NamedTuple):
         }
 
 
-def draw_warmup(
-    view: WarmupView, quantity: str, names: Mapping[bool, str], step: str, axis: str, plateau: str
-) -> Sheet:
-    """``quantity``, "loss" or "gradient_norm", of the four runs by step.
-
-    With the loss stands that of mere frequencies, as a line called ``plateau``.
-    """
-    figure = Sheet()
+def draw_warmup(view: WarmupView, words: Words) -> Plot:
+    """The loss of the four runs by step, and that of mere frequencies."""
+    figure = axes(words("step"), words("loss"), rangemode="tozero")
     for (place, warms), run in view.runs.items():
-        _line(figure, run.steps + 1, getattr(run, quantity), place, warms, names)
-    if quantity == "loss":
-        _plateau(figure, view, plateau)
-    axes.across(figure, step, nticks=7)
-    return _finished(figure, axis)
+        _line(figure, run.steps + 1, run.loss, place, warms, words)
+    _plateau(figure, view, words)
+    return Plot("norm_placement.warmup", figure, words("warmup_alt"), view, own=False)
 
 
-def draw_sweep(view: WarmupView, names: Mapping[bool, str], rate: str, axis: str, plateau: str) -> Sheet:
+def draw_gradient(view: WarmupView, words: Words) -> Plot:
+    """The gradient's norm of the four runs by step."""
+    figure = axes(words("step"), words("all_gradient"), rangemode="tozero")
+    for (place, warms), run in view.runs.items():
+        _line(figure, run.steps + 1, run.gradient_norm, place, warms, words)
+    return Plot("norm_placement.warmup_gradient", figure, words("warmup_gradient_alt"), view, own=False)
+
+
+def draw_sweep(view: WarmupView, words: Words) -> Plot:
     """The loss that each run ends at, by its peak learning rate."""
-    figure = Sheet()
+    figure = axes(words("rate"), words("loss"), rangemode="tozero")
+    ends = np.log10([view.rates[0] / 1.2, view.rates[-1] * 1.2]).tolist()
+    figure.update_xaxes(type="log", range=ends)
     for place, warms in view.runs:
         runs = view.sweep(place, warms)
+        symbol = SYMBOLS[place] if warms else f"{SYMBOLS[place]}-open"
         rates, losses = [run.peak_rate for run in runs], [run.final_loss for run in runs]
-        _line(figure, rates, losses, place, warms, names, marks=9)
-    _plateau(figure, view, plateau)
-    axes.logarithmic(figure, "x", rate, view.rates[0] / 1.2, view.rates[-1] * 1.2, view.rates, "{:g}".format)
-    return _finished(figure, axis)
+        _line(figure, rates, losses, place, warms, words, symbol)
+    _plateau(figure, view, words)
+    return Plot("norm_placement.sweep", figure, words("sweep_alt"), view, own=False)
 
 
 def _line(
-    figure: Sheet,
-    x: Numbers,
-    y: Numbers,
+    figure: go.Figure,
+    x: Sequence[float] | np.ndarray,
+    y: Sequence[float] | np.ndarray,
     place: str,
     warms: bool,
-    names: Mapping[bool, str],
-    marks: int = 0,
+    words: Words,
+    symbol: str = "",
 ) -> None:
     """A place of the norm, full with warm-up and dotted without."""
-    look = style(place, "solid" if warms else "dot")
-    look = look if warms else look._replace(symbol=f"{look.symbol}-open")
-    name = f"{NAMES[place]}, {names[warms]}"
-    curves.line(figure, x, y, look, name=name, marks=marks, hover="%{x}<br><b>%{y:.3f}</b>", extra=name)
+    name = f"{NAMES[place]}, {words('with_warmup' if warms else 'without_warmup')}"
+    dash = "solid" if warms else "dot"
+    curve(figure, x, y, name, COLOURS[place], dash=dash, symbol=symbol, written="{:.3f}".format)
 
 
-def _plateau(figure: Sheet, view: WarmupView, name: str) -> None:
+def _plateau(figure: go.Figure, view: WarmupView, words: Words) -> None:
     loss = view.record.frequency_loss
-    curves.level(figure, loss, f"{name}: {loss:.2f}", Style(theme.ROLES["residual"], "dash", width=1.5))
-
-
-def _finished(figure: Sheet, axis: str) -> Sheet:
-    axes.upward(figure, axis, grid=True, rangemode="tozero")
-    return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
+    level(figure, loss, f"{words('plateau')}: {loss:.2f}", x=0, xanchor="left", yanchor="top")
 
 
 A_TENTH = 0.1

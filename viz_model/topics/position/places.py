@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.brief import brief
+from viz_model.drawing.digits import written
 from viz_model.drawing.picture import Painted, across, painted
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Select, Text
 from viz_model.drawing.tables import by
-from viz_model.drawing.writing import signed
 from viz_model.island import quiz as asking
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -91,7 +91,7 @@ lead = say.text("lead")
 
 def tell(look: Look) -> Iterator[Line]:
     yield look.source("embed.position")
-    near, far = (signed(value) for value in look.once(places).neighbours())
+    near, far = (written(value, "+2") for value in look.once(places).neighbours())
     yield look.text("see_places", n=len(look), d_model=look.config.d_model, near=near, far=far)
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
+from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, by
-from viz_model.drawing.writing import percent
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field, Typed
 from viz_model.island.prose import Line

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import writing
+from viz_model.drawing import digits
 from viz_model.topics.training_lab.tuned import CLEARLY
 from viz_model.training import lab
 
@@ -136,7 +136,7 @@ def size(number: float) -> str:
     """A number from 0 on of any size for prose: 0.31, 240, or 2.50 × 10⁻¹⁵."""
     if not np.isfinite(number):
         return f"{number:g}"
-    return writing.small(number) if number < 1000 else writing.big(number)
+    return digits.small(number) if number < 1000 else digits.big(number)
 
 
 MARGIN = 0.1

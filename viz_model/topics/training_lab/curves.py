@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import theme
+from viz_model.drawing.plotted import curve, level
 from viz_model.drawing.theme import ROLES
 from viz_model.island.page import Plot
 from viz_model.training import lab
@@ -93,13 +94,11 @@ def thin(values: Sequence[float] | np.ndarray) -> np.ndarray:
 def loss(view: RunView, words: Words) -> Plot:
     """Both losses by step, with the two levels that need no understanding of the text."""
     made = figure("loss_axis", len(view.planned), words)
-    line(made, view.steps, view.loss, words("train"), TRAIN)
-    line(made, view.held_steps, view.held_loss, words("held_out"), HELD_OUT, "dot")
+    curve(made, view.steps, view.loss, words("train"), TRAIN)
+    curve(made, view.held_steps, view.held_loss, words("held_out"), HELD_OUT, dash="dot")
     for name in ("guessing", "frequencies"):
-        level = getattr(view, name)
-        said = theme.plain(words(f"level_{name}", value=f"{level:.1f}"))
-        made.add_shape(type="line", x0=0, x1=1, xref="paper", y0=level, y1=level, line={**theme.LINE, "dash": "dash"})
-        made.add_annotation(x=1, xref="paper", y=level, text=said, showarrow=False, xanchor="right", yanchor="bottom")
+        value = getattr(view, name)
+        level(made, value, words(f"level_{name}", value=f"{value:.1f}"))
     made.update_yaxes(range=[0, top([view.loss, view.held_loss], view.guessing)])
     return Plot("training_lab.loss", made, words("loss_alt"), view, own=False)
 
@@ -115,12 +114,12 @@ def norms(view: RunView, words: Words) -> Plot:
     blocks = [n for n, part in enumerate(view.parts) if ".blocks." in part]
     for n, part in enumerate(view.parts):
         if part == "embedding":
-            line(made, view.steps, values[n], words("embedding"), ROLES["residual"], "dash")
+            curve(made, view.steps, values[n], words("embedding"), ROLES["residual"], dash="dash")
     for depth, n in enumerate(blocks):
         is_end = depth in (0, len(blocks) - 1)
         hue = theme.rgba(ROLES["output"], round(0.3 + 0.7 * depth / max(1, len(blocks) - 1), 2))
         width = 2.5 if is_end else 1.5
-        line(made, view.steps, values[n], words("block", i=depth), hue, width=width, showlegend=is_end)
+        curve(made, view.steps, values[n], words("block", i=depth), hue, width=width, showlegend=is_end)
     shown = values[np.isfinite(values) & (values > FLOOR)]
     # Whole decades, so that the axis rests while the lines grow.
     low, high = (np.floor(np.log10(shown.min())), np.ceil(np.log10(shown.max()))) if len(shown) else (-2.0, 0.0)
@@ -137,8 +136,8 @@ def rate(view: RunView, words: Words) -> Plot:
         made.add_shape(type="rect", fillcolor=theme.rgba(ROLES["residual"], 0.15), **band)
         note = {"xanchor": "left", "xshift": 6, "yanchor": "bottom", "showarrow": False}
         made.add_annotation(x=view.warmup, y=0, yref="paper", text=f"← {words('warmup_area')}", **note)
-    line(made, ends(n), thin(view.planned), words("rate_planned"), ROLES["residual"], "dash")
-    line(made, view.steps, view.rate, words("rate_done"), TRAIN, width=3)
+    curve(made, ends(n), thin(view.planned), words("rate_planned"), ROLES["residual"], dash="dash")
+    curve(made, view.steps, view.rate, words("rate_done"), TRAIN, width=3)
     made.update_yaxes(range=[0, 1.1 * float(view.planned.max())])
     return Plot("training_lab.rate", made, words("rate_alt"), view, own=False)
 
@@ -147,24 +146,6 @@ def figure(axis: str, n_steps: int, words: Words, **layout: Any) -> go.Figure:
     """Axes over all ``n_steps`` of a run, so that they rest while its lines grow; ``axis`` names the upright one."""
     x = {"title": {"text": words("step_axis")}, "range": [0, n_steps]}
     return go.Figure(layout={"height": 320, **layout, "xaxis": x, "yaxis": {"title": {"text": words(axis)}}})
-
-
-def line(
-    made: go.Figure,
-    steps: Sequence[float] | np.ndarray,
-    values: Sequence[float] | np.ndarray,
-    name: str,
-    hue: str,
-    dash: str = "solid",
-    width: float = 2,
-    **more: Any,
-) -> None:
-    """A line; where a value is no number, it is broken."""
-    drawn = np.where(np.isfinite(values), values, np.nan)
-    said = [f"{name}<br>{step:g}: {value:.3g}" for step, value in zip(steps, drawn, strict=True)]
-    look = {"color": hue, "dash": dash, "width": width}
-    made.add_scatter(x=np.asarray(steps), y=drawn, name=name, mode="lines", line=look, hovertext=said, hoverinfo="text",
-                     **more)  # fmt: skip
 
 
 def top(lines: Sequence[Sequence[float] | np.ndarray], least: float) -> float:

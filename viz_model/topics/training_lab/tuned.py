@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
+from viz_model.drawing.plotted import curve
 from viz_model.drawing.theme import ROLES
 from viz_model.island.page import Plot
-from viz_model.topics.training_lab.curves import HELD_OUT, TRAIN, Words, figure, line, top
+from viz_model.topics.training_lab.curves import HELD_OUT, TRAIN, Words, figure, top
 from viz_model.training.tuning import TEXTS, Losses
 
 CLEARLY = 0.05
@@ -89,6 +90,6 @@ def plot(steps: Sequence[int], losses: Mapping[str, Sequence[float]], n_steps: i
     made = figure("tuned_axis", n_steps, words)
     looks = ((TRAIN, "solid"), (HELD_OUT, "dot"), (ROLES["value"], "dash"), (ROLES["ffn"], "longdash"))
     for (name, values), (hue, dash) in zip(losses.items(), looks, strict=True):
-        line(made, steps, values, words(f"text_{name}"), hue, dash)
+        curve(made, steps, values, words(f"text_{name}"), hue, dash=dash)
     made.update_yaxes(range=[0, top([*losses.values()], 1.0)])
     return Plot("training_lab.tuned_loss", made, words("tuned_alt"), own=False)

@@ -92,7 +92,7 @@ def written(
 
 
 def _runs(ground: Ground, lines: Sequence[Sequence[Run]], x: float, y: float, align: str, size: float) -> str:
-    first = {"top": 0.0, "middle": (1 - len(lines)) / 2, "bottom": 1.0 - len(lines)}[align]
+    first = {"top": 0.0, "middle": (1 - len(lines)) / 2}[align]
     return "".join(
         element(
             "tspan",
@@ -115,7 +115,6 @@ def text(mark: Text, ground: Ground) -> list[str]:
             ground.px(mark.x),
             ground.px(mark.y),
             anchor=mark.anchor,
-            align=mark.align,
             size=mark.size,
             fill=mark.fill,
             bold=mark.bold,
