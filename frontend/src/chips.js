@@ -1,18 +1,12 @@
 // Tokens as chips. Those of the sentence select the page's token; others tell the server which was picked.
+import { painted } from "./ink.js"
 import { make } from "./nodes.js"
 import { store } from "./store.js"
 
-// A small grey picture, 0 to 255, in the ink of the page; or of light, white on black.
+// A small picture in the ink of the page; or of light, white on black.
 function picture({ values, shape: [, height, width] }, n, light) {
-  const canvas = make("canvas", { width, height, className: light ? "thumb light" : "thumb", "aria-hidden": "true" }), size = height * width
-  requestAnimationFrame(() => {
-    if (!canvas.isConnected) return // other tokens came within the same frame: it has no ink
-    const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
-    const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
-    for (let i = 0; i < size; i++) image.data.set([...ink, values[n * size + i]], 4 * i)
-    pen.putImageData(image, 0, 0)
-  })
-  return canvas
+  const canvas = make("canvas", { width, height, className: light ? "thumb light" : "thumb", "aria-hidden": "true" })
+  return painted(canvas, values.subarray(n * height * width, (n + 1) * height * width), [height, width])
 }
 
 export function chips(root, header, arrays, tell) {

@@ -58,12 +58,6 @@ export function sign(path) {
   return drawn
 }
 
-// What a button without words is called, by eye and by ear.
-export function named(button, name) {
-  button.title = name
-  button.setAttribute("aria-label", name)
-}
-
 function offered({ corner }, name, label, act) {
   const known = corner.querySelector(`.figure-${name}`)
   if (!label) return void known?.remove()

@@ -1,5 +1,4 @@
 // A scene: panels that flow like words, each with cells on a canvas and everything else in SVG over it.
-import { interpolateNumber } from "d3-interpolate"
 import { measure } from "./cases.js"
 import { paintCells } from "./cells.js"
 import { corner } from "./corner.js"
@@ -153,7 +152,7 @@ function glide(panel, cells, from, colours, duration) {
     const share = Math.min(1, Math.max(0, time - began) / duration), eased = 1 - (1 - share) ** 3
     paintCells(panel.canvas, panel.width, panel.height, cells.map(now => {
       if (share === 1) return now
-      const old = from.get(now.id), between = (before, after) => interpolateNumber(before, after)(eased)
+      const old = from.get(now.id), between = (before, after) => before + (after - before) * eased
       if (!old) return { ...now, opacity: eased * (now.opacity ?? 1) }
       const place = { opacity: between(old.opacity ?? 1, now.opacity ?? 1) }
       for (const name of ["x", "y", "width", "height", "top"]) place[name] = between(old[name], now[name])

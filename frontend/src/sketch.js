@@ -3,6 +3,7 @@
 // as high as the bar that it stands in; large, it lies above the page, where a finger has room.
 import { sign } from "./corner.js"
 import { enlarging } from "./enlarging.js"
+import { paint, painted } from "./ink.js"
 import { make } from "./nodes.js"
 
 const REST = 150 // ms between what the server is told
@@ -39,16 +40,6 @@ export function sketch(root, header, arrays, tell) {
   if (root.said !== words) root.field = build(root, header) // in another language all of it is called otherwise
   root.said = words
   root.field.update(header, arrays, tell)
-}
-
-// Grey values 0 to 255 as ink in the colour of writing.
-function paint(canvas, values, [height, width]) {
-  if (!canvas.isConnected) return // it has no ink, and is not seen
-  Object.assign(canvas, { width, height })
-  const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
-  const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
-  values.forEach((value, n) => image.data.set([...ink, value], 4 * n))
-  pen.putImageData(image, 0, 0)
 }
 
 // A button of one sign, 16 by 16, which says what it does to who does not see it.
@@ -218,7 +209,7 @@ function build(root, { words, grid }) {
     shelf.replaceChildren(...examples.map((label, n) => {
       const picture = make("canvas", { className: "ink", "aria-hidden": "true" })
       const values = Uint8Array.from(pixels.subarray(n * size, (n + 1) * size))
-      requestAnimationFrame(() => paint(picture, values, shape))
+      painted(picture, values, shape)
       const onclick = () => {
         keep()
         replace(values.slice())
@@ -241,7 +232,7 @@ function build(root, { words, grid }) {
         before = []
       }
       show()
-      requestAnimationFrame(() => paint(copy, reads.values, reads.shape))
+      painted(copy, reads.values, reads.shape)
     },
   }
 }

@@ -131,7 +131,8 @@ def head(
     if boxes and not is_fixed:
         boxes.append(_also(boxes[0], view, beside, t))
     ribbons = [] if trace is None else _ribbons(trace, beside, token, t, arrays)
-    return {"boxes": boxes, "controls": controls, "ribbons": ribbons}
+    draws = patches.is_drawn(lm.config) and not is_fixed
+    return {"boxes": boxes, "controls": controls, "ribbons": ribbons, "draws": draws}
 
 
 def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -33,6 +33,9 @@ class Position(nn.Module):
 
     Every scheme is made from its choice in the config, the model's config and the stack it serves.
     """
+
+    ends: ClassVar[bool] = False
+    """Whether attention knows no distance beyond the context, because a table has no row for it."""
 
     def __init__(self, position: Any, model: ModelConfig, side: Side) -> None:
         super().__init__()
@@ -361,6 +364,8 @@ class T5Bias(Position):
 
 class RelativeKey(Position):
     """Query · vector of the distance, added to every score (Shaw et al. 2018, equation 4, its key part)."""
+
+    ends = True
 
     def __init__(self, position: config.RelativeKey, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)

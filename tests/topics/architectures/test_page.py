@@ -79,19 +79,7 @@ def test_any_two_models_stand_side_by_side(pair: tuple[ModelConfig, ModelConfig]
         assert "LayerNorm" not in text
 
 
-def _own_bias(config: ModelConfig) -> bool:
-    """Whether W_O has a bias where the other matrices of attention have none, or the other way round."""
-    return config.has_out_bias != config.attention_bias
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        # The code counts W_O's bias with those of the others: to be mended on the page.
-        pytest.param(pair, marks=[pytest.mark.xfail(strict=True)] * _own_bias(pair[0]), id=id)
-        for pair, id in zip(PAIRS, NAMES, strict=True)
-    ],
-)
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_the_code_of_the_page_runs_and_agrees(pair: tuple[ModelConfig, ModelConfig], opened: Open) -> None:
     app = opened(*map(language_model, pair), layer="1", tab="code")
     lines = run_code(app)

@@ -101,8 +101,7 @@ def lay_out(reads_pictures: bool) -> Places:
     """The frame of a step: of a model that reads pictures the picture above, the lesson beside the page."""
     picture = frame.field(reads_pictures)
     columns = st.container(horizontal=True, wrap=False, gap="medium", key="lesson_columns")
-    panel = columns.container(width=330, gap="small")
-    return Places(picture, panel, body=columns.container())
+    return Places(picture, columns.container(gap="small"), body=columns.container())
 
 
 def curtain(t: Texts) -> None:
