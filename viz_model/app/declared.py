@@ -16,9 +16,9 @@ from viz_model.app import (
     two_sentences,
 )
 from viz_model.app import page as app_page
-from viz_model.app.alone import PICTURE
 from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.door import Door
+from viz_model.app.embed_picture import PICTURE
 from viz_model.island.page import Topic
 
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {

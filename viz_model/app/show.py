@@ -35,9 +35,9 @@ from viz_model.app import (
     writing,
 )
 from viz_model.app import page as app_page
-from viz_model.app.alone import PICTURE
 from viz_model.app.choices import APART, TRIALS
 from viz_model.app.declared import DOORS, declared
+from viz_model.app.embed_picture import PICTURE
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.now import Now, Opened, look_at, now_on, token_of
 from viz_model.app.view import ViewState
@@ -338,9 +338,8 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
     key = saving.asked(page.name)
     if not key:
         return
-    for _, scene in scenes(shown, look):
-        if scene.id == key:
-            drawn = seen(scene, look.place)
-            known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
-            saving.answer(page, lambda drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
-            return
+    found = next((scene for _, scene in scenes(shown, look) if scene.id == key), None)
+    if found is not None:
+        drawn = seen(found, look.place)
+        known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
+        saving.answer(page, lambda: drawn, key, own=drawn.own, known=lambda: known, stands_alone=True)

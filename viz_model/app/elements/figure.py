@@ -35,7 +35,6 @@ def picture(
         known: what its menu is to know of it.
     """
     key = f"{page.text_key}.{key}"
-
     scene = draw(page)
     if scene is None:
         return

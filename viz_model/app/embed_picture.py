@@ -1,4 +1,4 @@
-"""One picture alone with its sentence, within a page of somebody else's: ``?embed=true&picture=attention.grid``."""
+"""One picture alone, within a page of somebody else's: ``?embed=true&picture=attention.grid``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from viz_model.app.choices import words
 from viz_model.app.view import ViewState
 
 PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
-"""The key of the picture; without one the whole page is shown."""
+"""The picture by its id; without one the whole page is shown."""
 
 
 def without(view: ViewState) -> ViewState:
