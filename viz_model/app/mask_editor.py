@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import alone, components, elements, runs, saving, state
+from viz_model.app import components, elements, runs, saving, state
 from viz_model.app.cache import cached
 from viz_model.app.changed_run import (
     GuessesView,
@@ -437,7 +437,6 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
         return Known(call, (page.at("attn.mask"),))
 
     key = "attention.mask_cells"
-    alone.meet(page, key)
     components.mask(data, key=key, on_pick=turn, on_menu=saving.ask(page.name, key))
     saving.answer(page, picture, key, own=is_made, known=known)
     row = st.container(horizontal=True, vertical_alignment="center")

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import streamlit as st
 
-from viz_model.app import alone, python_lines, run_lock, runs, share, state
+from viz_model.app import embed_picture, python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
 from viz_model.app.state import ViewState
@@ -75,7 +75,8 @@ class Saved(NamedTuple):
         name: of its files, without what says their format.
         caption: what stands in every file.
         code: Python that makes the picture or its numbers; "" where there are no such lines.
-        address, frame: a link to it, and a frame for another page; "" where nobody else could open them.
+        address, frame: a link to it, and a frame for another page; "" where nobody else could open them, or where
+            the picture does not stand alone.
         heads: values with heads, by their full names, of which the picture shows some.
         layer: the only one whose heads they are, where all would be too many.
     """
@@ -125,11 +126,20 @@ def asked(page: str) -> str:
     return found.key if found is not None and found.page == page else ""
 
 
-def answer(page: Page, draw: Draw, key: str, *, own: bool = True, known: Callable[[], Known] = Known) -> None:
+def answer(
+    page: Page,
+    draw: Draw,
+    key: str,
+    *,
+    own: bool = True,
+    known: Callable[[], Known] = Known,
+    stands_alone: bool = False,
+) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 
     Args:
         own: whether it is of the page's run.
+        stands_alone: whether an address can ask for it without the rest of the page.
     """
     asked: _Asked | None = st.session_state.get(_ASKED)
     if asked is None:
@@ -137,7 +147,8 @@ def answer(page: Page, draw: Draw, key: str, *, own: bool = True, known: Callabl
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw(asked.frame)) is not None:
-        _open(saved(page, scene, key, known(), own=own), page.t)
+        found = saved(page, scene, key, known(), own=own)
+        _open(found if stands_alone else found._replace(frame=""), page.t)
 
 
 def saved(page: Page, scene: Scene, key: str, known: Known, *, own: bool = True) -> Saved:
@@ -151,7 +162,9 @@ def saved(page: Page, scene: Scene, key: str, known: Known, *, own: bool = True)
         names = tuple(dict.fromkeys([*map(name_of, known.sites), *(one.where.site for one in shown)]))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
     seen: dict[str, Any] = {name: n for name, n in _selected(page).items() if name not in page.without}
-    view = alone.without(dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False))
+    view = embed_picture.without(
+        dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False)
+    )
     address, frame = (share.address(view), _frame(view, scene, key)) if is_shared else ("", "")
     code = python_lines.of(shown, run, page.view.model, known.call, known.other) if is_shared else ""
     heads, layer = _heads(page, names)
@@ -249,8 +262,9 @@ def _open(saved: Saved, t: Texts) -> None:
         if saved.address:
             st.markdown(t("saving.link"))
             st.code(saved.address, language=None, wrap_lines=True)
-            st.markdown(t("saving.frame"))
-            st.code(saved.frame, language="html", wrap_lines=True)
+            if saved.frame:
+                st.markdown(t("saving.frame"))
+                st.code(saved.frame, language="html", wrap_lines=True)
         else:
             st.caption(t("saving.own_model"))
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import segno
 import streamlit as st
 
-from viz_model.app import alone, state
+from viz_model.app import embed_picture, state
 from viz_model.app.state import ViewState
 from viz_model.texts import Texts
 
@@ -90,4 +90,6 @@ def whole(view: ViewState, t: Texts) -> None:
         )
         return
     label = t("common.open_whole")
-    st.link_button(label, address(alone.without(view)), icon=":material/open_in_new:", type="tertiary", width="content")
+    st.link_button(
+        label, address(embed_picture.without(view)), icon=":material/open_in_new:", type="tertiary", width="content"
+    )

@@ -45,8 +45,9 @@ from viz_model.app import (
 )
 from viz_model.app import page as app_page
 from viz_model.app.cache import cached
-from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch, words
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.door import Door
+from viz_model.app.embed_picture import PICTURE
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.open_page import Opening
 from viz_model.app.state import ViewState
@@ -59,10 +60,6 @@ from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
-
-PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
-"""Of a frame within a page of somebody else's, the picture that stands there alone."""
-
 
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "attention": (mask_editor.DOOR,),
@@ -418,12 +415,11 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
     key = saving.asked(page.name)
     if not key:
         return
-    for _, scene in scenes(shown, look):
-        if scene.id == key:
-            drawn = seen(scene, look.place)
-            known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
-            saving.answer(page, lambda _, drawn=drawn: drawn, key, own=drawn.own, known=lambda known=known: known)  # type: ignore[misc]
-            return
+    found = next((scene for _, scene in scenes(shown, look) if scene.id == key), None)
+    if found is not None:
+        drawn = seen(found, look.place)
+        known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
+        saving.answer(page, lambda _: drawn, key, own=drawn.own, known=lambda: known, stands_alone=True)
 
 
 # What is shown now

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.digits import power_of_ten, written
-from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
+from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts, Words
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, By, Each, Lengths
 
@@ -202,22 +202,13 @@ def bars(
         if one.starts is not None:
             begins = Lengths(one.starts, scale.low, scale.high, (0.0, left), (1.0, left + across[1]))
             outer = one.starts + np.maximum(one.values, 0)
+        wide: Any = Lengths(one.values, base, full, (0.0, 0.0), across, scale.is_log)
         marks.append(
             Items(
-                id=f"bars.{k}",
-                x=begins,
-                y=top,
-                width=Lengths(one.values, base, full, (0.0, 0.0), across, scale.is_log),  # type: ignore[arg-type]
-                height=np.full(n, thick - 1, np.float32),
-                fill=one.role if one.fill is None else one.fill,
-                hatch="ink" if one.hatched else None,
-                labels=_said(one.told, one.values, one.write, {"name": names, **one.facts}),
-                name=one.name,
-                picks=one.picks,
-                where=one.where,
-                down=True,
+                id=f"bars.{k}", x=begins, y=top, width=wide, height=np.full(n, thick - 1, np.float32), down=True,
+                **_look(one, names),
             )
-        )
+        )  # fmt: skip
         if one.outside:
             start, stop = (6.0 + left, 6.0 + left + across[1])
             at: Any = Lengths(outer, scale.low, scale.high, (0.0, start), (1.0, stop), scale.is_log)
@@ -234,13 +225,7 @@ def bars(
             Text(id="names axis", text=names_axis, x=LINE / 2, y=(TOP + height) / 2, anchor="middle", rotate=-90)
         )
     height += LINE + 8 + (LINE + 2 if scale.title else 0)
-    return Scene(
-        id=id,
-        panels=[Panel(id="bars", marks=marks, height=height)],
-        title=title,
-        keys=_keys(series),
-        series=[Series(one.name or scale.title or str(title), names, one.values) for one in series],
-    )
+    return _of_bars(id, title, names, series, scale, Panel(id="bars", marks=marks, height=height))
 
 
 def upright_grid(scale: Axis, left: float, across: tuple[float, float], top: float, end: float) -> list[Mark]:
@@ -266,27 +251,41 @@ def ticks_below(scale: Axis, left: float, across: tuple[float, float], end: floa
     return marks
 
 
-def _keys(series: Sequence[Bars]) -> list[Key]:
-    if sum(bool(one.name) for one in series) < 2:
-        return []
-    return [
-        Key(
-            name=one.name,
-            marks=[
-                Items(
-                    id="key",
-                    x=np.array([7.0]),
-                    y=np.array([1.0]),
-                    width=np.array([14.0]),
-                    height=np.array([12.0]),
-                    fill=one.role,
-                    hatch="ink" if one.hatched else None,
-                    walk=False,
-                )
-            ],
-        )
-        for one in series
-    ]
+def bar_key(name: Words, fill: str, opacity: float = 1.0, hatch: str | None = None) -> Key:
+    """A line of a legend, for bars."""
+    place = {"x": 7.0, "y": 1.0, "width": 14.0, "height": 12.0}
+    size: dict[str, Any] = {side: np.array([pixels]) for side, pixels in place.items()}
+    mark = Items(id="key", **size, fill=fill, opacity=opacity, hatch=hatch, walk=False)
+    return Key(name=name, marks=[mark])
+
+
+def line_key(
+    name: str, role: str, symbol: str, *, thick: float = 0, dash: str | None = None, opacity: float = 1.0
+) -> Key:
+    """A line of a legend, for points, and where it is ``thick``, for the line through them."""
+    marks: list[Mark] = []
+    if thick:
+        ends = np.array([2.0, 26.0]), np.array([7.0, 7.0])
+        marks.append(Path(id="key", x=ends[0], y=ends[1], stroke=role, thick=thick, dash=dash, opacity=opacity))
+    if symbol:
+        middle = np.array([14.0]), np.array([7.0])
+        marks.append(Items(id="mark", x=middle[0], y=middle[1], symbol=symbol, fill=role, walk=False))
+    return Key(name=name, marks=marks)
+
+
+def _look(one: Bars, names: Any) -> dict[str, Any]:
+    """Of bars whatever is not their place."""
+    said = _said(one.told, one.values, one.write, {"name": names, **one.facts})
+    look = {"fill": one.role if one.fill is None else one.fill, "hatch": "ink" if one.hatched else None}
+    return {**look, "labels": said, "name": one.name, "picks": one.picks, "where": one.where}
+
+
+def _of_bars(id: str, title: Any, names: Any, series: Sequence[Bars], scale: Axis, panel: Panel) -> Scene:
+    """The picture of some series of bars, with a legend where they are several."""
+    keys = [bar_key(one.name, one.role, hatch="ink" if one.hatched else None) for one in series]
+    numbers = [Series(one.name or scale.title or str(title), names, one.values) for one in series]
+    is_named = sum(bool(one.name) for one in series) > 1
+    return Scene(id=id, panels=[panel], title=title, keys=keys if is_named else [], series=numbers)
 
 
 class Plot(NamedTuple):
@@ -385,29 +384,9 @@ def columns(
         share = wide / n
         heights: Any = Lengths(one.values, scale.low, scale.high, 0.0, tall, scale.is_log)
         width = np.tile(np.array([[share, share * on.across[1]]], np.float32), (n, 1))
-        said = _said(one.told, one.values, one.write, {"name": names, **one.facts})
-        look: dict[str, Any] = {"fill": one.role if one.fill is None else one.fill, "name": one.name}
-        marks.append(
-            Items(
-                id=f"bars.{k}",
-                x=x,
-                y=on.at_y(one.values),
-                width=width,
-                height=heights,
-                labels=said,
-                hatch="ink" if one.hatched else None,
-                picks=one.picks,
-                where=one.where,
-                **look,
-            )
-        )
-    return Scene(
-        id=id,
-        panels=[Panel(id="columns", marks=marks, height=height)],
-        title=title,
-        keys=_keys(series),
-        series=[Series(one.name or scale.title or str(title), names, one.values) for one in series],
-    )
+        place: dict[str, Any] = {"x": x, "y": on.at_y(one.values), "width": width, "height": heights}
+        marks.append(Items(id=f"bars.{k}", **place, **_look(one, names)))
+    return _of_bars(id, title, names, series, scale, Panel(id="columns", marks=marks, height=height))
 
 
 def places(n: int, title: str = "") -> Axis:
@@ -451,33 +430,9 @@ def lines(
             )
         )
         said = _said(one.told, one.values, one.write, {"name": one.name, "at": names, **one.facts})
-        marks.append(
-            Items(
-                id=f"points.{k}",
-                x=places_x,
-                y=on.at_y(one.values),
-                symbol=one.symbol,
-                fill=one.role,
-                labels=said,
-                name=one.name,
-                where=one.where,
-            )
-        )
-        sample: list[Mark] = [
-            Path(
-                id="key",
-                x=np.array([2.0, 26.0]),
-                y=np.array([7.0, 7.0]),
-                stroke=one.role,
-                thick=one.thick,
-                dash=one.dash,
-            )
-        ]
-        if one.symbol:
-            sample.append(
-                Items(id="mark", x=np.array([14.0]), y=np.array([7.0]), symbol=one.symbol, fill=one.role, walk=False)
-            )
-        keys.append(Key(name=one.name, marks=sample))
+        look: dict[str, Any] = {"symbol": one.symbol, "fill": one.role, "name": one.name, "where": one.where}
+        marks.append(Items(id=f"points.{k}", x=places_x, y=on.at_y(one.values), labels=said, **look))
+        keys.append(line_key(one.name, one.role, one.symbol, thick=one.thick, dash=one.dash))
     return Scene(
         id=id,
         panels=[Panel(id="lines", marks=marks, height=height)],
@@ -485,9 +440,3 @@ def lines(
         keys=keys if len(series) > 1 else [],
         series=[Series(one.name or str(title), names, one.values) for one in series],
     )
-
-
-def key_of(name: str, role: str, symbol: str) -> Key:
-    """A line of a legend, for points."""
-    mark = Items(id="key", x=np.array([14.0]), y=np.array([7.0]), symbol=symbol, fill=role, walk=False)
-    return Key(name=name, marks=[mark])

@@ -319,19 +319,10 @@ def _role(colour: str) -> tuple[str, float]:
 def _key(one: Any) -> Key:
     if one.type == "bar":
         fill, _ = _roles(one.marker.color, "residual")
-        place = {"x": 7.0, "y": 1.0, "width": 14.0, "height": 12.0}
-        size: dict[str, Any] = {name: np.array([pixels]) for name, pixels in place.items()}
-        role = fill if isinstance(fill, str) else fill[0]
         hatch = "ink" if one.marker.pattern.shape else None
-        return Key(name=_said(one.name), marks=[Items(id="key", **size, fill=role, hatch=hatch, walk=False)])
+        return chart.bar_key(_said(one.name), fill if isinstance(fill, str) else fill[0], hatch=hatch)
     role, opacity = _role(one.line.color or one.marker.color or theme.ROLES["residual"])
-    marks: list[Mark] = []
-    ends = np.array([2.0, 26.0]), np.array([7.0, 7.0])
-    if "lines" in (one.mode or "lines"):
-        dash, width = _DASHES.get(one.line.dash, one.line.dash), one.line.width or 2.0
-        marks.append(Path(id="key", x=ends[0], y=ends[1], stroke=role, thick=width, dash=dash, opacity=opacity))
-    if "markers" in (one.mode or "lines"):
-        symbol = one.marker.symbol if isinstance(one.marker.symbol, str) else "circle"
-        middle = np.array([14.0]), np.array([7.0])
-        marks.append(Items(id="mark", x=middle[0], y=middle[1], symbol=symbol, fill=role, walk=False))
-    return Key(name=_said(one.name), marks=marks)
+    mode, symbol = one.mode or "lines", one.marker.symbol if isinstance(one.marker.symbol, str) else "circle"
+    look: dict[str, Any] = {"dash": _DASHES.get(one.line.dash, one.line.dash), "opacity": opacity}
+    thick = (one.line.width or 2.0) if "lines" in mode else 0
+    return chart.line_key(_said(one.name), role, symbol if "markers" in mode else "", thick=thick, **look)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.chart import Axis, ticks_below, upright_grid
-from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Scene, Series, Text, Texts, Words
+from viz_model.drawing.chart import Axis, bar_key, ticks_below, upright_grid
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Series, Text, Texts, Words
 from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.theme import ROLES, over
 
@@ -96,14 +96,9 @@ def scene(
     scale = Axis(0.0, 1.0, axis, "%0")
     marks = [*upright_grid(scale, left, across, TOP, top), *bars, *ticks_below(scale, left, across, top)]
     panel = Panel(id="bars", marks=marks, height=top + (44.0 if axis else 26.0))
-    return Scene(id=id, panels=[panel], title=title, keys=list(map(_key, parts)), series=series)
+    keys = [bar_key(part.name, part.role, part.opacity) for part in parts]
+    return Scene(id=id, panels=[panel], title=title, keys=keys, series=series)
 
 
 def _lines(name: Words) -> list[str]:
     return [name] if isinstance(name, str) else ["".join(run.text for run in line) for line in name]
-
-
-def _key(part: Part) -> Key:
-    place = {"x": 7.0, "y": 1.0, "width": 14.0, "height": 12.0}
-    size: dict[str, Any] = {name: np.array([pixels]) for name, pixels in place.items()}
-    return Key(name=part.name, marks=[Items(id="key", **size, fill=part.role, opacity=part.opacity, walk=False)])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz_model.app import alone, components, derivation, saving
+from viz_model.app import components, derivation, saving
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
@@ -35,8 +35,6 @@ def picture(
         known: what its menu is to know of it.
     """
     key = f"{page.text_key}.{key}"
-
-    alone.meet(page, key)
     scene = draw(page)
     if scene is None:
         return
@@ -47,7 +45,6 @@ def picture(
 
 def plot(page: Page, made: Plot) -> None:
     """Draw a plot, with the menu to save it."""
-    alone.meet(page, made.id)
     data = message.plot(made, page.t, "" if page.view.present else page.t("saving.menu"))
     components.picture(data, key=made.id, on_menu=saving.ask(page.name, made.id))
     saving.answer(page, lambda _: made.scene, made.id, own=made.own)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.chart import Axis, key_of
+from viz_model.drawing.chart import Axis, line_key
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Rect, Run, Scene, Series, Text, Texts, Words
 from viz_model.drawing.scene.writing import width_of
 from viz_model.island.look import Look
@@ -96,6 +96,6 @@ def draw(
         id=f"architectures.{key}",
         panels=[Panel(id="rows", marks=marks, height=end + 40)],
         title=look.words(f"{key}_alt"),
-        keys=[key_of(one.name, str(one.role), str(one.symbol)) for one in dots if one.name],
+        keys=[line_key(one.name, str(one.role), str(one.symbol)) for one in dots if one.name],
         series=[Series(one.name or scale.title, rows, one.values) for one in dots],
     )

@@ -222,7 +222,7 @@ def cloud(look: Look) -> Scene | None:
         panels=[Panel(id="pairs", marks=marks, height=400)],
         title=words("pairs_alt"),
         keys=[
-            chart.key_of(words(name), role, symbol)
+            chart.line_key(words(name), role, symbol)
             for name, role, symbol in (("others", "pattern", "circle"), ("first", "key", "diamond"))
         ],
         note=words(

@@ -42,7 +42,7 @@ def draw(look: Look, key: str, pushed: np.ndarray) -> Scene:
     bars = chart.Bars("", values, "positive", "{{name}}\n{{value}}", "+2", fill=fill)
     scale = chart.axis(amounts, title=words("pushes_axis"), room=0.12)
     scene = chart.bars(f"attribution.pushes_{key}", words("pushes_alt"), names, [bars], scale, row=23, most_name=14)
-    keys = [chart.key_of(words(f"pushes_{way}"), sign, "square") for way, sign in WAYS]
+    keys = [chart.line_key(words(f"pushes_{way}"), sign, "square") for way, sign in WAYS]
     return replace(scene, keys=keys)
 
 

@@ -234,7 +234,7 @@ def draw(look: Look) -> Scene | None:
             above: Any = on.at_y(norms)._replace(start=on.bottom - 8, end=on.top - 8)
             x: Any = on.at_x(left + wide / 2)
             marks.append(Texts(id=f"{at}.numbers", texts=[f"{norm:.2f}" for norm in norms], x=x, y=above, size=11))
-    keys = [chart.key_of(NAMES[at], COLOURS[at], "square") for at in found] if n_places > 1 else []
+    keys = [chart.line_key(NAMES[at], COLOURS[at], "square") for at in found] if n_places > 1 else []
     panel = Panel(id="gradients", marks=marks, height=HEIGHT)
     title = look.words("gradients_alt")
     return look.drawn(Scene(id="norm_placement.gradients", panels=[panel], title=title, keys=keys), own=False)
