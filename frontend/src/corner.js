@@ -14,7 +14,7 @@ export function corner(root, made) {
   const numbers = offered(made, "numbers", words.open && hasTables(made) && `${words.open}: ${title}`, () => openNumbers(root, made, words))
   if (numbers && numbers.textContent !== words.open) numbers.textContent = words.open
   const menu = offered(made, "menu", words.menu && `${words.menu}: ${title}`, () => {
-    made.tell("menu", { frame: root.frame ?? 0 })
+    made.tell("menu", true)
     keep(made.corner.querySelector(".figure-menu"))
   })
   if (menu && !menu.firstChild) menu.append(sign(TRAY))

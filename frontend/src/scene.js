@@ -68,8 +68,7 @@ function build(root, id) {
   return { id, root, flow, over, below, boxes: new Map(), at: value => value }
 }
 
-// Everything as it is for what is selected now; what the server has yet to send stays as it was. A film says which of
-// its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn; by a
+// Everything as it is for what is selected now; what the server has yet to send stays as it was. By a
 // projector a picture is as tall as the screen has room for, and shows a part of its panels where all are too many.
 export function draw(made, moves, isMeasured = true) {
   const place = store.within(made.header.sizes), now = entryOf(made, place)

@@ -56,7 +56,7 @@ def draw(page: Page) -> None:
         scene = _scene(run, side, t.language, every_head.LARGE)
         return Known(scene.call, tuple(scene.sites))
 
-    saving.answer(page, lambda _: _scene(run, side, t.language, every_head.LARGE), _KEY, known=known)
+    saving.answer(page, lambda: _scene(run, side, t.language, every_head.LARGE), _KEY, known=known)
 
 
 def _all_at_once(page: Page) -> None:

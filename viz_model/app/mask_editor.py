@@ -420,7 +420,7 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
     def again() -> None:
         state.update(within=within, **_change(page, "drawn", ()))
 
-    def picture(_: int) -> Scene:
+    def picture() -> Scene:
         seen = visible[shown, shown].numpy()
         view = heatmap.HeatmapView(
             np.where(seen, 1.0, np.nan), page.look.labels[shown], page.look.labels[shown], words["sees"], "pattern",

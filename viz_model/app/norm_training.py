@@ -51,7 +51,7 @@ def before_training(page: Page) -> None:
         saving.answer(page, partial(_saved, draw, page.t), f"{PAGE}.{name}", own=False)
 
 
-def _saved(draw: Callable[[start.StartView, Words], Plot], t: Texts, _: int) -> Scene:
+def _saved(draw: Callable[[start.StartView, Words], Plot], t: Texts) -> Scene:
     return draw(start.StartView.of(gradients_at_start()), _words(t)).scene
 
 

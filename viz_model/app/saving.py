@@ -30,8 +30,8 @@ from viz_model.model import sites
 from viz_model.texts import Texts
 from viz_model.texts.markdown import quoting
 
-Draw = Callable[[int], "Scene | None"]
-"""The picture as it is now; of a film the frame of that number."""
+Draw = Callable[[], "Scene | None"]
+"""The picture as it is now."""
 
 
 class Known(NamedTuple):
@@ -61,11 +61,10 @@ _ASKED = "saving.asked"
 
 
 class _Asked(NamedTuple):
-    """The picture whose menu is open: the page and its key there, and of a film the frame that it stood at."""
+    """The picture whose menu is open: the page, and its key there."""
 
     page: str
     key: str
-    frame: int
 
 
 class Saved(NamedTuple):
@@ -103,7 +102,7 @@ def with_menu(scene: Scene, t: Texts) -> Scene:
     return dataclasses.replace(scene, words=words, coarser=fewer)
 
 
-def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
+def ask(page: str, key: str, part: str | None = None) -> Callable[..., None]:
     """What is done when the menu of a picture is asked for.
 
     Args:
@@ -111,9 +110,8 @@ def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
         part: the part of the page that runs, where the picture stands in one that cannot open a menu.
     """
 
-    def asked(told: Any) -> None:
-        frame = told.get("frame") if isinstance(told, dict) else None
-        st.session_state[_ASKED] = _Asked(page, key, frame if isinstance(frame, int) and frame >= 0 else 0)
+    def asked(_: object = None) -> None:
+        st.session_state[_ASKED] = _Asked(page, key)
         if part is not None:
             state.run_alone(part)
 
@@ -146,7 +144,7 @@ def answer(
         return
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
-    elif asked.key == key and (scene := draw(asked.frame)) is not None:
+    elif asked.key == key and (scene := draw()) is not None:
         found = saved(page, scene, key, known(), own=own)
         _open(found if stands_alone else found._replace(frame=""), page.t)
 

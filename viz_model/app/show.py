@@ -407,7 +407,7 @@ ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.
 
 
 def _ask_menu(page: str, key: str) -> None:
-    saving.ask(page, key)({})
+    saving.ask(page, key)()
 
 
 def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
@@ -419,7 +419,7 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
     if found is not None:
         drawn = seen(found, look.place)
         known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
-        saving.answer(page, lambda _: drawn, key, own=drawn.own, known=lambda: known, stands_alone=True)
+        saving.answer(page, lambda: drawn, key, own=drawn.own, known=lambda: known, stands_alone=True)
 
 
 # What is shown now

@@ -50,8 +50,8 @@ def picture(
 ) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
-    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` with the ``frame`` of a film where its
-    menu is opened.
+    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` where its menu is
+    asked for.
     """
     heard: dict[str, Any] = {}
     if on_ask is not None:

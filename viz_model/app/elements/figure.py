@@ -40,14 +40,14 @@ def picture(
         return
     data, menu = encode(saving.offered(scene, page)), saving.ask(page.name, key)
     components.picture(data, key=key, on_ask=derivation.picked, on_menu=menu)
-    saving.answer(page, lambda _: draw(page), key, own=own, known=known)
+    saving.answer(page, lambda: draw(page), key, own=own, known=known)
 
 
 def plot(page: Page, made: Plot) -> None:
     """Draw a plot, with the menu to save it."""
     data = message.plot(made, page.t, "" if page.view.present else page.t("saving.menu"))
     components.picture(data, key=made.id, on_menu=saving.ask(page.name, made.id))
-    saving.answer(page, lambda _: made.scene, made.id, own=made.own)
+    saving.answer(page, lambda: made.scene, made.id, own=made.own)
 
 
 def source(page: Page, *names: str) -> None:
