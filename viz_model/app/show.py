@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,10 +15,10 @@ from viz_model.app import (
     apart,
     block_doors,
     cache_times,
+    clicks,
     cost_times,
     derivation,
     elements,
-    examples,
     frame,
     glossary,
     head_picker,
@@ -27,12 +26,12 @@ from viz_model.app import (
     island,
     lab,
     lent,
+    looks,
     mask_editor,
     norm_training,
     onward,
     open_page,
     other_sentences,
-    run_lock,
     runs,
     saving,
     sketch,
@@ -55,7 +54,7 @@ from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
 from viz_model.island import message, prose
-from viz_model.island.look import Look, Other, is_long, one_layer
+from viz_model.island.look import Look, is_long
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
@@ -226,15 +225,15 @@ def _body(opened: _Opened) -> None:
         interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
     if topic.is_story and opened.page is not None:
-        _mount(opened, now, now.notes, _look(opened.page, page))
+        _mount(opened, now, now.notes, looks.of_page(opened.page, page))
         return
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
         without_sense.draw(page)
         return
-    look = _look(opened.page, page)
-    _press(opened.page, look, page.name)
+    look = looks.of_page(opened.page, page)
+    clicks.press(opened.page, look, page.name)
     alone = _alone(opened.page, look, _asked(page.view, topic))
     _mount(opened, now, now.notes, look, alone)
     _menu(opened.page, look, page)
@@ -279,7 +278,7 @@ def _mount(
     sections = tuple(section.name for section in shown.sections) if shown else ()
     options = island.options_of(shown) if shown else {}
     is_open = island.open_of(view, topic.name, sections)
-    trace, token = (None, 0) if now is None else (now.page.trace, _token(now.page))
+    trace, token = (None, 0) if now is None else (now.page.trace, looks.token(now.page))
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
     changed = [] if now is None or topic.is_story else _changed(now.page)
@@ -302,9 +301,9 @@ def _mount(
     else:
         page = shown if alone is None else replace(shown, items=(alone,), end=())
         menu = "" if view.present else t("saving.menu")
-        beside = None if now.beside is None else _look(shown, now.page, now.beside)
+        beside = None if now.beside is None else looks.of_page(shown, now.page, now.beside)
         data = message.message(page, look, arrays, is_open, menu, beside, **said)
-    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), partial(_picked, view.text))
+    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), partial(clicks.picked, view.text))
     island.mount(data, topic.name, options, sections, heard)
 
 
@@ -344,65 +343,6 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     return said
 
 
-def _picked(text: str | None, of: str, value: Any) -> None:
-    """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
-    if of == "keep" and text:
-        state.update(text=writing.longer(state.current().model, text))
-    elif of in ("encoder", "decoder") and isinstance(value, int):
-        state.update(side=of, token=value)
-    elif isinstance(value, Mapping) and value.get("page") in ONWARD:
-        place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
-        frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
-    elif isinstance(value, Mapping) and of == "view":
-        changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}
-        if isinstance(asked := value.get("edits"), str):
-            with contextlib.suppress(ValueError):
-                changes["edits"] = vm.edits.parse(asked)
-        state.update(**changes)
-    elif isinstance(value, Mapping) and of == "press":
-        st.session_state[_PRESSED] = value
-
-
-def _press(shown: Page, look: Look, name: str) -> None:
-    """Do what a visitor has pressed, at the place where that was; it takes runs, and so is done here."""
-    pressed: Mapping[str, Any] = st.session_state.pop(_PRESSED, {})
-    if pressed.get("name") not in shown.presses:
-        return
-    place = look.place | {
-        axis: n for axis, size in look.sizes.items() if isinstance(n := pressed.get(axis), int) and 0 <= n < size
-    }
-    there = replace(look, layer=place["layer"], head=place["head"], token=place["token"])
-    changes = dict(shown.presses[pressed["name"]](there))
-    choices = island.options_of(shown)
-    chosen = ((choices[option], said) for option, said in changes.pop("options", {}).items())
-    state.put(**changes, **state.choose(name, *chosen))
-    st.rerun()
-
-
-_PRESSED = "show.pressed"
-
-
-def _is_text(said: object) -> bool:
-    return said is None or isinstance(said, str)
-
-
-def _is_place(said: object) -> bool:
-    return said is None or (isinstance(said, int) and said >= 0)
-
-
-_CHANGES: dict[str, Callable[[Any], bool]] = {
-    "text": _is_text,
-    "target": _is_text,
-    "to": _is_text,
-    "side": lambda said: said in ("encoder", "decoder"),
-    "model": lambda said: said in runs.names(),
-    "token": _is_place,
-}
-"""What of the view a button on a page may change, and to what."""
-ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.MODELS)
-"""Pages that a picture, a button or a story leads to."""
-
-
 # Menus
 
 
@@ -423,90 +363,6 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
 
 
 # What is shown now
-
-
-def _look(shown: Page, page: app_page.Page, beside: runs.RunKey | None = None) -> Look:
-    """The look at a run, the page's own or another; what pictures read of it is kept with the run."""
-    options = island.chosen_of(state.current(), page.name, island.options_of(shown))
-    run, side = beside or page.run_key, page.trace.stack.side
-    other = _other(shown, page, run, options.get("compare", ""))
-    both = [(run, side), *([(other.run, other.side)] if other and other.run else [])]
-    layer = page.view.layer if any(one_layer(runs.trace(one).at(stack)) for one, stack in both) else None
-    run = run.plain if shown.reads_plain else run
-    look = _looked(run, side, page.t.language, shown.topic, layer, shown.has_twin, other)
-    token = min(_token(page), len(look) - 1)
-    return replace(look, layer=page.view.layer, head=page.view.head, token=token, options=options, lm=page.lm)
-
-
-def _token(page: app_page.Page) -> int:
-    """The token that is selected, which may be beyond the shorter of two texts."""
-    return page.token if page.view.token is None else page.view.token
-
-
-class _Beside(NamedTuple):
-    """Which model stands beside that of the page, of which ones, and its run; without one, why it cannot read the
-    text.
-    """
-
-    name: str
-    labels: tuple[tuple[str, str], ...]
-    side: Side
-    run: runs.RunKey | None
-    refused: str = ""
-
-
-def _other(shown: Page, page: app_page.Page, run: runs.RunKey, asked: str) -> _Beside | None:
-    """The model that a visitor chose, or the usual one; None where the page shows one alone, or there is no other."""
-    while shown.other is not None:
-        usual_one = shown.other(page.view.model, page.lm.twin, runs.readers())
-        name = asked if asked != page.view.model and asked in runs.readers() else usual_one
-        if name is None:
-            return None
-        try:
-            lm = runs.model(name)
-        except vm.ModelError as error:
-            runs.leave_out(name, error)
-            continue
-        labels = tuple((other, runs.label(other)) for other in runs.readers() if other != page.view.model)
-        side, text = page.view.stack(lm.config), runs.trace(run).text or ""
-        key = runs.RunKey(name, text)
-        try:
-            if lm.config.kind == "encoder_decoder":  # it says its own target
-                to = page.view.to if page.view.to in lm.tokenizer.languages else None
-                key = runs.RunKey(name, text, runs.greedy_target(name, text, to), to)
-            runs.trace(key)
-        except vm.TextError as error:
-            return _Beside(name, labels, side, None, page.t.error(error))
-        return _Beside(name, labels, side, key)
-    return None
-
-
-@cached(size=lambda look: runs.bytes_of(look.trace))
-def _looked(
-    run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None, has_twin: bool, other: _Beside | None
-) -> Look:
-    trace = runs.trace(run).at(side)
-    look = Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
-    if layer is not None:
-        look = replace(look, layers=range(layer, layer + 1))
-    if other is not None:
-        second = None if other.run is None else runs.trace(other.run).at(other.side)
-        lm, is_public = runs.model(other.name), other.name not in runs.kept()
-        look = replace(look, other=Other(other.name, dict(other.labels), lm, second, other.refused, is_public))
-    plain = _looked(run.plain, side, language, topic, layer, has_twin, other) if run.edits else None
-    look = replace(look, others=partial(_bundled, run.model, language), unedited=plain, turn=lambda: run_lock.RUNNING)
-    twin = runs.model(run.model).twin if has_twin else None
-    return replace(look, twin=runs.trace(run._replace(model=twin)).at(side)) if twin in runs.names() else look
-
-
-def _bundled(own: str, language: str, model: str, text: str) -> vm.Trace | None:
-    """Another run, as :attr:`viz_model.island.look.Look.others` has it."""
-    name = model or own
-    if name != own and name not in runs.offered():
-        return None
-    lm = runs.model(name)
-    run = runs.trace(runs.RunKey(name, text or examples.of(lm, language)[0]))
-    return run.at(lm.config.sides[-1])
 
 
 def _now(opened: _Opened) -> Now | tuple[Line, ...]:
