@@ -62,7 +62,7 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
     _say(look, tabs.ends)
     if (scene := tabs.picture(look) if tabs.picture else None) is not None:
         drawn = seen(scene, look.place)
-        elements.picture(page, lambda _: drawn, drawn.id.partition(".")[2])
+        elements.picture(page, drawn)
 
 
 def _code(page: Page, look: Look, tabs: Apart) -> None:

@@ -21,7 +21,6 @@ from viz_model.checkpoints import registry
 from viz_model.config import Side
 from viz_model.drawing import by_depth, chart, strips
 from viz_model.drawing.digits import small
-from viz_model.drawing.scene import seen
 from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.measures import stream
@@ -112,15 +111,14 @@ def _set(page: Page, edit: SetNeuron) -> None:
 def _before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) -> None:
     """What a run and the same with a change expect; of a stack without predictions, how its vectors turned."""
     if "logits" not in before:
-        places, turn, id = places_view(before, after, page.token), page.words("turn"), f"places_{key}"
-        elements.picture(page, lambda _: seen(draw_places(places, turn, turn, f"block.{id}"), {}), id)
+        places, turn = places_view(before, after, page.token), page.words("turn")
+        elements.picture(page, draw_places(places, turn, turn, f"block.places_{key}"))
         elements.source(page, places.site)
         return
     view = guesses_view(before, after, page.token)
     best = {"before": literal(view.labels[view.best[0]]), "after": literal(view.labels[view.best[1]])}
     st.markdown(f"**{page.verdict(GUESSES, view, token=page.token_name(), **view.facts(), **best)}**")
-    id = f"guesses_{key}"
-    elements.picture(page, lambda _: seen(draw_guesses(view, page.words, f"block.{id}"), {}), id)
+    elements.picture(page, draw_guesses(view, page.words, f"block.guesses_{key}"))
 
 
 # Dropout
@@ -171,8 +169,7 @@ def _draw_dropped(page: Page, kept: Kept, place: Place) -> None:
         st.caption(f"{literal(name)} · {zeros}")
         view = strips.StripsView(rows, tuple(map(str, range(mask.size))), 190)
         alt, words = page.words("dropped_alt"), {"masked": page.t("common.masked")}
-        drawn = strips.scene(view, f"block.dropped_{end}", alt, words)
-        elements.picture(page, partial(lambda drawn, _: drawn, drawn), f"dropped_{end}", own=False)
+        elements.picture(page, strips.scene(view, f"block.dropped_{end}", alt, words), own=False)
 
 
 # Over many texts
@@ -234,7 +231,7 @@ def _measured(page: Page, found: experts.Measured) -> None:
     numbers = tuple(map(str, range(found.shares.shape[1])))
     view = strips.StripsView(rows, numbers, 60 + 34 * len(rows), column_axis=page.words("experts_row"), written=True)
     drawn = strips.scene(view, "block.shares", page.words("shares_alt"), {"masked": page.t("common.masked")})
-    elements.picture(page, lambda _: drawn, "shares", own=False)
+    elements.picture(page, drawn, own=False)
     kind, expert, share = found.most
     other = int(found.shares[:, expert].argmin())
     told = {"kind": names[kind], "expert": expert, "share": f"{share:.0%}", "even": f"{found.even:.0%}"}
@@ -335,8 +332,7 @@ def _fresh(page: Page, run: vm.Trace) -> None:
     ]
     y, sites = chart.axis(*(one.values for one in lines), title=page.words("fresh_length")), stream.stream_sites(run)
     alt, step = page.words("fresh_alt"), page.words("step")
-    drawn = by_depth.lines("block.fresh", alt, sites, lines, y, x_title=step)
-    elements.picture(page, lambda _: seen(drawn, {}), "fresh", own=False)
+    elements.picture(page, by_depth.lines("block.fresh", alt, sites, lines, y, x_title=step), own=False)
 
 
 DOORS = (

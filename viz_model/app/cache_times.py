@@ -10,7 +10,6 @@ import torch
 from viz_model.app import elements, measuring
 from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.drawing.scene import seen
 from viz_model.measures import kv_cache
 from viz_model.measures.kv_cache import Reading
 from viz_model.texts.markdown import literal
@@ -45,7 +44,7 @@ def section(given: Page) -> None:
     with picture:
         seconds = float(view.cached[-1]), float(view.fresh[-1])
         st.markdown(f"**{TIMES.says(page.t.language, seconds, **facts)}**")
-        elements.picture(page, lambda page: seen(draw_times(view, page.t), {}), "times", own=False)
+        elements.picture(page, draw_times(view, page.t), own=False)
     with see:
         elements.see(page, "times", **facts)
 

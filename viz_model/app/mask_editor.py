@@ -7,9 +7,8 @@ are off, no mask, and cells turned over by hand. Other masks belong to this page
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -36,7 +35,7 @@ from viz_model.app.state import ViewState
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
 from viz_model.drawing import digits, heatmap, strips, theme
-from viz_model.drawing.scene import Scene, seen
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
 from viz_model.measures import masks
 from viz_model.measures.change import UNCHANGED
@@ -85,7 +84,7 @@ def section(page: Page) -> None:
     """The controls, and below them what the run with them changed."""
     words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
-    elements.told(page, _tell, "what_if")
+    elements.see(page, "what_if", layer=view.layer)
     mask, before, changed = run(page)
     _matrices(page, mask, changed or before)
     if changed is None:
@@ -103,60 +102,35 @@ def section(page: Page) -> None:
         _places(page, places_view(before, changed, page.token))
 
 
-def _tell(page: Page) -> Iterator[str]:
-    yield page.prose("what_if", layer=page.view.layer)
-
-
 def _places(page: Page, places: PlacesView) -> None:
     """How much every position changed."""
     words = page.words
-
-    def tell(page: Page) -> Iterator[str]:
-        facts = {"token": page.token_name(), **places._replace(token=page.token).facts()}
-        yield page.prose("change_source" if page.lm.config.has_logits else "change_vectors", **facts)
-
     st.markdown(f"**{words('places_title', **places.facts())}**")
-
-    def draw(page: Page) -> Scene:
-        title, here = words(f"places_{places.measure}"), places._replace(token=page.token)
-        return seen(draw_places(here, title, words("places_alt"), "attention.places"), {})
-
-    elements.picture(page, draw, "places")
+    title, alt = words(f"places_{places.measure}"), words("places_alt")
+    elements.picture(page, draw_places(places, title, alt, "attention.places"))
     elements.source(page, places.site)
     if places.measure == "turn":
-        elements.told(page, tell, "places")
+        facts = {"token": page.token_name(), **places.facts()}
+        elements.see(page, "change_source" if page.lm.config.has_logits else "change_vectors", **facts)
 
 
 def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
     """The chosen head under the mask: its scores, the mask itself, both together, and after softmax."""
-
-    def title(page: Page) -> Iterator[str]:
-        named = {"head": page.view.head, "layer": page.view.layer, "mask": page.words(f"mask_{mask.name}")}
-        yield f"**{page.words('under_mask', **named)}**"
-
-    elements.told(page, title, "under_mask")
+    named = {"head": page.view.head, "layer": page.view.layer, "mask": page.words(f"mask_{mask.name}")}
+    st.markdown(f"**{page.words('under_mask', **named)}**")
     names = [name for name in head.MATRICES if f"blocks.{page.view.layer}.attn.{name}" in trace]
     for start in range(0, len(names), 2):
         for name, place in zip(names[start : start + 2], st.columns(2, gap="medium"), strict=False):
             with place:
                 st.markdown(page.words(f"matrix_{name}"))
-                elements.picture(page, partial(_matrix, trace, name), f"under_mask.{name}", own=trace is page.trace)
-
-
-def _matrix(trace: vm.Trace, name: str, page: Page) -> Scene:
-    """One matrix of the chosen head of a run."""
-    look = replace(page.look, trace=trace)
-    return seen(replace(head.of_one(look, name), id=f"attention.under_mask.{name}"), look.place)
+                scene = head.of_one(replace(page.look, trace=trace), name)
+                elements.picture(page, replace(scene, id=f"attention.under_mask.{name}"), own=trace is page.trace)
 
 
 def _written(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     """How long a vector every head of the layer writes."""
-
-    def draw(page: Page) -> Scene:
-        view = written_view(before, after, page.view.layer, page.token)
-        return seen(draw_written(view, page.words, page.t("common.axis_head"), page.view.head), {})
-
-    elements.picture(page, draw, "written")
+    view = written_view(before, after, page.view.layer, page.token)
+    elements.picture(page, draw_written(view, page.words, page.t("common.axis_head"), page.view.head))
     elements.source(page, page.at("attn.head_out"))
 
 
@@ -179,38 +153,18 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     has_source = "logits" not in before
     if has_source:
         before, after = before.at("decoder"), after.at("decoder")
-
-    def place(page: Page) -> int:
-        return len(before) - 1 if has_source else page.token
-
-    def guessed(position: int) -> GuessesView:
-        return guesses_view(before, after, position)
-
-    def found(page: Page) -> tuple[GuessesView, dict[str, str]]:
-        position = place(page)
-        view, token = guessed(position), literal(before.tokens[position].label)
-        values = {
-            "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
-            "before": literal(view.labels[view.best[0]]),
-            "after": literal(view.labels[view.best[1]]),
-            **view.facts(),
-        }
-        return view, values
-
-    def title(page: Page) -> Iterator[str]:
-        view, values = found(page)
-        yield f"**{GUESSES.label(page.t.language, view, **values)}**"
-
-    def tell(page: Page) -> Iterator[str]:
-        view, values = found(page)
-        yield page.verdict(GUESSES, view, **values)
-
-    elements.told(page, title, "guesses_title")
-    elements.picture(
-        page, lambda page: seen(draw_guesses(guessed(place(page)), page.words, "attention.guesses"), {}), "guesses"
-    )
+    position = len(before) - 1 if has_source else page.token
+    view, token = guesses_view(before, after, position), literal(before.tokens[position].label)
+    values = {
+        "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
+        "before": literal(view.labels[view.best[0]]),
+        "after": literal(view.labels[view.best[1]]),
+        **view.facts(),
+    }
+    st.markdown(f"**{GUESSES.label(page.t.language, view, **values)}**")
+    elements.picture(page, draw_guesses(view, page.words, "attention.guesses"))
     st.caption(f"{page.t.site_label(before.site('probs'))} {literal('probs')}")
-    elements.told(page, tell, "guesses")
+    elements.say(page, GUESSES, view, **values)
 
 
 def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:

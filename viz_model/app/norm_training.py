@@ -15,7 +15,7 @@ from viz_model.app import components, elements, runs, saving, state
 from viz_model.app.cache import cached
 from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.drawing.scene import Scene, seen
+from viz_model.drawing.scene import Scene
 from viz_model.island import message
 from viz_model.island.page import Plot
 from viz_model.texts import Texts
@@ -193,7 +193,7 @@ def as_trained(page: Page) -> None:
         view = training.SourcesView.of(by_source)
         costs = page.verdict(training.BY_HEART, view.more, **view.facts())
         st.markdown(f"#### {words('sources_title', costs=costs)}")
-        elements.picture(page, lambda _: seen(training.draw_sources(view, words), {}), "sources", own=False)
+        elements.picture(page, training.draw_sources(view, words), own=False)
         elements.see(page, "sources", **view.facts())
     if curves.blocks:
         st.markdown(f"#### {words('block_gradients_title', **facts)}")

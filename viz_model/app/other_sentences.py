@@ -11,7 +11,6 @@ from viz_model.app import elements, examples, runs
 from viz_model.app.choices import maybe, words
 from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.drawing.scene import seen
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.next_token import similarity
@@ -51,7 +50,7 @@ def section(page: Page) -> None:
     picture, see = elements.split()
     with picture:
         alt = page.words("sentences_alt")
-        elements.picture(page, lambda _: seen(draw_sentences(view, alt), {}), "sentences", own=False)
+        elements.picture(page, draw_sentences(view, alt), own=False)
         elements.source(page, page.trace.leaving)
     with see:
         elements.see(page, "sentences", **view.facts())

@@ -11,7 +11,6 @@ from viz_model.app import elements, runs
 from viz_model.app.choices import Choice, whole
 from viz_model.app.door import Door
 from viz_model.app.page import Page
-from viz_model.drawing.scene import seen
 from viz_model.island.look import Look
 from viz_model.texts.markdown import literal
 from viz_model.topics.embedding import depth
@@ -53,7 +52,7 @@ def section(page: Page) -> None:
     lines = {page.words("same_word"): view.same, page.words("other_words"): view.others}
     of = Look.at(first, page.t, page.text_key)
     scene = depth.cosines(of, "embedding.two", page.words("two_alt"), view.sites, lines)
-    elements.picture(page, lambda page: seen(scene, {}), "two")
+    elements.picture(page, scene)
     least = int(view.same.argmin())
     cosines = {"first": view.same[0], "last": view.same[-1], "least": view.same[least]}
     facts = {name: f"{value:.2f}" for name, value in cosines.items()}

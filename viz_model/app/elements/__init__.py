@@ -6,14 +6,10 @@ from viz_model.app.elements.figure import picture, plot, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import say, see, split
 from viz_model.app.elements.tables import records, table
-from viz_model.app.elements.tabs import door, fold, four_tabs, tabs
-from viz_model.app.elements.told import Said, note, notice, title, told
+from viz_model.app.elements.tabs import door, fold, four_tabs
 from viz_model.app.elements.worked import worked
-from viz_model.island.page import Worked
 
 __all__ = [
-    "Said",
-    "Worked",
     "choose",
     "code",
     "control",
@@ -21,8 +17,6 @@ __all__ = [
     "fold",
     "formula",
     "four_tabs",
-    "note",
-    "notice",
     "on_offer",
     "picture",
     "plot",
@@ -32,8 +26,5 @@ __all__ = [
     "source",
     "split",
     "table",
-    "tabs",
-    "title",
-    "told",
     "worked",
 ]

@@ -5,42 +5,23 @@ In the corner of each is the menu that saves it (:mod:`viz_model.app.saving`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from viz_model.app import components, derivation, saving
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
-from viz_model.app.saving import Known
-from viz_model.drawing.scene import Scene, encode
+from viz_model.drawing.scene import Scene, encode, seen
 from viz_model.island import message
 from viz_model.island.page import Plot
 from viz_model.texts.markdown import literal
 
 
-def picture(
-    page: Page,
-    draw: Callable[[Page], Scene | None],
-    key: str,
-    *,
-    own: bool = True,
-    known: Callable[[], Known] = Known,
-) -> None:
-    """Draw a scene, with the menu to save it.
-
-    Args:
-        draw: the scene of the page; where that is None nothing is drawn.
-        own: whether it is of the page's run.
-        known: what its menu is to know of it.
-    """
-    key = f"{page.text_key}.{key}"
-    scene = draw(page)
-    if scene is None:
-        return
-    data, menu = encode(saving.offered(scene, page)), saving.ask(page.name, key)
-    components.picture(data, key=key, on_ask=derivation.picked, on_menu=menu)
-    saving.answer(page, lambda: draw(page), key, own=own, known=known)
+def picture(page: Page, scene: Scene, *, own: bool = True) -> None:
+    """Draw a scene, with the menu to save it; ``own`` is whether it is of the page's run."""
+    drawn, menu = seen(scene, page.look.place), saving.ask(page.name, scene.id)
+    data = encode(saving.offered(drawn, page))
+    components.picture(data, key=scene.id, on_ask=derivation.picked, on_menu=menu)
+    saving.answer(page, lambda: drawn, scene.id, own=own)
 
 
 def plot(page: Page, made: Plot) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -16,28 +15,19 @@ Draw = Callable[[], None]
 
 
 def four_tabs(page: Page, formula: Draw, hand: Draw, code: Draw, numbers: Draw) -> None:
-    """Formula, By hand, Code, Numbers."""
-    drawn = {"formula": formula, "hand": hand, "code": code, "numbers": numbers}
-    _tabs(page, TAB, {name: page.t(f"common.tab_{name}") for name in drawn}, drawn)
-
-
-def tabs(page: Page, choice: Choice[Any], draw: Mapping[str, Draw]) -> None:
-    """Parts of the page of which a visitor looks at one, each labelled with the page's ``name_part``."""
-    _tabs(page, choice, {name: page.words(f"{choice.name}_{name}") for name in draw}, draw)
-
-
-def _tabs(page: Page, choice: Choice[Any], labels: Mapping[str, str], draw: Mapping[str, Draw]) -> None:
-    """In a fragment, so that another tab draws itself and nothing else."""
-    key = f"{page.text_key}.{choice.name}s"
+    """Formula, By hand, Code, Numbers: in a fragment, so that another tab draws itself and nothing else."""
+    draw = {"formula": formula, "hand": hand, "code": code, "numbers": numbers}
+    labels = {name: page.t(f"common.tab_{name}") for name in draw}
+    key = f"{page.text_key}.{TAB.name}s"
     names = {label: name for name, label in labels.items()}
 
     def changed() -> None:
         if not state.is_late(key):
-            state.put(**state.choose(page.name, (choice, names[st.session_state[key]])))
+            state.put(**state.choose(page.name, (TAB, names[st.session_state[key]])))
             state.run_alone(key)
 
     def draw_open() -> None:
-        state.follow(key, labels.get(page.chosen(choice), next(iter(labels.values()))))
+        state.follow(key, labels.get(page.chosen(TAB), next(iter(labels.values()))))
         places = st.tabs(list(names), key=key, on_change=changed)
         for place, name in zip(places, names.values(), strict=True):
             if place.open or not state.has_browser():
