@@ -85,7 +85,7 @@ def test_a_large_matrix_is_pooled_and_asks_nothing() -> None:
 def test_steps_are_numbered_and_each_has_a_scale_of_its_own() -> None:
     scores, weights = np.array([2.0, -8.0, -np.inf]), np.array([0.75, 0.25, 0.0])
     found = [strips.scaled("a", scores), strips.scaled("b", weights, "share"), strips.scaled("c", weights, "bars")]
-    view = strips.steps(found, ("x", "y", "z"), (4, 5, 6))
+    view = strips.steps(found, ("x", "y", "z"))
     assert [strip.name for strip in view.strips] == ["1  a", "2  b", "3  c"] and view.written
     assert [strip.top for strip in view.strips] == [8.0, 1.0, 0.75]
-    assert view.height > strips.steps(found[:2], ("x", "y", "z"), (4, 5, 6)).height + strips.BARS_HEIGHT - 1
+    assert view.height > strips.steps(found[:2], ("x", "y", "z")).height + strips.BARS_HEIGHT - 1

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.drawing import chart
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Scene
+from viz_model.island.page import Words
 from viz_model.measures import change
 from viz_model.measures.change import UNCHANGED
 from viz_model.runs.trace import Trace
 
-Words: TypeAlias = Callable[[str], str]
-"""The labels of a picture, by their keys."""
 SHOWN = 6
 """First guesses of each run that are shown; together at most twice as many."""
 

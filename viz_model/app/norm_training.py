@@ -17,11 +17,11 @@ from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.drawing.scene import Scene
 from viz_model.island import message
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, Words
 from viz_model.texts import Texts
 from viz_model.topics.norm_placement import fresh, start, training, warmup
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY
-from viz_model.topics.norm_placement.places import NAMES, Words
+from viz_model.topics.norm_placement.places import NAMES
 from viz_model.training import experiments, log
 
 PAGE = "norm_placement"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -89,21 +88,6 @@ def scaled(name: str, values: np.ndarray, look: Literal["signed", "share", "bars
     return Strip(name, values, look, 1.0 if look == "share" else top_of(values), **more)
 
 
-def vectors(named: Mapping[str, np.ndarray], length: str, axis: str, cells: Sequence[Where | None] = ()) -> StripsView:
-    """Vectors [D] on one colour scale, so that sums can be checked by eye, each with its length behind it.
-
-    ``length`` is the word before the length, ``axis`` names the dimensions; ``cells`` say of each which numbers
-    of the run it is.
-    """
-    top = top_of(np.stack(list(named.values())))
-    drawn = tuple(
-        Strip(name, values, top=top, cells=which, behind=f"{length} {np.linalg.norm(values):.2f}")
-        for (name, values), which in itertools.zip_longest(named.items(), cells)
-    )
-    columns = tuple(map(str, range(len(drawn[0].values))))
-    return StripsView(drawn, columns, 56 + min(50, max(26, 400 // len(drawn))) * len(drawn), column_axis=axis)
-
-
 def matrix(view: heatmap.HeatmapView, *, written: bool = False, hidden: str = "−∞") -> StripsView:
     """A heatmap of tokens by tokens as strips, pooled where it is large; its cells say which positions they are.
 
@@ -133,12 +117,11 @@ def matrix(view: heatmap.HeatmapView, *, written: bool = False, hidden: str = "�
     )
 
 
-def steps(strips: Sequence[Strip], columns: Sequence[str] | Among, places: tuple[int, ...]) -> StripsView:
+def steps(strips: Sequence[Strip], columns: Any) -> StripsView:
     """Steps that follow each other over the same tokens: numbered, and each with its numbers written."""
     heights = (BARS_HEIGHT if strip.look == "bars" else STRIP_HEIGHT for strip in strips)
     numbered = tuple(strip._replace(name=f"{n}  {strip.name}") for n, strip in enumerate(strips, start=1))
-    names = columns if isinstance(columns, Among) else tuple(columns)
-    return StripsView(numbered, names, sum(heights) + 50, places, written=True)
+    return StripsView(numbered, columns, sum(heights) + 50, written=True)
 
 
 GAP, TOP, LINE = 6, 4, 15

@@ -215,6 +215,8 @@ Made: TypeAlias = (
     Scene | Plot | Plain | Chooser | Field | Quiz | Offer | Buttons | Ribbon | Story | Iterable[Line] | None
 )
 Item: TypeAlias = Callable[[Look], Made]
+Words: TypeAlias = Callable[..., str]
+"""The labels of what is drawn where there is no look, by their keys."""
 
 
 class Row(NamedTuple):

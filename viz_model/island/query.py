@@ -163,7 +163,7 @@ def draw(look: Look, id: str, part: str = "attn", n_padding: int = 0) -> Scene:
     tops = look.by(PLACE, _tops(found.fetched))
     drawn = [_strip(look, name, found, part, n_padding) for name in found.rows]
     drawn.append(Strip(words("step_weighted"), look.by(PLACE, found.fetched), "bars", tops, "value"))
-    view = strips.steps(drawn, Among(names, look.by(PLACE, found.shown)), ())
+    view = strips.steps(drawn, Among(names, look.by(PLACE, found.shown)))
     scene = strips.scene(view, id, words("steps_alt"), {"masked": look.common("masked")})
     sites = ("scores", "capped", "bias", "mask", "masked", "pattern", "z")
     note = words("steps_part", shown=found.shown.shape[-1], n=len(names)) if found.shown.shape[-1] < len(names) else ""

@@ -13,7 +13,7 @@ from viz_model.config import ModelConfig
 from viz_model.drawing.digits import byte_size, duration
 from viz_model.drawing.plotted import curve
 from viz_model.drawing.theme import ROLES as HUES
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, Words
 from viz_model.topics.cost import fitted, measured
 from viz_model.topics.cost.fitted import Fit
 from viz_model.topics.cost.measured import Part, Reading
@@ -32,9 +32,6 @@ class Bytes(NamedTuple):
 
 
 BYTES: Verdict[Bytes] = Verdict("cost.bytes", Claim("fewer", lambda created: created.fused < 0.5 * created.textbook))
-
-Words = Callable[[str], str]
-"""The label of what is drawn."""
 
 
 class TimesView(NamedTuple):

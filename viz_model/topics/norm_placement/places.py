@@ -28,9 +28,6 @@ COLOURS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}
 SYMBOLS: dict[str, str] = {"pre": "circle", "post": "square"}
 HEIGHT = 330
 
-Words: TypeAlias = Callable[..., str]
-"""The labels of a picture, by their keys."""
-
 
 def axes(x: str, y: str, height: int = 360, **more: Any) -> go.Figure:
     """A figure with its axes named; ``more`` is of the upright one."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.plotted import band, curve
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, Words, axes, ratio
+from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, axes, ratio
 
 
 class StartView(NamedTuple):

@@ -14,9 +14,9 @@ from viz_model.drawing import chart, plotted
 from viz_model.drawing.plotted import band
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.theme import ROLES, rgba
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, Words
 from viz_model.measures import training_log
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, Words, axes, ratio
+from viz_model.topics.norm_placement.places import COLOURS, NAMES, axes, ratio
 
 MAX_POINTS = 120
 DASHES = ("solid", "dash", "dot", "dashdot")

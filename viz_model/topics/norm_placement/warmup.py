@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.plotted import curve, level
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, Words, axes
+from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, axes
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
 

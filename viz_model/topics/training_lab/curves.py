@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,11 +11,10 @@ import plotly.graph_objects as go
 from viz_model.drawing import theme
 from viz_model.drawing.plotted import curve, level
 from viz_model.drawing.theme import ROLES
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, Words
 from viz_model.training import lab
 
 TRAIN, HELD_OUT = "#4F7BEA", "#D6246E"
-Words: TypeAlias = Callable[..., str]
 
 MOST_POINTS = 240
 """Of a line, whatever the number of steps: what is sent stays small."""

@@ -10,8 +10,8 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.plotted import curve
 from viz_model.drawing.theme import ROLES
-from viz_model.island.page import Plot
-from viz_model.topics.training_lab.curves import HELD_OUT, TRAIN, Words, figure, top
+from viz_model.island.page import Plot, Words
+from viz_model.topics.training_lab.curves import HELD_OUT, TRAIN, figure, top
 from viz_model.training.tuning import TEXTS, Losses
 
 CLEARLY = 0.05
