@@ -8,7 +8,7 @@ for (const [from, to] of [["index", "app"], ["file", "viz"]]) await build({
   entryPoints: [`src/${from}.js`], bundle: true, format: "esm", target: "es2022", minify: true,
   legalComments: "none", outfile: `${out}/${to}.js`,
 })
-const sheets = ["viz", "corner", "island", "mask", "numbers", "parts", "plot", "sketch", "slides", "terms", "tree", "walk"].map(name => readFileSync(`src/${name}.css`, "utf8"))
+const sheets = ["viz", "corner", "island", "mask", "numbers", "parts", "plot", "search", "sketch", "slides", "terms", "tree", "walk"].map(name => readFileSync(`src/${name}.css`, "utf8"))
 writeFileSync(`${out}/viz.css`, sheets.join(""))
 
 // The browser asks for KaTeX with the first formula of a page.

@@ -33,8 +33,8 @@ def open_page(page: str, query: Mapping[str, str]) -> AppTest:
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
     for name, value in query.items():
         app.query_params[name] = value
-    if page == FIRST:  # which stands at the address without a name, and is asked for by one of its stops
-        app.query_params.setdefault("stop", "look")
+    if page == FIRST:  # which stands at the address without a name, and is asked for by one of its chapters
+        app.query_params.setdefault("chapter", "write")
     else:
         app.switch_page(f"pages/{page}.py")
     app.run()

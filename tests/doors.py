@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from viz_model.app.choices import APART, TRIALS
-from viz_model.app.show import Declared, declared
+from viz_model.app.declared import Declared, declared
 from viz_model.island.page import Topic as IslandTopic
 
 

@@ -14,7 +14,7 @@ from viz_model.model.neighbours import ALONE, Neighbours
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Value
-from viz_model.values.operations import Largest, Sum, relu, sigmoid, sin, softplus, tanh, where
+from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,40 +137,6 @@ class Refined(feedforward.FeedForward):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BranchesConfig(Variant):
-    pass
-
-
-class Branches(feedforward.FeedForward):
-    """FFN(x) = max(0, x·W₁ + b₁)·W₃ + tanh(x·W₂ + b₂)·W₄: two branches, and no neurons of one matrix."""
-
-    def __init__(self, ffn: BranchesConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-        self.left, self.right = nn.Linear(d_model, d_ffn), nn.Linear(d_model, d_ffn)
-        self.from_left = nn.Linear(d_ffn, d_model, bias=False)
-        self.from_right = nn.Linear(d_ffn, d_model, bias=False)
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        left, right = tap("left", F.relu(self.left(x))), tap("right", self.right(x).tanh())
-        return tap("out", self.from_left(left) + self.from_right(right))
-
-    @staticmethod
-    def declare(ffn: BranchesConfig, at: Scope, x: Vector) -> Value:
-        t, d, f = at.index("T"), at.index("D"), at.index("F")
-        left = at.value(
-            "left", (t, f), relu(feedforward.linear(at, "left", "1", x, "F", bias=True)),
-            symbol="l", label="left branch", role="ffn",
-        )  # fmt: skip
-        right = at.value(
-            "right", (t, f), tanh(feedforward.linear(at, "right", "2", x, "F", bias=True)),
-            symbol="r", label="right branch", role="ffn",
-        )  # fmt: skip
-        both = feedforward.linear(at, "from_left", "3", left, "D", bias=False, letter="F")
-        both = both + feedforward.linear(at, "from_right", "4", right, "D", bias=False, letter="F")
-        return at.value("out", (t, d), both, symbol="f", label="feed-forward output", role="ffn")
-
-
-@dataclass(frozen=True, kw_only=True)
 class NarrowConfig(Variant):
     width: int = 7
 
@@ -199,62 +165,6 @@ class Narrow(feedforward.FeedForward):
             symbol="w", label="what the neurons write", role="ffn",
         )  # fmt: skip
         return at.value("out", (t, d), x[t, d] + written[t, d], symbol="f", label="feed-forward output", role="ffn")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartedConfig(Variant):
-    parts: int = 2
-    width: int = 5
-    """Of the hidden layer of each part."""
-
-
-class Parted(feedforward.FeedForward):
-    """FFN(x) = max(0, xᵖ·Wᵖ₁)·Wᵖ₂ of each part p of x, side by side: a part hears nothing of the others."""
-
-    def __init__(self, ffn: PartedConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-        own = d_model // ffn.parts
-        self.parts = ffn.parts
-        self.wide = nn.Parameter(torch.randn(ffn.parts, ffn.width, own) * own**-0.5)
-        self.back = nn.Parameter(torch.randn(ffn.parts, own, ffn.width) * ffn.width**-0.5)
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        parts = x.unflatten(-1, (self.parts, -1))  # [B, T, P, D/P]
-        hidden = tap("hidden", F.relu(torch.einsum("...pd,pfd->...pf", parts, self.wide)))
-        return tap("out", torch.einsum("...pf,pdf->...pd", hidden, self.back).flatten(-2))
-
-    @staticmethod
-    def declare(ffn: PartedConfig, at: Scope, x: Vector) -> Value:
-        own = at.sizes["D"] // ffn.parts
-        of = at.with_axis("P", ffn.parts).with_axis("M", own).with_axis("U", ffn.width)
-        t, d, p, m, u = at.index("T"), at.index("D"), of.index("P", "p"), of.index("M", "m"), of.index("U", "u")
-        wide, back = of.weight("wide", "W^1", "P", "U", "M"), of.weight("back", "W^2", "P", "M", "U")
-        hidden = of.value(
-            "hidden", (t, p, u), relu(Sum(m, x[t, p * own + m] * wide[p, u, m])),
-            symbol="h", label="hidden numbers of each part", role="ffn",
-        )  # fmt: skip
-        expression = Sum(u, hidden[t, d // own, u] * back[d // own, d % own, u])
-        return of.value("out", (t, d), expression, symbol="f", label="feed-forward output", role="ffn")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CutConfig(Variant):
-    """Nothing of it is learnt."""
-
-
-class Cut(feedforward.FeedForward):
-    """FFN(x) = max(0, x): it has no weight and takes no multiplication."""
-
-    def __init__(self, ffn: CutConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return tap("out", F.relu(x))
-
-    @staticmethod
-    def declare(ffn: CutConfig, at: Scope, x: Vector) -> Value:
-        t, d = at.index("T"), at.index("D")
-        return at.value("out", (t, d), relu(x[t, d]), symbol="f", label="feed-forward output", role="ffn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,50 +294,5 @@ class Spatial(feedforward.TokenMixing):
         act = at.value("act", (t, f), up[t, f] * mixed[t, f], symbol="h", label="hidden neurons", role="ffn")
         return at.value(
             "out", (t, at.index("D")), feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"),
-            symbol="f", label="feed-forward output", role="ffn",
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwofoldConfig(Variant):
-    width: int = 13
-    """Of the first of its two hidden layers."""
-
-
-class Twofold(feedforward.FeedForward):
-    """FFN(x) = act(mish(x·W₁)·W₂ + b)·W₃ (mish: Misra 2020); act is ReLU for every second neuron, else the sine."""
-
-    def __init__(self, ffn: TwofoldConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-        self.first = nn.Linear(d_model, ffn.width, bias=False)
-        self.up = nn.Linear(ffn.width, d_ffn)
-        self.down = nn.Linear(d_ffn, d_model, bias=False)
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        narrow = tap("narrow", F.mish(tap("first", self.first(x))))
-        up = tap("up", self.up(narrow))
-        act = torch.where(torch.arange(up.shape[-1]) % 2 == 0, up.relu(), up.sin())
-        return tap("out", self.down(tap("act", act)))
-
-    @staticmethod
-    def declare(ffn: TwofoldConfig, at: Scope, x: Vector) -> Value:
-        of = at.with_axis("M", ffn.width)
-        t, d, f, m = at.index("T"), at.index("D"), at.index("F"), of.index("M", "m")
-        first = of.value(
-            "first", (t, m), Sum(d, x[t, d] * of.weight("first.weight", "W^1", "M", "D")[m, d]),
-            symbol="a", label="first layer before the activation", role="ffn",
-        )  # fmt: skip
-        narrow = of.value(
-            "narrow", (t, m), first[t, m] * tanh(softplus(first[t, m])), symbol="b", label="first layer", role="ffn"
-        )  # fmt: skip
-        total = Sum(m, narrow[t, m] * of.weight("up.weight", "W^2", "F", "M")[f, m])
-        up = of.value(
-            "up", (t, f), total + of.weight("up.bias", "b^2", "F")[f],
-            symbol="u", label="hidden neurons before the activation", role="ffn",
-        )  # fmt: skip
-        expression = where((f % 2).equals(0), relu(up[t, f]), sin(up[t, f]))
-        act = of.value("act", (t, f), expression, symbol="h", label="hidden neurons", role="ffn")
-        return of.value(
-            "out", (t, d), feedforward.linear(of, "down", "3", act, "D", bias=False, letter="F"),
             symbol="f", label="feed-forward output", role="ffn",
         )  # fmt: skip

@@ -12,7 +12,7 @@ from viz_model.model import norms
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Largest, Softmax, Sum, absolute, sigmoid, sqrt, tanh
+from viz_model.values.operations import Largest, Sum, absolute, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,98 +104,4 @@ class Grouped(norms.Norm):
             symbol="s", label="largest size in each group", role="norm", derived=True,
         )  # fmt: skip
         expression = gain[d] * (x[index] / size[*where, d // width])
-        return at.value("out", index, expression, symbol="n", label="vector normalised by groups", role="norm")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharesConfig(Variant):
-    """It has no parameter, trained or chosen."""
-
-
-class Shares(norms.Norm):
-    """D · softmax(x): every number depends on all others, none is below 0, and no length is divided by."""
-
-    def __init__(self, norm: SharesConfig, width: int) -> None:
-        super().__init__()
-        self.width = width
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return tap("out", self.width * x.softmax(-1))
-
-    @staticmethod
-    def declare(norm: SharesConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-        d = index[-1]
-        shares = at.value(
-            "shares", index, Softmax(d, x[index]),
-            symbol=r"\pi", label="shares of the vector's numbers", role="norm", derived=True,
-        )  # fmt: skip
-        expression = at.size(d.axis) * shares[index]
-        return at.value("out", index, expression, symbol="n", label="shares, 1 on average", role="norm")
-
-
-@dataclass(frozen=True, kw_only=True)
-class HalfConfig(Variant):
-    eps: float = 1e-3
-
-
-class Half(norms.Norm):
-    """γ · x / RMS of the first half of x (Zhang & Sennrich 2019, section 3: pRMSNorm, of another share)."""
-
-    def __init__(self, norm: HalfConfig, width: int) -> None:
-        super().__init__()
-        self.eps = norm.eps
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        half = x[..., : x.shape[-1] // 2]
-        return tap("out", self.weight * x / (half.square().mean(-1, keepdim=True) + self.eps).sqrt())
-
-    @staticmethod
-    def declare(norm: HalfConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-        *where, d = index
-        of = at.with_axis("M", at.sizes[d.axis] // 2)
-        m, eps = of.index("M", "m"), Setting(r"\varepsilon", norm.eps, "config")
-        scale = of.value(
-            "scale", where, sqrt(Sum(m, x[*where, m] ** 2) / of.size("M") + eps),
-            symbol=r"\sigma", label="root mean square of the first half", role="norm", derived=True, one=True,
-        )  # fmt: skip
-        expression = at.weight("weight", r"\gamma", d.axis)[d] * (x[index] / scale[*where])
-        return at.value("out", index, expression, symbol="n", label="vector, normalised by its half", role="norm")
-
-
-@dataclass(frozen=True, kw_only=True)
-class BetweenConfig(Variant):
-    eps: float = 1e-5
-
-
-class Between(norms.Norm):
-    """γ · (x − λ·mean) / √(λ·variance + (1 − λ)·mean square + ε), λ = σ(s): which of the two it is, is learnt."""
-
-    def __init__(self, norm: BetweenConfig, width: int) -> None:
-        super().__init__()
-        self.eps = norm.eps
-        self.s = nn.Parameter(torch.tensor(0.0))
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        share, mean = self.s.sigmoid(), x.mean(-1, keepdim=True)
-        square = share * x.var(-1, correction=0, keepdim=True) + (1 - share) * x.square().mean(-1, keepdim=True)
-        return tap("out", self.weight * (x - share * mean) / (square + self.eps).sqrt())
-
-    @staticmethod
-    def declare(norm: BetweenConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-        *where, d = index
-        width, eps = at.size(d.axis), Setting(r"\varepsilon", norm.eps, "config")
-        share = sigmoid(at.weight("s", "s")[()])
-        mean = at.value(
-            "mean", where, Sum(d, x[index]) / width,
-            symbol=r"\mu", label="mean over the vector", role="norm", derived=True, one=True,
-        )  # fmt: skip
-        variance = Sum(d, (x[index] - mean[*where]) ** 2) / width
-        square = share * variance + (1 - share) * (Sum(d, x[index] ** 2) / width)
-        scale = at.value(
-            "scale", where, sqrt(square + eps),
-            symbol=r"\sigma", label="between deviation and root mean square", role="norm", derived=True, one=True,
-        )  # fmt: skip
-        expression = at.weight("weight", r"\gamma", d.axis)[d] * ((x[index] - share * mean[*where]) / scale[*where])
-        return at.value("out", index, expression, symbol="n", label="normalised vector", role="norm")
+        return at.value("out", index, expression, symbol="n", label="vector normalized by groups", role="norm")

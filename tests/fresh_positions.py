@@ -15,7 +15,7 @@ from viz_model.model import ops, positions
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Sum, absolute, cos, exp, log, sigmoid, sin, softplus, tanh, where
+from viz_model.values.operations import Sum, absolute, cos, log, sigmoid, sin, softplus, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,67 +81,6 @@ class Asked(positions.Position):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PullConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "pull of a key"
-
-
-class Pull(positions.Position):
-    """tanh(k·u), u learnt for each head: a key draws all queries alike, as a sink does."""
-
-    def __init__(self, position: PullConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
-
-    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
-        pull = torch.einsum("...hjk,hk->...hj", k, self.u).tanh()
-        return pull[..., None, :].expand(*q.shape[:-1], k.shape[-2])
-
-    @staticmethod
-    def declare_content_bias(
-        position: PullConfig,
-        at: Scope,
-        q: Vector,
-        k: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
-    ) -> Value:
-        (h, _, j), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
-        expression = tanh(Sum(c, k[h, j, c] * u[h, c]))
-        return at.value(
-            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class NearConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "distance of query and key"
-
-
-class Near(positions.Position):
-    """−|k|²/2 beside q·k: what softmax sees is −|q − k|²/2, the distance of the vectors (Kim et al. 2021)."""
-
-    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
-        return (-0.5 * scale * k.square().sum(-1))[..., None, :].expand(*q.shape[:-1], k.shape[-2])
-
-    @staticmethod
-    def declare_content_bias(
-        position: NearConfig,
-        at: Scope,
-        q: Vector,
-        k: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
-    ) -> Value:
-        (h, _, j), c = index, at.index("K")
-        return at.value(
-            "bias", index, -0.5 * scaled(Sum(c, k[h, j, c] ** 2)),
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
 class LinkedConfig(PositionScheme):
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "scores by way of every other key"
@@ -167,64 +106,6 @@ class Linked(positions.Position):
         return at.value(
             "bias", index, scaled(Sum(m, to_key * on)),
             symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class FadingConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "queries"
-    label: ClassVar[str] = "queries and keys that fade"
-
-
-class Fading(positions.Position):
-    """x · (1 + position)^−σ(r), r learnt for each of the K values: queries and keys change, and do not turn."""
-
-    def __init__(self, position: FadingConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.rate = nn.Parameter(torch.zeros(model.d_head))
-
-    def rotate(self, x: Tensor, start: int) -> Tensor:
-        place = torch.arange(start, start + x.shape[-2])[:, None]
-        return x * torch.exp(-self.rate.sigmoid() * torch.log(place + 1.0))
-
-    @staticmethod
-    def declare_rotated(position: FadingConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
-        _, place, c = index
-        rate, which = at.weight("rate", "r", "K"), {"q": "queries", "k": "keys"}[letter]
-        return at.value(
-            f"{letter}_rotated", index, x[index] * exp(-sigmoid(rate[c]) * log(place + 1)),
-            symbol=f"{letter}'", label=f"{which}, faded by position", role="position",
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnedConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "queries"
-    label: ClassVar[str] = "pairs turned at learnt speeds"
-
-
-class Turned(positions.Position):
-    """Neighbouring values turned by position · speed, learnt for each pair: declared without lines of its own."""
-
-    def __init__(self, position: TurnedConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.speed = nn.Parameter(torch.linspace(1, 0.1, model.d_head // 2))
-
-    def rotate(self, x: Tensor, start: int) -> Tensor:
-        angle = torch.arange(start, start + x.shape[-2])[:, None] * self.speed
-        a, b = x[..., ::2], x[..., 1::2]
-        return torch.stack((a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()), -1).flatten(-2)
-
-    @staticmethod
-    def declare_rotated(position: TurnedConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
-        n, t, k = index
-        angle = t * at.with_axis("W", at.sizes["K"] // 2).weight("speed", r"\omega", "W")[k // 2]
-        first = x[index] * cos(angle) - x[n, t, k + 1] * sin(angle)
-        second = x[index] * cos(angle) + x[n, t, k - 1] * sin(angle)
-        which = {"q": "queries", "k": "keys"}[letter]
-        return at.value(
-            f"{letter}_rotated", index, where((k % 2).equals(0), first, second),
-            symbol=f"{letter}'", label=f"{which}, turned by position", role="position",
         )  # fmt: skip
 
 
@@ -374,67 +255,6 @@ class SameToken(positions.Position):
         h, i, j = index
         expression = where(ids[i].equals(ids[j]), at.weight("bonus", "b", "H")[h], 0)
         return at.value("bias", index, expression, symbol="B", label="score bias", role="position", derived=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeyTokenConfig(PositionScheme):
-    layer: int = 0
-    """Layers of different numbers have each their own table."""
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "pull of a token"
-
-
-class KeyToken(positions.Position):
-    """A number, learnt for each head and each token of the vocabulary, on all scores of its key."""
-
-    def __init__(self, position: KeyTokenConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.pull = nn.Embedding(model.n_vocab, model.n_heads)
-
-    def token_bias(self, ids: Tensor, start: int, length: int) -> Tensor:
-        pull = self.pull(ids).transpose(-1, -2)[..., None, :]  # [B, H, 1, Tk]
-        return pull.expand(*pull.shape[:-2], length, -1)
-
-    @staticmethod
-    def declare_token_bias(position: KeyTokenConfig, at: Scope, ids: Value, index: tuple[Index, ...]) -> Value:
-        h, _, j = index
-        expression = at.weight("pull.weight", "b", "V", "H")[ids[j], h]
-        return at.value("bias", index, expression, symbol="B", label="score bias", role="position", derived=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WaningConfig(PositionScheme):
-    width: int = 5
-    base: float = 100.0
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "waves that get out of step"
-
-
-class Waning(positions.Position):
-    """s·(Σ_w cos(distance / b^(w/W)) − W), s > 0 learnt for each head (Chi et al. 2023, equation 6, with fixed s)."""
-
-    def __init__(self, position: WaningConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.rate = nn.Parameter(torch.zeros(model.n_heads))
-        self.lengths = position.base ** (torch.arange(position.width) / position.width)
-
-    def bias(self, n_queries: int, n_keys: int) -> Tensor:
-        waves = (ops.distances(n_queries, n_keys)[..., None] / self.lengths).cos().sum(-1)
-        return F.softplus(self.rate)[:, None, None] * (waves - len(self.lengths))
-
-    @staticmethod
-    def declare_bias(position: WaningConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
-        (h, i, j), of = index, at.with_axis("W", position.width)
-        w, base = of.index("W", "w"), Setting("b", position.base, "config")
-        steepness = of.value(
-            "steepness", (h,), softplus(of.weight("rate", r"\rho", "H")[h]),
-            symbol="s", label="steepness of each head", role="position", derived=True,
-        )  # fmt: skip
-        waves = Sum(w, cos((j - i) / base ** (w / of.size("W"))))
-        return of.value(
-            "bias", index, steepness[h] * (waves - of.size("W")),
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,9 @@
 """Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
 
-Score biases that read places, queries or keys, and queries and keys that change without turning; norms without mean or
-deviation, number by number, by a measure of the vector or of its parts, or of all numbers together; feed-forwards of
-another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons or
-weights, and such as look at other positions; score biases that read ids; rows of tokens made of two factors. They stand
-in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+One for each way in which a variant may differ: score biases that read places, queries, keys or ids, a logit that no key
+has, queries and keys that change apart; norms number by number, by another measure, or by groups; feed-forwards of
+another activation, of three layers, with a norm or a width of their own, and such as look at other positions; rows of
+tokens made of two factors. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -14,136 +13,44 @@ import functools
 import itertools
 import operator
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from fresh_feedforwards import (
-    Branches,
-    BranchesConfig,
-    Convolved,
-    ConvolvedConfig,
-    Cut,
-    CutConfig,
-    Deep,
-    DeepConfig,
-    Narrow,
-    NarrowConfig,
-    Parted,
-    PartedConfig,
-    Refined,
-    RefinedConfig,
-    Shifted,
-    ShiftedConfig,
-    Spatial,
-    SpatialConfig,
-    Squared,
-    SquaredConfig,
-    Twofold,
-    TwofoldConfig,
-)
-from fresh_inputs import Factorised, FactorisedConfig
-from fresh_norms import (
-    Between,
-    BetweenConfig,
-    Grouped,
-    GroupedConfig,
-    Half,
-    HalfConfig,
-    Shares,
-    SharesConfig,
-    Sized,
-    SizedConfig,
-    Squash,
-    SquashConfig,
-)
-from fresh_positions import (
-    Asked,
-    AskedConfig,
-    Extrapolated,
-    ExtrapolatedConfig,
-    Fading,
-    FadingConfig,
-    Forgetting,
-    ForgettingConfig,
-    KeyToken,
-    KeyTokenConfig,
-    Leaving,
-    LeavingConfig,
-    Linked,
-    LinkedConfig,
-    Logarithmic,
-    LogarithmicConfig,
-    Near,
-    NearConfig,
-    Pull,
-    PullConfig,
-    SameToken,
-    SameTokenConfig,
-    Sunk,
-    SunkConfig,
-    Turned,
-    TurnedConfig,
-    Waning,
-    WaningConfig,
-)
+import fresh_feedforwards
+import fresh_inputs
+import fresh_norms
+import fresh_positions as schemes
 from tiny_models import tiny_config
 
 from viz_model import config
 from viz_model.config import ModelConfig, fields
 from viz_model.model import feedforward, inputs, norms, positions
 
-POSITIONS: Mapping[type, type[positions.Position]] = {
-    LogarithmicConfig: Logarithmic,
-    AskedConfig: Asked,
-    PullConfig: Pull,
-    NearConfig: Near,
-    LinkedConfig: Linked,
-    FadingConfig: Fading,
-    ExtrapolatedConfig: Extrapolated,
-    TurnedConfig: Turned,
-    SunkConfig: Sunk,
-    LeavingConfig: Leaving,
-    SameTokenConfig: SameToken,
-    KeyTokenConfig: KeyToken,
-    WaningConfig: Waning,
-    ForgettingConfig: Forgetting,
+
+def _classes(module: types.ModuleType) -> dict[type, type[Any]]:
+    """The modules of a file by their configs: ``Sized`` is what ``SizedConfig`` describes."""
+    own = {name: one for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__}
+    return {one: own[name.removesuffix("Config")] for name, one in own.items() if name.endswith("Config")}
+
+
+FRESH = {
+    "position": _classes(schemes),
+    "norm": _classes(fresh_norms),
+    "ffn": _classes(fresh_feedforwards),
+    "inputs": _classes(fresh_inputs),
 }
-NORMS: Mapping[type, type[norms.Norm]] = {
-    SquashConfig: Squash,
-    SizedConfig: Sized,
-    GroupedConfig: Grouped,
-    SharesConfig: Shares,
-    HalfConfig: Half,
-    BetweenConfig: Between,
-}
-FFNS: Mapping[type, type[feedforward.FeedForward]] = {
-    SquaredConfig: Squared,
-    DeepConfig: Deep,
-    RefinedConfig: Refined,
-    BranchesConfig: Branches,
-    NarrowConfig: Narrow,
-    PartedConfig: Parted,
-    CutConfig: Cut,
-    ShiftedConfig: Shifted,
-    ConvolvedConfig: Convolved,
-    SpatialConfig: Spatial,
-    TwofoldConfig: Twofold,
-}
-INPUTS: Mapping[type, type[inputs.Input]] = {FactorisedConfig: Factorised}
+"""For each choice of a config, what is added to it."""
 
 
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
     """All of them are members of their unions, as if their lines stood in the package."""
     known = fields.hints(ModelConfig)
-    unions = {
-        field: functools.reduce(operator.or_, classes, known[field])
-        for field, classes in {"position": POSITIONS, "norm": NORMS, "ffn": FFNS, "inputs": INPUTS}.items()
-    }
+    unions = {field: functools.reduce(operator.or_, classes, known[field]) for field, classes in FRESH.items()}
     by_layer = {"positions": (unions["position"], ...), "ffns": (unions["ffn"], ...)}
     wider = {**known, **unions, **{field: types.GenericAlias(tuple, of) for field, of in by_layer.items()}}
-    classes: dict[type, Any] = {**POSITIONS, **NORMS, **FFNS, **INPUTS}
+    classes = {config_: module for added in FRESH.values() for config_, module in added.items()}
     config.variants.cache_clear()
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(fields._HINTS, {ModelConfig: wider}))
@@ -161,138 +68,77 @@ def fresh_configs() -> list[ModelConfig]:
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
-        position, norm = (AskedConfig(), SizedConfig()) if n % 2 else (LogarithmicConfig(), SquashConfig())
-        choices: dict[str, Any] = {"position": position, "norm": norm, "ffn": SquaredConfig()}
-        alone = list(choices)[n % 3]
-        for changes in (choices, {alone: choices[alone]}):
-            found.append(
-                tiny_config(
-                    norm_at,  # type: ignore[arg-type]
-                    kind=kind,
-                    qk_norm=norm_at == "pre",
-                    embedding_norm=kind == "encoder",
-                    head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
-                    start_id=0 if kind == "encoder_decoder" else None,
-                    **changes,
-                )
-            )
-    return [*found, *_per_layer(), *_without_neurons(), *_of_parts(), *_of_sums(), *_of_keys_alone()]
-
-
-def _without_neurons() -> list[ModelConfig]:
-    """Feed-forwards without hidden neurons, and of a width of their own, in one layer or in all."""
-    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder", "decoder")
-    branches, narrow = BranchesConfig(), NarrowConfig()
-    ffns = (branches, branches), (branches, narrow), (narrow, branches), (narrow, narrow)
-    return [
-        tiny_config(
-            "post" if n == 2 else "pre",
-            kind=kind,
-            position=NearConfig() if n % 3 == 0 else config.Sinusoidal(),
-            norm=SharesConfig() if n < 2 else config.LayerNorm(),
-            ffn=own[0],
-            ffns=own,
-            head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
-            start_id=0 if kind == "encoder_decoder" else None,
+        position, norm = (
+            (schemes.AskedConfig(), fresh_norms.SizedConfig())
+            if n % 2
+            else (schemes.LogarithmicConfig(), fresh_norms.SquashConfig())
         )
-        for n, (kind, own) in enumerate(zip(kinds, ffns, strict=True))
+        choices: dict[str, Any] = {"position": position, "norm": norm, "ffn": fresh_feedforwards.SquaredConfig()}
+        alone = list(choices)[n % 3]
+        changes = choices if n % 4 in (0, 3) else {alone: choices[alone]}
+        changes |= {"qk_norm": norm_at == "pre", "embedding_norm": kind == "encoder"}
+        found.append(tiny_config(norm_at, **_of_kind(kind), **changes))  # type: ignore[arg-type]
+    return [*found, *_per_layer()]
+
+
+def _of_kind(kind: config.Kind) -> dict[str, Any]:
+    own: dict[str, dict[str, Any]] = {"encoder": {"head": config.MaskedHead()}, "encoder_decoder": {"start_id": 0}}
+    return {"kind": kind, **own.get(kind, {})}
+
+
+SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
+
+
+def _per_layer() -> list[ModelConfig]:
+    """Layers that differ, with heads that share their keys: keys that turn in their own way, gates of keys alone."""
+    own, forgetting, grouped = schemes.ExtrapolatedConfig(), schemes.ForgettingConfig(), fresh_norms.GroupedConfig()
+    deep, refined, narrow = (
+        fresh_feedforwards.DeepConfig(),
+        fresh_feedforwards.RefinedConfig(),
+        fresh_feedforwards.NarrowConfig(),
+    )
+    layers: list[tuple[config.Kind, Any, Any]] = [
+        ("decoder", (own, forgetting), (refined, deep)),
+        ("encoder", (forgetting, config.Rope()), (deep, config.Experts(n_experts=4, top_k=2, d_expert=10))),
+        ("encoder_decoder", (forgetting, own), (narrow, config.Dense())),
     ]
-
-
-def _of_parts() -> list[ModelConfig]:
-    """What reads a part of a vector, or a number beside its own; and a feed-forward without weights."""
-    turned, half = TurnedConfig(), HalfConfig()
-    return [
-        tiny_config(position=turned, norm=half, ffn=PartedConfig(), qk_norm=True),
-        tiny_config("post", kind="encoder", position=turned, norm=half, ffn=CutConfig(), head=config.MaskedHead()),
-    ]
-
-
-def _of_keys_alone() -> list[ModelConfig]:
-    """Keys that are turned in another way than queries."""
-    own = ExtrapolatedConfig()
-    return [
-        tiny_config(position=own, positions=(own, config.Rope()), n_heads=4, n_kv_heads=2, d_head=6),
-        tiny_config("post", kind="encoder_decoder", position=own, qk_norm=True, start_id=0),
-    ]
-
-
-def _of_sums() -> list[ModelConfig]:
-    """Values of heads and of keys alone, numbers that stand in several places, and neurons that are not all alike."""
-    waning, forgetting = WaningConfig(), ForgettingConfig()
-    ffns = TwofoldConfig(), config.Gated()
     return [
         tiny_config(
-            "post", kind="encoder_decoder", position=forgetting, norm=BetweenConfig(), ffn=TwofoldConfig(), start_id=0
-        ),
-        tiny_config(
-            position=waning,
-            positions=(waning, forgetting),
-            windows=(3, 0),
-            norm=BetweenConfig(),
+            "post" if kind == "encoder" else "pre",
+            **_of_kind(kind),
+            **SHARED,
+            position=positions_[0],
+            positions=positions_,
+            norm=grouped,
             ffn=ffns[0],
             ffns=ffns,
-            qk_norm=True,
-            n_heads=4,
-            n_kv_heads=2,
-            d_head=6,
-        ),
+            qk_norm=kind != "encoder",
+            windows=(3, 0) if kind == "decoder" else (),
+        )
+        for kind, positions_, ffns in layers
     ]
 
 
 def sinking_configs() -> list[ModelConfig]:
     """Softmax with a logit that no key has: of each layer, and of each query."""
-    own = SunkConfig(layer=0), SunkConfig(layer=1)
+    own = schemes.SunkConfig(layer=0), schemes.SunkConfig(layer=1)
     return [
-        tiny_config("post", kind="encoder_decoder", position=LeavingConfig(), start_id=0),
+        tiny_config("post", kind="encoder_decoder", position=schemes.LeavingConfig(), start_id=0),
         tiny_config(position=own[0], positions=own, n_heads=4, n_kv_heads=2, d_head=6),
-        tiny_config(kind="encoder", position=LeavingConfig(), head=config.MaskedHead(), score_cap=5.0),
+        tiny_config(kind="encoder", position=schemes.LeavingConfig(), head=config.MaskedHead(), score_cap=5.0),
     ]
 
 
 def looking_configs() -> list[ModelConfig]:
     """Feed-forwards that look at other positions or count them, score biases that read ids, rows of two factors."""
-    shifted, convolved, spatial = ShiftedConfig(), ConvolvedConfig(), SpatialConfig(context=32)
-    same, pulls = SameTokenConfig(), (KeyTokenConfig(layer=0), KeyTokenConfig(layer=1))
-    masked: dict[str, Any] = {"kind": "encoder", "head": config.MaskedHead()}
-    pair: dict[str, Any] = {"kind": "encoder_decoder", "start_id": 0}
-    factors: dict[str, Any] = {"inputs": FactorisedConfig(), "tie_embeddings": False, "scale_embedding": False}
-    shared: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
+    shifted, convolved = fresh_feedforwards.ShiftedConfig(), fresh_feedforwards.ConvolvedConfig()
+    spatial, same = fresh_feedforwards.SpatialConfig(context=32), schemes.SameTokenConfig()
+    factors = {"inputs": fresh_inputs.FactorisedConfig(), "tie_embeddings": False, "scale_embedding": False}
+    pair, dense, rope = _of_kind("encoder_decoder"), config.Dense(), config.Rope()
     return [
-        tiny_config(position=same, ffn=shifted),
-        tiny_config(
-            "post", position=pulls[0], positions=pulls, ffn=convolved, ffns=(config.Gated(), convolved), **shared
-        ),
-        tiny_config("post", position=pulls[0], ffn=shifted, **masked),
-        tiny_config("both", position=same, ffn=convolved, ffns=(convolved, shifted), n_segments=2, **masked),
-        tiny_config(position=same, ffn=convolved, ffns=(shifted, config.Dense()), n_encoder_layers=3, **pair, **shared),
-        tiny_config("post", position=config.Rope(), ffn=shifted, ffns=(spatial, convolved), **pair, **factors),
-        tiny_config(parallel=True, position=config.Alibi(), positions=(same, config.Alibi()), ffn=spatial),
-        tiny_config(position=config.NoPosition(), ffn=shifted, **factors),
-        tiny_config("branch", position=pulls[0], ffn=config.Dense(), ffns=(config.Dense(), spatial), score_cap=5.0),
-    ]
-
-
-def _per_layer() -> list[ModelConfig]:
-    """The same where layers differ, with heads that share their keys."""
-    pull, fading = PullConfig(), FadingConfig()
-    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-    ffns = (RefinedConfig(), DeepConfig()), (DeepConfig(), config.Experts(n_experts=4, top_k=2, d_expert=10))
-    return [
-        tiny_config(
-            ("pre", "post")[n % 2],
-            kind=kind,
-            position=schemes[0],
-            positions=schemes,
-            norm=GroupedConfig(),
-            ffn=ffns[n % 2][0],
-            ffns=ffns[n % 2],
-            qk_norm=n != 1,
-            n_heads=4,
-            n_kv_heads=2,
-            d_head=6,
-            head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
-            start_id=0 if kind == "encoder_decoder" else None,
-        )
-        for n, (kind, schemes) in enumerate(zip(kinds, ((pull, fading), (fading, fading), (fading, pull)), strict=True))
+        tiny_config("both", position=same, ffn=convolved, ffns=(convolved, shifted), **_of_kind("encoder")),
+        tiny_config(position=same, ffn=convolved, ffns=(shifted, dense), n_encoder_layers=3, **pair, **SHARED),
+        tiny_config("post", position=rope, ffn=shifted, ffns=(spatial, convolved), **pair, **factors),
+        tiny_config(parallel=True, position=rope, positions=(same, rope), ffn=spatial),
+        tiny_config("branch", position=config.NoPosition(), ffn=shifted, ffns=(dense, shifted), score_cap=5.0),
     ]

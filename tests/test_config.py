@@ -38,22 +38,12 @@ def test_variants_carry_their_type_and_parameters() -> None:
     assert plain["ffn"] == {"type": "Dense", "activation": "relu", "bias": True}
 
 
-def test_head_width() -> None:
-    assert tiny_config(d_model=24, n_heads=3).d_head == 8
-
-
-def test_frozen(config: ModelConfig) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        config.d_model = 8  # type: ignore[misc]
-
-
 @pytest.mark.parametrize("field", LIMITS)
-@pytest.mark.parametrize("size", [0, -1, 1.5, "8", None, True])
-def test_sizes_are_positive_whole_numbers(field: str, size: Any) -> None:
-    if size == 0 and field in DEFAULTED:
-        pytest.skip("0 asks for the usual size")
-    with pytest.raises(ConfigError, match=rf"^{field}: "):
-        tiny_config(**{field: size})
+def test_sizes_are_positive_whole_numbers(field: str) -> None:
+    sizes: tuple[Any, ...] = (-1, 1.5, "8", None, True, *((0,) if field not in DEFAULTED else ()))
+    for size in sizes:  # of some 0 asks for the usual size
+        with pytest.raises(ConfigError, match=rf"^{field}: "):
+            tiny_config(**{field: size})
 
 
 @pytest.mark.parametrize("field", LIMITS)

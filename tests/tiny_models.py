@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+import pairs
 import torch
 
 import viz_model as vm
@@ -70,12 +72,28 @@ EXPERTS = [
 
 
 def variants() -> list[ModelConfig]:
-    """One tiny config for every combination that matters: each family, and each choice beside every other."""
-    return list(_variants())
+    """So many of :func:`candidates` that every two options that meet in one of them meet in one of these."""
+    return list(_covering(2))
+
+
+def few() -> list[ModelConfig]:
+    """For what takes long: so many of :func:`candidates` that every option of one of them is one of these'."""
+    return list(_covering(1))
 
 
 @functools.cache
-def _variants() -> tuple[ModelConfig, ...]:
+def _covering(together: int) -> tuple[ModelConfig, ...]:
+    def met(config_: ModelConfig) -> Iterator[Hashable]:
+        yield from itertools.combinations(options(config_).items(), together)
+        if together > 1:  # of a part then each sort, and not its type alone
+            yield from ((part, getattr(config_, part)) for part in ("position", "ffn", "head"))
+
+    return tuple(pairs.covering(candidates(), met))
+
+
+@functools.cache
+def candidates() -> tuple[ModelConfig, ...]:
+    """Configs of every kind, with every position and every other choice, which are tested as :func:`variants` alone."""
     positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
     positions += [config.T5Bias(buckets=8, max_distance=12), config.RelativeKey(), config.NoPosition()]
     forwards: list[config.FeedForward] = [
@@ -237,17 +255,6 @@ def options(config_: ModelConfig) -> dict[str, Any]:
     shared = {1: "one", config_.n_heads: "each its own"}.get(config_.n_kv_heads, "some")
     chosen |= {"n_heads": "any", "n_kv_heads": shared, "d_head": "any"}
     return {name: type(part).__name__ if dataclasses.is_dataclass(part) else part for name, part in chosen.items()}
-
-
-@functools.cache
-def covering(together: int = 2) -> tuple[ModelConfig, ...]:
-    """Fewer of :func:`variants`: options that meet in one of them, so many at a time, meet in one of these."""
-    meeting = {config_: set(itertools.combinations(options(config_).items(), together)) for config_ in variants()}
-    left, kept = set().union(*meeting.values()), []
-    while left:
-        kept.append(max(meeting, key=lambda config_: len(meeting[config_] & left)))
-        left -= meeting[kept[-1]]
-    return tuple(kept)
 
 
 def without_a_part() -> list[ModelConfig]:

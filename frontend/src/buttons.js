@@ -1,15 +1,14 @@
 // Buttons in a row: each chooses options of the page, writes into the boxes of the sentence, changes what is looked at, or
 // has the server do what the page says under a name.
-import { child } from "./nodes.js"
+import { children, say } from "./nodes.js"
 import { pick } from "./pick.js"
 
 export function buttons(me, root, item) {
   root.className = "options buttons"
   const at = value => pick(value, me.place, me.arrays)
-  item.buttons.forEach(({ label, options, words, change, press, is_off }, n) => {
-    const button = child(root, n, "button", "option"), said = at(label) ?? ""
+  children(root, item.buttons, "button.option", (button, { label, options, words, change, press, is_off }) => {
     Object.assign(button, { type: "button", disabled: !!at(is_off) })
-    if (button.textContent !== said) button.textContent = said
+    say(button, at(label) ?? "")
     button.onclick = () => {
       const chosen = Object.entries(options), isTyped = Object.keys(words).length > 0
       chosen.forEach(([name, option], k) => me.choose(name, option, !isTyped && k === chosen.length - 1))
@@ -19,5 +18,4 @@ export function buttons(me, root, item) {
       if (changed.length) me.tell("picked", { of: "view", value: Object.fromEntries(changed.map(([name, one]) => [name, at(one)])) })
     }
   })
-  while (root.children.length > item.buttons.length) root.lastChild.remove()
 }

@@ -1,53 +1,26 @@
 // Tokens as chips. Those of the sentence select the page's token; others tell the server which was picked.
+import { painted } from "./ink.js"
+import { make } from "./nodes.js"
 import { store } from "./store.js"
 
-// A small grey picture, 0 to 255, in the ink of the page; or of light, white on black.
+// A small picture in the ink of the page; or of light, white on black.
 function picture({ values, shape: [, height, width] }, n, light) {
-  const canvas = document.createElement("canvas"), size = height * width
-  Object.assign(canvas, { width, height, className: light ? "thumb light" : "thumb" })
-  canvas.setAttribute("aria-hidden", "true")
-  requestAnimationFrame(() => {
-    if (!canvas.isConnected) return // other tokens came within the same frame: it has no ink
-    const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
-    const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
-    for (let i = 0; i < size; i++) image.data.set([...ink, values[n * size + i]], 4 * i)
-    pen.putImageData(image, 0, 0)
-  })
-  return canvas
+  const canvas = make("canvas", { width, height, className: light ? "thumb light" : "thumb", "aria-hidden": "true" })
+  return painted(canvas, values.subarray(n * height * width, (n + 1) * height * width), [height, width])
 }
 
 export function chips(root, header, arrays, tell) {
-  const list = document.createElement("div")
-  list.className = ["chips", header.many && "many", header.flat && "flat"].filter(Boolean).join(" ")
-  list.setAttribute("role", "group")
-  list.setAttribute("aria-label", header.label)
+  const list = make("div", { className: ["chips", header.many && "many", header.flat && "flat"].filter(Boolean).join(" "), role: "group", "aria-label": header.label })
   const pick = position => header.selects ? store.select({ token: position }) : tell("picked", position)
   // Before and after a part of a long text, a way on: to the token just beyond.
-  const onward = end => {
-    const made = document.createElement("button")
-    made.type = "button"
-    made.className = "end"
-    made.textContent = end.position < header.first ? `‹ ${end.position}` : `${end.position} ›`
-    made.title = end.label
-    made.setAttribute("aria-label", end.label)
-    made.onclick = () => pick(end.position)
-    return made
-  }
+  const onward = ({ position, label }) => make("button", { type: "button", className: "end", title: label, "aria-label": label, onclick: () => pick(position) },
+    position < header.first ? `‹ ${position}` : `${position} ›`)
   const buttons = header.chips.map((chip, n) => {
-    const made = document.createElement("button")
-    made.type = "button"
-    made.className = chip.differs ? "chip differs" : "chip"
+    const title = chip.title ?? `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}${chip.differs ? ` · ${header.differs}` : ""}`
+    const made = make("button", { type: "button", className: chip.differs ? "chip differs" : "chip", title, onclick: () => pick(header.first + n), ...(chip.title ? { "aria-label": title } : {}) },
+      ...(chip.has_picture ? [picture(arrays[header.thumbnails?.array ?? 0], n, header.light)] : []),
+      make("span", { className: chip.whole ? "text" : "text bytes" }, chip.label), make("span", { className: "id" }, chip.under))
     made.style.setProperty("--chip", chip.colour)
-    made.title = chip.title ?? `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}${chip.differs ? ` · ${header.differs}` : ""}`
-    if (chip.title) made.setAttribute("aria-label", chip.title)
-    if (chip.has_picture) made.append(picture(arrays[header.thumbnails?.array ?? 0], n, header.light))
-    for (const [name, text] of [[chip.whole ? "text" : "text bytes", chip.label], ["id", chip.under]]) {
-      const part = document.createElement("span")
-      part.className = name
-      part.textContent = text
-      made.append(part)
-    }
-    made.onclick = () => pick(header.first + n)
     return made
   })
   const before = header.ends.filter(end => end.position < header.first), after = header.ends.filter(end => end.position >= header.first)

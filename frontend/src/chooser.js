@@ -1,6 +1,6 @@
 // A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
 // a scale are gone through with a slider, and many or long ones stand in a list.
-import { child } from "./nodes.js"
+import { child, children, say } from "./nodes.js"
 import { store } from "./store.js"
 
 export function chooser(me, root, item) {
@@ -33,11 +33,7 @@ function slider(group, label, options, chosen, pick) {
 
 function listed(group, label, options, chosen, pick) {
   const list = child(group, 0, "select")
-  options.forEach((option, n) => {
-    const one = child(list, n, "option")
-    if (one.textContent !== option) one.textContent = option
-  })
-  while (list.children.length > options.length) list.lastChild.remove()
+  children(list, options, "option", say)
   list.setAttribute("aria-label", label)
   list.selectedIndex = chosen
   list.onchange = () => pick(list.selectedIndex)
@@ -77,11 +73,10 @@ export function field(me, root, item) {
 export function radios(group, label, options, chosen, pick) {
   group.setAttribute("role", "radiogroup")
   group.setAttribute("aria-label", label)
-  options.forEach((option, n) => {
-    const button = child(group, n, "button", "option")
+  children(group, options, "button.option", (button, option, n) => {
     button.type = "button"
     button.setAttribute("role", "radio")
-    if (button.textContent !== option) button.textContent = option
+    say(button, option)
     button.setAttribute("aria-checked", String(n === chosen))
     button.tabIndex = n === Math.max(0, chosen) ? 0 : -1
     button.onclick = () => pick(n)
@@ -94,5 +89,4 @@ export function radios(group, label, options, chosen, pick) {
       pick(to)
     }
   })
-  while (group.children.length > options.length) group.lastChild.remove()
 }

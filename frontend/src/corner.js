@@ -1,4 +1,5 @@
 // What stands in the corner of a picture: its numbers as tables, and the menu to save it.
+import { make, say } from "./nodes.js"
 import { hasTables, openNumbers } from "./tables.js"
 
 const SVG = "http://www.w3.org/2000/svg"
@@ -8,13 +9,13 @@ const LONGEST = 20000 // ms until a menu that was asked for is no longer expecte
 // After the picture in the order of the keyboard. Words that are not given have no button: a file has no menu.
 export function corner(root, made) {
   const words = made.at(made.header.words), title = made.at(made.header.title)
-  made.corner ??= Object.assign(document.createElement("div"), { className: "corner" })
+  made.corner ??= make("div", { className: "corner" })
   if (made.corner.parentNode !== root) root.append(made.corner)
   root.classList.add("cornered")
   const numbers = offered(made, "numbers", words.open && hasTables(made) && `${words.open}: ${title}`, () => openNumbers(root, made, words))
-  if (numbers && numbers.textContent !== words.open) numbers.textContent = words.open
+  if (numbers) say(numbers, words.open)
   const menu = offered(made, "menu", words.menu && `${words.menu}: ${title}`, () => {
-    made.tell("menu", true)
+    made.tell("menu", {})
     keep(made.corner.querySelector(".figure-menu"))
   })
   if (menu && !menu.firstChild) menu.append(sign(TRAY))
@@ -57,19 +58,12 @@ export function sign(path) {
   return drawn
 }
 
-// What a button without words is called, by eye and by ear.
-export function named(button, name) {
-  button.title = name
-  button.setAttribute("aria-label", name)
-}
-
 function offered({ corner }, name, label, act) {
   const known = corner.querySelector(`.figure-${name}`)
   if (!label) return void known?.remove()
-  const button = known ?? Object.assign(document.createElement("button"), { className: `figure-${name}`, type: "button" })
+  const button = known ?? make("button", { className: `figure-${name}`, type: "button", "aria-haspopup": "dialog" })
   if (!known) corner[name === "numbers" ? "prepend" : "append"](button)
   button.setAttribute("aria-label", label)
-  button.setAttribute("aria-haspopup", "dialog")
   button.onclick = act
   return button
 }

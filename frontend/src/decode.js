@@ -17,11 +17,10 @@ export function decode(bytes) {
   return { header: lists ? whole(rest, lists) : header, arrays }
 }
 
-// A header with the long lists in their places, each of which is sent once: one of them, or one for each case.
+// A header with the long lists in their places, each of which is sent once.
 function whole(value, lists) {
   if (value === null || typeof value !== "object") return value
   if ("list" in value) return lists[value.list]
-  if ("list_of_case" in value) return { case: value.list_of_case.map(n => lists[n]) }
   for (const name in value) value[name] = whole(value[name], lists)
   return value
 }

@@ -1,12 +1,12 @@
 // Formulas: KaTeX comes with the first of a page, and what it made is kept.
+import { make } from "./nodes.js"
+
 const made = new Map()
 let loading = null, katex = null
 const file = name => new URL(name, import.meta.url).href
 
 function style(place) {
-  const link = document.createElement("link")
-  Object.assign(link, { rel: "stylesheet", href: file("./katex.css") })
-  place.append(link)
+  place.append(make("link", { rel: "stylesheet", href: file("./katex.css") }))
 }
 
 function load() {
@@ -28,8 +28,6 @@ export function set(element) {
   for (const formula of formulas) {
     const displayMode = formula.classList.contains("display"), key = `${displayMode} ${formula.textContent}`
     if (!made.has(key)) made.set(key, renderToString(formula.textContent, { displayMode, output: "htmlAndMathml", throwOnError: false }))
-    const span = document.createElement("span")
-    span.innerHTML = made.get(key)
-    formula.replaceWith(span)
+    formula.replaceWith(make("span", { innerHTML: made.get(key) }))
   }
 }

@@ -1,12 +1,14 @@
 // What stays in sight above a page: the sentence as one types it, and its tokens; below it what the page is called.
 import { other } from "./beside.js"
 import { chips } from "./chips.js"
-import { child } from "./nodes.js"
+import { child, children, make, say } from "./nodes.js"
+import { search } from "./search.js"
 import { lines, write } from "./lines.js"
 
 export function head(me, root) {
   const { page } = me, bar = child(root, 0, "div", "bar"), below = child(root, 1, "div", "below")
   root.classList.toggle("patches", !page.boxes.length)
+  root.classList.toggle("draws", !!page.draws) // beside the field to draw in, which is wider than a picture
   const line = child(bar, 0, "div", "line")
   page.boxes.forEach((box, n) => field(me, fieldOf(line, n, box.name), box))
   while (line.children.length > page.boxes.length) line.lastChild.remove()
@@ -25,18 +27,26 @@ export function head(me, root) {
     ribbons.lastChild.ends?.()
     ribbons.lastChild.remove()
   }
+  finder(me, child(bar, 3, "div", "search"))
   const heading = child(below, 0, "h1")
-  if (heading.textContent !== page.heading) heading.textContent = page.heading
+  say(heading, page.heading)
   heading.hidden = !page.heading
   const notes = child(below, 1, "div")
   Object.assign(notes, { item: { kind: "prose", lines: page.notes }, me })
   lines(me, notes, notes.item)
 }
 
+function finder(me, root) {
+  const { search: given } = me.page
+  if (!given) return root.search?.end(), void delete root.search
+  root.search ??= search(root, me.tell)
+  root.search.take(given)
+}
+
 // The n-th box; one that held something else, as another model has more of them, is made anew.
 function fieldOf(line, n, name) {
   const before = line.children[n]
-  if (before && before.dataset.box !== name) before.replaceWith(document.createElement("div"))
+  if (before && before.dataset.box !== name) before.replaceWith(make("div"))
   const root = child(line, n, "div")
   root.classList.add("field")
   root.dataset.box = name
@@ -60,8 +70,7 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   box.oninput = event => !box.composing && !event.isComposing && typed(false)
   box.onchange = () => typed(true)
   box.onkeydown = event => { if (event.key === "Enter" && !event.isComposing) typed(true) } // false would undo the key
-  const counted = child(root, 1, "span", "count")
-  if (counted.textContent !== (count ?? "")) counted.textContent = count ?? ""
+  say(child(root, 1, "span", "count"), count ?? "")
   menu(me, child(root, 2, "div", "examples"), name, examples ?? [], examples_label)
   if (keeps) {
     const keep = child(root, 3, "button", "keep")
@@ -77,17 +86,15 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
 function menu(me, root, name, examples, label) {
   const details = child(root, 0, "details"), summary = child(details, 0, "summary"), list = child(details, 1, "div", "list")
   root.hidden = !examples.length
-  if (summary.textContent !== (label ?? "")) summary.textContent = label ?? ""
-  examples.forEach(([words, example], n) => {
-    const button = child(list, n, "button")
+  say(summary, label ?? "")
+  children(list, examples, "button", (button, [words, example]) => {
     button.type = "button"
-    if (button.textContent !== words) button.textContent = words
+    say(button, words)
     button.onclick = () => {
       details.open = false
       me.type({ [name]: example }, true, true)
     }
   })
-  while (list.children.length > examples.length) list.lastChild.remove()
   details.onkeydown = event => {
     if (event.key !== "Escape") return
     details.open = false

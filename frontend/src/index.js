@@ -1,17 +1,16 @@
-// One module for all pictures: Streamlit mounts it many times, with a scene, the sentence as chips, or nothing to
-// be seen. Python's side is viz_model/app/components.
-import { chips } from "./chips.js"
+// One module for all that we draw: Streamlit mounts it with a page, with a picture of its own, or with nothing to be seen.
+// Python's side is viz_model/app/components.
 import { decode } from "./decode.js"
 import { island } from "./island.js"
 import { mask } from "./mask.js"
 import { mount as pen } from "./pen.js"
 import { alone as plot } from "./plot.js"
 import { scene } from "./scene.js"
+import { alone as search } from "./search.js"
 import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
-import { terms } from "./terms.js"
 
-const KINDS = { chips, island, mask, pen, plot, scene, sketch, skip, terms }
+const KINDS = { island, mask, pen, plot, scene, search, sketch, skip }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

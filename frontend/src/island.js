@@ -8,7 +8,7 @@ import { chips } from "./chips.js"
 import { chooser, field } from "./chooser.js"
 import { head } from "./head.js"
 import { filled, lines, write } from "./lines.js"
-import { child } from "./nodes.js"
+import { child, children, make } from "./nodes.js"
 import { parts as twoModels } from "./parts.js"
 import { pick } from "./pick.js"
 import { plot } from "./plot.js"
@@ -16,6 +16,7 @@ import { quiz } from "./quiz.js"
 import { reach, reachScrolling } from "./reach.js"
 import { isRunning } from "./running.js"
 import { scene } from "./scene.js"
+import { shown } from "./search.js"
 import { skip } from "./skip.js"
 import { store } from "./store.js"
 import { terms } from "./terms.js"
@@ -40,8 +41,7 @@ island.stays = true // what it listens to is its own, whatever message comes
 function create(root) {
   let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false, asked = 0
   let chosen = {}, typed = {}, options = {}, opened = new Set()
-  const place = name => Object.assign(document.createElement("div"), { className: name })
-  const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(place)
+  const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(className => make("div", { className }))
   root.replaceChildren(top, body, end, glossary)
   const unreach = reach() // of what is Streamlit's below the page
   const sized = new ResizeObserver(() => reachScrolling(root)) // formulas are set, and windows narrowed, after it is drawn
@@ -123,6 +123,7 @@ function create(root) {
       unwalk()
       removeEventListener("popstate", forget)
       for (const one of root.querySelectorAll(".viz")) one.ends?.()
+      root.querySelector(".search")?.search?.end()
     },
     take(header, numbers, told) {
       const isNew = page === null
@@ -201,6 +202,7 @@ function create(root) {
     }
     reachScrolling(root)
     turns(me, root, body)
+    shown(root)
   }
   return me
 }
@@ -217,8 +219,7 @@ const KINDS = {
   row(me, root, item) {
     root.className = item.sides ? "row sides" : "row"
     root.style.setProperty("--shares", item.shares.map(share => `minmax(0, ${share}fr)`).join(" "))
-    item.columns.forEach((column, n) => (item.sides && n ? beside(me) : me).parts(child(root, n, "div", "column"), column))
-    while (root.children.length > item.columns.length) root.lastChild.remove()
+    children(root, item.columns, "div.column", (place, column, n) => (item.sides && n ? beside(me) : me).parts(place, column))
   },
   section(me, root, item) {
     root.className = "section"
@@ -280,7 +281,7 @@ function part(me, root, item, n) {
   const name = `${item.kind} ${item.id ?? item.name ?? ""}`
   let place = root.children[n]
   if (place?.holds !== name) {
-    const made = document.createElement("div")
+    const made = make("div")
     made.holds = name // not "part", which every element has as a list of its own
     if (place) {
       for (const one of [place, ...place.querySelectorAll(".viz")]) one.ends?.()

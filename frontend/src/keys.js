@@ -1,6 +1,7 @@
 // What stands over and under a picture: its heading, a note, and its legend, each name beside marks that look as what
 // it names.
 import { write } from "./marks.js"
+import { make } from "./nodes.js"
 import { store } from "./store.js"
 import { isArray, measure } from "./cases.js"
 import { linesOf } from "./writing.js"
@@ -14,15 +15,8 @@ export function keys(made, colours) {
   const now = JSON.stringify([entries, heading, note], (_, value) => isArray(value) ? [...made.arrays[value.array].values] : value)
   if (now === made.keyed && colours === made.keyColours) return
   Object.assign(made, { keyed: now, keyColours: colours })
-  const line = (className, text) => {
-    const made = document.createElement("div")
-    made.className = className
-    made.textContent = text
-    return made
-  }
-  const list = document.createElement("ul")
-  list.className = "keys"
-  for (const { name, marks } of entries) list.append(entry(name, marks, at, colours))
+  const line = (className, text) => make("div", { className }, text)
+  const list = make("ul", { className: "keys" }, ...entries.map(({ name, marks }) => entry(name, marks, at, colours)))
   const under = at(header.keys_at) === "below"
   over.replaceChildren(...(heading ? [line("heading", heading)] : []), ...(entries.length && !under ? [list] : []))
   below.replaceChildren(...(entries.length && under ? [list] : []), ...(note ? [line(header.chooses ? "note chosen" : "note", note)] : []))
@@ -38,15 +32,10 @@ function chosen({ at, header }) {
 }
 
 function entry(name, marks, at, colours) {
-  const made = document.createElement("li"), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), text = document.createElement("span")
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
   for (const [key, value] of Object.entries({ width: WIDE, height: HIGH, viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-hidden": "true" })) svg.setAttribute(key, value)
   const px = length => measure(at(length), WIDE)
   write(svg, marks, { at, px, py: px, drawn: new Map(), moves: 0, colours })
-  for (const [said, bold] of linesOf(name).flat()) {
-    const part = document.createElement(bold ? "b" : "span")
-    part.textContent = said
-    text.append(part)
-  }
-  made.append(...(marks.length ? [svg] : []), text)
-  return made
+  const text = make("span", {}, ...linesOf(name).flat().map(([said, bold]) => make(bold ? "b" : "span", {}, said)))
+  return make("li", {}, ...(marks.length ? [svg] : []), text)
 }

@@ -1,5 +1,5 @@
 // Sentences beside pictures: HTML that the server made, with places for words. What fills them is text, never HTML.
-import { child } from "./nodes.js"
+import { child, make } from "./nodes.js"
 import { pick } from "./pick.js"
 import { set } from "./formulas.js"
 
@@ -39,10 +39,9 @@ export function lines(me, root, item) {
 // More about a line, by pointer and by keyboard.
 function explain(element, words) {
   const last = element.lastElementChild?.localName === "p" ? element.lastElementChild : element
-  const sign = last.querySelector(":scope > .help") ?? last.appendChild(Object.assign(document.createElement("span"), { className: "help", tabIndex: 0, textContent: "?" }))
+  const sign = last.querySelector(":scope > .help") ?? last.appendChild(make("span", { className: "help", tabIndex: 0, role: "note" }, "?"))
   if (sign.dataset.words === words) return
   sign.dataset.words = words
-  sign.setAttribute("role", "note")
   sign.setAttribute("aria-label", words)
 }
 

@@ -1,51 +1,30 @@
 // The parts of two models as a table: what differs on top, what is alike folded away.
-export function parts(root, data, arrays, tell) {
-  const add = (parent, tag, className, text) => {
-    const element = document.createElement(tag)
-    if (className) element.className = className
-    if (text !== undefined) element.textContent = text
-    parent.append(element)
-    return element
-  }
+import { make } from "./nodes.js"
+
+export function parts(root, { words, names, colours, rows }, arrays, tell) {
   const opened = root.querySelector("details")?.open ?? false
-  root.replaceChildren()
-  root.setAttribute("aria-label", data.words.alt)
+  const span = (className, ...inside) => make("span", { className }, ...inside)
+  root.setAttribute("aria-label", words.alt)
 
-  const head = add(root, "div", "row head")
-  head.setAttribute("aria-hidden", "true")
-  add(head, "span")
-  data.names.forEach((name, which) => {
-    const cell = add(head, "span", "name")
-    add(cell, "span", "", which ? "■ " : "● ").style.color = data.colours[which]
-    cell.append(name)
-  })
-
-  const row = (parent, part) => {
-    const line = add(parent, "div", part.differs ? "row differs" : "row same")
-    const label = add(line, "div", "label")
-    if (part.differs) {
-      const mark = add(label, "span", "mark", "≠")
-      mark.title = data.words.differ
-    }
-    add(label, "span", "part", part.name)
-    const values = part.differs ? part.values : part.values.slice(0, 1)
-    values.forEach((value, which) => {
-      const cell = add(line, "div", "value", value)
+  const head = make("div", { className: "row head", "aria-hidden": "true" }, span(""), ...names.map((name, which) => {
+    const mark = span("", which ? "■ " : "● ")
+    mark.style.color = colours[which]
+    return span("name", mark, name)
+  }))
+  const row = part => {
+    const values = (part.differs ? part.values : part.values.slice(0, 1)).map((value, which) => {
+      const cell = make("div", { className: "value" }, value)
       if (part.differs) {
-        cell.style.borderColor = data.colours[which]
-        cell.title = data.names[which]
+        cell.style.borderColor = colours[which]
+        cell.title = names[which]
       }
+      return cell
     })
-    const why = add(line, "div", "why", `${part.why} `)
-    const link = add(why, "button", "link", `${part.title} →`)
-    link.type = "button"
-    link.onclick = () => tell("picked", part.page)
+    const label = make("div", { className: "label" }, ...(part.differs ? [make("span", { className: "mark", title: words.differ }, "≠")] : []), span("part", part.name))
+    const link = make("button", { className: "link", type: "button", onclick: () => tell("picked", part.page) }, `${part.title} →`)
+    return make("div", { className: part.differs ? "row differs" : "row same" }, label, ...values, make("div", { className: "why" }, `${part.why} `, link))
   }
-  data.rows.filter(part => part.differs).forEach(part => row(root, part))
-  const alike = data.rows.filter(part => !part.differs)
-  if (!alike.length) return
-  const fold = add(root, "details")
-  fold.open = opened
-  add(fold, "summary", "", data.words.same)
-  alike.forEach(part => row(fold, part))
+  const alike = rows.filter(part => !part.differs)
+  const fold = alike.length ? [make("details", { open: opened }, make("summary", {}, words.same), ...alike.map(row))] : []
+  root.replaceChildren(head, ...rows.filter(part => part.differs).map(row), ...fold)
 }

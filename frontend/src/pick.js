@@ -3,7 +3,6 @@ import { written } from "./digits.js"
 
 const PLACE = /\{\{(\w+)\}\}/g
 const isObject = value => value !== null && typeof value === "object"
-export const isTable = value => isObject(value) && ("by" in value || "among" in value || "phrase" in value || "each" in value || "lengths" in value || "scaled" in value)
 
 // What stands for a selection; undefined where the server has yet to send it. An array is { values, shape }.
 export function pick(value, place, arrays) {
@@ -24,7 +23,7 @@ export function pick(value, place, arrays) {
 }
 
 // Undefined where a part of it has yet to be sent.
-export function fill(template, value) {
+function fill(template, value) {
   let isWhole = true
   const made = template?.replace(PLACE, (_, name) => {
     const found = value(name)
@@ -109,27 +108,28 @@ function lengths({ lengths: values, start, end, low, high, log }, place, arrays)
 
 // From where to where tables hold entries, for each axis. A selection beyond is of another message: one that is yet to
 // come, or the next, which was read while this one was still drawn.
-export function heldBy(value, arrays, found = {}) {
-  if (Array.isArray(value)) value.forEach(one => heldBy(one, arrays, found))
-  else if (isObject(value)) {
-    if ("by" in value) for (const [n, axis] of value.by.entries()) {
-      const from = value.start?.[axis] ?? 0
-      const size = isObject(value.of) && "array" in value.of ? arrays[value.of.array].shape[n] : n === 0 ? value.of.length : undefined
-      if (size === undefined || axis in (value.fixed ?? {})) continue
-      const [low, high] = found[axis] ?? [0, Infinity]
-      found[axis] = [Math.max(low, from), Math.min(high, from + size)]
-    }
-    for (const name in value) if (name !== "start") heldBy(value[name], arrays, found)
-  }
+export function heldBy(value, arrays) {
+  const found = {}
+  lookUps(value, ({ of, start }, axis, n) => {
+    const from = start?.[axis] ?? 0, size = isObject(of) && "array" in of ? arrays[of.array].shape[n] : n === 0 ? of.length : undefined
+    const [low, high] = found[axis] ?? [0, Infinity]
+    if (size !== undefined) found[axis] = [Math.max(low, from), Math.min(high, from + size)]
+  })
   return found
 }
 
 // The axes that a value is looked up by.
-export function axesOf(value, found = new Set()) {
-  if (Array.isArray(value)) value.forEach(one => axesOf(one, found))
-  else if (isObject(value)) {
-    if ("by" in value) value.by.forEach(axis => axis in (value.fixed ?? {}) || found.add(axis))
-    for (const name in value) if (name !== "by" && name !== "start") axesOf(value[name], found)
-  }
+export function axesOf(value) {
+  const found = new Set()
+  lookUps(value, (table, axis) => found.add(axis))
   return found
+}
+
+// Every table within a value, with each axis that is not fixed, and its number.
+function lookUps(value, visit) {
+  if (Array.isArray(value)) value.forEach(one => lookUps(one, visit))
+  else if (isObject(value)) {
+    value.by?.forEach((axis, n) => axis in (value.fixed ?? {}) || visit(value, axis, n))
+    for (const name in value) if (name !== "by" && name !== "start") lookUps(value[name], visit)
+  }
 }

@@ -1,6 +1,7 @@
 // Curves and bars along axes, drawn by Plotly, which comes with the first of a page. A figure says what is its own; the
 // look that all share, in the colors of the page, is said here. Files of it are written by viz_model.drawing.plotted.
 import { corner } from "./corner.js"
+import { make } from "./nodes.js"
 import { palette, watched } from "./theme.js"
 
 const HEIGHT = 340 // pixels, as of viz_model.drawing.plotted
@@ -24,9 +25,7 @@ export function alone(root, header, arrays, tell) {
 alone.stays = true // it is drawn again where it stands, and what is zoomed stays so
 
 function build(root) {
-  const stage = document.createElement("div")
-  stage.className = "stage-of-plot"
-  stage.setAttribute("role", "img")
+  const stage = make("div", { className: "stage-of-plot", role: "img" })
   root.replaceChildren(stage)
   let me = null, item = null, figure = null, plotly = null, width = 0, tall = 0, isOver = false, last = Promise.resolve()
   const made = { header: null, at: value => value, panels: [], tables: [], tell: (name, value) => me.tell(name, { of: item.id, value }) }

@@ -1,10 +1,10 @@
 // What scrolls by itself is reached by the keyboard: long formulas, tables and code on a narrow screen.
 import { afterChanges } from "./changes.js"
 
-const SCROLLING = ".katex-display, table, pre, [data-testid=stVerticalBlock], [data-testid=stMarkdownContainer]"
+const SCROLLING = ".katex-display, table, pre"
 
 export function reachScrolling(within = document) {
-  const scope = within === document ? `:is([data-testid=stMain], [role=dialog]) :is(${SCROLLING})` : SCROLLING
+  const scope = within === document ? `:is(main, [role=dialog]) :is(${SCROLLING})` : SCROLLING
   for (const part of within.querySelectorAll(scope)) {
     const isLarger = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1
     const scrolls = isLarger && /auto|scroll/.test(getComputedStyle(part).overflow)

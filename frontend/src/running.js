@@ -1,3 +1,3 @@
-// Whether Streamlit runs the page, which its outermost element says.
-export const APP = "[data-testid=stApp]"
-export const isRunning = () => document.querySelector(APP)?.dataset.testScriptState === "running"
+// Streamlit's outermost element, which has the page's colour and says whether Streamlit runs; a file has none.
+export const app = () => document.querySelector("[data-testid=stApp]") ?? document.body
+export const isRunning = () => app().dataset.testScriptState === "running"

@@ -1,5 +1,4 @@
 // A scene: panels that flow like words, each with cells on a canvas and everything else in SVG over it.
-import { interpolateNumber } from "d3-interpolate"
 import { measure } from "./cases.js"
 import { paintCells } from "./cells.js"
 import { corner } from "./corner.js"
@@ -7,15 +6,14 @@ import { standing } from "./items.js"
 import { keys } from "./keys.js"
 import { axesOf, heldBy, pick } from "./pick.js"
 import { write } from "./marks.js"
+import { make } from "./nodes.js"
 import { store } from "./store.js"
 import { seat, targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
-const MOVE = 250 // ms from the old values to the new, unless the picture says otherwise
+const MOVE = 250 // ms from the old values to the new
 const SVG = "http://www.w3.org/2000/svg"
-export const scenes = new Set() // the roots of all that stand on the page
-export const CHANGED = "viz-scene" // what the document hears when there is another
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 
 export function scene(root, header, arrays, tell) {
   const known = root.scene?.id === header.id ? root.scene : null
@@ -36,13 +34,9 @@ export function scene(root, header, arrays, tell) {
     arrange(made)
     if (made.panels.every(panel => panel.box.clientWidth === panel.width)) return
     draw(made, false)
-    document.dispatchEvent(new Event(CHANGED)) // a picture that was hidden until now is drawn only here
   })
   observer.observe(root)
-  scenes.add(root)
-  document.dispatchEvent(new Event(CHANGED))
   return () => {
-    scenes.delete(root)
     unsubscribe()
     unwatch()
     observer.disconnect()
@@ -60,16 +54,13 @@ function arrange({ flow, header, panels, wide }) {
 }
 
 function build(root, id) {
-  const flow = document.createElement("div")
-  flow.className = "flow"
-  flow.setAttribute("role", "group")
-  const over = document.createElement("div"), below = document.createElement("div")
+  const flow = make("div", { className: "flow", role: "group" }), over = make("div"), below = make("div")
   root.replaceChildren(over, flow, below)
   return { id, root, flow, over, below, boxes: new Map(), at: value => value }
 }
 
-// Everything as it is for what is selected now; what the server has yet to send stays as it was. By a
-// projector a picture is as tall as the screen has room for, and shows a part of its panels where all are too many.
+// Everything as it is for what is selected now; what the server has yet to send stays as it was. By a projector a picture
+// is as tall as the screen has room for, and shows a part of its panels where all are too many.
 export function draw(made, moves, isMeasured = true) {
   const place = store.within(made.header.sizes), now = entryOf(made, place)
   made.flow.toggleAttribute("data-waiting", now === undefined)
@@ -86,7 +77,7 @@ export function draw(made, moves, isMeasured = true) {
   for (const panel of made.panels) panel.box.style.display = present.includes(panel) ? "" : "none"
   // All widths before anything is written: what is written in between would have the page laid out again.
   const asks = isMeasured || present.some(panel => !panel.width) || made.present?.length !== present.length
-  const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? made.root.pace ?? MOVE : 0
+  const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? MOVE : 0
   made.present = present
   present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
   corner(made.root, made)
@@ -118,15 +109,10 @@ function panelsOf(made) {
 }
 
 function frame() {
-  const box = document.createElement("div"), canvas = document.createElement("canvas")
-  const svg = document.createElementNS(SVG, "svg"), over = document.createElement("div"), tip = document.createElement("div")
-  box.className = "panel"
-  over.className = "over"
-  tip.className = "tip"
-  canvas.setAttribute("aria-hidden", "true")
+  const unheard = { "aria-hidden": "true" }, svg = document.createElementNS(SVG, "svg")
+  const canvas = make("canvas", unheard), over = make("div", { className: "over" }), tip = make("div", { className: "tip", ...unheard })
   svg.setAttribute("aria-hidden", "true")
-  tip.setAttribute("aria-hidden", "true")
-  box.append(canvas, svg, over, tip)
+  const box = make("div", { className: "panel" }, canvas, svg, over, tip)
   return { box, canvas, svg, over, tip, drawn: new Map(), width: 0 }
 }
 
@@ -166,7 +152,7 @@ function glide(panel, cells, from, colours, duration) {
     const share = Math.min(1, Math.max(0, time - began) / duration), eased = 1 - (1 - share) ** 3
     paintCells(panel.canvas, panel.width, panel.height, cells.map(now => {
       if (share === 1) return now
-      const old = from.get(now.id), between = (before, after) => interpolateNumber(before, after)(eased)
+      const old = from.get(now.id), between = (before, after) => before + (after - before) * eased
       if (!old) return { ...now, opacity: eased * (now.opacity ?? 1) }
       const place = { opacity: between(old.opacity ?? 1, now.opacity ?? 1) }
       for (const name of ["x", "y", "width", "height", "top"]) place[name] = between(old[name], now[name])

@@ -14,10 +14,10 @@ function bring(element) {
   box.scrollTop += (own.top + own.bottom - all.top - all.bottom) / 2
 }
 
-// The box within the page that scrolls what is in it; neither the page nor the sidebar does.
+// The box within the page that scrolls what is in it; the page and the sidebar are as high as the window.
 function scroller(element) {
   let box = element.getRootNode().host
-  while (box && !box.matches("[data-testid=stSidebarContent], [data-testid=stMain]")) {
+  while (box && box.clientHeight < innerHeight) {
     const { overflowY } = getComputedStyle(box)
     if (/auto|scroll/.test(overflowY) && box.scrollHeight > box.clientHeight + 1) return box
     box = box.parentElement

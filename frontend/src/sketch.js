@@ -1,8 +1,10 @@
 // A field to draw a small picture in: pen, keyboard, examples. What is drawn goes to Python while one draws, one message
 // at a time, the newest wins; what Python says meanwhile of an earlier state never takes the pen's ink away. The field is
 // as high as the bar that it stands in; large, it lies above the page, where a finger has room.
-import { named, sign } from "./corner.js"
+import { sign } from "./corner.js"
 import { enlarging } from "./enlarging.js"
+import { paint, painted } from "./ink.js"
+import { make } from "./nodes.js"
 
 const REST = 150 // ms between what the server is told
 const PATIENCE = 2000 // ms after which an answer is no longer waited for
@@ -40,71 +42,31 @@ export function sketch(root, header, arrays, tell) {
   root.field.update(header, arrays, tell)
 }
 
-function make(name, className, text = "") {
-  const element = document.createElement(name)
-  element.className = className
-  element.textContent = text
-  if (name === "button") element.type = "button"
-  return element
-}
-
-// Grey values 0 to 255 as ink in the colour of writing.
-function paint(canvas, values, [height, width]) {
-  if (!canvas.isConnected) return // it has no ink, and is not seen
-  Object.assign(canvas, { width, height })
-  const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
-  const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
-  values.forEach((value, n) => image.data.set([...ink, value], 4 * n))
-  pen.putImageData(image, 0, 0)
-}
-
 // A button of one sign, 16 by 16, which says what it does to who does not see it.
-function tool(label, path) {
-  const button = make("button", "tool")
-  button.append(sign(path))
-  named(button, label)
-  return button
-}
+const tool = (label, path) => make("button", { type: "button", className: "tool", title: label, "aria-label": label }, sign(path))
 
 function build(root, { words, grid }) {
-  const board = make("div", "sketch"), slot = make("div", "slot"), pad = make("div", "pad")
-  const paper = make("div", "paper")
-  paper.tabIndex = 0
-  paper.setAttribute("role", "application")
-  paper.setAttribute("aria-label", words.label)
-  const canvas = make("canvas", "ink"), cursor = make("div", "pen"), hint = make("div", "hint", words.hint)
-  canvas.setAttribute("aria-hidden", "true")
-  paper.append(canvas, cursor, hint)
-  const seen = make("figure", "seen"), copy = make("canvas", "ink"), lines = make("div", "cut")
-  const caption = make("figcaption", "", words.reads)
+  const canvas = make("canvas", { className: "ink", "aria-hidden": "true" }), cursor = make("div", { className: "pen" })
+  const hint = make("div", { className: "hint" }, words.hint)
+  const paper = make("div", { className: "paper", tabIndex: 0, role: "application", "aria-label": words.label }, canvas, cursor, hint)
+  const copy = make("canvas", { className: "ink", role: "img", "aria-label": words.reads }), lines = make("div", { className: "cut" })
   lines.style.setProperty("--rows", grid[0])
   lines.style.setProperty("--columns", grid[1])
-  const frame = make("div", "frame")
-  frame.append(copy, lines)
-  seen.append(frame, caption)
-  copy.setAttribute("role", "img")
-  copy.setAttribute("aria-label", words.reads)
-  const side = make("div", "side"), tools = make("div", "tools"), shelf = make("div", "shelf")
+  const seen = make("figure", {}, make("div", { className: "frame" }, copy, lines), make("figcaption", {}, words.reads))
   const undo = tool(words.undo, "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H6")
   const clear = tool(words.clear, "M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.7 9h6.6l.7-9M6.7 7v4.5M9.3 7v4.5")
-  const size = make("button", "tool")
-  const status = make("span", "status")
-  status.setAttribute("aria-live", "polite")
-  tools.append(undo, clear, size, status)
-  shelf.setAttribute("role", "group")
-  shelf.setAttribute("aria-label", words.examples)
+  const size = make("button", { type: "button", className: "tool" }), status = make("span", { className: "status", "aria-live": "polite" })
+  const tools = make("div", { className: "tools" }, undo, clear, size, status)
+  const shelf = make("div", { className: "shelf", role: "group", "aria-label": words.examples }), side = make("div", { className: "side" }, tools, shelf)
   // A mouse has one wheel, and there is no room for a scroll bar.
   shelf.addEventListener("wheel", event => {
     const from = shelf.scrollLeft
     shelf.scrollLeft += event.deltaX || event.deltaY
     if (shelf.scrollLeft !== from) event.preventDefault()
   }, { passive: false })
-  side.append(tools, shelf)
-  pad.append(paper)
-  slot.append(pad)
-  board.append(slot, seen, side)
+  const pad = make("div", { className: "pad" }, paper)
   const large = enlarging({ pad, paper, tools, side, size, words })
-  root.replaceChildren(board)
+  root.replaceChildren(make("div", { className: "sketch" }, make("div", { className: "slot" }, pad), seen, side))
 
   let ink = new Uint8Array(), shape = [0, 0], before = [], send = () => {}
   let last = null, timer = 0, isWaiting = false, isLate = false, waiting = 0
@@ -245,18 +207,14 @@ function build(root, { words, grid }) {
   const fill = (examples, pixels) => {
     const size = shape[0] * shape[1]
     shelf.replaceChildren(...examples.map((label, n) => {
-      const button = make("button", "example"), picture = make("canvas", "ink")
-      button.title = label
-      button.setAttribute("aria-label", label)
-      picture.setAttribute("aria-hidden", "true")
-      button.append(picture)
+      const picture = make("canvas", { className: "ink", "aria-hidden": "true" })
       const values = Uint8Array.from(pixels.subarray(n * size, (n + 1) * size))
-      button.onclick = () => {
+      painted(picture, values, shape)
+      const onclick = () => {
         keep()
         replace(values.slice())
       }
-      requestAnimationFrame(() => paint(picture, values, shape))
-      return button
+      return make("button", { type: "button", className: "example", title: label, "aria-label": label, onclick }, picture)
     }))
   }
 
@@ -274,7 +232,7 @@ function build(root, { words, grid }) {
         before = []
       }
       show()
-      requestAnimationFrame(() => paint(copy, reads.values, reads.shape))
+      painted(copy, reads.values, reads.shape)
     },
   }
 }

@@ -1,13 +1,14 @@
 // By a projector: how tall a picture is for the room that the screen has, and the words that stand with it (turns.js).
+import { make } from "./nodes.js"
 import { draw } from "./scene.js"
 
 const [FLAT, LEAST, MOST, TIGHT] = [0.1, 0.6, 1.5, 0.75] // of the height that a picture was drawn with; flatter it is never made, where there is no room at all
 const EDGE = 6 // pixels below a picture
 
-// Its words, without what Streamlit adds to a heading.
+// Its words.
 export function copy(into, from, otherwise = "") {
-  const copied = from?.cloneNode(true) ?? Object.assign(document.createElement("p"), { textContent: otherwise })
-  for (const added of copied.querySelectorAll("svg, a:not([href^=http]), [data-testid=stHeaderActionElements]")) added.remove()
+  const copied = from?.cloneNode(true) ?? make("p", {}, otherwise)
+  for (const added of copied.querySelectorAll("svg, a:not([href^=http])")) added.remove()
   if (into.innerHTML !== copied.innerHTML) into.replaceChildren(...copied.childNodes)
   into.hidden = !into.textContent
 }

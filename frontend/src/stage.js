@@ -1,6 +1,6 @@
 // The marks of a chapter as elements, each painted for a moment of a motion: `state.t` from 0 to 1 between two places.
 import { written } from "./digits.js"
-import { child } from "./nodes.js"
+import { child, say } from "./nodes.js"
 import { pick } from "./pick.js"
 import { TOYS } from "./toys.js"
 
@@ -85,7 +85,7 @@ const KINDS = {
     if (value === undefined) return false
     const text = mark.form && typeof value === "number" ? Number.isNaN(value) ? state.me.page.words.walk.hidden : written(value, mark.form) : String(value)
     const span = child(part, 0, "span")
-    if (span.textContent !== text) span.textContent = text
+    say(span, text)
   },
   cells(part, mark, state) {
     const found = now(mark.values, state), top = now(mark.top, state) ?? 1

@@ -1,50 +1,24 @@
 // The numbers of a picture as tables in a window of their own.
+import { make, rove } from "./nodes.js"
 import { act, asks, told } from "./targets.js"
 import { minus } from "./writing.js"
 
 const MOST_ROWS = 1000, MOST_CELLS = 20000
 
-const element = (tag, properties = {}, ...inside) => {
-  const element = Object.assign(document.createElement(tag), properties)
-  element.append(...inside)
-  return element
-}
-
 // One table, walked with the arrows. `act` is what Enter does on a cell, or null where it does nothing.
 function grid(table, caption, words, act) {
-  const top = element("tr", {}, ...table.head.map(name => element("th", { scope: "col", textContent: name || words.item })))
-  const body = table.rows.map(row => element("tr", {}, ...row.cells.map((text, c) => {
-    const cell = element(c === 0 && row.cells.length > 1 ? "th" : "td", { textContent: text, tabIndex: -1 })
-    cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "gridcell")
-    const action = act(row, c)
-    if (action) {
-      cell.classList.add("acts")
-      cell.onclick = action
-      cell.title = words.ask
-    }
-    return cell
+  const top = make("tr", {}, ...table.head.map(name => make("th", { scope: "col", textContent: name || words.item })))
+  const body = table.rows.map(row => make("tr", {}, ...row.cells.map((text, c) => {
+    const isName = c === 0 && row.cells.length > 1, action = act(row, c), acts = action ? { className: "acts", onclick: action, title: words.ask } : {}
+    return make(isName ? "th" : "td", { textContent: text, tabIndex: -1, role: isName ? "rowheader" : "gridcell", ...acts })
   })))
-  const whole = element("table", {}, element("caption", { textContent: caption }), element("thead", {}, top), element("tbody", {}, ...body))
-  whole.setAttribute("role", "grid")
+  const whole = make("table", { role: "grid" }, make("caption", { textContent: caption }), make("thead", {}, top), make("tbody", {}, ...body))
   const cells = body.map(line => [...line.children])
   if (cells.length) cells[0][0].tabIndex = 0
   whole.onkeydown = event => {
-    const row = cells.findIndex(line => line.includes(event.target)), column = cells[row]?.indexOf(event.target)
-    if (row < 0) return
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault()
-      event.target.onclick?.()
-      return
-    }
-    const last = { row: cells.length - 1, column: cells[row].length - 1 }
-    const to = { ArrowUp: [row - 1, column], ArrowDown: [row + 1, column], ArrowLeft: [row, column - 1],
-      ArrowRight: [row, column + 1], Home: [row, 0], End: [row, last.column] }[event.key]
-    if (!to) return
+    if (event.key !== "Enter" && event.key !== " ") return rove(cells, event, event.target)
     event.preventDefault()
-    const next = cells[Math.min(last.row, Math.max(0, to[0]))][Math.min(last.column, Math.max(0, to[1]))]
-    event.target.tabIndex = -1
-    next.tabIndex = 0
-    next.focus()
+    event.target.onclick?.()
   }
   return whole
 }
@@ -82,15 +56,14 @@ const acting = (made, panel, looked) => asks(made, panel, looked)
 
 // The window with the numbers of a picture. Closed, the keyboard is back where it was.
 export function openNumbers(root, made, words) {
-  const close = element("button", { textContent: words.close, className: "close", type: "button" })
-  const heading = element("h2", { textContent: made.at(made.header.title), id: "numbers-title" }), dialog = element("dialog", { className: "numbers" })
+  const close = make("button", { textContent: words.close, className: "close", type: "button" })
+  const heading = make("h2", { textContent: made.at(made.header.title), id: "numbers-title" }), dialog = make("dialog", { className: "numbers", "aria-labelledby": heading.id })
   const closing = (row, c) => {
     const action = row.act(c)
     return action && (() => { dialog.close(); action() })
   }
   const tables = tablesOf(made).map(table => grid(table, captionOf(table, words), words, closing))
-  dialog.append(element("header", {}, heading, close), element("div", { className: "tables" }, ...tables))
-  dialog.setAttribute("aria-labelledby", heading.id)
+  dialog.append(make("header", {}, heading, close), make("div", { className: "tables" }, ...tables))
   close.onclick = () => dialog.close()
   dialog.onclose = () => dialog.remove()
   root.append(dialog)

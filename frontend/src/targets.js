@@ -2,6 +2,7 @@
 // of a scene is one stop of Tab and arrows walk in it. Screen readers meet buttons, and cells one by one.
 import { measure } from "./cases.js"
 import { nearest } from "./items.js"
+import { make } from "./nodes.js"
 import { keepInSight } from "./sight.js"
 import { store } from "./store.js"
 import { whereIs } from "./where.js"
@@ -16,9 +17,9 @@ export function targets(made, panel) {
   const known = new Map((panel.targets ?? []).map(target => [name(target.mark), target]))
   const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
   const found = [...whole, ...data.marks.filter(mark => mark.act || walked(mark))].map(mark => {
-    const target = known.get(name(mark)) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
+    const target = known.get(name(mark)) ?? { id: mark.id, element: make(mark.act ? "button" : "div") }
     target.element.dataset.mark = mark.id
-    return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
+    return Object.assign(target, { mark, selects: !!mark.act?.select })
   })
   for (const target of found) (target.mark.act ? button : grid)(made, panel, target)
   seat(over, found.map(target => target.element))
@@ -82,19 +83,10 @@ function grid(made, panel, target) {
 
 // The one cell of a grid that is there for screen readers and the keyboard.
 function walk(made, panel, target, row, column, focused) {
-  const line = document.createElement("div"), cell = document.createElement("div")
-  line.setAttribute("role", "row")
-  line.setAttribute("aria-rowindex", row + 1)
-  cell.setAttribute("role", "gridcell")
-  cell.setAttribute("aria-colindex", column + 1)
-  cell.tabIndex = -1
-  cell.className = "cell"
-  line.append(cell)
-  target.cell = cell
-  target.at = [row, column]
-  cell.onfocus = () => show(made, panel, { id: target.id, row: target.at[0], column: target.at[1] })
-  cell.onblur = () => show(made, panel, null)
-  target.element.replaceChildren(line)
+  const onfocus = () => show(made, panel, { id: target.id, row: target.at[0], column: target.at[1] }), onblur = () => show(made, panel, null)
+  const cell = make("div", { role: "gridcell", "aria-colindex": column + 1, tabIndex: -1, className: "cell", onfocus, onblur })
+  Object.assign(target, { cell, at: [row, column] })
+  target.element.replaceChildren(make("div", { role: "row", "aria-rowindex": row + 1 }, cell))
   if (focused) {
     describe(made, panel, target)
     cell.tabIndex = 0
@@ -168,12 +160,8 @@ function show(made, panel, looked) {
   const lines = hasCell ? told(made, now, looked.row, looked.column) : [made.at(target?.mark.label ?? "")]
   if (hasCell && target?.mark.act) lines.push(made.at(target.mark.label ?? ""))
   if (!lines[0]) return void (tip.style.display = "none")
-  tip.replaceChildren(...lines.map((text, i) => {
-    const line = document.createElement("div")
-    line.className = hasCell && i === 0 && !now.boxes && !now.labels && !now.told ? "value" : ""
-    line.textContent = text
-    return line
-  }))
+  const isNumber = hasCell && !now.boxes && !now.labels && !now.told
+  tip.replaceChildren(...lines.map((text, i) => make("div", { className: isNumber && i === 0 ? "value" : "" }, text)))
   const rect = hasCell ? boxOf(now, looked.row, looked.column) : target.rect
   const right = rect.x + rect.width + 10
   tip.style.left = right + tip.offsetWidth < panel.width ? `${right}px` : `${Math.max(0, rect.x - 10 - tip.offsetWidth)}px`
@@ -254,7 +242,7 @@ function key(made, panel, event) {
 // The nearest target in a direction, by where they stand on the screen.
 function onward(made, panel, from, [down, right]) {
   const centre = target => {
-    const box = (target.mark.act ? target.element : target.element).getBoundingClientRect()
+    const box = target.element.getBoundingClientRect()
     return [box.left + box.width / 2, box.top + box.height / 2]
   }
   const [x, y] = centre(from)

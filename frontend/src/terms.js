@@ -2,10 +2,11 @@
 // who comes by keyboard. The page's elements are React's and stay as they are: terms are highlighted ranges.
 import { afterChanges } from "./changes.js"
 import { found, patterns } from "./glossary.js"
+import { make } from "./nodes.js"
 import { tip } from "./tip.js"
 
 const NAME = "viz-terms"
-const PROSE = ":is([data-testid=stMain], [role=dialog]) [data-testid=stMarkdownContainer]"
+const PROSE = ":is(main, [role=dialog]) [data-testid=stMarkdownContainer]"
 const NOT = "a, button, label, summary, code, pre, h1, h2, h3, h4, h5, h6, [role=tab], .katex, style"
 const LINES = "p, li, td, th, dd, dt"
 const GAP = "\uFFFC" // in place of what is not searched, so that no term reaches across it
@@ -44,27 +45,17 @@ function rangeOf(pieces, start, end) {
 }
 
 const list = (root, title) => {
-  const fold = document.createElement("details"), summary = document.createElement("summary")
-  const rows = document.createElement("dl")
-  fold.className = "terms"
-  summary.textContent = title
-  fold.append(summary, rows)
+  const summary = make("summary", {}, title), rows = make("dl"), fold = make("details", { className: "terms" }, summary, rows)
   root.replaceChildren(fold)
   let shown = "", rest = () => {}
   const write = (here, lead) => {
     const now = here.map(({ term }) => term.name).join("\n")
     if (now === shown) return
     shown = now
-    rows.replaceChildren(...here.flatMap(({ term }) => {
-      const name = document.createElement("dt"), says = document.createElement("dd"), way = document.createElement("button")
-      way.type = "button"
-      way.textContent = term.name
-      way.onclick = () => lead(term)
-      name.append(way)
-      says.textContent = term.says
-      if (term.source) says.append(Object.assign(document.createElement("small"), { textContent: term.source }))
-      return [name, says]
-    }))
+    rows.replaceChildren(...here.flatMap(({ term }) => [
+      make("dt", {}, make("button", { type: "button", onclick: () => lead(term) }, term.name)),
+      make("dd", {}, term.says, ...(term.source ? [make("small", {}, term.source)] : [])),
+    ]))
   }
   // Rows are for who opens the list; what a click opens is told of it only later.
   summary.onclick = () => rest(true)
@@ -126,11 +117,10 @@ export function terms(root, { terms, title, spaced }, arrays, tell, island) {
   }
   const key = event => event.key === "Escape" && hide()
   const scrolled = () => hide()
-  document.addEventListener("pointermove", point)
-  document.addEventListener("click", tap)
-  document.addEventListener("keydown", key)
-  document.addEventListener("wheel", scrolled, { passive: true })
-  document.addEventListener("touchmove", scrolled, { passive: true })
+  const leave = new AbortController()
+  for (const [name, heard] of Object.entries({ pointermove: point, click: tap, keydown: key, wheel: scrolled, touchmove: scrolled })) {
+    document.addEventListener(name, heard, { passive: true, signal: leave.signal })
+  }
   let waiting = 0
   root.rescan = () => { // what changes within an island is seen from nowhere else
     clearTimeout(waiting)
@@ -142,10 +132,6 @@ export function terms(root, { terms, title, spaced }, arrays, tell, island) {
     clearTimeout(waiting)
     hide()
     globalThis.CSS?.highlights?.delete(NAME)
-    document.removeEventListener("pointermove", point)
-    document.removeEventListener("click", tap)
-    document.removeEventListener("keydown", key)
-    document.removeEventListener("wheel", scrolled)
-    document.removeEventListener("touchmove", scrolled)
+    leave.abort()
   }
 }

@@ -1,5 +1,7 @@
 // Colours by role, for the theme that the page has now. Streamlit changes its variables without a message, so the
 // page's own colour is looked at whenever an attribute of its root changes, or the reader's own light or dark.
+import { app } from "./running.js"
+
 const listeners = new Set()
 let seen = null
 
@@ -10,7 +12,6 @@ const channels = colour => {
   pen.fillRect(0, 0, 1, 1)
   return pen.getImageData(0, 0, 1, 1).data
 }
-const app = () => document.querySelector("[data-testid=stApp]") ?? document.body
 
 // Asked for while a picture is being written, the page's colour would have the browser find the style of all that was
 // written before: it is looked at once, and again when it may be another.

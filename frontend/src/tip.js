@@ -1,13 +1,11 @@
 // What a term means, beside it: above all else on the page, and within its edges.
+import { make } from "./nodes.js"
+
 const EDGE = 8, BELOW = 6
 
 export function tip(root) {
-  const box = document.createElement("div")
-  box.className = "told"
-  box.popover = "manual"
-  box.setAttribute("role", "status")
+  const box = make("div", { className: "told", popover: "manual", role: "status", onpointerenter: stay })
   root.append(box)
-  box.onpointerenter = stay
   let waiting = 0, shown = null
 
   function stay() {
@@ -23,11 +21,7 @@ export function tip(root) {
   }
   function show(term, rect) {
     stay()
-    if (shown !== term) {
-      const name = Object.assign(document.createElement("b"), { textContent: term.name })
-      const source = Object.assign(document.createElement("small"), { textContent: term.source })
-      box.replaceChildren(name, ` ${term.says}`, ...(term.source ? [source] : []))
-    }
+    if (shown !== term) box.replaceChildren(make("b", {}, term.name), ` ${term.says}`, ...(term.source ? [make("small", {}, term.source)] : []))
     if (!shown) box.showPopover()
     shown = term
     const { width, height } = box.getBoundingClientRect()

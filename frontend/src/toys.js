@@ -1,7 +1,7 @@
 // What is tried by hand in a chapter: three numbers before those of the run, texts that write themselves, a slider.
 import { written } from "./digits.js"
-import { child } from "./nodes.js"
-import { set, story, writer } from "./writer.js"
+import { child, children, say } from "./nodes.js"
+import { story, writer } from "./writer.js"
 
 function slider(parent, n, { value, least, most, by = 0.5, label }, changed) {
   const made = child(parent, n, "input", "slider")
@@ -22,7 +22,7 @@ function dot(part, { data }) {
   const lists = [[2, 1, -1], [1.5, 2, -1]], toy = child(part, 0, "div", "toy dot")
   const rows = lists.map((list, r) => {
     const row = child(toy, r, "div", "toyrow")
-    set(child(row, 0, "span", "toyname"), data.names[r])
+    say(child(row, 0, "span", "toyname"), data.names[r])
     return list.map((value, n) => {
       const cell = child(row, n + 1, "label", "toycell"), number = child(cell, 0, "span", "number")
       slider(cell, 1, { value, least: -2, most: 2, label: `${data.names[r]} ${n + 1}` }, now => { list[n] = now; show() })
@@ -30,13 +30,13 @@ function dot(part, { data }) {
     })
   })
   const products = child(toy, 2, "div", "toyrow products"), sum = child(toy, 3, "div", "toysum")
-  set(child(products, 0, "span", "toyname"), data.names[2])
+  say(child(products, 0, "span", "toyname"), data.names[2])
   const found = lists[0].map((_, n) => child(products, n + 1, "span", "number"))
   function show() {
     const each = lists[0].map((value, n) => value * lists[1][n])
-    rows.forEach((numbers, r) => numbers.forEach((number, n) => { set(number, written(lists[r][n], "1")); tinted(number, lists[r][n], 2) }))
-    each.forEach((value, n) => { set(found[n], written(value, "2")); tinted(found[n], value, 4) })
-    set(sum, `${each.map((value, n) => n ? `${value < 0 ? " − " : " + "}${written(Math.abs(value), "2")}` : written(value, "2")).join("")} = ${written(each.reduce((a, b) => a + b), "2")}`)
+    rows.forEach((numbers, r) => numbers.forEach((number, n) => { say(number, written(lists[r][n], "1")); tinted(number, lists[r][n], 2) }))
+    each.forEach((value, n) => { say(found[n], written(value, "2")); tinted(found[n], value, 4) })
+    say(sum, `${each.map((value, n) => n ? `${value < 0 ? " − " : " + "}${written(Math.abs(value), "2")}` : written(value, "2")).join("")} = ${written(each.reduce((a, b) => a + b), "2")}`)
   }
   show()
 }
@@ -55,12 +55,12 @@ function softmax(part, { data }) {
   function show() {
     const powers = scores.map(Math.exp), sum = powers.reduce((a, b) => a + b)
     rows.forEach(({ number, power, bar, share }, n) => {
-      set(number, written(scores[n], "1"))
+      say(number, written(scores[n], "1"))
       power.innerHTML = `e<sup>${written(scores[n], "1")}</sup> = ${written(powers[n], "2")}`
       bar.style.width = `${100 * powers[n] / sum}%`
-      set(share, written(powers[n] / sum, "share"))
+      say(share, written(powers[n] / sum, "share"))
     })
-    set(total, `${powers.map(value => written(value, "2")).join(" + ")} = ${written(sum, "2")}`)
+    say(total, `${powers.map(value => written(value, "2")).join(" + ")} = ${written(sum, "2")}`)
   }
   show()
 }
@@ -71,16 +71,16 @@ function moments(part, { data }) {
   const words = child(part, 0, "div", "moment"), bar = child(part, 1, "div", "steps")
   const show = () => {
     const { step, loss, text } = data.moments[part.n]
-    set(child(words, 0, "div", "listname"), data.after.replace("{step}", written(step, "whole")))
+    say(child(words, 0, "div", "listname"), data.after.replace("{step}", written(step, "whole")))
     const paper = child(words, 1, "div", "paper")
-    set(child(paper, 0, "span", "given"), data.beginning)
-    set(child(paper, 1, "span", "own"), text)
-    set(child(words, 2, "div", "loss"), data.loss.replace("{loss}", written(loss, "2")))
+    say(child(paper, 0, "span", "given"), data.beginning)
+    say(child(paper, 1, "span", "own"), text)
+    say(child(words, 2, "div", "loss"), data.loss.replace("{loss}", written(loss, "2")))
     if (made) made.value = part.n
   }
   const made = slider(bar, 0, { value: part.n, least: 0, most: data.moments.length - 1, by: 1, label: data.label }, n => { part.n = n; show() })
   const marks = child(bar, 1, "div", "marks")
-  data.moments.forEach(({ step }, n) => set(child(marks, n, "span"), written(step, "whole")))
+  data.moments.forEach(({ step }, n) => say(child(marks, n, "span"), written(step, "whole")))
   show()
 }
 
@@ -128,17 +128,17 @@ function broken(part, { data }, { me }) {
       const button = child(parts, n, "button")
       Object.assign(button, { type: "button", className: n === chosen ? "chosen" : "", onclick: () => { chosen = n; begin(); run() } })
       button.setAttribute("aria-pressed", n === chosen)
-      set(button, label)
+      say(button, label)
     })
     const [whole, other] = sides.map(({ text }) => text.drawn)
     sides.forEach(({ name, paper, text }, side) => {
-      set(name, side ? now.parts[chosen][2] : now.whole)
-      set(child(paper, 0, "span", "given"), now.text)
+      say(name, side ? now.parts[chosen][2] : now.whole)
+      say(child(paper, 0, "span", "given"), now.text)
       const from = whole.findIndex((token, n) => other[n] && token.id !== other[n].id)
-      set(child(paper, 1, "span", "own"), text.text)
+      say(child(paper, 1, "span", "own"), text.text)
       paper.classList.toggle("differs", side === 1 && from >= 0)
     })
-    set(go, timer ? now.words.pause : now.words.write)
+    say(go, timer ? now.words.pause : now.words.write)
   }
   part.made = fresh => {
     now = fresh
@@ -158,7 +158,7 @@ function twin(part, { data }, { me }) {
     const button = child(part, n, "button", n ? "" : "chosen")
     button.type = "button"
     button.setAttribute("aria-pressed", n === 0)
-    set(button, label)
+    say(button, label)
     button.onclick = () => n && me.tell("picked", { of: "view", value: { model: data.models[n] } })
   })
 }
@@ -168,18 +168,16 @@ function pieces(part, { data, act }, { place, select, me }) {
   const list = child(part, 0, "div", "pieces"), from = place.beat
   list.classList.toggle("cut", from >= 1)
   list.classList.toggle("named", from >= 2)
-  data.tokens.forEach(({ label, id, bytes, split }, n) => {
-    const one = child(list, n, "button", "piece")
+  children(list, data.tokens, "button.piece", (one, { label, id, bytes, split }, n) => {
     one.type = "button"
     one.classList.toggle("chosen", n === place.token - data.first)
     one.classList.toggle("split", !!split && from >= data.splits)
     one.setAttribute("aria-pressed", n === place.token - data.first)
     one.onclick = () => select({ token: n + data.first })
-    set(child(one, 0, "b"), label)
-    set(child(one, 1, "span"), from >= data.splits && bytes ? bytes : id)
+    say(child(one, 0, "b"), label)
+    say(child(one, 1, "span"), from >= data.splits && bytes ? bytes : id)
   })
-  while (list.children.length > data.tokens.length) list.lastChild.remove()
-  set(child(part, 1, "div", "rest"), data.rest)
+  say(child(part, 1, "div", "rest"), data.rest)
 }
 
 export const TOYS = { dot, softmax, moments, broken, pieces, twin, writer }

@@ -1,5 +1,5 @@
 // An island by a projector: what stands on it one picture, or one row of pictures, at a time, with its sentences.
-import { child } from "./nodes.js"
+import { child, make } from "./nodes.js"
 import { draw } from "./scene.js"
 import { copy, count, fit, rowsOf } from "./slides.js"
 
@@ -18,8 +18,7 @@ export function turns(me, root, body) {
 }
 
 function build(root, body) {
-  const bar = document.createElement("div"), made = { root, body, turn: 0 }
-  bar.className = "viz-slides"
+  const bar = make("div", { className: "viz-slides" }), made = { root, body, turn: 0 }
   const words = child(bar, 0, "div", "words"), turns = child(bar, 1, "div", "turns")
   Object.assign(made, { heading: child(words, 0, "h2", "heading"), said: child(words, 1, "p", "said") })
   const button = (n, sign, by) => Object.assign(child(turns, n, "button", by < 0 ? "back" : "on"), { type: "button", textContent: sign, onclick: () => turn(made, by) })

@@ -1,7 +1,7 @@
 // A story in chapters (viz_model/island/beats.py). A reader is at a place: chapter, beat, token, and whatever else one may
 // select. Next changes the place, and what stands there moves from the old place to the new one; nothing else moves it.
 import { filled, write } from "./lines.js"
-import { child } from "./nodes.js"
+import { child, children, make } from "./nodes.js"
 import { pick } from "./pick.js"
 import { paint } from "./stage.js"
 import { store } from "./store.js"
@@ -118,15 +118,13 @@ function create(root) {
     write(count, `${at.beat} / ${chapter().beats.length}`)
     back.disabled = at.chapter === 0 && at.beat === 1
     next.disabled = at.chapter === story.chapters.length - 1 && at.beat === chapter().beats.length
-    story.chapters.forEach(({ title }, n) => {
-      const button = child(chapters, n, "button")
+    children(chapters, story.chapters, "button", (button, { title }, n) => {
       write(child(button, 0, "b"), String(n + 1))
       write(child(button, 1, "span"), title)
       button.title = title
       button.setAttribute("aria-current", n === at.chapter ? "step" : "false")
       button.onclick = () => { stop(); turn(n, 1) }
     })
-    while (chapters.children.length > story.chapters.length) chapters.lastChild.remove()
     chapters.children[at.chapter].scrollIntoView({ block: "nearest", inline: "nearest" })
     root.dataset.at = named()
     me.rescan()
@@ -136,12 +134,12 @@ function create(root) {
   // closer look.
   function ask(question, held) {
     const parts = []
-    const made = (tag, name, text, act) => Object.assign(document.createElement(tag), { className: name, textContent: text, ...(act ? { onclick: act, type: "button" } : {}) })
+    const made = (tag, className, text, onclick) => make(tag, { className, ...(onclick ? { onclick, type: "button" } : {}) }, text)
     if (question) {
       const kept = asked(), of = { page: me.page, arrays: me.arrays, place: kept.place }
       const options = list(pick(question.options, kept.place, me.arrays)), right = pick(question.right, kept.place, me.arrays)
       if (held) {
-        const words = document.createElement("div")
+        const words = make("div")
         write(words, filled(question.asked, of) ?? "")
         parts.push(words, ...options.map((option, n) => made("button", "answer", option, () => {
           kept.answer = n

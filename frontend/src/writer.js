@@ -1,12 +1,11 @@
 // It writes: places that the server drew ahead are shown one by one, with the likeliest tokens of each.
 import { written } from "./digits.js"
-import { child } from "./nodes.js"
+import { child, say } from "./nodes.js"
 import { ask } from "./pen.js"
 
 const AHEAD = 12, FEW = 8, MANY = 40 // places that are kept ahead while it writes; places that are asked for at once
 const decoder = new TextDecoder()
 const bytes = hex => Uint8Array.from(hex.match(/../g) ?? [], two => parseInt(two, 16))
-export const set = (element, text) => { if (element.textContent !== text) element.textContent = text }
 
 // One text as it grows: `edits` are what is taken out of the model. `show` is called with every change.
 export function story(show) {
@@ -136,21 +135,21 @@ function create(part) {
   function show() {
     if (!data) return
     const { words } = data, place = text.place
-    set(own, text.text)
-    set(ended, text.isOver ? ` ${words.ended}` : "")
+    say(own, text.text)
+    say(ended, text.isOver ? ` ${words.ended}` : "")
     cursor.hidden = text.isOver
     paper.scrollTop = paper.scrollHeight
     likeliest(list, place, { data, temperature: text.temperature, isChosen, choose: token => { stop(); text.choose(token) } })
-    for (const [button, name] of [[go, timer ? "pause" : "write"], [one, "one"], [again, "again"], [over, "over"]]) set(button, words[name])
+    for (const [button, name] of [[go, timer ? "pause" : "write"], [one, "one"], [again, "again"], [over, "over"]]) say(button, words[name])
     again.disabled = over.disabled = !text.at
     go.disabled = one.disabled = text.isOver
     heat.label.hidden = !data.draws
-    set(heat.title, words.temperature)
-    set(heat.value, String(text.temperature))
+    say(heat.title, words.temperature)
+    say(heat.value, String(text.temperature))
     heat.slider.max = data.temperatures.length - 1
     heat.slider.value = data.temperatures.indexOf(text.temperature)
-    set(speed.title, words.speed)
-    set(speed.value, String(Math.round(1000 / pace)))
+    say(speed.title, words.speed)
+    say(speed.value, String(Math.round(1000 / pace)))
     part.dataset.shown = text.at
   }
   part.ends = () => clearTimeout(timer)
@@ -169,26 +168,26 @@ function create(part) {
       text.begin(data.of)
     }
     const typed = me.typed.text ?? data.text
-    if (part.getRootNode().activeElement !== given) set(given, data.types ? typed : data.text)
+    if (part.getRootNode().activeElement !== given) say(given, data.types ? typed : data.text)
     show()
   }
 }
 
 // The likeliest tokens of a place as bars: a click chooses one.
-export function likeliest(list, place, { data, temperature, isChosen, choose }) {
+function likeliest(list, place, { data, temperature, isChosen, choose }) {
   const degree = data.temperatures.indexOf(temperature), rows = (place?.tokens ?? []).map((token, n) => ({ token, p: place.p[degree][n] / 10000 }))
   const drawn = isChosen && place?.drawn
   if (drawn && !rows.some(({ token }) => token.id === drawn.id)) rows.push({ token: drawn, p: drawn.p[degree] / 10000, isOther: true })
-  set(child(list, 0, "div", "listname"), data.words.likeliest)
+  say(child(list, 0, "div", "listname"), data.words.likeliest)
   for (let n = 0; n < 6; n++) {
     const row = child(list, n + 1, "button"), found = rows[n]
     row.type = "button"
     row.className = `likely${found?.isOther ? " other" : ""}${drawn && found?.token.id === drawn.id ? " chosen" : ""}`
     row.style.visibility = found ? "" : "hidden"
     if (!found) continue
-    set(child(row, 0, "span", "token"), found.token.ends ? data.words.end : found.token.label)
+    say(child(row, 0, "span", "token"), found.token.ends ? data.words.end : found.token.label)
     child(child(row, 1, "span", "track"), 0, "i").style.width = `${100 * found.p}%`
-    set(child(row, 2, "b"), written(found.p, "percent"))
+    say(child(row, 2, "b"), written(found.p, "percent"))
     row.onclick = () => choose(found.token)
   }
 }

@@ -108,11 +108,6 @@ def test_typing_another_sentence_and_closing_its_box() -> None:
     assert "also" not in address(app) and boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
 
 
-def test_an_empty_one_is_none() -> None:
-    app = open_page("attention", {"text": TEXT, "also": "", "lang": "en"})
-    assert "also" not in address(app) and len(sent(app).header["sides"]) == 1
-
-
 @pytest.mark.usefixtures("family")
 def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() -> None:
     app = open_page("attention", {"model": "tiny-llama-ids", "text": "5 9 12", "also": "a cat", "lang": "en"})

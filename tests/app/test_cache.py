@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 
-import numpy as np
 import pytest
 import streamlit as st
-import torch
 
 import viz_model as vm
 from viz_model.app import cache, runs
@@ -22,14 +19,6 @@ def test_what_was_used_least_recently_leaves_first() -> None:
     assert [held.put(key, "value", 40) for key in keys[:3]] == [[], [], [keys[0]]] and held.nbytes == 80
     assert held.get(keys[1]) == "value" and held.get(keys[0]) is MISSING
     assert held.put(keys[3], "value", 40) == [keys[2]] and len(held) == 2
-
-
-def test_one_value_may_be_larger_than_all_the_room() -> None:
-    held = Store(100)
-    held.put(Call("f", ()), "large", 1000)
-    assert held.get(Call("f", ())) == "large"
-    held.put(Call("g", ()), "small", 1)
-    assert held.nbytes == 1
 
 
 def test_threads_that_ask_for_the_same_compute_it_once() -> None:
@@ -78,17 +67,6 @@ def test_what_is_kept_may_ask_for_what_is_kept() -> None:
         return 2 * inner(n)
 
     assert outer(3) == 8
-
-
-def test_bytes_of_a_value_are_those_of_its_arrays() -> None:
-    @dataclasses.dataclass(frozen=True)
-    class View:
-        values: np.ndarray
-        more: tuple[torch.Tensor, ...]
-        names: dict[str, np.ndarray]
-
-    size = cache.nbytes(View(np.zeros(1000), (torch.zeros(500),), {"a": np.zeros(250)}))
-    assert 12_000 <= size < 13_000
 
 
 def test_functions_share_a_store_and_are_cleared_alone_or_with_streamlits_caches() -> None:

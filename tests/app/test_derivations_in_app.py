@@ -196,14 +196,3 @@ def test_cells_of_a_picture() -> None:
     assert part.at(1, 2) == ("blocks.0.attn.pattern", (3, 5, 9)) and part.at(2, 0) is None
     both = Cells("probs", (COLUMN, BESIDE), columns=(0, 1), beside=(70, 80))
     assert both.at(0, 1) == ("probs", (1, 80))
-
-
-def test_numbers_in_words() -> None:
-    assert [written(x) for x in (0.5, -2e-7, float("-inf"), 3.0)] == ["0.5", "−2·10⁻⁷", "−∞", "3"]
-
-
-def test_the_default_is_the_end_of_the_run() -> None:
-    trace = language_model(KINDS["decoder"]).trace(TEXT)
-    assert derivation.first(trace, 1) == Cell("probs", (1, trace.next_tokens(1, 1)[0][0].id))
-    vectors = language_model(KINDS["vectors"]).trace(TEXT)
-    assert derivation.first(vectors, 1).site in sites.table(vectors.config)

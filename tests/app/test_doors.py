@@ -11,8 +11,9 @@ from doors import all_open, island_of, topic
 from socket_visitor import Visitor, server
 
 import viz_model as vm
-from viz_model.app import state
+from viz_model.app import view as views
 from viz_model.app.frame import SECTIONS
+from viz_model.app.view import ViewState
 from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
 from viz_model.texts import LANGUAGES, Texts, labels
@@ -20,7 +21,7 @@ from viz_model.topics.ablations.trying import EXPERIMENTS
 from viz_model.topics.mistakes.bugs import BUGS
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-OF_THE_FRAME = set(state.ViewState.__dataclass_fields__) - {"choices", "page"}
+OF_THE_FRAME = set(ViewState.__dataclass_fields__) - {"choices", "page"}
 MODEL = vm.models()[0]
 CONFIGS = {MODEL: registry.config_of(MODEL)}
 
@@ -28,7 +29,7 @@ CONFIGS = {MODEL: registry.config_of(MODEL)}
 def parse(page: str, **query: str) -> dict[str, str]:
     """What is chosen on a page whose address has these parameters."""
     found = topic(page)
-    view, _ = state.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
+    view, _ = views.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
     return dict(view.choices)
 
 

@@ -52,4 +52,16 @@ def test_the_first_page_is_found_by_its_name_too() -> None:
         visitor.open()
         assert not visitor.errors and visitor.pictures()
         query = parse_qs(visitor.query)
-        assert query["text"] == ["The cat"] and "chapter" not in query
+        assert query["text"] == ["The cat"] and query["chapter"] == ["write"]
+
+
+@pytest.mark.server
+def test_the_address_of_the_first_page_opens_it_again() -> None:
+    """Other addresses without a page's name were of the overview once, and lead there."""
+    with server("app.py") as (url, _):
+        with Visitor(url, "", {"lang": "en"}) as visitor:
+            visitor.open()
+            query = {name: values[0] for name, values in parse_qs(visitor.query).items()}
+        with Visitor(url, "", {**query, "text": "The cat"}) as again:
+            again.open()
+            assert parse_qs(again.query)["chapter"] == ["write"] and "heading" in str(again.pictures())

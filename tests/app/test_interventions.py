@@ -11,8 +11,7 @@ from tiers import turns
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.app import frame, interventions
-from viz_model.app.state import ViewState
+from viz_model.app import frame
 from viz_model.island.edited import describe
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
@@ -107,12 +106,6 @@ def test_two_visitors_have_their_own_runs() -> None:
     answer(plain, text=TEXT + " and")
     changed.run()
     assert "Changed run" in said(changed) and "Changed run" not in said(plain)
-
-
-def test_toggling_twice_is_nothing() -> None:
-    view, edit = ViewState(model=MODEL), edits.NoScale()
-    once = interventions.toggled(view, edit)
-    assert once == (edit,) and interventions.toggled(ViewState(model=MODEL, edits=once), edit) == ()
 
 
 def test_the_code_of_a_page_makes_the_changed_run() -> None:

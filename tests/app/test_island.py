@@ -13,6 +13,7 @@ from app_driver import ISLAND, address, answer, mounts, open_page, tell
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app import state
+from viz_model.app.view import ViewState
 from viz_model.island import prose
 from viz_model.texts import Texts
 
@@ -71,7 +72,7 @@ def test_a_section_below_stays_open_in_another_language() -> None:
 
 
 def test_what_a_former_run_wrote_in_the_address_is_written_over_after_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = state.ViewState(model="story-pre-ln")
+    view = ViewState(model="story-pre-ln")
     written: list[dict[str, str]] = []
     params = types.SimpleNamespace(to_dict=view.query, from_dict=written.append)
     monkeypatch.setattr(streamlit, "query_params", params)

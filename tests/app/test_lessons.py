@@ -165,7 +165,7 @@ def test_what_is_wrong_with_a_lesson_is_told_in_the_language_of_the_page(
 ) -> None:
     wrong = {
         "one.toml": (GOOD.replace("tolerance = 0.01", "tolerance = -1"), "应不小于 0，实际为 `-1`"),
-        "two.toml": (GOOD.replace("layer=1&head=2", "layer=9&head=2"), "这个模型只有第 0 到第 3 层"),
+        "two.toml": (GOOD.replace("layer=1&head=2", "layer=9&head=2"), "这个模型只有层 0 到层 3"),
         "three.toml": ("minutes = = 3", "不是合格的 TOML"),
     }
     for name, (text, _) in wrong.items():

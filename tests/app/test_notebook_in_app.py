@@ -21,7 +21,7 @@ def test_a_page_offers_the_run_of_one_layer_and_of_all(monkeypatch: pytest.Monke
     query = {"model": "tiny", "lang": "zh", "text": "the cat", "layer": "1", "tab": "code"}
     open_page("attention", query)
     one, every = (offered[f"attention.{kind}"] for kind in ("notebook", "notebook_all"))
-    assert "第 1 层" in one[0] and "所有层" in every[0]
+    assert "层 1" in one[0] and "所有层" in every[0]
     found = []
     for _, told in (one, every):
         first, install, start, *cells = json.loads(told["data"]())["cells"]

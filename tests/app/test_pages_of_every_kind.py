@@ -23,7 +23,7 @@ from app_driver import (
     take,
 )
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, some
+from tiers import crossed, some, turns
 
 import viz_model as vm
 from viz_model.app import describe, examples, runs
@@ -68,8 +68,17 @@ def test_the_app_lists_them(family: Path) -> None:
     assert set(NAMES) <= set(vm.models())
 
 
-@pytest.mark.parametrize(("page", "model", "side"), crossed(PAGES, VIEWS))
-def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side: str, visit: Open) -> None:
+def stacks(member: tuple[str, str] | str) -> tuple[str, ...]:
+    """Which stack is seen of a model of one or of two: every page is opened on each."""
+    if isinstance(member, str):
+        return ()
+    name, side = member
+    return (side if name in TWO_SIDED else "encoder alone" if name in ("tiny-bert", "tiny-masked") else "alone",)
+
+
+@pytest.mark.parametrize(("page", "view"), crossed(PAGES, VIEWS, facts=stacks))
+def test_a_page_renders_and_its_code_runs_and_agrees(page: str, view: tuple[str, str], visit: Open) -> None:
+    model, side = view
     app = visit(page, model, side=side, layer="1", head="2", token="3", lang="en")
     assert app.query_params["model"] == model
     assert "{{" not in said(app)
@@ -86,8 +95,9 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side
     assert n_cells or page not in ("embedding", "attention", "block")
 
 
-@pytest.mark.parametrize(("page", "model", "side"), crossed(PAGES, VIEWS))
-def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, model: str, side: str, visit: Open) -> None:
+@pytest.mark.parametrize(("page", "view"), turns(PAGES, VIEWS))
+def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, view: tuple[str, str], visit: Open) -> None:
+    model, side = view
     app = visit(page, model, side=side, lang="zh", text="5" if model.endswith("ids") else "a", target="")
     said = Texts("zh")
     # What a model without next tokens does is another page at the same address.

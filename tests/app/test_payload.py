@@ -11,12 +11,13 @@ import streamlit as st
 import torch
 from app_driver import ISLAND
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import turns
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import runs, state
+from viz_model.app import runs
 from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.view import ViewState
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
@@ -58,7 +59,7 @@ def open_page(page: str, text: str) -> AppTest:
     """A page with a text that is too long for an address."""
     app = AppTest.from_file(ROOT / "app.py", default_timeout=300)
     app.query_params["lang"] = "en"
-    app.session_state["view"] = state.ViewState(model="long", text=text, layer=1, head=1)
+    app.session_state["view"] = ViewState(model="long", text=text, layer=1, head=1)
     app.session_state["view.url"] = {"lang": "en"}
     app.switch_page(f"pages/{page}.py").run()
     assert not app.exception, app.exception[0].message
@@ -107,7 +108,7 @@ class Asked:
 
 @pytest.mark.parametrize(
     ("page", "length"),
-    [*crossed(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
+    [*turns(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
 )
 def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
     """Neither what is sent nor, where nobody asked for all heads, what is there at once."""

@@ -77,7 +77,7 @@ def test_all_heads_at_once_have_the_menu_in_large(menus: Menus) -> None:
     assert "menu" not in small.get("words", {}) and small["chooses"]
     app.button(key="sidebar.heads_large").click().run()
     assert pictures(app)["sidebar_heads_large"].header["words"]["menu"]
-    tell(app, "sidebar_heads_large", "menu", True)
+    tell(app, "sidebar_heads_large", "menu", {})
     (saved,) = menus
     assert len(list(lines(saved.scene))) == 4 * 6 * 3 * 3 and len(saved.heads) == 4 and saved.layer is None
     assert values(ran(saved.code)[1]) == values(saved.scene)
@@ -86,7 +86,7 @@ def test_all_heads_at_once_have_the_menu_in_large(menus: Menus) -> None:
 def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     app = open_page("attention", CHOSEN)
     assert not files(app)
-    tell(app, "attention.grid", "menu", True)
+    tell(app, "attention.grid", "menu", {})
     (saved,) = menus
     run = vm.load("story-pre-ln").trace("The cat sat")
     pattern = run["blocks.1.attn.pattern"].numpy()
@@ -120,16 +120,16 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
 
 def test_a_caption_tells_of_changes(menus: Menus) -> None:
     app = open_page("attention", {**CHOSEN, "lang": "zh", "edits": "head-off.0.1", "door_large": "1"})
-    tell(app, "attention.head", "menu", True)
+    tell(app, "attention.head", "menu", {"nonsense": 1})
     assert "attention.head" in app.session_state[saving._ASKED] and "运行经过修改" in menus[0].caption
     assert values(ran(menus[0].code)[1]) == values(menus[0].scene), "of the changed run"
-    tell(app, "attention.lines", "menu", True)
+    tell(app, "attention.lines", "menu", {})
     assert menus[1].heads == menus[0].heads
 
 
 def test_a_mask_that_is_drawn_is_saved_too(menus: Menus) -> None:
     app = open_page("attention", {**CHOSEN, "text": "The cat sat on", "edits": "flip.2.0", "door_what_if": "1"})
-    tell(app, "attention.mask_cells", "menu", True)
+    tell(app, "attention.mask_cells", "menu", {})
     expected = np.tril(np.ones((4, 4)))
     expected[2, 0] = 0
     assert [bool(value) for value in values(menus[0].scene)] == expected.ravel().astype(bool).tolist()
@@ -140,25 +140,25 @@ def test_a_mask_that_is_drawn_is_saved_too(menus: Menus) -> None:
 
     # A row that sees nothing is no mask of a run.
     app = open_page("attention", {**CHOSEN, "mask": "drawn", "flipped": "0.0", "door_what_if": "1"})
-    tell(app, "attention.mask_cells", "menu", True)
+    tell(app, "attention.mask_cells", "menu", {})
     assert not menus[1].code and not any(values(menus[1].scene)[:3])
 
 
 def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("cost", CHOSEN)
-    tell(app, "cost.shares", "menu", True)
+    tell(app, "cost.shares", "menu", {})
     assert "page “" in menus[0].caption and "opened with story-pre-ln and “The cat sat”" in menus[0].caption
     assert not menus[0].code and not menus[0].heads
     assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
 
-    tell(app, "cost.curves", "menu", True)  # which Plotly draws in the page
+    tell(app, "cost.curves", "menu", {})  # which Plotly draws in the page
     assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
     assert len(menus[1].scene.series) > 2 and "picture=cost.curves" in menus[1].frame
 
     own = runs.Kept(vm.load("story-pre-ln"), "mine")
     monkeypatch.setattr(runs, "kept", lambda: {"story-pre-ln": own})
     app = open_page("attention", CHOSEN)
-    tell(app, "attention.head", "menu", True)
+    tell(app, "attention.head", "menu", {})
     mine = menus[-1]
     assert not mine.code and not mine.address and " · mine · " in mine.caption and "http" not in mine.caption
     assert any("for you alone" in part.value for part in app.caption)
@@ -168,7 +168,7 @@ def test_of_a_long_run_the_heads_of_one_layer_or_none(menus: Menus, monkeypatch:
     layer = 6 * 3 * 3 * 4
     for most, names in ((4 * layer, 4), (layer, 1), (layer - 1, 0)):
         monkeypatch.setattr(saving, "MOST_BYTES", most)
-        tell(open_page("attention", CHOSEN), "attention.grid", "menu", True)
+        tell(open_page("attention", CHOSEN), "attention.grid", "menu", {})
         assert len(menus[-1].heads) == names
     assert menus[-2].layer == 1 and menus[-2].heads == ("blocks.1.attn.pattern",)
 

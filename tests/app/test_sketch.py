@@ -14,7 +14,7 @@ import pytest
 import tiny_models
 from app_driver import ISLAND, check_cells, heading, island_lines, messages, offer, open_page, said, tell
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, some
+from tiers import some, turns
 
 import viz_model as vm
 from viz_model import images
@@ -65,7 +65,7 @@ def prose(app: AppTest) -> str:
     return "\n".join([*own, *island_lines(app)])
 
 
-@pytest.mark.parametrize(("page", "language"), crossed(PAGES, list(LANGUAGES)))
+@pytest.mark.parametrize(("page", "language"), turns(PAGES, list(LANGUAGES)))
 def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str) -> None:
     app = open_page(page, {"model": MODEL, "lang": language})
     t, said = Texts(language, pictures=True), prose(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -34,29 +34,26 @@ def test_every_language_has_the_same_files() -> None:
     assert all(found[language] - IN_CODE == found["en"] for language in COMPLETE)
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file not in IN_CODE])
-def test_every_language_has_the_same_keys_and_placeholders(file: str) -> None:
-    """As the files have them: no text of a complete language is English because it is missing."""
+def entries(language: str, file: str) -> Mapping[str, str]:
+    """As the file of a language has them: nothing is English because it is missing."""
     stem, _, kind = file.rpartition(".")
-    read = texts.labels if kind == "toml" else texts.sections
-    found = {
-        language: {key: sorted(set(PLACEHOLDER.findall(value))) for key, value in read(language, stem).items()}
-        for language in texts.LANGUAGES
-    }
-    reference = found["en"]
-    for language, entries in found.items():
-        assert entries.keys() <= reference.keys(), language
-        assert language not in COMPLETE or entries.keys() == reference.keys(), language
-        for key, names in entries.items():
-            assert names == reference[key], f"{language} {file} {key}"
+    return (texts.labels if kind == "toml" else texts.sections)(language, stem)
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_no_text_is_empty(file: str) -> None:
-    stem, _, kind = file.rpartition(".")
-    read = texts.labels if kind == "toml" else texts.sections
-    for language in {path.parent.name for path in PATHS if path.name == file}:
-        assert all(value.strip() for value in read(language, stem).values())
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+def test_every_language_has_the_same_keys_and_placeholders(language: str) -> None:
+    for file in [file for file in FILES if file not in IN_CODE]:
+        own, reference = entries(language, file), entries("en", file)
+        assert own.keys() <= reference.keys(), file
+        assert language not in COMPLETE or own.keys() == reference.keys(), file
+        for key, value in own.items():
+            assert set(PLACEHOLDER.findall(value)) == set(PLACEHOLDER.findall(reference[key])), f"{file} {key}"
+
+
+def test_no_text_is_empty() -> None:
+    for path in [path for path in PATHS if path.name in FILES]:
+        own = entries(path.parent.name, path.name)
+        assert own and all(value.strip() for value in own.values()), path
 
 
 def test_other_words_for_models_that_look_around_stand_in_the_place_of_some() -> None:
@@ -64,9 +61,7 @@ def test_other_words_for_models_that_look_around_stand_in_the_place_of_some() ->
     assert len(kinds) > 9
     for language in texts.LANGUAGES:
         for group, file in kinds:
-            stem, _, kind = file.rpartition(".")
-            read = texts.labels if kind == "toml" else texts.sections
-            usual, other = read(language, group), read(language, stem)
+            usual, other = entries(language, f"{group}.{file.rpartition('.')[2]}"), entries(language, file)
             for key, text in other.items():
                 assert text != usual[key] and set(PLACEHOLDER.findall(text)) <= set(PLACEHOLDER.findall(usual[key])), (
                     key

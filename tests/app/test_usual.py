@@ -10,7 +10,7 @@ from app_driver import ISLAND, mounts, open_page, pictures
 
 import viz_model as vm
 from viz_model.app import runs, usual
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.measures import telling
 
 MODEL, CAT = "story-pre-ln", "The cat sat on the mat"

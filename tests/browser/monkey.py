@@ -328,7 +328,7 @@ class Monkey:
             "text": draw.choice(SENTENCES),
         }
         page = draw.choice(PAGES if self.goes else ISLANDS)
-        query |= {"stop": "look"} if page == FIRST else {}
+        query |= {"chapter": "write"} if page == FIRST else {}
         address = f"/{'' if page == FIRST else page}?{urlencode(query)}"
         self.screen.open(self.url + address)
         self.screen.rest()

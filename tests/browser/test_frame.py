@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from browser_driver import NARROW, TITLE, Visit, go_to, settle, turn, wait_for_query
 from doors import all_open
+from pairs import pairs
 
 from viz_model.app.frame import FIRST, SECTIONS
 
@@ -56,9 +57,10 @@ def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int,
     assert chip["x"] >= field["x"] + field["width"] and chip["y"] + chip["height"] <= field["y"] + field["height"] + 12
 
 
-@pytest.mark.parametrize("screen", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("read", [{"text": TEXT}, {"model": "digits-vit"}], ids=["text", "picture"])
+@pytest.mark.parametrize(
+    ("screen", "language", "read"),
+    pairs([LAPTOP, PROJECTOR], ["en", "zh"], [{"text": TEXT}, {"model": "digits-vit"}]),
+)
 def test_all_sections_stand_in_one_row(
     screen: dict[str, Any], language: str, read: dict[str, str], visit: Visit
 ) -> None:

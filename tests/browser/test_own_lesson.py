@@ -25,7 +25,7 @@ def written(key: Key) -> str:
 
 
 def reply(page: Any, key: Key) -> None:
-    panel = page.locator(".st-key-lesson_panel")
+    panel = page.locator(".st-key-lesson_columns > :first-child")
     if isinstance(key, ChoiceKey):
         panel.locator("[data-testid=stButtonGroup] button").filter(has_text=written(key)).click()
         panel.locator("[class*=-answer] button[kind=primary]:enabled").click()
@@ -61,7 +61,7 @@ def test_in_others_to_its_result(browser: str, tab_of: Callable[[str], Tab], app
     page = tab_of(browser)
     page.open(f"{app_url}/lessons?lesson={OWN.stem}&lang=en")
     page.click("document.querySelector('.st-key-lesson-start button')")
-    panel = "document.querySelector('.st-key-lesson_panel')"
+    panel = "document.querySelector('.st-key-lesson_columns > :first-child')"
     for n, key in enumerate(own_keys("en")):
         page.wait_for(f"new URLSearchParams(location.search).get('lesson.step') === '{n}' && !!{panel}")
         page.settle()

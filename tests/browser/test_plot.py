@@ -120,4 +120,4 @@ def test_the_numbers_of_a_plot_are_a_table_and_its_menu_is_asked_for_by_keyboard
     page.keyboard.press("Escape")
     page.locator(".figure-menu").focus()
     page.keyboard.press("Enter")
-    assert page.evaluate("told") == [["menu", {"of": "test.plot", "value": True}]]
+    assert page.evaluate("told") == [["menu", {"of": "test.plot", "value": {}}]]

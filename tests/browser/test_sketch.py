@@ -131,7 +131,7 @@ def test_a_finger_gets_a_large_field_under_the_thumb(visit: Visit) -> None:
 
 def test_files_are_read_or_refused(visit: Visit) -> None:
     page = visit("/next_token", model=MODEL, lang="en")
-    page.locator(".st-key-frame_upload button").click()
+    page.get_by_test_id("stPopoverButton").click()
     chooser = page.locator("input[type=file]")
     for name, kind in (("photo.png", "PNG"), ("photo.jpg", "JPEG")):
         chooser.set_input_files({"name": name, "mimeType": f"image/{kind.lower()}", "buffer": file(kind)})
@@ -139,7 +139,7 @@ def test_files_are_read_or_refused(visit: Visit) -> None:
         settle(page)
         page.get_by_role("button", name="Example 3:").click()
         page.get_by_text("The model reads a 1").first.wait_for()
-        page.locator(".st-key-frame_upload button").first.click()
+        page.get_by_test_id("stPopoverButton").click()
     drawn = query(page)["drawing"]
     chooser.set_input_files({"name": "words.png", "mimeType": "image/png", "buffer": b"no picture at all"})
     page.get_by_text("this is no picture").wait_for()

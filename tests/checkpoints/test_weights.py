@@ -169,11 +169,6 @@ def test_a_config_larger_than_its_weights_costs_no_memory(folder: Path) -> None:
     assert time.process_time() - began < 20
 
 
-def test_no_weights(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    refused(folder, "model.safetensors")
-
-
 @pytest.mark.parametrize("keep", [0, 4, 8, 100, -1, -1000])
 def test_truncated_weights(folder: Path, keep: int) -> None:
     path = folder / "model.safetensors"
@@ -181,26 +176,32 @@ def test_truncated_weights(folder: Path, keep: int) -> None:
     refused(folder, "model.safetensors")
 
 
-def test_weights_that_are_something_else(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"PK\x03\x04" + bytes(1000))
-    refused(folder, "model.safetensors")
+DAMAGE: list[tuple[Callable[[Path], object], tuple[str, ...]]] = [
+    (lambda folder: (folder / "model.safetensors").unlink(), ()),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b"PK\x03\x04" + bytes(1000)), ()),
+    (
+        lambda folder: change_tensors(folder, lambda found: found.pop("decoder.blocks.1.ffn.up.bias")),
+        ("decoder.blocks.1.ffn.up.bias", "missing"),
+    ),
+    (
+        lambda folder: change_tensors(
+            folder, lambda found: found.update({"decoder.blocks.2.attn.q.weight": torch.zeros(1)})
+        ),
+        ("decoder.blocks.2.attn.q.weight", "no place"),
+    ),
+    (
+        lambda folder: change_tensors(
+            folder, lambda found: found.update({"decoder.final_norm.weight": torch.ones(25)})
+        ),
+        ("decoder.final_norm.weight", "[25]", "[24]"),
+    ),
+    (lambda folder: change_config(folder, norm_at="post"), ("final_norm",)),
+]
 
 
-def test_a_missing_tensor(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.pop("decoder.blocks.1.ffn.up.bias"))
-    refused(folder, "model.safetensors", "decoder.blocks.1.ffn.up.bias", "missing")
-
-
-def test_an_extra_tensor(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.update({"decoder.blocks.2.attn.q.weight": torch.zeros(1)}))
-    refused(folder, "model.safetensors", "decoder.blocks.2.attn.q.weight", "no place")
-
-
-def test_a_tensor_of_another_shape(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.update({"decoder.final_norm.weight": torch.ones(25)}))
-    refused(folder, "model.safetensors", "decoder.final_norm.weight", "[25]", "[24]")
-
-
-def test_the_weights_of_the_twin_do_not_fit(folder: Path) -> None:
-    change_config(folder, norm_at="post")
-    refused(folder, "model.safetensors", "final_norm")
+@pytest.mark.parametrize(
+    ("damage", "parts"), DAMAGE, ids=("none", "another file", "missing", "extra", "shape", "those of the twin")
+)
+def test_weights_that_do_not_fit(folder: Path, damage: Callable[[Path], object], parts: tuple[str, ...]) -> None:
+    damage(folder)
+    refused(folder, "model.safetensors", *parts)

@@ -17,7 +17,6 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.cross_attention.decoding import STEP, Own, Steps, decoding
 from viz_model.topics.cross_attention.steps import N_PADDING, PADDING, Padded
 
-NO, YES = np.array(False), np.array(True)
 HIT, MISS, END = (
     Steps(np.array(ends), np.array(hits)) for ends, hits in ((False, True), (False, False), (True, False))
 )

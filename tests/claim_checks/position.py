@@ -15,13 +15,14 @@ from viz_model import config
 from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
-from viz_model.topics.position import added, alibi, bias, nothing, rotation, waves
+from viz_model.topics.position import added, alibi, bias, nothing, rotation, shifted, waves
 from viz_model.topics.position.added import ALIKE
 from viz_model.topics.position.alibi import REACH, Reach
 from viz_model.topics.position.bias import BIAS
 from viz_model.topics.position.longer import Beyond
 from viz_model.topics.position.nothing import ORDER, OrderEffect
-from viz_model.topics.position.rotation import MOVED, UNMET, Moved
+from viz_model.topics.position.rotation import UNMET
+from viz_model.topics.position.shifted import MOVED, Moved
 from viz_model.topics.position.waves import SLOWEST, Turns
 
 STILL, STIRRED = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4])
@@ -137,7 +138,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         case config.Rope():
             yield Shown(UNMET, rotation.turns(look), partial(_unmet, trace))
             look.options.update(shift="700", pair="0", key="0")  # type: ignore[attr-defined]
-            moved = rotation.shifted(look).moved
+            moved = shifted.shifted(look).moved
             for n, layer in enumerate(look.layers):
                 values = Moved(moved.change[n, 1], moved.score[n, 1])
                 yield Shown(MOVED, values, partial(_stays, trace, layer, 1, 700))

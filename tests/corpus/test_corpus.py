@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiers
 import torch
-from tiny_models import describe, language_model, tiny_config, variants
+from tiny_models import describe, few, language_model, tiny_config
 
 import viz_model as vm
 from viz_model import config, corpus
@@ -93,7 +92,7 @@ def same(one: Statistics, other: Statistics) -> None:
             np.testing.assert_array_equal(array, getattr(theirs, name), err_msg=name)
 
 
-@pytest.mark.parametrize("config", tiers.few(variants()), ids=describe)
+@pytest.mark.parametrize("config", few(), ids=describe)
 def test_a_corpus_is_its_texts_one_by_one(config: ModelConfig) -> None:
     lm, given = language_model(config), random_texts(8)
     found = corpus.measure(lm, given, SETTINGS).natural

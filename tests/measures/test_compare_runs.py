@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants, without_a_part
+from tiny_models import describe, few, language_model, run_both, tiny_config, without_a_part
 
 from viz_model.config import ModelConfig
 from viz_model.measures import compare_runs
@@ -19,7 +19,7 @@ from viz_model.runs.edits import (
     Skip,
 )
 
-CONFIGS = [*variants()[::7], *without_a_part()]
+CONFIGS = [*few(), *without_a_part()]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, random_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model import config
@@ -118,17 +118,3 @@ def test_the_parts_of_a_text_hold_every_position_once() -> None:
     assert sorted(n for part in parts for n in part) == list(covering.written(trace))
     assert max(map(len, parts)) == covering.MOST_COVERED
     assert 0 in covering.part(trace, 0)  # a control token can be asked about, too
-
-
-def test_a_large_model_covers_fewer_at_a_time() -> None:
-    lm = vm.LanguageModel(
-        name="tiny",
-        model=random_model(tiny_config(kind="encoder", head=config.MaskedHead())),
-        tokenizer=IdTokenizer(101),
-        twin=None,
-        folder=_with_controls().folder,
-    )
-    trace = lm.trace("1 2 3 4 5 6")
-    weights = sum(p.numel() for p in trace.stack.parameters())
-    assert [len(covering.part(trace, n, 2 * weights * len(trace))) for n in range(6)] == [2] * 6
-    assert covering.part(trace, 4, 1) == range(4, 5)

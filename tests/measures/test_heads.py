@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import language_model, tiny_config
 
-from viz_model.config import ModelConfig
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD
 from viz_model.tokenizers.tokenizer import Token
@@ -64,21 +63,6 @@ def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
     assert heads.summarise(pattern).entropy < 0.8  # as if the whole past could have been seen
 
 
-def test_a_head_without_any_choice_looks_at_itself() -> None:
-    assert HEAD.of(heads.summarise(np.eye(3), np.eye(3) > 0)).name == "alone"
-
-
-@pytest.mark.parametrize("config", variants(), ids=describe)
-def test_heads_that_share_read_the_same_keys(config: ModelConfig) -> None:
-    lm = language_model(config)
-    trace = run_both(lm).at(config.sides[-1])
-    for head in range(config.n_heads):
-        group, sharing = heads.shared_with(config, head)
-        assert head in sharing and len(sharing) * config.n_kv_heads == config.n_heads
-        for other in sharing:
-            assert trace.head("blocks.0.attn.k", other).equal(trace["blocks.0.attn.k"][group])
-
-
 def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
     base = language_model(tiny_config(kind="encoder", n_vocab=8192))
 
@@ -99,8 +83,3 @@ def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
     assert heads.marks(trace) == (0, len(trace) - 1)
     assert heads.marks(base.trace("the cat")) == ()
     assert heads.marks(base.trace(ids=[3, 1, 4])) == ()
-
-
-def test_entropy_runs_from_one_key_to_all_alike() -> None:
-    assert heads.summarise(np.eye(4)).entropy == pytest.approx(0.0)
-    assert heads.summarise(EVEN).entropy == pytest.approx(1.0)

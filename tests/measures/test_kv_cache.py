@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, few, language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -14,7 +14,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.generation import Decoder
 from viz_model.topics.next_token.times import TIMES
 
-DECODERS = [config for config in variants() if config.kind != "encoder"][::3]
+DECODERS = [config for config in few() if config.kind != "encoder"]
 
 
 @pytest.mark.parametrize("config", DECODERS, ids=describe)
@@ -30,13 +30,6 @@ def test_a_trace_tells_what_the_decoder_s_cache_holds(config: ModelConfig) -> No
     assert found.n_source_bytes == (kv_cache.bytes_of(config, len(trace.ids)) if is_target else 0)
     assert found.keys.shape == (config.n_layers, len(trace))
     assert found.source_values.shape == (config.n_layers, len(trace.ids) if is_target else 0)
-
-
-def test_lengths_are_of_all_heads_side_by_side() -> None:
-    trace = run_both(language_model(tiny_config(n_heads=4, n_kv_heads=2)))
-    found = kv_cache.held_after(trace)
-    value = trace["blocks.1.attn.v"][:, 3].flatten()
-    assert found.values[1, 3] == pytest.approx(float(value.norm()), rel=1e-5)
 
 
 def test_an_encoder_has_no_cache() -> None:
@@ -63,11 +56,6 @@ def test_the_steps_are_those_of_the_decoder(n_prompt: int, n_drawn: int) -> None
     assert [read.computed for read in reads] == model.__dict__["read"]
     assert reads[-1].without == len(decoder.ids) == len(decoder.cache[0].attn)
     assert reads[-1].stop == n_prompt + n_drawn - 1
-
-
-def test_without_keeping_every_step_reads_all() -> None:
-    reads = kv_cache.reads(16, 5, 4, keeps=False)
-    assert [read.computed for read in reads] == [read.without for read in reads] == [5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])

@@ -109,13 +109,6 @@ def test_every_layer_of_a_run_has_the_mask_that_was_asked_for(config_: ModelConf
                 torch.testing.assert_close(z, changed[f"blocks.{layer}.attn.z"], atol=1e-4, rtol=1e-4)
 
 
-def test_a_window_of_the_model_is_its_own() -> None:
-    windowed = next(c for c in variants() if any(c.windows) and c.kind == "decoder")
-    seen = run_both(language_model(windowed)).at("decoder")
-    layer = next(i for i, window in enumerate(windowed.windows) if window)
-    assert masks.of_run(seen, layer).equal(built(MaskChoice("window", size=windowed.windows[layer]), length=len(seen)))
-
-
 def sight(trace: Trace, layer: int) -> Sight:
     return sights(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))
 

@@ -206,9 +206,6 @@ def test_one_position_of_what_keys_or_heads_alone_have(fresh: list[ModelConfig])
         site = f"blocks.1.attn.{name}"
         for position in (0, 3, -1):
             close(trace.row(site, position), trace[site][:, position])
-    assert trace["blocks.0.attn.steepness"].shape == (4,)
-    with pytest.raises(ValueError, match="steepness' has no positions"):
-        trace.row("blocks.0.attn.steepness", 0)
 
 
 def test_no_tensor_of_the_code_takes_a_name_that_the_code_needs(fresh: list[ModelConfig]) -> None:

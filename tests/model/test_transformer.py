@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from pairs import pairs
 from tiny_models import close, describe, random_model, tiny_config, variants
 from torch import Tensor, nn
 
@@ -91,31 +92,16 @@ def assert_parity(lm: vm.LanguageModel, ids: list[int]) -> None:
     close(trace["logits"], logits)
 
 
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-@pytest.mark.parametrize(
-    ("n_layers", "d_model", "n_heads", "d_ffn", "length"),
-    [(1, 8, 1, 5, 1), (2, 24, 3, 40, 7), (3, 32, 8, 64, 16), (4, 60, 5, 17, 12), (2, 6, 3, 128, 16)],
-)
-@pytest.mark.parametrize("tie_embeddings", [True, False])
+SIZES = [(1, 8, 1, 5, 1), (2, 24, 3, 40, 7), (3, 32, 8, 64, 16), (4, 60, 5, 17, 12), (2, 6, 3, 128, 16)]
+
+
+@pytest.mark.parametrize(("norm_at", "sizes", "tie_embeddings"), pairs(["pre", "post"], SIZES, [True, False]))
 def test_parity_with_torch_nn(
-    norm_at: Literal["pre", "post"],
-    n_layers: int,
-    d_model: int,
-    n_heads: int,
-    d_ffn: int,
-    length: int,
-    tie_embeddings: bool,
-    lm: vm.LanguageModel,
+    norm_at: Literal["pre", "post"], sizes: tuple[int, ...], tie_embeddings: bool, lm: vm.LanguageModel
 ) -> None:
-    config = tiny_config(
-        norm_at,
-        n_layers=n_layers,
-        d_model=d_model,
-        n_heads=n_heads,
-        d_ffn=d_ffn,
-        tie_embeddings=tie_embeddings,
-        norm=LayerNorm(eps=1e-3),
-    )
+    n_layers, d_model, n_heads, d_ffn, length = sizes
+    own = {"n_layers": n_layers, "d_model": d_model, "n_heads": n_heads, "d_ffn": d_ffn}
+    config = tiny_config(norm_at, tie_embeddings=tie_embeddings, norm=LayerNorm(eps=1e-3), **own)
     ids = torch.randint(config.n_vocab, (length,), generator=torch.Generator().manual_seed(length)).tolist()
     model = random_model(config, seed=d_model)
     assert_parity(vm.LanguageModel(name="", model=model, tokenizer=lm.tokenizer, twin=None, folder=lm.folder), ids)
@@ -130,59 +116,6 @@ def test_a_full_context_of_the_bundled_weights_has_parity(bundled: vm.LanguageMo
     numbers = torch.Generator().manual_seed(3)
     ids = torch.randint(bundled.config.n_vocab, (bundled.config.n_context,), generator=numbers).tolist()
     assert_parity(bundled, ids)
-
-
-def test_a_batch_is_its_rows(model: Transformer) -> None:
-    ids = torch.tensor([[1, 2, 3, 4], [9, 8, 7, 6]])
-    together = model(ids)
-    for row in range(2):
-        close(together[row], model(ids[row : row + 1])[0])
-
-
-def test_the_future_is_not_seen(model: Transformer) -> None:
-    ids = torch.tensor([[1, 2, 3, 4, 5]])
-    changed = torch.tensor([[1, 2, 3, 90, 91]])
-    before, after = model(ids)[0], model(changed)[0]
-    close(before[:3], after[:3])
-    assert not torch.allclose(before[3], after[3])
-
-
-@pytest.mark.parametrize("pieces", [[1] * 9, [9], [4, 5], [6, 1, 2]])
-def test_the_cache_changes_nothing(model: Transformer, pieces: list[int]) -> None:
-    ids = torch.randint(101, (1, 9), generator=torch.Generator().manual_seed(0))
-    cache = model.new_cache()
-    read = [model(piece, cache=cache) for piece in ids.split(pieces, dim=1)]
-    close(torch.cat(read, dim=1), model(ids))
-    assert [len(layer.attn) for layer in cache] == [9] * len(cache)
-
-
-def test_a_run_leaves_nothing_on_the_model(model: Transformer) -> None:
-    def state() -> dict[str, object]:
-        return {f"{name}.{key}": id(value) for name, m in model.named_modules() for key, value in vars(m).items()}
-
-    before, weights = state(), {name: p.clone() for name, p in model.named_parameters()}
-    model(torch.tensor([[1, 2, 3]]))
-    assert state() == before
-    assert all(torch.equal(p, weights[name]) for name, p in model.named_parameters())
-
-
-def test_tied_embeddings_are_one_table() -> None:
-    assert (
-        len({id(p) for p in random_model(tiny_config()).parameters()})
-        == len({id(p) for p in random_model(tiny_config(tie_embeddings=False)).parameters()}) - 1
-    )
-
-
-def test_only_pre_ln_ends_in_a_norm() -> None:
-    assert random_model(tiny_config("pre")).stack("decoder").final_norm is not None
-    assert random_model(tiny_config("post")).stack("decoder").final_norm is None
-
-
-def test_a_fresh_model_starts_near_a_uniform_guess(config: ModelConfig) -> None:
-    torch.manual_seed(0)
-    logits = Transformer(config)(torch.arange(16)[None])
-    loss = nn.functional.cross_entropy(logits[0, :-1], torch.arange(1, 16))
-    assert abs(loss.item() - math.log(config.n_vocab)) < 1.5
 
 
 # Training: dropout, and where the weights begin
@@ -293,9 +226,7 @@ def test_dropout_keeps_the_expected_value() -> None:
         assert ((found.mean(0) - expected).abs() <= 5 * error + 1e-6).all()
 
 
-@pytest.mark.parametrize("scale_scores", [True, False])
-@pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("tie_embeddings", [True, False])
+@pytest.mark.parametrize(("scale_scores", "scale", "tie_embeddings"), pairs(*[[True, False]] * 3))
 def test_where_weights_begin(scale_scores: bool, scale: bool, tie_embeddings: bool) -> None:
     torch.manual_seed(0)
     config = tiny_config(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import typing
-from collections.abc import Callable
 
 import pytest
 import tiers
 import torch
 from identities import check_identities, value_or_0, views
+from pairs import pairs
 from tiny_models import (
     close,
     describe,
@@ -34,11 +34,8 @@ from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.pull import stream_gradients
 
 EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()]
-
-
-def every(test: Callable[..., None]) -> Callable[..., None]:
-    """For a test that the fast tier runs on all variants."""
-    return pytest.mark.every_variant(pytest.mark.parametrize("config", EVERY, ids=describe)(test))
+PIECES = [1] * 9, [9], [4, 5], [6, 1, 2]
+every = pytest.mark.parametrize("config", EVERY, ids=describe)
 
 
 def test_all_members_of_every_choice_are_tried() -> None:
@@ -165,10 +162,9 @@ def test_the_future_is_hidden_where_it_should_be(config: ModelConfig) -> None:
             assert (pattern[:, future] == 0).all() == (view.side == "decoder")
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("config", "pieces"),
-    tiers.crossed([config for config in EVERY if config.kind != "encoder"], [[1] * 9, [9], [4, 5], [6, 1, 2]]),
+    pairs([config for config in EVERY if config.kind != "encoder"], PIECES, facts=tiers.chosen),
     ids=tiers.name,
 )
 def test_the_cache_changes_nothing(config: ModelConfig, pieces: list[int]) -> None:
@@ -240,7 +236,7 @@ def test_kinds_of_tokens() -> None:
             lm.trace(ids=[1, 2, 3], segments=segments)
 
 
-@pytest.mark.parametrize(("config", "padded"), tiers.covered(EVERY, [False, True]), ids=tiers.name)
+@pytest.mark.parametrize(("config", "padded"), pairs(EVERY, [False, True], facts=tiers.chosen), ids=tiers.name)
 def test_nothing_is_left_behind_on_another_device(config: ModelConfig, padded: bool) -> None:
     """``meta`` computes no numbers, and refuses to mix with the CPU as any other device would.
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from identities import check_identities
-from tiny_models import close, describe, language_model, random_model, run_both, tiny_config, variants, without_a_part
+from tiny_models import close, describe, few, language_model, random_model, run_both, tiny_config, without_a_part
 
 import viz_model as vm
 from viz_model import config as choices
@@ -40,7 +40,7 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.norm_placement.pull import stream_gradients
 
-CONFIGS = [*variants()[::5], *without_a_part()]
+CONFIGS = [*few(), *without_a_part()]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
 some = pytest.mark.parametrize("config", CONFIGS[::3], ids=describe)
 DECODERS = [config for config in CONFIGS if config.kind == "decoder"]

@@ -86,29 +86,6 @@ def test_what_is_final_is_a_distribution(
     assert found.probs[found.kept].max() == found.probs.max()
 
 
-@given(logits=LOGITS, top_k=st.integers(1, 50))
-def test_top_k_keeps_k(logits: list[float], top_k: int) -> None:
-    found = distribution(torch.tensor(logits), Sampling(top_k=top_k))
-    assert found.kept.sum() == min(top_k, len(logits))
-    if not found.kept.all():
-        assert found.probs[found.kept].min() >= found.probs[~found.kept].max()
-
-
-@given(logits=LOGITS, top_p=st.floats(0.01, 0.999))
-def test_top_p_keeps_no_more_than_it_needs(logits: list[float], top_p: float) -> None:
-    found = distribution(torch.tensor(logits), Sampling(top_p=top_p))
-    kept = found.probs[found.kept].double()
-    assert kept.sum() >= top_p - 1e-5
-    assert kept.sum() - kept.min() < top_p + 1e-5
-    if not found.kept.all():
-        assert kept.min() >= found.probs[~found.kept].max()
-
-
-@given(logits=LOGITS)
-def test_top_p_of_one_keeps_all(logits: list[float]) -> None:
-    assert distribution(torch.tensor(logits), Sampling(top_p=1.0)).kept.all()
-
-
 def test_top_p_of_one_keeps_the_tail_of_a_large_vocabulary() -> None:
     logits = 4 * torch.randn(8192, generator=torch.Generator().manual_seed(0))
     assert distribution(logits, Sampling(top_p=1.0)).kept.all()
@@ -185,16 +162,6 @@ def test_the_cache_changes_no_step(lm: vm.LanguageModel) -> None:
         decoder.append(id)
     assert len(ids) == lm.config.n_context
     torch.testing.assert_close(decoder.logits, lm.model(torch.tensor([ids]))[0, -1], atol=1e-5, rtol=1e-5)
-
-
-def test_the_cache_changes_no_step_of_the_bundled_models(bundled: vm.LanguageModel) -> None:
-    ids = bundled.tokenizer.encode("Once upon a time")
-    decoder = Decoder(bundled.model, ids)
-    for _ in range(12):
-        whole = bundled.model(torch.tensor([ids]))[0, -1]
-        torch.testing.assert_close(decoder.logits, whole, atol=1e-4, rtol=1e-4)
-        ids = [*ids, int(whole.argmax())]
-        decoder.append(ids[-1])
 
 
 def test_a_full_context_forgets_its_older_half() -> None:

@@ -145,11 +145,6 @@ def test_an_unknown_language_is_refused(name: str, language: str, known: str, fa
         lm.generate("a cat", target_language=language)
 
 
-def test_a_model_without_tags_has_no_target_language(family: dict[str, Path]) -> None:
-    assert vm.load(family["tiny-t5"]).trace("a cat", "the").target_language is None
-    assert vm.load(family["tiny-alibi"]).trace("a cat").target_language is None
-
-
 def test_a_mask_that_was_typed_takes_the_space_before_it(family: dict[str, Path]) -> None:
     tokenizer = vm.load(family["tiny-masked"]).tokenizer
     end, mask = tokenizer.end_of_text, tokenizer.mask_id

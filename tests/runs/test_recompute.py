@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import tiers
 import torch
-from tiny_models import close, describe, language_model, variants, without_a_part
+from pairs import pairs
+from tiny_models import close, describe, few, language_model, variants, without_a_part
 
 from viz_model.config import ModelConfig
 from viz_model.model import sites
@@ -38,7 +39,7 @@ def held(trace: Trace) -> int:
     return sum(storages.values())
 
 
-@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
+@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
 def test_every_value_is_the_same_at_both_levels(config: ModelConfig) -> None:
     everything, stream = run(config, "everything"), run(config, "stream")
     assert held(stream) < held(everything)
@@ -46,7 +47,7 @@ def test_every_value_is_the_same_at_both_levels(config: ModelConfig) -> None:
         assert torch.equal(stream[name], everything[name]), name
 
 
-@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
+@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
 def test_one_head_needs_no_other(config: ModelConfig) -> None:
     everything = run(config, "everything")
     for name in everything.sites:
@@ -56,7 +57,9 @@ def test_one_head_needs_no_other(config: ModelConfig) -> None:
                 close(alone.head(name, head), everything.head(name, head))
 
 
-@pytest.mark.parametrize(("config", "keep"), tiers.covered(CONFIGS, ["everything", "stream"]), ids=tiers.name)
+@pytest.mark.parametrize(
+    ("config", "keep"), pairs(CONFIGS, ["everything", "stream"], facts=tiers.chosen), ids=tiers.name
+)
 def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
     trace = run(config, keep)
     for name in trace.sites:
@@ -67,7 +70,7 @@ def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
                 close(trace.row(name, position, 1), trace.head(name, 1)[position])
 
 
-@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
+@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
 def test_what_was_noted_is_true_of_the_vectors(config: ModelConfig) -> None:
     everything, stream = run(config, "everything"), run(config, "stream")
     assert isinstance(stream.values, recompute.Recomputed) and stream.values.noted
@@ -108,8 +111,7 @@ EDITS: list[tuple[Edit, ...]] = [
 ]
 
 
-# An entry of EDITS is one argument: a tuple alone.
-@pytest.mark.parametrize(("config", "edits"), tiers.covered(variants(), [(edits,) for edits in EDITS]), ids=tiers.name)
+@pytest.mark.parametrize(("config", "edits"), pairs(variants(), EDITS, facts=tiers.chosen), ids=tiers.name)
 def test_interventions_are_made_again(config: ModelConfig, edits: tuple[Edit, ...]) -> None:
     everything, stream = run(config, "everything", edits), run(config, "stream", edits)
     for name in everything.sites:

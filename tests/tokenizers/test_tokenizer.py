@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from viz_model.config import Kind
 from viz_model.tokenizers import tokenizer as module
-from viz_model.tokenizers.text import TextError, as_text_error, byte_symbols, make_visible
+from viz_model.tokenizers.text import TextError, as_text_error, make_visible
 from viz_model.tokenizers.tokenizer import (
     END_OF_TEXT,
     STORY_PATTERN,
@@ -363,11 +363,3 @@ def test_any_text_is_ids_or_refused(text: str) -> None:
 def test_ids_that_are_no_rows(id: int) -> None:
     with pytest.raises(KeyError, match=f"no token {id} in the vocabulary ids"):
         IdTokenizer(13).token(id)
-
-
-def test_the_alphabet_of_bytes() -> None:
-    symbols = byte_symbols()
-    assert sorted(symbols) == list(range(256))
-    assert len(set(symbols.values())) == 256
-    assert (symbols[0x20], symbols[0x0A], symbols[0x41], symbols[0xE9]) == ("Ġ", "Ċ", "A", "é")
-    assert all(character.isprintable() and not character.isspace() for character in symbols.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import re
 from pathlib import Path
@@ -233,10 +232,3 @@ def test_an_unknown_language_and_a_negative_number_are_refused() -> None:
     with pytest.raises(ValueError, match="n:"):
         samples.stories("en", -1)
     assert samples.stories("zh", 0) == []
-
-
-def test_the_model_before_is_not_trained_along(finished: Experiment) -> None:
-    run = Experiment(check(TINY))
-    kept = copy.deepcopy(run.before.state_dict())
-    next(run.steps())
-    assert all(torch.equal(kept[name], value) for name, value in run.before.state_dict().items())

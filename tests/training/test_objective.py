@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiers import some
-from tiny_models import describe, random_model, variants
+from tiny_models import describe, few, random_model
 from torch import Tensor, nn
 from torch.nn import functional as F
 from training_data import data_of, tiny_recipe
@@ -168,7 +167,7 @@ def questions(config: ModelConfig) -> Batch:
     return Batch(ids, answers, target_ids, padding)
 
 
-@pytest.mark.parametrize("config", some(variants(), 10), ids=describe)
+@pytest.mark.parametrize("config", few(), ids=describe)
 def test_gradients_of_every_variant(config: ModelConfig) -> None:
     """By finite differences, along a random direction of each parameter (torch.autograd.gradcheck's fast mode)."""
     small = shallow(config)
@@ -200,7 +199,7 @@ def test_gradients_of_every_variant(config: ModelConfig) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", variants()[::5], ids=describe)
+@pytest.mark.parametrize("config", few(), ids=describe)
 def test_gradients_of_some_variants_entry_by_entry(config: ModelConfig) -> None:
     small = shallow(config)
     model = trainable(small).double()

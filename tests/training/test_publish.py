@@ -28,7 +28,6 @@ from viz_model.training.recipe import Recipe
 from viz_model.training.sources import PAIRS, TEXTS
 
 KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def report(step: int, **changes: Any) -> StepReport:

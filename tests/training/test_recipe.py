@@ -198,11 +198,12 @@ def test_a_wrong_file_is_refused_by_its_field(old: str, new: str, message: str) 
         recipe.parse("some", text)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0, True, "1", None])
 @pytest.mark.parametrize("field", ["peak_rate", "weight_decay", "dropout", "label_smoothing", "final_share"])
-def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{field}: "):
-        tiny_recipe(**{field: value})
+def test_a_number_that_is_none_is_refused(field: str) -> None:
+    values: tuple[Any, ...] = (math.nan, math.inf, -math.inf, -1.0, True, "1", None)
+    for value in values:
+        with pytest.raises(RecipeError, match=f"^{field}: "):
+            tiny_recipe(**{field: value})
 
 
 @pytest.mark.parametrize(

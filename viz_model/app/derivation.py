@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model.app import frame, state
 from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
 from viz_model.app.every_term import LARGEST, every_term, place_of
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.drawing import theme
 from viz_model.island.edited import describe
 from viz_model.model import sites
@@ -235,7 +235,7 @@ def _derivation(found: Derivation, here: str, trace: vm.Trace, t: Texts) -> None
     st.markdown(f"### {t('derivation.finding', **said)}")
     st.code(f'trace["{cell.site}"]{list(cell.index)}', language="python")
     with st.container(key="derivation_formula"):
-        st.latex(found.formula)
+        st.latex(found.formula, width="content")
     if found.edits:
         st.info(t("derivation.edited", edits=_changes(found.edits, t)), icon=":material/science:")
     elif trace.edits:
@@ -260,7 +260,7 @@ def _step(n: int, step: Step, found: Derivation, trace: vm.Trace, t: Texts) -> N
     shown = painted(step, trace, found.role if is_last else None)
     st.markdown(f"**{n + 1}.** {what(step, t)}")
     with st.container(key=f"derivation_step_{n}"):
-        st.latex(lines(shown))
+        st.latex(lines(shown), width="content")
     if shown.terms is not None:
         _terms(n, shown, found.cell, trace, t)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from viz_model.app.choices import words
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 
 PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
 """The picture by its id; without one the whole page is shown."""

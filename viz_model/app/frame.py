@@ -17,6 +17,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, runs, state
+from viz_model.app.view import PRESENT
 from viz_model.config import ModelConfig
 from viz_model.texts import LANGUAGES, Texts, preferred
 from viz_model.texts.markdown import literal
@@ -46,7 +47,7 @@ FORMER = {
 
 _BACK = "frame.back"
 
-Sheet: TypeAlias = Literal["frame", "access", "bare", "no_sidebar", "present", "lesson", "walk"]
+Sheet: TypeAlias = Literal["frame", "access", "bare", "no_sidebar", "picture", "present", "lesson", "walk"]
 """A style sheet beside this file."""
 
 
@@ -215,7 +216,7 @@ def is_presenting() -> bool:
     """Whether the page is shown by a projector; known before the view is read."""
     if not state.leads():
         return bool(st.session_state["view"].present)
-    return st.query_params.get("view") == state.PRESENT
+    return st.query_params.get("view") == PRESENT
 
 
 def is_bare() -> bool:
@@ -227,16 +228,17 @@ def dress(*sheets: Sheet) -> None:
     """Put style sheets on the page.
 
     What only some pages look like is a sheet that only they have. A rule of all pages that asks what stands on them,
-    ``stApp:has(.st-key-…)``, has the browser find the style of every element anew whenever one of them changes.
+    ``body:has(…)``, has the browser find the style of every element anew whenever one of them changes.
     """
     st.html(f"<style>{''.join(map(_sheet, sheets))}</style>")
 
 
-def dress_page(page: str, *, is_taught: bool) -> None:
+def dress_page(page: str, *, is_taught: bool, reads_pictures: bool) -> None:
     """Put the sheets on a page that it has beside those of all pages."""
     worn: dict[Sheet, bool] = {
+        "picture": reads_pictures,
         "bare": is_bare() and not is_taught,
-        "no_sidebar": is_bare() or is_taught,
+        "no_sidebar": is_bare() or is_taught or page == FIRST,
         "present": is_presenting() and not is_taught and page != FIRST,
         "lesson": is_taught,
         "walk": page == FIRST and not is_taught,
@@ -253,40 +255,36 @@ class Places(NamedTuple):
     """Where the parts of the frame stand: containers.
 
     Attributes:
-        head: stays in sight while the page scrolls; in it the boxes of the sentence, in ``line``, and its tokens.
-        settings: what one sets: the sidebar, or of a bare page a popover of ``line``.
+        field: of a model that reads pictures, the field to draw in, which stays in sight while the page scrolls.
+        settings: what one sets: the sidebar, or of a bare page a popover.
+        leaving: of a bare page, the way to the whole app.
         body: the page's own content.
     """
 
-    head: Any
-    line: Any
-    settings: Any
-    body: Any
+    field: Any = nullcontext()
+    settings: Any = nullcontext()
+    leaving: Any = nullcontext()
+    body: Any = nullcontext()
 
 
-def lay_out(t: Texts, skips: bool = True) -> Places:
-    """Lay out what stands around a page, with a way past it for who comes by keyboard, unless the page has its own."""
-    head, line = bar(t, skips)
-    if is_bare():
-        settings = line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings")
-        return Places(head, line, settings, nullcontext())
-    return Places(head, line, st.sidebar, nullcontext())
+def lay_out(t: Texts, reads_pictures: bool) -> Places:
+    """Lay out what stands around a page."""
+    if not is_bare():
+        return Places(field(reads_pictures), st.sidebar.container(gap="xsmall"))
+    if not reads_pictures:
+        line = st.container(horizontal=True, gap="xsmall")
+        return Places(settings=_settings(line, t), leaving=line)
+    line = field()
+    return Places(line.container(horizontal=True, wrap=False, gap="xsmall"), _settings(line, t), line)
 
 
-def lay_out_story() -> Places:
-    """What stands around a page that has its own choice of model and language: of a picture, the field to draw in."""
-    head = st.container(key="frame_head", gap="xsmall")
-    line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
-    return Places(head, line, nullcontext(), nullcontext())
+def field(is_there: bool = True) -> Any:
+    """Where one draws."""
+    return st.container(key="frame_picture", horizontal=True, wrap=False, gap="xsmall") if is_there else nullcontext()
 
 
-def bar(t: Texts, skips: bool = True) -> tuple[Any, Any]:
-    """What stays in sight, and the line of the sentence in it."""
-    if skips:
-        skip(t)
-    head = st.container(key="frame_head", gap="xsmall")
-    line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
-    return head, line
+def _settings(line: Any, t: Texts) -> Any:
+    return line.popover(t("common.settings"), icon=":material/tune:")
 
 
 def begin_without_run(t: Texts) -> None:
@@ -298,8 +296,7 @@ def begin_without_run(t: Texts) -> None:
 
 def skip(t: Texts) -> None:
     """The way to a page's title for who comes by keyboard; on every page, or the former page's would stay."""
-    with st.container(key="frame_skip"):
-        components.skip(t("common.skip"), key="frame.skip")
+    components.skip(t("common.skip"), key="frame_skip")
 
 
 def notices(t: Texts) -> None:

@@ -10,7 +10,6 @@ import functools
 import re
 from typing import Any, NamedTuple
 
-from viz_model.app import components
 from viz_model.texts import ENGLISH, LANGUAGES, Texts, tables
 
 _FORM = re.compile(r"(?P<before>[^\[\]]*)\[(?P<term>[^\[\]]+)\](?P<after>[^\[\]]*)")
@@ -51,11 +50,6 @@ def terms(language: str) -> tuple[Term, ...]:
 def _form(written: str) -> Form:
     found = _FORM.fullmatch(written)
     return Form(**found.groupdict()) if found else Form("", written, "")
-
-
-def draw(t: Texts) -> None:
-    """Mark the terms of a page, and list them at this place; once a page, after all that has prose."""
-    components.terms(sent(t), key="frame.terms")
 
 
 def sent(t: Texts) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import streamlit as st
@@ -10,7 +9,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.island.edited import describe
 from viz_model.measures import change, compare_runs
 from viz_model.runs import edits
@@ -26,7 +25,7 @@ def chips(view: ViewState, t: Texts) -> None:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
         st.markdown(f"**{t('edits.title')}**", help=t("edits.help"))
         _undo("sidebar.reset", t("edits.reset"), ())
-    with st.container(horizontal=True, gap="xsmall", key="sidebar_edits"):
+    with st.container(horizontal=True, wrap=False, gap="xsmall", key="sidebar_edits"):
         for n, edit in enumerate(view.edits):
             rest = view.edits[:n] + view.edits[n + 1 :]
             st.button(
@@ -115,11 +114,9 @@ def says(run: runs.RunKey, position: int, t: Texts) -> str:
     return text
 
 
-def banner(run: runs.RunKey, t: Texts, tell: Callable[[], None] | None = None) -> None:
-    """Above an edited run: what it ``says``, drawn by ``tell`` where the page does not say it, and the ways back."""
-    with st.container(key="frame_banner", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
-        if tell is not None:
-            tell()
+def banner(run: runs.RunKey, t: Texts) -> None:
+    """Above an edited run the ways back; the page says what the change did."""
+    with st.container(horizontal=True, gap="small"):
         changes = edits.parse(run.edits)
         if len(changes) > 1:
             _undo("frame.undo", t("edits.undo"), changes[:-1])

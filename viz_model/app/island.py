@@ -17,7 +17,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, sketch, state
 from viz_model.app.choices import Choice, one_of, switch, whole, words
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import Side
 from viz_model.drawing.chips import chip
 from viz_model.drawing.scene import Arrays, value
@@ -38,7 +38,9 @@ MOST_CHIPS, MOST_QUOTED = 400, 200
 MOST_INDEX = 100_000
 """Beyond this no layer, head or token is worth reading."""
 
-_READ, _SAID, _KNOWN, _PACE, _RESTS = (f"island.{name}" for name in ("read", "said", "known", "pace", "rests"))
+_READ, _SAID, _KNOWN, _PACE, _RESTS, _USUAL = (
+    f"island.{name}" for name in ("read", "said", "known", "pace", "rests", "usual")
+)
 _FIELDS = ("layer", "head", "token")
 
 
@@ -129,7 +131,8 @@ def head(
     if boxes and not is_fixed:
         boxes.append(_also(boxes[0], view, beside, t))
     ribbons = [] if trace is None else _ribbons(trace, beside, token, t, arrays)
-    return {"boxes": boxes, "controls": controls, "ribbons": ribbons}
+    draws = patches.is_drawn(lm.config) and not is_fixed
+    return {"boxes": boxes, "controls": controls, "ribbons": ribbons, "draws": draws}
 
 
 def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:
@@ -253,8 +256,15 @@ def place(view: ViewState, usual: Mapping[str, int], choices: Mapping[str, str],
         st.session_state[_SAID] = {"nav": st.session_state.get(_SAID, {}).get("nav", 0) + 1, **now}
         st.session_state[_KNOWN] = now
     said: dict[str, Any] = st.session_state[_SAID]
+    st.session_state[_USUAL] = dict(usual)
     where = {name: said[name] for name in ("nav", "chosen", "options", "open")}
     return {"seq": st.session_state.get(_READ, 0), "usual": dict(usual), **where}
+
+
+def usual() -> dict[str, int]:
+    """The layer, head and token that the page shows where nobody has chosen."""
+    found: dict[str, int] = st.session_state.get(_USUAL, {})
+    return found
 
 
 def _chosen(view: ViewState, choices: Mapping[str, str], opened: list[str]) -> dict[str, Any]:

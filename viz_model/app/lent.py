@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from viz_model.app import runs, state
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import ModelConfig
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal

@@ -31,7 +31,7 @@ from viz_model.app.choices import Choice, one_of, whole, wholes
 from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
 from viz_model.drawing import digits, heatmap, strips, theme

@@ -6,7 +6,7 @@ import os
 
 import streamlit as st
 
-from viz_model.app import frame, runs, serving, sidebar, state
+from viz_model.app import frame, runs, search, serving, state
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
 from viz_model.texts import Texts
@@ -22,10 +22,7 @@ def run() -> None:
     t = Texts(view.lang)
     state.write(view)
     frame.begin_without_run(t)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header(t("common.page_models"), anchor=False, width="content")
-        with st.container(width=160):
-            sidebar.language(state.current(), t)
+    search.heading(t("common.page_models"), t)
     st.markdown(t("model_list.lead"))
     columns = st.columns(2)
     for n, (name, config) in enumerate(runs.offered().items()):

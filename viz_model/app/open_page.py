@@ -15,7 +15,7 @@ from viz_model.app.frame import Places
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.lessons.step import Taught
 from viz_model.app.sidebar import Slots
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import ModelConfig
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
@@ -46,7 +46,6 @@ def begin(
     opened_by: Mapping[str, Choice[bool]],
     needs: Callable[[ModelConfig], bool] | None,
     *,
-    skips: bool = True,
     is_story: bool = False,
 ) -> Opening:
     """Open the frame of a page.
@@ -55,7 +54,6 @@ def begin(
         choices: what a visitor chooses on it.
         opened_by: what in an address opens which of its doors.
         needs: which models it can show; None where it shows all.
-        skips: whether a link past what stands on every page is to be made here.
         is_story: whether the page has its own choice of model and language, and no sidebar.
     """
     pages = frame.navigation().pages
@@ -74,16 +72,17 @@ def begin(
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
-    frame.dress_page(name, is_taught=taught is not None)
+    reads_pictures = lm.config.reads_pictures
+    frame.dress_page(name, is_taught=taught is not None, reads_pictures=reads_pictures)
     has_sidebar = not is_story or taught is not None
     if has_sidebar:
-        places = (frame if taught is None else lesson_step).lay_out(t, skips)
+        places = lesson_step.lay_out(reads_pictures) if taught is not None else frame.lay_out(t, reads_pictures)
         with places.settings:
             slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
     else:
-        places, slots = frame.lay_out_story(), Slots(None, None)
+        places, slots = Places(frame.field(reads_pictures)), Slots(None, None)
     if frame.is_bare() and taught is None and has_sidebar:
-        with places.line:
+        with places.leaving:
             share.whole(view, t)
     frame.notices(t)
     return Opening(view, lm, t, example, taught, places, slots, pages)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.choices import Choice
-from viz_model.app.state import Shown
+from viz_model.app.view import Shown
 from viz_model.claims import Verdict
 from viz_model.island.look import Look
 from viz_model.texts import Texts

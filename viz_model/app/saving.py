@@ -19,7 +19,7 @@ import streamlit as st
 from viz_model.app import embed_picture, python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, Format, can_typeset, written
@@ -61,7 +61,7 @@ _ASKED = "saving.asked"
 
 
 class _Asked(NamedTuple):
-    """The picture whose menu is open: the page, and its key there."""
+    """The picture whose menu is open: the page and its key there."""
 
     page: str
     key: str

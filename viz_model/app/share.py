@@ -10,7 +10,7 @@ import segno
 import streamlit as st
 
 from viz_model.app import embed_picture, state
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.texts import Texts
 
 HEIGHT = 760

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -13,10 +14,6 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import (
     apart,
-    block_doors,
-    cache_times,
-    clicks,
-    cost_times,
     derivation,
     elements,
     frame,
@@ -24,33 +21,26 @@ from viz_model.app import (
     head_picker,
     interventions,
     island,
-    lab,
     lent,
-    looks,
-    mask_editor,
-    norm_training,
     onward,
     open_page,
-    other_sentences,
     runs,
     saving,
+    search,
     sketch,
     state,
     stations,
-    two_sentences,
     usual,
     without_sense,
     writing,
 )
 from viz_model.app import page as app_page
-from viz_model.app.cache import cached
-from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
-from viz_model.app.door import Door
+from viz_model.app.choices import APART, TRIALS
+from viz_model.app.declared import DOORS, declared
 from viz_model.app.embed_picture import PICTURE
 from viz_model.app.lessons import step as lesson_step
-from viz_model.app.open_page import Opening
-from viz_model.app.state import ViewState
-from viz_model.config import Side
+from viz_model.app.now import Now, Opened, look_at, now_on, token_of
+from viz_model.app.view import ViewState
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
 from viz_model.island import message, prose
@@ -60,97 +50,12 @@ from viz_model.island.prose import Line, line
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
-DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
-    "attention": (mask_editor.DOOR,),
-    "block": block_doors.DOORS,
-    "norm_placement": (norm_training.DOOR,),
-    "embedding": (two_sentences.DOOR,),
-    "next_token": (cache_times.DOOR,),
-    "cost": (cost_times.DOOR,),
-    "training_lab": lab.DOORS,
-    "sentence_vectors": (other_sentences.DOOR,),
-}
-"""By the group of a page's texts: below it, what runs the model again with what a visitor makes there; of models that
-read texts alone.
-"""
-
-
-class Declared(NamedTuple):
-    """What an address of a page may say, and what in it opens which section."""
-
-    all_choices: tuple[Choice[Any], ...]
-    opened_by: dict[str, Choice[bool]]
-
-
-def declared(topic: Topic) -> Declared:
-    """Of a page that is not opened to be asked."""
-    return Declared(_choices(topic), _opened_by(topic))
-
-
-def _doors(topic: Topic) -> list[Door[app_page.Page]]:
-    return [door for group in dict.fromkeys(page.topic for page in topic.pages) for door in DOORS.get(group, ())]
-
-
-def _choices(topic: Topic) -> tuple[Choice[Any], ...]:
-    beside = [choice for door in _doors(topic) for choice in (door.choice, *door.choices)]
-    own = {name: choice for page in topic.pages for name, choice in island.options_of(page).items()}
-    named = (TAB, CODE, APART, TRIALS, PICTURE)
-    every: tuple[Choice[Any], ...] = (*named, *own.values(), *_sections(topic).values(), *beside)
-    return tuple(dict.fromkeys(every))
-
-
-def _sections(topic: Topic) -> dict[str, Choice[bool]]:
-    return {section.name: switch(f"door_{section.name}") for page in topic.pages for section in page.sections}
-
-
-def _opened_by(topic: Topic) -> dict[str, Choice[bool]]:
-    found = {choice.name: APART for choice in (TAB, CODE)}
-    for page in topic.pages:
-        for section in page.sections:
-            found |= {asked: switch(f"door_{section.name}") for asked in section.opened_by}
-    for door in _doors(topic):
-        found |= door.opened_by
-    return found
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """What a page was opened on.
-
-    Attributes:
-        page: what it shows of the model; None where that is nothing.
-        picture: the run of a picture, which is drawn in a field of its own.
-        doors: what stands below it and is Streamlit's own.
-    """
-
-    topic: Topic
-    page: Page | None
-    opening: Opening
-    picture: runs.RunKey | None
-    has_chips: bool
-    doors: tuple[Door[app_page.Page], ...]
-
-
-class Now(NamedTuple):
-    """A page at this moment: sentence, layer, head and token may be others than when it was opened.
-
-    Attributes:
-        page: as the sidebar, the drawer and the tabs are given it.
-        usual: what is selected where nobody has chosen.
-        beside: the run of another text, which stands beside.
-    """
-
-    page: app_page.Page
-    usual: dict[str, int]
-    notes: tuple[Line, ...]
-    beside: runs.RunKey | None
-
 
 def show(topic: Topic) -> None:
     """Open a page."""
     if topic.is_story:
         _lead_first(topic)
-    opening = open_page.begin(topic.name, *declared(topic), topic.needs, skips=False, is_story=topic.is_story)
+    opening = open_page.begin(topic.name, *declared(topic), topic.needs, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
@@ -160,8 +65,10 @@ def show(topic: Topic) -> None:
         picture = runs.RunKey.of(opening.view.model, run)
     has_chips = taught is None or "tokens" in taught.step.controls
     page = topic.page(lm.config)
+    if topic.is_story and page is not None:
+        _begin_story(topic, page)
     doors = () if picture or page is None else DOORS.get(page.topic, ())
-    opened = _Opened(topic, page, opening, picture, has_chips, doors)
+    opened = Opened(topic, page, opening, picture, has_chips, doors)
     if taught is not None and taught.is_behind_curtain:
         with opening.places.body:
             lesson_step.curtain(opening.t)
@@ -194,29 +101,43 @@ def _lead_first(topic: Topic) -> None:
             del query[former]
             query[name] = values.get(asked, asked)
     if there.current.url_path == frame.FIRST:
-        st.switch_page(there.pages[frame.FIRST], query_params=query.to_dict())
+        st.switch_page(there.pages[frame.FIRST], query_params={"chapter": _first(topic.pages[0]), **query.to_dict()})
     own = {name for page in topic.pages for name, _ in page.options}
     if "view" not in st.session_state and not own & set(query) and set(query) - {"lang", "view", "lesson"}:
         st.switch_page(there.pages["overview"], query_params=query.to_dict())
 
 
+def _begin_story(topic: Topic, page: Page) -> None:
+    """The address of a story says its chapter from the first one on: without it, it would lead elsewhere."""
+    choice = island.options_of(page)["chapter"]
+    if not state.current().chosen(topic.name, choice):
+        state.settle(**state.choose(topic.name, (choice, _first(page))))
+
+
+def _first(page: Page) -> str:
+    """The first chapter of a story."""
+    names = dict(page.options)["chapter"]
+    assert isinstance(names, tuple)
+    return str(names[1])
+
+
 @st.fragment(key=state.PLACE)
-def _place(opened: _Opened) -> None:
-    if isinstance(now := _now(opened), Now):
+def _place(opened: Opened) -> None:
+    if isinstance(now := now_on(opened), Now):
         head_picker.draw(now.page)
 
 
 @st.fragment(key=state.ASK)
-def _ask(opened: _Opened) -> None:
-    now = _now(opened)
+def _ask(opened: Opened) -> None:
+    now = now_on(opened)
     if isinstance(now, Now):
         derivation.offer(lambda: derivation.first(now.page.trace, now.page.token), opened.opening.t)
 
 
 @st.fragment(key=state.BODY)
-def _body(opened: _Opened) -> None:
+def _body(opened: Opened) -> None:
     """The page itself, and what is Streamlit's own below it."""
-    now, t, topic = _now(opened), opened.opening.t, opened.topic
+    now, t, topic = now_on(opened), opened.opening.t, opened.topic
     if not isinstance(now, Now):
         _mount(opened, None, now)
         return
@@ -225,15 +146,15 @@ def _body(opened: _Opened) -> None:
         interventions.banner(page.run_key, t)
     derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
     if topic.is_story and opened.page is not None:
-        _mount(opened, now, now.notes, looks.of_page(opened.page, page))
+        _mount(opened, now, now.notes, look_at(opened.page, page))
         return
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
         without_sense.draw(page)
         return
-    look = looks.of_page(opened.page, page)
-    clicks.press(opened.page, look, page.name)
+    look = look_at(opened.page, page)
+    _press(opened.page, look, page.name)
     alone = _alone(opened.page, look, _asked(page.view, topic))
     _mount(opened, now, now.notes, look, alone)
     _menu(opened.page, look, page)
@@ -270,7 +191,7 @@ def _changed(page: app_page.Page) -> list[Line]:
 
 
 def _mount(
-    opened: _Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None, alone: Item | None = None
+    opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None, alone: Item | None = None
 ) -> None:
     """Hand the browser the page, or the one picture of it; where there is no run, the box to type in."""
     topic, opening, shown = opened.topic, opened.opening, opened.page
@@ -278,7 +199,7 @@ def _mount(
     sections = tuple(section.name for section in shown.sections) if shown else ()
     options = island.options_of(shown) if shown else {}
     is_open = island.open_of(view, topic.name, sections)
-    trace, token = (None, 0) if now is None else (now.page.trace, looks.token(now.page))
+    trace, token = (None, 0) if now is None else (now.page.trace, token_of(now.page))
     other = None if now is None or now.beside is None else runs.trace(now.beside).at(now.page.trace.stack.side)
     is_fixed, is_alone = opening.taught is not None, alone is not None
     changed = [] if now is None or topic.is_story else _changed(now.page)
@@ -294,6 +215,7 @@ def _mount(
         "renews": topic.is_story,
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
+        "search": search.sent(t, opening.lm.config, trace),
         "notes": prose.lines([*changed, *([] if is_alone else _notes(topic, now, notes, look))], arrays),
     }
     if shown is None or look is None or now is None:
@@ -301,9 +223,9 @@ def _mount(
     else:
         page = shown if alone is None else replace(shown, items=(alone,), end=())
         menu = "" if view.present else t("saving.menu")
-        beside = None if now.beside is None else looks.of_page(shown, now.page, now.beside)
+        beside = None if now.beside is None else look_at(shown, now.page, now.beside)
         data = message.message(page, look, arrays, is_open, menu, beside, **said)
-    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), partial(clicks.picked, view.text))
+    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), partial(_picked, view.text))
     island.mount(data, topic.name, options, sections, heard)
 
 
@@ -343,11 +265,72 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     return said
 
 
+def _picked(text: str | None, of: str, value: Any) -> None:
+    """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
+    if of == "search":
+        search.picked(value)
+    elif of == "keep" and text:
+        state.update(text=writing.longer(state.current().model, text))
+    elif of in ("encoder", "decoder") and isinstance(value, int):
+        state.update(side=of, token=value)
+    elif isinstance(value, Mapping) and value.get("page") in ONWARD:
+        place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
+        frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
+    elif isinstance(value, Mapping) and of == "view":
+        changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}
+        if isinstance(asked := value.get("edits"), str):
+            with contextlib.suppress(ValueError):
+                changes["edits"] = vm.edits.parse(asked)
+        state.update(**changes)
+    elif isinstance(value, Mapping) and of == "press":
+        st.session_state[_PRESSED] = value
+
+
+def _press(shown: Page, look: Look, name: str) -> None:
+    """Do what a visitor has pressed, at the place where that was; it takes runs, and so is done here."""
+    pressed: Mapping[str, Any] = st.session_state.pop(_PRESSED, {})
+    if pressed.get("name") not in shown.presses:
+        return
+    place = look.place | {
+        axis: n for axis, size in look.sizes.items() if isinstance(n := pressed.get(axis), int) and 0 <= n < size
+    }
+    there = replace(look, layer=place["layer"], head=place["head"], token=place["token"])
+    changes = dict(shown.presses[pressed["name"]](there))
+    choices = island.options_of(shown)
+    chosen = ((choices[option], said) for option, said in changes.pop("options", {}).items())
+    state.put(**changes, **state.choose(name, *chosen))
+    st.rerun()
+
+
+_PRESSED = "show.pressed"
+
+
+def _is_text(said: object) -> bool:
+    return said is None or isinstance(said, str)
+
+
+def _is_place(said: object) -> bool:
+    return said is None or (isinstance(said, int) and said >= 0)
+
+
+_CHANGES: dict[str, Callable[[Any], bool]] = {
+    "text": _is_text,
+    "target": _is_text,
+    "to": _is_text,
+    "side": lambda said: said in ("encoder", "decoder"),
+    "model": lambda said: said in runs.names(),
+    "token": _is_place,
+}
+"""What of the view a button on a page may change, and to what."""
+ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.MODELS)
+"""Pages that a picture, a button or a story leads to."""
+
+
 # Menus
 
 
 def _ask_menu(page: str, key: str) -> None:
-    saving.ask(page, key)()
+    saving.ask(page, key)({})
 
 
 def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
@@ -360,77 +343,3 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
         drawn = seen(found, look.place)
         known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
         saving.answer(page, lambda: drawn, key, own=drawn.own, known=lambda: known, stands_alone=True)
-
-
-# What is shown now
-
-
-def _now(opened: _Opened) -> Now | tuple[Line, ...]:
-    """The page at this moment, or why there is none."""
-    opening, topic = opened.opening, opened.topic
-    frame.follow(opening.pages)
-    lm, t = opening.lm, opening.t
-    fitted = state.fitted(state.current(), lm.config, opening.example, tuple(lm.tokenizer.languages))
-    if topic.part == "cross" and fitted.stack(lm.config) != lm.config.sides[-1]:  # it tells of the decoder alone
-        last_layer = lm.config.depth(lm.config.sides[-1]) - 1
-        layer = None if fitted.layer is None else min(fitted.layer, last_layer)
-        fitted = replace(fitted, side=lm.config.sides[-1], layer=layer, token=None)
-    notes: tuple[Line, ...] = ()
-    if opened.picture is not None:
-        key = opened.picture
-    else:
-        reading = island.read(fitted, lm, t)
-        notes = reading.notes
-        if reading.trace is None:
-            return notes
-        key = runs.RunKey.of(fitted.model, reading.trace)
-    side = fitted.stack(lm.config)
-    trace = runs.trace(key).at(side)
-    beside, said = _beside(fitted, lm, t)
-    notes = (*notes, *said)
-    last = max(len(one) for one in (trace, *([] if beside is None else [runs.trace(beside).at(side)]))) - 1
-    if fitted.token is not None and fitted.token > last:
-        if state.from_address():
-            notes = (*notes, line(t("common.token_beyond", asked=fitted.token, last=last), "notice"))
-        else:  # the sentence was longer
-            state.put(token=None)
-            fitted = replace(fitted, token=None)
-    token = _token_of(topic, key, fitted, side) if fitted.token is None else min(fitted.token, len(trace) - 1)
-    layer, head = _place_of(topic, key, fitted, side, token)
-    view = state.shown(fitted, layer=layer, head=head)
-    if trace.model is not lm.model:  # an edit has taken a part out of it
-        lm = replace(lm, model=trace.model)
-    key_of_texts = opened.page.topic if opened.page else topic.name
-    page = app_page.Page(topic.name, key_of_texts, view, lm, trace, t, token, opening.pages, topic.without)
-    nowhere = replace(fitted, layer=None, head=None, token=None)
-    usual_token = _token_of(topic, key, nowhere, side)
-    unasked = _place_of(topic, key, nowhere, side, usual_token)
-    return Now(page, {**unasked._asdict(), "token": usual_token}, notes, beside)
-
-
-def _beside(view: ViewState, lm: vm.LanguageModel, t: Texts) -> tuple[runs.RunKey | None, tuple[Line, ...]]:
-    """The run of the text that is to stand beside, and what is to be said of it."""
-    if view.also is None:
-        return None, ()
-    reading = island.read(replace(view, text=view.also), lm, t)
-    notes = tuple(one._replace(words=t("common.also_note", note=one.words)) for one in reading.notes)
-    return None if reading.trace is None else runs.RunKey.of(view.model, reading.trace), notes
-
-
-def _token_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side) -> int:
-    return usual.token(key, view, side) if topic.start is None else _start(topic.start, key, side)[2]
-
-
-@cached()
-def _start(find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, side: Side) -> tuple[int, int, int]:
-    return find(runs.trace(key.plain).at(side))
-
-
-def _place_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side, token: int) -> usual.Place:
-    if topic.start is not None and view.layer is None and view.head is None:
-        return usual.Place(*_start(topic.start, key, side)[:2])
-    if topic.telling is not None and view.layer is None and view.head is None:
-        told = topic.telling(runs.trace(key.plain).at(side), token)
-        if told is not None:
-            return usual.Place(*told)
-    return usual.place(key, view, side, topic.part)

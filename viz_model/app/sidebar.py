@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import describe, frame, interventions, runs, share, state
-from viz_model.app.state import ViewState
+from viz_model.app import describe, frame, interventions, island, runs, share, state
+from viz_model.app.view import ViewState
 from viz_model.texts import LANGUAGES, Texts
 
 
@@ -62,7 +62,10 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
 
     def changed() -> None:
         if lm.twin and st.session_state[key] != lm.config.norm_at and not state.is_late(key):
-            state.update(model=lm.twin)
+            # One thing changes: what was shown where nobody had chosen stays selected.
+            now = state.current()
+            held: dict[str, Any] = {axis: n for axis, n in island.usual().items() if getattr(now, axis) is None}
+            state.update(model=lm.twin, **held)
 
     st.segmented_control(
         t("common.norm_at"),

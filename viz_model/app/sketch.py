@@ -14,13 +14,16 @@ import viz_model as vm
 from viz_model import images
 from viz_model.app import components, examples, ink, interventions, runs, state
 from viz_model.app.frame import Places
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import Patches
 from viz_model.drawing import theme
 from viz_model.images import Levels, PictureError
 from viz_model.measures import patches
 from viz_model.runs import edits
 from viz_model.texts import Texts
+
+SIDE = 98
+"""Pixels of the field, and of a picture in its place."""
 
 _READ = "sketch.read"
 """The number of the last message from the browser that was read."""
@@ -44,7 +47,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
         st.warning(t("common.unknown_drawing", why=t.error(error)))
         drawn = images.decode(shown[0])
     reads = ink.centred(drawn) if lm.config.reads_digits else drawn
-    with places.line:
+    with places.field:
         if is_fixed:
             _shown(255 - reads if patches.is_drawn(lm.config) else reads)
         else:
@@ -66,42 +69,41 @@ def _fitting(levels: Levels, wanted: Patches) -> Levels:
 
 
 def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str, ...], t: Texts) -> None:
-    with st.container(key="frame_picture", horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
-        if patches.is_drawn(lm.config):
-            words = (
-                "label",
-                "field",
-                "hint",
-                "reads",
-                "undo",
-                "clear",
-                "larger",
-                "smaller",
-                "examples",
-                "pen",
-                "up",
-                "down",
-            )
-            data = {
-                "seq": st.session_state.get(_READ, 0),
-                "grid": patches.grid(lm.config),
-                "examples": [t("common.sketch_example", n=n + 1) for n in range(len(shown))],
-                "words": {name: t(f"common.sketch_{name}") for name in words},
-            }
-            pictures = (drawn, reads, np.stack([images.decode(code) for code in shown]))
-            components.sketch(data, pictures, key="frame_sketch_field", on_drawn=_drawn)
-        else:
-            _shown(reads)
-        with st.popover(t("common.upload"), icon=":material/upload:", key="frame_upload"):
-            st.file_uploader(
-                _help(lm, t),
-                type=["png", "jpg", "jpeg", "webp"],
-                key="frame.upload",
-                on_change=_uploaded,
-                args=(lm.config.inputs, patches.is_drawn(lm.config)),
-            )
-            if refused := st.session_state.get(_REFUSED):
-                st.error(t.error(refused), icon=":material/error:")
+    if patches.is_drawn(lm.config):
+        words = (
+            "label",
+            "field",
+            "hint",
+            "reads",
+            "undo",
+            "clear",
+            "larger",
+            "smaller",
+            "examples",
+            "pen",
+            "up",
+            "down",
+        )
+        data = {
+            "seq": st.session_state.get(_READ, 0),
+            "grid": patches.grid(lm.config),
+            "examples": [t("common.sketch_example", n=n + 1) for n in range(len(shown))],
+            "words": {name: t(f"common.sketch_{name}") for name in words},
+        }
+        pictures = (drawn, reads, np.stack([images.decode(code) for code in shown]))
+        components.sketch(data, pictures, key="frame_sketch_field", on_drawn=_drawn)
+    else:
+        _shown(reads)
+    with st.popover(t("common.upload"), icon=":material/upload:"):
+        st.file_uploader(
+            _help(lm, t),
+            type=["png", "jpg", "jpeg", "webp"],
+            key="frame.upload",
+            on_change=_uploaded,
+            args=(lm.config.inputs, patches.is_drawn(lm.config)),
+        )
+        if refused := st.session_state.get(_REFUSED):
+            st.error(t.error(refused), icon=":material/error:")
 
 
 def _help(lm: vm.LanguageModel, t: Texts) -> str:
@@ -115,9 +117,17 @@ def _help(lm: vm.LanguageModel, t: Texts) -> str:
 
 
 def _shown(levels: Levels) -> None:
-    """A picture that nobody can draw in."""
-    with st.container(key="frame_shown", width=98):
-        st.image(levels, width=98)
+    """A picture that nobody can draw in, as high as the field is."""
+    st.image(_square(levels), width=SIDE)
+
+
+def _square(levels: Levels) -> Levels:
+    """A picture on a ground as wide as high, which is seen through beside it: uint8 [S, S, 4]."""
+    height, width = levels.shape[:2]
+    square = np.zeros((max(height, width), max(height, width), 4), np.uint8)
+    square[:height, :width, :3] = levels if levels.ndim == 3 else levels[..., None]
+    square[:height, :width, 3] = 255
+    return square
 
 
 def _drawn(told: object) -> None:

@@ -9,7 +9,7 @@ import torch
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.cache import cached
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.config import Side
 from viz_model.measures import telling
 from viz_model.texts import Texts

@@ -24,7 +24,7 @@ from viz_model.checkpoints.renames import Rename, Stack
 from viz_model.checkpoints.weights import ModelError, fill
 from viz_model.config import ConfigError, Dense, Gated, Llama3Scaling, ModelConfig, Position, Rope
 from viz_model.model import ops
-from viz_model.model.positions import scale_frequencies
+from viz_model.model.rope_scaling import scale_frequencies
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
 
@@ -204,7 +204,7 @@ def _llama3_scaling(archive: GgufArchive, base: float, d_head: int) -> dict[str,
         return None
     frequencies = ops.rotary_frequencies(2 * len(stored), base)
     scaling = Llama3Scaling(factor=float(stored[-1]), low_freq_factor=1.0, high_freq_factor=4.0, original_context=8192)
-    scaled, _ = scale_frequencies(frequencies, Rope(base=base, scaling=scaling))
+    scaled, _ = scale_frequencies(frequencies, base, scaling)
     if not torch.allclose(frequencies / scaled, stored, rtol=1e-5, atol=0):
         raise ModelError(f"{archive.path}: tensor {ROPE_FACTORS!r} holds other factors than those of Llama 3.1")
     plain = dataclasses.asdict(scaling)

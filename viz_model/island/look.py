@@ -365,9 +365,11 @@ class Look:
         fixed: Mapping[str, Any] | None = None,
     ) -> Phrase:
         language, kept = self.t.language, _kept(filled)
-        texts = [(one.label if is_label else one.says)(language, **kept) for one in verdict.every]
-        which = verdict.table(values)
-        made = Among(texts, self.by(axes, which, "", **(fixed or {}))) if axes or which.ndim else texts[int(which)]
+        held, which = np.unique(verdict.table(values), return_inverse=True)  # what holds nowhere may lack what it tells
+        said = [verdict.every[n] for n in held]
+        texts = [(one.label if is_label else one.says)(language, **kept) for one in said]
+        where = which.reshape(verdict.table(values).shape)
+        made = Among(texts, self.by(axes, where, "", **(fixed or {}))) if axes or where.ndim else texts[0]
         return Phrase(made, _tables(filled))
 
     def knows(self, key: str) -> bool:

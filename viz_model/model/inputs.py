@@ -136,7 +136,7 @@ class PatchEmbedding(Input):
         mean, std = (_of_channel(*each, channel) for each in (("m", inputs.mean), ("s", inputs.std)))
         pixels = of.value(
             "pixels", (n, u), (level[row, column, channel] / 255 - mean) / std,
-            symbol="v", label="pixels of each patch, normalised", role="token",
+            symbol="v", label="pixels of each patch, normalized", role="token",
         )  # fmt: skip
         matrix, bias = of.weight("projection.weight", "W^{E}", "D", "U"), of.weight("projection.bias", "b^{E}", "D")
         projected = of.value(

@@ -86,7 +86,7 @@ class LayerNorm(Norm):
             out = out + at.weight("bias", r"\beta", d.axis)[d]
         return at.value(
             "out", index, out,
-            symbol="n", label="normalised vector", role="norm",
+            symbol="n", label="normalized vector", role="norm",
         )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ class RMSNorm(Norm):
         )  # fmt: skip
         return at.value(
             "out", index, gain[d] * (x[index] / scale[*where]),
-            symbol="n", label="normalised vector", role="norm",
+            symbol="n", label="normalized vector", role="norm",
         )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ class NoNorm(Norm):
             "scale", index[:-1], Number(1),
             symbol=r"\sigma", label="divisor where there is no norm", role="norm", derived=True, one=True,
         )  # fmt: skip
-        return at.value("out", index, x[index], symbol="n", label="vector, not normalised", role="norm")
+        return at.value("out", index, x[index], symbol="n", label="vector, not normalized", role="norm")
 
 
 def kind(norm: config.Norm) -> type[Norm]:

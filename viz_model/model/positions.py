@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -18,16 +17,15 @@ from torch import Tensor, nn
 from viz_model import config
 from viz_model.config import ModelConfig, Side
 from viz_model.model import ops
+from viz_model.model.bucket import Bucket
+from viz_model.model.rope_scaling import scale_frequencies
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression, exact
+from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Table, Value
 from viz_model.values.operations import Sum, absolute, cos, sin, where
-from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
-    from viz_model.values.steps import Operand
-    from viz_model.values.working import Working
 
 
 class Position(nn.Module):
@@ -35,6 +33,9 @@ class Position(nn.Module):
 
     Every scheme is made from its choice in the config, the model's config and the stack it serves.
     """
+
+    ends: ClassVar[bool] = False
+    """Whether attention knows no distance beyond the context, because a table has no row for it."""
 
     def __init__(self, position: Any, model: ModelConfig, side: Side) -> None:
         super().__init__()
@@ -224,7 +225,8 @@ class Rope(Position):
     def __init__(self, position: config.Rope, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
         frequencies = ops.rotary_frequencies(position.rotated(model.d_head), position.base)
-        self.frequencies, self.stretch = scale_frequencies(frequencies, position)  # [R/2] radians a position
+        # [R/2] radians a position
+        self.frequencies, self.stretch = scale_frequencies(frequencies, position.base, position.scaling)
         self.interleaved = position.pairing == "interleaved"
 
     def angles(self, start: int, length: int) -> Tensor:
@@ -246,7 +248,9 @@ class Rope(Position):
         turns = Setting("b", position.base, "config") ** (-2 * pair / Setting("R", n, "config"))
         stretch = 1.0
         if position.scaling is not None:
-            frequencies, stretch = scale_frequencies(ops.rotary_frequencies(n, position.base), position)
+            frequencies, stretch = scale_frequencies(
+                ops.rotary_frequencies(n, position.base), position.base, position.scaling
+            )
             slower = frequencies / ops.rotary_frequencies(n, position.base)
             turns = turns * Table(r"\kappa", slower, "scheme", "")[pair]
         angle = t * turns
@@ -284,41 +288,6 @@ def _turned(code: Code, position: config.Rope, n: int, at: Scope, x: Value, t: I
     ]
     turned = f"torch.stack((a * cos - b * sin, a * sin + b * cos), {axis}).flatten(-2)"
     return turned if n == at.sizes["K"] else f"torch.cat(({turned}, x[..., {n}:]), -1)"
-
-
-def scale_frequencies(frequencies: Tensor, position: config.Rope) -> tuple[Tensor, float]:
-    """The frequencies [R/2] that a scaled RoPE uses, and the factor by which it lengthens q and k."""
-    match position.scaling:
-        case None:
-            return frequencies, 1.0
-        case config.LinearScaling(factor=factor):
-            return frequencies / factor, 1.0
-        case config.Llama3Scaling() as scaling:
-            # Turns that a wave makes over the context it was trained with.
-            turns = scaling.original_context * frequencies / (2 * math.pi)
-            low, high = scaling.low_freq_factor, scaling.high_freq_factor
-            kept = ((turns - low) / (high - low)).clamp(0, 1)
-            return kept * frequencies + (1 - kept) * frequencies / scaling.factor, 1.0
-        case config.YarnScaling() as scaling:
-            # Peng et al. 2023, section 3.2: the ramp runs over the index of the pair, between the
-            # pairs that make beta_fast and beta_slow turns over the trained context.
-            n_rotated = 2 * len(frequencies)
-
-            def pair_with(turns: float) -> float:
-                wave = scaling.original_context / (turns * 2 * math.pi)
-                return n_rotated * math.log(wave) / (2 * math.log(position.base))
-
-            begins, ends = pair_with(scaling.beta_fast), pair_with(scaling.beta_slow)
-            if scaling.truncate:
-                begins, ends = math.floor(begins), math.ceil(ends)
-            first, last = max(begins, 0), min(ends, n_rotated - 1)
-            pairs = torch.arange(len(frequencies), dtype=torch.float64)
-            slowed = ((pairs - first) / (last - first or 0.001)).clamp(0, 1)
-            scaled = slowed * frequencies / scaling.factor + (1 - slowed) * frequencies
-            stretch = scaling.attention_factor
-            if stretch is None:
-                stretch = 0.1 * math.log(scaling.factor) + 1 if scaling.factor > 1 else 1.0
-            return scaled, stretch
 
 
 class Alibi(Position):
@@ -393,71 +362,10 @@ class T5Bias(Position):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Bucket(Expression):
-    """The bucket of a distance (:func:`viz_model.model.ops.t5_buckets`)."""
-
-    distance: Expression
-    scheme: config.T5Bias
-    two_way: bool
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.distance,)
-
-    @property
-    def is_number(self) -> bool:
-        return False
-
-    def of(self, distance: Tensor) -> Tensor:
-        scheme = self.scheme
-        return ops.t5_buckets(
-            distance, two_way=self.two_way, n_buckets=scheme.buckets, max_distance=scheme.max_distance
-        )
-
-    def latex(self, names: Names) -> str:
-        return rf"\mathrm{{bucket}}\left({self.distance.printed(names)}\right)"
-
-    def evaluate(self, point: Point) -> Sized:
-        return exact(self.of(self.distance.evaluate(point).value.long()))
-
-    def work(self, cell: Working, symbol: str | None = None) -> Operand:
-        away = self.distance.work(cell)
-        bucket = int(self.of(torch.tensor(int(away.value))))
-        # Beyond the largest distance nothing new begins: the outermost buckets have no end.
-        reach = torch.arange(-self.scheme.max_distance, self.scheme.max_distance + 1)
-        shared = reach[self.of(reach) == bucket]
-        least, most = int(shared[0]), int(shared[-1])
-        return cell.sheet.write(
-            "bucket",
-            symbol or r"\beta",
-            r"\mathrm{bucket}(@0)",
-            (away,),
-            bucket,
-            bucket,
-            None,
-            least=least,
-            most=most,
-            open=self.scheme.max_distance in (-least, most),
-        )
-
-    def code(self, python: Code) -> str:
-        n, first, back = self.scheme.buckets, "", "(-distance).clamp(min=0)"
-        if self.two_way:
-            n, first, back = n // 2, f"(distance > 0) * {n // 2} + ", "distance.abs()"
-        exact_ = n // 2
-        grown = f"(back.clamp(min=1) / {exact_}).log() / torch.tensor({self.scheme.max_distance} / {exact_}).log()"
-        python.lines += [
-            f"distance = {self.distance.code(python)}  # key − query",
-            f"back = {back}",
-            f"wide = {exact_} + ({grown} * {n - exact_} + 1e-6).long().clamp(max={n - exact_ - 1})",
-            f"bucket = {first}torch.where(back < {exact_}, back, wide)  # near: one distance each",
-        ]
-        return "bucket"
-
-
 class RelativeKey(Position):
     """Query · vector of the distance, added to every score (Shaw et al. 2018, equation 4, its key part)."""
+
+    ends = True
 
     def __init__(self, position: config.RelativeKey, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)

@@ -12,7 +12,6 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,26 +26,10 @@ from viz_model.runs.attended import STEPS, Attended
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
-from viz_model.tokenizers.patches import CLS, PatchTokenizer
+from viz_model.tokenizers.patches import PatchTokenizer, Place
 from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
 from viz_model.values.leaves import Index
 from viz_model.values.point import Point
-
-
-class Place(NamedTuple):
-    """What stands at a position.
-
-    Attributes:
-        label: what it is called.
-        colour: a number that a palette turns into its colour.
-        kind: a token of a text, a patch of a picture, or [CLS], which gathers what is said of the whole picture.
-        at: row and column of a patch, from 0.
-    """
-
-    label: str
-    colour: int
-    kind: Literal["token", "patch", "cls"] = "token"
-    at: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -153,15 +136,9 @@ class Trace:
     @property
     def positions(self) -> tuple[Place, ...]:
         """What stands at each position of this view: tokens of a text, or [CLS] and the patches of a picture."""
-        if not isinstance(self.tokenizer, PatchTokenizer):
-            return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
-        found = []
-        for n, place in enumerate(map(self.tokenizer.place, self.ids)):
-            if place is None:
-                found.append(Place(CLS, n, "cls"))
-            else:
-                found.append(Place(f"row {place[0] + 1}, column {place[1] + 1}", n, "patch", place))
-        return tuple(found)
+        if isinstance(self.tokenizer, PatchTokenizer):
+            return self.tokenizer.places(self.ids)
+        return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
 
     @property
     def patches(self) -> Tensor:

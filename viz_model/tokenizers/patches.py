@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 from viz_model import images
 from viz_model.config import Patches
@@ -10,6 +11,22 @@ from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Token, Tokenizer
 
 CLS = "[CLS]"
+
+
+class Place(NamedTuple):
+    """What stands at a position.
+
+    Attributes:
+        label: what it is called.
+        colour: a number that a palette turns into its colour.
+        kind: a token of a text, a patch of a picture, or [CLS], which gathers what is said of the whole picture.
+        at: row and column of a patch, from 0.
+    """
+
+    label: str
+    colour: int
+    kind: Literal["token", "patch", "cls"] = "token"
+    at: tuple[int, int] | None = None
 
 
 class PatchTokenizer(Tokenizer):
@@ -54,3 +71,11 @@ class PatchTokenizer(Tokenizer):
     def place(self, id: int) -> tuple[int, int] | None:
         """The row and the column of a patch, from 0; None of [CLS]."""
         return divmod(id - 1, self.patches.columns) if id else None
+
+    def places(self, ids: Iterable[int]) -> tuple[Place, ...]:
+        """What stands at each position."""
+        found = []
+        for n, at in enumerate(map(self.place, ids)):
+            label = CLS if at is None else f"row {at[0] + 1}, column {at[1] + 1}"
+            found.append(Place(label, n, "cls" if at is None else "patch", at))
+        return tuple(found)

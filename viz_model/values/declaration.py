@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from viz_model.values.expression import Add, Condition, Expression
+from viz_model.values.condition import Condition
+from viz_model.values.expression import Add, Expression
 from viz_model.values.leaves import HEADS, Element, Entry, Index, Setting, Value, Weight, indexed
 from viz_model.values.operations import Between, Sum
 from viz_model.values.point import LETTERS, Names

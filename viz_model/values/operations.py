@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from viz_model.values.condition import Condition
 from viz_model.values.expression import (
     ATOM,
     POWER,
@@ -17,7 +18,6 @@ from viz_model.values.expression import (
     SUM,
     Add,
     Around,
-    Condition,
     Expression,
     Like,
     Multiply,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both
 
 from viz_model.config import ModelConfig, NoPosition
 from viz_model.measures import change
@@ -13,7 +13,7 @@ from viz_model.measures.again import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations import breaking
 
-SAMPLE = variants()[::7]
+SAMPLE = few()
 every = pytest.mark.parametrize("config", SAMPLE, ids=describe)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import streamlit as st
 from app_driver import answer, messages, open_page, run_code, said, tell
-from tiny_models import describe, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model.app import examples
@@ -31,7 +31,7 @@ from viz_model.topics.ablations.structure import NORM
 from viz_model.topics.ablations.trying import EXPERIMENTS
 
 TEXT = "The cat sat on the mat"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::22]]
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 
 loaded = functools.cache(vm.load)

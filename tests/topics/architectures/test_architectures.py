@@ -15,7 +15,6 @@ from tiny_models import describe, language_model, run_both, tiny_config, traced,
 import viz_model as vm
 from viz_model import texts
 from viz_model.config import Gated, LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
-from viz_model.drawing.digits import byte_size
 from viz_model.drawing.scene import Items, Labels, Scene
 from viz_model.drawing.tables import pick, resolved
 from viz_model.island.look import Look
@@ -148,12 +147,6 @@ def test_the_bars_of_a_block_follow_the_layer_where_layers_differ() -> None:
         assert f"{ffn / total:.0%}" in " ".join(islands.one(where.tell_blocks(look), {"layer": layer}))
 
 
-def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -> None:
-    view = where.one_block(two(CONFIGS[0]), 0)
-    row = view.names.index("Transformer base (2017)")
-    assert view.stacks[row] == "encoder" and f"{view.share(row, 'ffn'):.0%}" == "67%"
-
-
 def cached(config: ModelConfig, length: int, n_bytes: int) -> tuple[Look, cache.CacheView]:
     look = dataclasses.replace(two(config), options={"length": str(length), "bytes": str(n_bytes)})
     return look, cache.view(look)
@@ -178,11 +171,6 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
         assert "{{" not in t.prose(f"architectures.{section}", model="`tiny`", **facts)
     drawn = {series.name: series.values for series in cache.draw(look).series}
     assert [*drawn[look.words("cache_own")]] == view.own.tolist()
-
-
-def test_no_text_is_counted_beyond_its_model_s_context() -> None:
-    (_, long), (_, full) = (cached(tiny_config(n_context=16), length, 2) for length in (4096, 16))
-    assert long.lengths[0] == 16 and long.own[0] == full.own[0]
 
 
 def test_qwen3_keeps_a_fifth_of_what_a_key_for_every_head_would_cost() -> None:
@@ -292,13 +280,6 @@ def test_the_same_place_in_another_cut(position: int, expected: int) -> None:
     assert pair.same_places([3, 4, 4], [1, 2, 4, 2, 2])[position] == expected
 
 
-def test_the_same_place_always_exists() -> None:
-    cut, other = [1] * 7, [0, 3, 0, 4, 0]
-    found = pair.same_places(cut, other)
-    assert set(found.tolist()) <= set(range(5)) and found[6] == 4
-    assert pair.same_places([1], [0, 1, 0]).tolist() == [2] and pair.same_places([1], [0]).tolist() == [0]
-
-
 def test_control_tokens_move_no_place() -> None:
     inner, other = (vm.load(name).trace("The cat sat on the mat.") for name in ("story-bert", "story-post-ln"))
     places = pair.same_places(*map(pair.written, (inner, other)))[1:-1]
@@ -364,25 +345,6 @@ def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
         assert sum(parts) == sum(weight.numel() for weight in block.parameters())
         assert f"{sum(parts):,}" == said["total"]
         assert int(said["ffn"].replace(",", "")) == sum(weight.numel() for weight in block.ffn.parameters())
-
-
-def test_tables_of_published_and_counted_sizes() -> None:
-    look = two(tiny_config())
-    published = where.published(look)
-    assert len({len(column) for column in published.values()}) == 1
-    assert "124,439,808" in published[look.words("reference_counted")]
-    total = sum(weight.numel() for weight in look.trace.model.parameters())
-    assert where.counted(look)[look.words("where_total")][0] == total
-
-
-@pytest.mark.parametrize(("n", "said"), [(0, "0"), (849, "849"), (3_352_704, "3.35 M"), (14_768_307_200, "14.8 B")])
-def test_large_numbers_are_short(n: int, said: str) -> None:
-    assert parameters.short(n) == said
-
-
-@pytest.mark.parametrize(("n", "said"), [(768, "768 B"), (1536, "1.5 KiB"), (2**20, "1 MiB"), (5 * 2**30, "5 GiB")])
-def test_bytes_are_short(n: int, said: str) -> None:
-    assert byte_size(n) == said
 
 
 def test_edits_and_other_masks_are_shown_as_they_were_run() -> None:

@@ -8,7 +8,7 @@ import torch
 from tiny_models import describe, mixed_norms, random_model, tiny_config, variants
 
 import viz_model as vm
-from viz_model.config import Dense, Gated, ModelConfig, RMSNorm
+from viz_model.config import Dense, Gated, ModelConfig
 from viz_model.measures import cache_size
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures import PAGE, parameters, scale, where
@@ -112,12 +112,6 @@ def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
     spared = sum(5 - min(5, window or 5) for window in config.windows)
     assert found.self_attention == n_bytes["attn"] - a_layer * spared
     assert found.total == found.self_attention + found.cross_attention
-
-
-def test_a_norm_without_shift_has_half_the_parameters() -> None:
-    plain, root = tiny_config(), tiny_config(norm=RMSNorm())
-    norms = [parameters.of_config(config)["norms"] for config in (plain, root)]
-    assert norms[0] == 2 * norms[1] > 0
 
 
 def test_a_parameter_of_no_part_is_refused() -> None:

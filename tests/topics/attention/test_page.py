@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from app_driver import ISLAND, answer, mounts, offer, open_page, pictures, run_c
 from doors import all_open
 from streamlit.testing.v1 import AppTest
 from tiers import name
-from tiny_models import describe, language_model, variants
+from tiny_models import describe, few, language_model
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -25,9 +24,8 @@ from viz_model.runs.edits import AblateHead
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).resolve().parents[3]
 TEXT = "the cat and the dog ran"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::5]]
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 
 
 class Opened:
@@ -68,7 +66,7 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
         if lang == "zh":
             continue
         assert ("nothing is masked in this layer" in text) == (side == "encoder" and not config.window(side, 1))
-        assert ("grey triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
+        assert ("gray triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
         assert ("key–value head" in text) == (config.n_kv_heads < config.n_heads)
         assert ("no step ÷ √dₖ" in text) == (not config.scale_scores)
         assert ("The norm." in text) == config.qk_norm

@@ -17,7 +17,6 @@ from viz_model.drawing.scene import Cells, Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
-from viz_model.runs.derivation import derive
 from viz_model.topics.attention import PAGE, PICTURES, apart, brings, forms, head, heads, query
 
 LAYER = 1
@@ -99,22 +98,6 @@ def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look)
     pattern = np.nan_to_num(found["pattern"])
     np.testing.assert_allclose(pattern, weights / weights.sum(-1, keepdims=True), atol=1e-5)
     np.testing.assert_allclose(found["z"], pattern @ found["v"], atol=1e-4)
-
-
-def test_a_cell_that_is_clicked_is_the_number_that_is_drawn(look: Look) -> None:
-    for layer, own, token in ((0, 0, 4), (1, 2, 1)):
-        here = islands.look(look.trace, PAGE, layer=layer, head=own, token=token)
-        for scene in islands.pictures(PAGE, here).values():
-            marks = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Cells)]
-            for mark in [mark for mark in marks if mark.where is not None]:
-                values = np.atleast_2d(mark.values)
-                for row, column in {(0, 0), (values.shape[0] - 1, values.shape[1] - 1)}:
-                    asked = mark.where.at(row, column) if mark.where else None
-                    assert asked is not None
-                    found = derive(look.trace.whole, *asked)
-                    known = [found.value, *(step.result for step in found.steps)]
-                    drawn_is_hidden = not math.isfinite(values[row, column])
-                    assert drawn_is_hidden or np.isclose(known, values[row, column], rtol=1e-4, atol=1e-5).any()
 
 
 def test_the_forms_end_at_what_the_scores_are_made_of(look: Look) -> None:

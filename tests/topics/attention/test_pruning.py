@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tiers
+from pairs import pairs
 from tiny_models import language_model, run_both, variants
 
 import viz_model as vm
@@ -14,7 +15,7 @@ from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 LAYER = 1
 
 
-@pytest.mark.parametrize(("config", "off"), tiers.covered(variants(), [[0], [1, 2], "all"]), ids=tiers.name)
+@pytest.mark.parametrize(("config", "off"), pairs(variants(), [[0], [1, 2], "all"], facts=tiers.chosen), ids=tiers.name)
 def test_pruning_is_the_head_mask(config: ModelConfig, off: list[int] | str) -> None:
     heads = tuple(range(config.n_heads)) if off == "all" else tuple(map(int, off))
     for side in config.sides:

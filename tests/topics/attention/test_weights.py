@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, few, language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.attention import weights as care
 
 
-@pytest.mark.parametrize("config", variants()[::4], ids=describe)
+@pytest.mark.parametrize("config", few(), ids=describe)
 def test_what_arrives_is_the_length_of_the_weighted_vector(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
     found = care.arriving(trace, 1)
@@ -61,7 +61,7 @@ def test_a_head_that_looks_at_a_silent_token_has_a_sink() -> None:
     assert (found.shares[0, :, 0] < 0.05).all()
 
 
-@pytest.mark.parametrize("config", variants()[1::6], ids=describe)
+@pytest.mark.parametrize("config", few(), ids=describe)
 def test_every_head_is_summed_up(config: ModelConfig) -> None:
     for side in config.sides:
         trace = run_both(language_model(config)).at(side)

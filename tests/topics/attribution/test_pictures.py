@@ -7,7 +7,7 @@ import dataclasses
 import islands
 import numpy as np
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, few, language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import images
@@ -20,7 +20,7 @@ from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neu
 from viz_model.topics.attribution.asked import asked
 from viz_model.topics.attribution.sums import Part
 
-WITH_LOGITS = [config for config in variants() if config.has_logits][::4]
+WITH_LOGITS = [config for config in few() if config.has_logits]
 LONG = "the cat and the dog ran to the house and the cat saw a bird in the old tree there"
 every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
@@ -126,23 +126,6 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     np.testing.assert_allclose(cells.values, seen.probs.T, atol=1e-6)
     bold = [not isinstance(text, str) and text[0][0].bold for text in tokens.texts]
     assert sum(bold) == view.final.sum()
-
-
-@pytest.mark.parametrize(
-    ("length", "position", "most", "expected"),
-    [(5, 2, 12, range(5)), (20, 2, 6, range(6)), (20, 19, 6, range(14, 20)), (20, 10, 1, range(10, 11))],
-)
-def test_the_part_of_a_long_text_holds_the_position(length: int, position: int, most: int, expected: range) -> None:
-    assert depth.part_of(length, position, most) == expected
-
-
-def test_of_a_deep_model_the_lens_shows_the_depth_of_the_selected_layer() -> None:
-    trace = run_both(language_model(tiny_config(n_layers=12)))
-    for layer in (3, 8):
-        look = islands.look(trace, PAGE, token=3, layer=layer)
-        view = depth.view(asked(look).look)
-        assert len(view.depths) == depth.MOST_DEPTHS and layer + 1 in view.depths
-        assert {0, 12} <= set(view.depths)
 
 
 def test_paths_end_in_the_models_own_ranks() -> None:

@@ -8,6 +8,7 @@ import torch
 from tiny_models import (
     close,
     describe,
+    few,
     language_model,
     other_blocks,
     random_model,
@@ -72,7 +73,7 @@ def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> Non
     torch.testing.assert_close(carried, end, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("config", [c for c in variants() if c.kind == "encoder_decoder"][::5], ids=describe)
+@pytest.mark.parametrize("config", [c for c in few() if c.kind == "encoder_decoder"], ids=describe)
 def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at("encoder")
     found = sums.decompose(trace, 1)
@@ -119,7 +120,7 @@ def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
     close(opened.factor.float(), torch.special.ndtr(before))  # Φ(x): GELU(x) = x·Φ(x)
 
 
-@pytest.mark.parametrize("config", [*variants()[::4], *OTHERS], ids=describe)
+@pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
 def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
     trace = traced(config)
     found = sums.decompose(trace, 1)
@@ -138,7 +139,7 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
         assert np.nansum(added[layer]) + rest == pytest.approx(asked.of(Part("ffn", layer)), abs=1e-4)
 
 
-@pytest.mark.parametrize("config", [c for c in variants() if c.has_logits][::4], ids=describe)
+@pytest.mark.parametrize("config", [c for c in few() if c.has_logits], ids=describe)
 def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfig) -> None:
     trace = traced(config)
     found = sums.decompose(trace, 2)
@@ -233,7 +234,7 @@ def test_what_arrives_goes_through_the_norm_behind_the_sublayer(config: ModelCon
         assert sums.reads(trace, found, asked, part).values.sum() == pytest.approx(asked.of(part), abs=1e-4)
 
 
-@pytest.mark.parametrize("config", variants()[::3], ids=describe)
+@pytest.mark.parametrize("config", few(), ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
     found = sums.decompose(trace, 3)

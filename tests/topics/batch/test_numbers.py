@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, variants
+from tiny_models import describe, few, language_model
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -23,7 +23,7 @@ from viz_model.training.batches import IGNORED, Batch
 from viz_model.training.objective import asked
 
 TEXT = "Once upon a time, there was a little girl named"
-CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::4]]
+CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 
 
 def rows_of(lm: vm.LanguageModel, texts: tuple[str, ...] = (TEXT, *BESIDE)) -> list[Row]:

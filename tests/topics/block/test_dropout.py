@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both, variants
 from torch import nn
 
 from viz_model.config import ModelConfig
@@ -17,7 +17,7 @@ from viz_model.model.transformer import Stack, Transformer
 from viz_model.topics.block.dropout import PLACES, dropped, seed_of
 
 
-@pytest.mark.parametrize("config_", variants()[::4], ids=describe)
+@pytest.mark.parametrize("config_", few(), ids=describe)
 def test_every_place_is_dropped_as_by_the_module(config_: ModelConfig) -> None:
     plain = run_both(language_model(config_))
     run, kept = dropped(plain, list(PLACES), 0.3, 7)
@@ -34,7 +34,7 @@ def test_every_place_is_dropped_as_by_the_module(config_: ModelConfig) -> None:
     assert not any(torch.equal(run.whole[name], plain.whole[name]) for name in kept if name.endswith("ffn.out"))
 
 
-@pytest.mark.parametrize("config_", variants()[::6], ids=describe)
+@pytest.mark.parametrize("config_", few(), ids=describe)
 def test_a_run_with_dropout_is_that_of_a_model_in_training(config_: ModelConfig) -> None:
     plain = run_both(language_model(config_))
     run, kept = dropped(plain, ["sum", "sublayer"], 0.2, 3)

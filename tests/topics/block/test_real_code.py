@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both, variants
 
 from viz_model.config import ModelConfig
 from viz_model.model import sites
@@ -13,7 +13,7 @@ from viz_model.topics.block import real_code
 from viz_model.topics.block.real_code import CHUNKED, CLAMPED, INSIDE
 
 
-@pytest.mark.parametrize("config_", variants()[::5], ids=describe)
+@pytest.mark.parametrize("config_", few(), ids=describe)
 def test_every_part_is_measured_on_every_kind(config_: ModelConfig) -> None:
     whole = run_both(language_model(config_))
     for trace in (whole.at(side) for side in config_.sides):

@@ -48,7 +48,7 @@ def measure(app: AppTest) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize(("config", "lang"), list(itertools.product(CONFIGS, ["en", "zh"])), ids=name)
+@pytest.mark.parametrize(("config", "lang"), itertools.product(CONFIGS, ["en", "zh"]), ids=name)
 def test_any_model_is_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
     app = opened(language_model(config), lang=lang, layer="1")
     printed = run_code(app)

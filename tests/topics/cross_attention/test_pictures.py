@@ -219,11 +219,6 @@ def test_the_table_names_the_heaviest_column_of_each_row(look: Look) -> None:
         assert all(percent(float(share)) in said for share in shares)
 
 
-def test_spread_counts_alike_tokens() -> None:
-    assert weights.spread(np.full((2, 8), 1 / 8, np.float32)) == pytest.approx(8)
-    assert weights.spread(np.array([0.0, 1.0, 0.0])) == pytest.approx(1)
-
-
 def test_each_step_predicts_what_a_shorter_run_would(look: Look) -> None:
     trace, found = look.trace, decoding.decoding(look.trace, k=3)
     assert [step.reads.id for step in found] == list(trace.target_ids or ())

@@ -100,9 +100,9 @@ def test_by_hand_adds_up(here: Look) -> None:
 
 @pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
 def test_everything_is_drawn_and_escaped(text: str) -> None:
-    for lang in ("en", "zh"):
-        trace = vm.load("story-pre-ln").trace(text)
-        for token in {0, len(trace) - 1}:
+    trace = vm.load("story-pre-ln").trace(text)
+    for lang in ("en", "zh") if len(trace) < 100 else ("en",):  # of a long text each picture takes seconds
+        for token in {0, len(trace) - 1} if len(trace) < 100 else {len(trace) - 1}:
             here = look(trace, topic.PAGE, lang, token=token)
             assert not any("{{" in line for line in sentences(topic.PAGE, here, token=token))
             for scene in pictures(topic.PAGE, here, token=token).values():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import islands
 import numpy as np
 import pytest
+import tiers
 import torch
 from next_token_looks import look_at, mark
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from pairs import pairs
+from tiny_models import language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model import texts
@@ -21,7 +23,7 @@ from viz_model.tokenizers.tokenizer import IdTokenizer, Token
 from viz_model.topics import next_token as topic
 from viz_model.topics.next_token import apart, choice, tail
 from viz_model.topics.next_token import asked as asking
-from viz_model.topics.next_token.asked import SHOWN, ChoiceView, entropy_bits
+from viz_model.topics.next_token.asked import SHOWN, ChoiceView
 from viz_model.topics.next_token.tail import TailView
 
 SAMPLINGS = [
@@ -63,11 +65,6 @@ def test_a_choice_is_the_distribution_in_falling_order(sampling: vm.Sampling, st
         assert view.kept_mass == pytest.approx(expected.kept_mass, abs=1e-5)
 
 
-def test_entropy_in_bits() -> None:
-    assert entropy_bits(np.full(8, 1 / 8)) == pytest.approx(3.0)
-    assert entropy_bits(np.array([1.0, 0.0])) == 0.0
-
-
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("token", [0, 3, 7])
 def test_the_bars_are_the_first_twenty(sampling: vm.Sampling, token: int, story: vm.Trace) -> None:
@@ -97,13 +94,6 @@ def test_the_bars_are_the_first_twenty(sampling: vm.Sampling, token: int, story:
         tuple(order.tolist()),
         (token, "row"),
     )
-
-
-def test_ticks_are_round_and_hold_the_longest_bar() -> None:
-    tops = np.array([1.0, 0.36, 0.055, 0.0007, 1e-6])
-    steps, ticks = choice.scale(tops)
-    assert (5 * steps >= tops).all() and (5 * steps <= 1.7 * tops).all()
-    assert ticks[0] == ["0%", "20%", "40%", "60%", "80%", "100%"] and ticks[2][1] == "1.5%"
 
 
 @pytest.mark.parametrize("lang", texts.LANGUAGES)
@@ -210,14 +200,6 @@ def test_the_filters_follow_one_another(story: vm.Trace) -> None:
     assert not of(vm.Sampling(top_p=1.0)).cuts
 
 
-def test_half_of_the_probability_lies_in_fewer_tokens_when_it_is_cold(story: vm.Trace) -> None:
-    asked = vm.Sampling(temperature=0.5)
-    view = TailView.of(view_of(story, 0, asked), asked)
-    ordered = np.sort(story["probs"][0].double().numpy())[::-1]
-    assert ordered[: view.halves[0]].sum() >= 0.5 > ordered[: view.halves[0] - 1].sum()
-    assert view.halves[1] < view.halves[0]
-
-
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_the_curves_hold_what_is_kept_and_what_is_dropped(sampling: vm.Sampling, story: vm.Trace) -> None:
     look = look_at(story, sampling)
@@ -232,8 +214,7 @@ def test_the_curves_hold_what_is_kept_and_what_is_dropped(sampling: vm.Sampling,
 # By hand
 
 
-@pytest.mark.parametrize("config_", PREDICTING, ids=describe)
-@pytest.mark.parametrize("marked", [None, 7])
+@pytest.mark.parametrize(("config_", "marked"), pairs(PREDICTING, [None, 7], facts=tiers.chosen), ids=tiers.name)
 def test_every_model_s_logit_by_hand_is_the_recorded_one(config_: ModelConfig, marked: int | None) -> None:
     trace = run_both(language_model(config_)).at(config_.sides[-1])
     view = view_of(trace, 1, vm.Sampling(temperature=0.8, top_p=0.9), marked)

@@ -9,12 +9,14 @@ import pytest
 import torch
 from app_driver import answer, check_cells, heading, offer, open_page, run_code, said
 from streamlit.testing.v1 import AppTest
-from tiny_models import describe, of_classes, random_model, tiny_config, variants
+from tiny_models import describe, few, of_classes, random_model, tiny_config, variants
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.app import show, state
+from viz_model.app import declared
+from viz_model.app import view as views
 from viz_model.app.measuring import MEASURING
+from viz_model.app.view import Notice, ViewState
 from viz_model.checkpoints import registry
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.measures import kv_cache
@@ -23,7 +25,7 @@ from viz_model.topics import next_token as topic
 
 MASK, TEXT, TARGET = 100, "3 1 41 59 26", "5 35 8"
 MODEL = "story-pre-ln"
-KINDS = variants()[::4]
+KINDS = [*few(), next(c for c in variants() if c.kind == "encoder" and isinstance(c.head, LanguageHead))]
 
 Visit = Callable[..., AppTest]
 
@@ -178,9 +180,9 @@ def test_both_ways_are_measured_on_demand_and_one_at_a_time(visit: Visit, monkey
 # The address
 
 
-def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
+def parse(query: dict[str, str]) -> tuple[ViewState, list[Notice]]:
     configs = {MODEL: registry.config_of(MODEL)}
-    return state.parse(query, [MODEL], configs, "en", "next_token", show.declared(topic.TOPIC).all_choices)
+    return views.parse(query, [MODEL], configs, "en", "next_token", declared.declared(topic.TOPIC).all_choices)
 
 
 @pytest.mark.parametrize(

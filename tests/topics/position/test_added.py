@@ -113,11 +113,6 @@ def test_learned_rows_are_compared_over_the_whole_context() -> None:
     assert view.waves[3] == pytest.approx(added.similarity(paper)[2, 5], abs=1e-5)
 
 
-def test_pairs_at_the_ends_have_one_neighbour(trace: Trace) -> None:
-    fastest, slowest = (waves.curves(at(trace, {"pair": pair})).others for pair in ("0", "11"))
-    assert list(fastest) == [1] and list(slowest) == [10]
-
-
 def test_similarity_depends_on_the_distance_alone(trace: Trace) -> None:
     view = at(trace).once(added.alike)
     assert view.cosine.shape == (6, 6) and len(view.distance.mean) == trace.model.config.n_context
@@ -125,14 +120,6 @@ def test_similarity_depends_on_the_distance_alone(trace: Trace) -> None:
     assert np.allclose(view.cosine[0], view.distance.mean[:6], atol=1e-5)
     assert view.spread < 1e-5
     assert view.at(1) == pytest.approx(view.cosine[3, 4], abs=1e-5)
-
-
-def test_by_distance_reports_a_spread_where_there_is_one() -> None:
-    similarities = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.7], [0.2, 0.7, 1.0]])
-    distances = added.by_distance(similarities)
-    assert distances.low == pytest.approx([1, 0.5, 0.2])
-    assert distances.high == pytest.approx([1, 0.7, 0.2])
-    assert distances.mean == pytest.approx([1, 0.6, 0.2])
 
 
 def test_long_matrices_are_thinned_out() -> None:
@@ -161,14 +148,6 @@ def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.Langu
     for options in ({}, {"range": "context", "whole": "1", "pair": "7"}):
         for scene in pictures(topic.PAGE, at(trace, options), token=len(trace) - 1).values():
             assert "<b>a" not in svg.svg(scene, 800, "light")
-
-
-def test_one_frame_round_neighbours_and_one_each_round_columns_apart() -> None:
-    layouts = {}
-    for layout in ("interleaved", "halves"):
-        trace = run_both(language_model(tiny_config(position=choices.Sinusoidal(layout=layout))))
-        layouts[layout] = waves.spans(at(trace, {"pair": "2"}))
-    assert layouts == {"interleaved": [(4, 2)], "halves": [(2, 1), (14, 1)]}
 
 
 @pytest.mark.parametrize("config_", [c for c in of_pictures() if c.position.acts_on == "embedding"], ids=describe)

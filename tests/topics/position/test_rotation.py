@@ -16,7 +16,7 @@ from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
 from viz_model.topics import position as topic
-from viz_model.topics.position import rotation
+from viz_model.topics.position import rotation, shifted
 from viz_model.topics.position.key import chosen
 
 ROTATED = [c for c in variants() if isinstance(c.position, config.Rope)]
@@ -67,7 +67,7 @@ def test_moving_both_keeps_every_score_and_the_curve_holds_it(config_: ModelConf
         scores = trace.head("blocks.0.attn.scores", 1).numpy()
         for query, key, moved in ((3, 1, 0), (2, 2, 9), (3, 0, 1000)):
             here = at(trace, {"key": str(key), "shift": str(moved), "pair": "0"})
-            found, curve = rotation.shifted(here), rotation.offsets(here)
+            found, curve = shifted.shifted(here), shifted.offsets(here)
             key = int(chosen(here)[0, 1, query])  # another where a mask hides the one that was asked for
             assert found.recorded[0, 1, query] == pytest.approx(float(scores[query, key]), abs=1e-6)
             assert found.score[0, 1, query] == pytest.approx(found.recorded[0, 1, query], abs=1e-4)
@@ -127,7 +127,7 @@ def test_the_proof_in_words(lang: str) -> None:
     here = at(trace, {"key": "1", "shift": "7"}, lang=lang)
     for place in ({"layer": 0, "head": 2, "token": 4}, {"layer": 1, "head": 0, "token": 1}):
         layer, head, token = place.values()
-        said = one(rotation.tell_proof(here), place)
+        said = one(shifted.tell_proof(here), place)
         score = float(trace.head(f"blocks.{layer}.attn.scores", head)[token, 1])
         assert f"{score:.6f}".replace("-", "−") in said[0] and str(token + 7) in said[0] and " 8" in said[0]
         angle = pick(rotation.facts(here)["angle"], place)

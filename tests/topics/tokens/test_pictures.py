@@ -14,14 +14,11 @@ from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
-from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
-from viz_model.texts import Texts
-from viz_model.tokenizers.tokenizer import IdTokenizer, Token, cl100k_base, story_tokenizer, token_of
+from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
 from viz_model.topics.tokens import PAGE, apart, cuts, cutting, odd, splitting, textbook, word
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
-from viz_model.topics.tokens.layout import LINE, columns
-from viz_model.topics.tokens.merges import MergesView
+from viz_model.topics.tokens.layout import columns
 from viz_model.topics.tokens.textbook import TEXTBOOK, TEXTBOOK_WIDTH, use
 
 NAMES = ("story-8k", "cl100k_base")
@@ -90,16 +87,6 @@ def test_a_token_is_shared_exactly_if_the_other_row_has_its_bytes_there(text: st
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_lines_fill_from_the_left_and_keep_to_their_width(text: str) -> None:
-    found = view(text)
-    assert (np.diff(found.line) >= 0).all() and set(found.line) == set(range(found.n_lines))
-    assert float((found.x + found.width).max()) <= LINE + 1e-9
-    for n in range(found.n_lines):
-        x, width = found.x[found.line == n], found.width[found.line == n]
-        np.testing.assert_allclose(x, np.cumsum(width) - width, atol=1e-9)
-
-
-@pytest.mark.parametrize("text", TEXTS)
 def test_every_token_has_room_for_its_label(text: str) -> None:
     found = view(text)
     for cut in (found.upper, found.lower):
@@ -159,13 +146,6 @@ def test_of_a_long_text_the_lines_around_the_token_are_drawn(tiny: vm.LanguageMo
     assert len(shown[0]) < len(first)
 
 
-def test_the_view_is_of_the_trace(lm: vm.LanguageModel) -> None:
-    look = look_at(lm, "我爱 the cat")
-    found = cuts.view(look, cl100k_base())
-    assert found is not None
-    assert [token.id for token in found.upper.tokens] == look.trace["tokens.ids"].tolist()
-
-
 def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> None:
     story = story_tokenizer()
     ours = story.tokens(story.encode("ok 👩"))[:-1]  # the emoji is four bytes, of which one is missing
@@ -174,12 +154,6 @@ def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> Non
     found = CutsView.of(ours, theirs, NAMES)
     assert not found.over(len(ours) - 1)
     assert not CutsView.of(ours[-1:], (), NAMES).n_shared
-
-
-def test_the_lower_tokens_over_a_token() -> None:
-    found = view(CHINESE)
-    assert b"".join(token.bytes for token in found.over(1)) == "爱".encode()
-    assert len(found.over(1)) == 2
 
 
 def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
@@ -216,25 +190,11 @@ def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> N
         ]
 
 
-def test_the_control_token_has_no_merges_of_its_own() -> None:
-    story = story_tokenizer()
-    assert story.end_of_text is not None
-    assert len(MergesView.of(cutting.ranks(story), story.token(story.end_of_text), 0).parts[-1]) > 1
-
-
 @pytest.mark.parametrize(
     ("raw", "kind"), [(b" cat", "space"), (b"cat", "text"), (b"\n", "blank"), (b" ", "blank"), (b"\xe6\xb7", "bytes")]
 )
 def test_what_stands_in_a_token(raw: bytes, kind: str) -> None:
     assert cutting.kind(Token(0, raw, ""), story_tokenizer()) == kind
-
-
-def test_control_tokens_are_no_part_of_the_text() -> None:
-    tokenizer = IdTokenizer(20)
-    assert cutting.kind(tokenizer.token(3), tokenizer) == "row"
-    story = story_tokenizer()
-    assert story.end_of_text is not None
-    assert cutting.kind(story.token(story.end_of_text), story) == "control"
 
 
 def test_the_textbooks_figures_say_what_follows_from_them() -> None:
@@ -284,12 +244,6 @@ def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale(tiny: vm.Lang
     assert early.mark("names")["marked"] == 1
 
 
-def test_a_text_is_counted_in_every_vocabulary() -> None:
-    for vocabulary in (story_tokenizer(), cl100k_base()):
-        n = len(vocabulary.encode("我爱 cats"))
-        assert odd.counts("我爱 cats", vocabulary) == (n, 11 / n, 7 / n)
-
-
 def test_the_bars_of_odd_splits_are_shares_of_each_kind(lm: vm.LanguageModel) -> None:
     story = story_tokenizer()
     words = odd.common_words(story)[:20]
@@ -313,11 +267,3 @@ def test_vocabularies_that_spell_other_bytes_are_not_laid_over_each_other(lm: vm
     look = look_at(lm, "The Cat")
     assert cuts.view(look, Lower(cl100k_base().encoding)) is None
     assert cuts.view(look, cl100k_base()) is not None
-
-
-def test_what_a_figure_of_tokens_holds_follows_its_token(lm: vm.LanguageModel) -> None:
-    for lang in ("en", "zh"):
-        look = Look.at(lm.trace("The cat 我爱"), Texts.of(lang, lm.config), "tokens")
-        scene = cuts.draw_beside(look, cl100k_base())
-        assert scene is not None
-        assert [pick(scene.data.selected, {"token": n}) for n in range(len(look))] == list(range(len(look)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from viz_model.island.page import Plot
-from viz_model.topics.training_lab import by_hand, curves, tuned
+from viz_model.topics.training_lab import by_hand, curves
 from viz_model.topics.training_lab.course import Course, Gradients
 from viz_model.topics.training_lab.curves import MOST_POINTS, RunView
 from viz_model.training import lab, samples
@@ -45,15 +45,6 @@ def test_points_are_bounded_and_their_mean_is_the_mean(n: int) -> None:
     assert view.done == n
     widths = np.diff(np.append(0, view.steps))
     assert (view.loss * widths).sum() == pytest.approx(n * (n + 1) / 2)
-
-
-def test_a_view_repeats_the_reports_of_a_short_run() -> None:
-    reports = [report(step, loss=9.0 - step, scale=0.5) for step in range(5)]
-    view = RunView.of(run_of(reports, [Measured(0, 9.6, 0.0), Measured(5, 4.0, 0.25)]))
-    np.testing.assert_array_equal(view.steps, range(1, 6))
-    np.testing.assert_allclose(view.loss, [r.loss for r in reports])
-    for part, row in zip(view.parts, view.norms, strict=True):
-        np.testing.assert_allclose(row, [r.gradient_norms[part] for r in reports])
 
 
 def test_what_is_spoken_of_are_these_numbers() -> None:
@@ -123,33 +114,6 @@ def test_a_vanished_gradient_is_drawn_on_the_logarithmic_axis() -> None:
     assert all((line.y > 0).all() for line in plot.figure.data)
     low, high = plot.figure.layout.yaxis.range
     assert high > low
-
-
-def test_each_text_of_a_tuning_has_a_line_of_its_own() -> None:
-    losses = {"own": [5.5, 0.3], "end": [6.0, 7.0], "en": [3.0, 5.0], "zh": [3.0, 4.0]}
-    plot = tuned.plot([0, 80], losses, 80, words)
-    lines = drawn(plot)
-    assert len({line.line.dash for line in lines.values()}) == 4
-    for name, expected in losses.items():
-        np.testing.assert_array_equal([lines[f"text_{name}"].x, lines[f"text_{name}"].y], [[0, 80], expected])
-    assert plot.figure.layout.yaxis.range[1] == pytest.approx(7.7)
-
-
-def test_only_the_ends_of_a_deep_model_are_named_in_the_legend() -> None:
-    plot = curves.norms(RunView.of(run_of([report(0)])), words)
-    assert [line.name for line in plot.figure.data if line.showlegend is not False] == [
-        "embedding",
-        "block 0",
-        "block 2",
-    ]
-    assert [key.name for key in plot.scene.keys] == ["embedding", "block 0", "block 2"]
-
-
-@pytest.mark.parametrize("warmup", [True, False])
-def test_the_warm_up_is_marked_where_there_is_one(warmup: bool) -> None:
-    plot = curves.rate(RunView.of(run_of([], warmup=warmup)), words)
-    areas = [(shape.x0, shape.x1) for shape in plot.figure.layout.shapes]
-    assert areas == [(0, 60)] * warmup
 
 
 @pytest.mark.parametrize(

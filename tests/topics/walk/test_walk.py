@@ -126,7 +126,7 @@ def test_numbers_of_attention_against_the_run() -> None:
     for token in range(1, len(look) - 1):
         place = {**look.place, "token": token, "key": 0, "beat": 4}
         run = Run.of(look)
-        row = run.shown[token]
+        row = run.shown[token].tolist()
         assert written(float(dots[token, row[0]]), "2") in said(scores.beats[3], place)
         best = trace.tokens[int(row[int(dots[token, row].argmax())])].label
         assert best in said(scores.beats[4], place)

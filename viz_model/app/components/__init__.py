@@ -50,8 +50,7 @@ def picture(
 ) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
-    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` where its menu is
-    asked for.
+    ``on_ask`` is called with the ``site`` and ``index`` of a cell, ``on_menu`` where its menu is asked for.
     """
     heard: dict[str, Any] = {}
     if on_ask is not None:
@@ -79,6 +78,12 @@ def skip(label: str, *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "skip", "label": label}))
 
 
+def search(data: dict[str, Any], *, key: str, on_pick: Callable[[object], None]) -> None:
+    """A button that opens the search, on a page that is not one component; ``on_pick`` is told what is chosen."""
+    heard = _callback(key, lambda told: on_pick(told["value"]))
+    _module()(key=key, data=framed({"kind": "search", **data}), on_picked_change=heard)
+
+
 def mask(
     data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None], on_menu: Callable[[Any], object]
 ) -> None:
@@ -100,8 +105,3 @@ def sketch(
         data=with_bytes({"kind": "sketch", **data}, pictures),
         on_drawn_change=_callback(key, on_drawn, "drawn"),
     )
-
-
-def terms(data: dict[str, Any], *, key: str) -> None:
-    """Marks technical terms in the prose of the whole page, and lists them, with what they mean, in its place."""
-    _module()(key=key, data=framed({"kind": "terms", **data}))

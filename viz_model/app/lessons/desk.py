@@ -6,7 +6,7 @@ import datetime
 
 import streamlit as st
 
-from viz_model.app import frame, runs, sidebar, state
+from viz_model.app import frame, runs, search, state
 from viz_model.app.choices import one_of
 from viz_model.app.lessons import class_results, own, paper, shelf, step
 from viz_model.lessons import answers, result
@@ -40,7 +40,7 @@ def run() -> None:
         return
     if progress is not None:
         st.warning(t("lesson.unknown", asked=literal(progress.name)))
-    _heading(t("lesson.heading"), t)
+    search.heading(t("lesson.heading"), t)
     st.markdown(t("lesson.lead"))
     match _part(t):
         case "paper":
@@ -51,13 +51,6 @@ def run() -> None:
             own.draw(t)
         case _:
             _list(lessons, t)
-
-
-def _heading(text: str, t: Texts) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header(text, anchor=False, width="content")
-        with st.container(width=160):
-            sidebar.language(state.current(), t)
 
 
 def _part(t: Texts) -> str:
@@ -93,7 +86,7 @@ def _list(lessons: dict[str, Lesson], t: Texts) -> None:
 
 def _opening(lesson: Lesson, progress: Progress, t: Texts) -> None:
     """What a lesson is about, and the way into it."""
-    _heading(lesson.title[t.language], t)
+    search.heading(lesson.title[t.language], t)
     st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
     st.markdown(lesson.about[t.language])
     own_sentence = f"lesson.sentence.{lesson.name}"
@@ -137,7 +130,7 @@ def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
 def _end(lesson: Lesson, progress: Progress, t: Texts) -> None:
     """How it went, and the file to hand in."""
     done = rows(lesson, progress, t.language)
-    _heading(t("lesson.end"), t)
+    search.heading(t("lesson.end"), t)
     st.markdown(f"**{lesson.title[t.language]}**")
     counted = [each.outcome for each in done if each.is_graded]
     helped = counted.count("hinted")

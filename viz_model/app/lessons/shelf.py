@@ -11,9 +11,9 @@ from typing import Any
 import streamlit as st
 
 from viz_model import topics
-from viz_model.app import frame, runs, state
+from viz_model.app import frame, runs
 from viz_model.app.cache import cached
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState, parse
 from viz_model.lessons import keys, shelf
 from viz_model.lessons.keys import Answer, Asked
 from viz_model.lessons.lesson import Lesson
@@ -51,7 +51,7 @@ def wrong(page: str, query: Mapping[str, str]) -> str | None:
     }
     if unknown := sorted(query.keys() - known):
         return f"the page {page} knows no {unknown[0]!r}; it knows {', '.join(sorted(known))}"
-    view, notices = state.parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page].all_choices)
+    view, notices = parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page].all_choices)
     t = Texts("en")
     said = [t(each.key, **{k: str(value) for k, value in each.values.items()}) for each in notices]
     if said:

@@ -12,7 +12,7 @@ from viz_model.app import frame, runs, share, sidebar, state
 from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.sidebar import Slots
-from viz_model.app.state import ViewState
+from viz_model.app.view import ViewState
 from viz_model.lessons import answers, facts
 from viz_model.lessons.answers import Given, Outcome, Progress
 from viz_model.lessons.keys import Answer
@@ -97,12 +97,11 @@ def _pin(step: Step, shown: View) -> None:
         state.put(**changed)
 
 
-def lay_out(t: Texts, skips: bool = True) -> Places:
-    """The frame of a step: the sentence above, the lesson beside the page."""
-    head, line = frame.bar(t, skips)
-    columns = st.container(horizontal=True, vertical_alignment="top", gap="medium", key="lesson_columns")
-    panel = columns.container(key="lesson_panel", width=330, gap="small")
-    return Places(head, line, panel, columns.container(key="lesson_body", width="stretch"))
+def lay_out(reads_pictures: bool) -> Places:
+    """The frame of a step: of a model that reads pictures the picture above, the lesson beside the page."""
+    picture = frame.field(reads_pictures)
+    columns = st.container(horizontal=True, wrap=False, gap="medium", key="lesson_columns")
+    return Places(picture, columns.container(gap="small"), body=columns.container())
 
 
 def curtain(t: Texts) -> None:

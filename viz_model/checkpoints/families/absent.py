@@ -15,17 +15,17 @@ class Absent(NamedTuple):
 
 
 ABSENT = {
-    "beit": Absent("vit", "a table of distances in two directions, and a learnt scale of what each sub-layer writes"),
+    "beit": Absent("vit", "a table of distances in two directions, and a learned scale of what each sub-layer writes"),
     "albert": Absent("bert", "one block run several times, and an embedding narrower than the stream"),
     "deberta": Absent("bert", "scores of content with position and of position with content"),
     "deberta-v2": Absent("bert", "scores of content with position and of position with content"),
     "deit": Absent("vit", "a second vector in front of the patches, which learns from another model"),
-    "dinov2": Absent("vit", "a learnt scale of what each sub-layer writes"),
+    "dinov2": Absent("vit", "a learned scale of what each sub-layer writes"),
     "deepseek_v2": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
     "deepseek_v3": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
     "electra": Absent("bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
     "gemma3": Absent("gemma3_text", "pictures among the tokens"),
-    "gpt_oss": Absent("mixtral", "a learnt sink in every softmax, and gates that are kept within bounds"),
+    "gpt_oss": Absent("mixtral", "a learned sink in every softmax, and gates that are kept within bounds"),
     "gptj": Absent("falcon", "a table of its own: neighbours in pairs, and a bias of the logits"),
     "mamba": Absent("gpt2", "a state that is carried from token to token, in the place of attention"),
     "qwen2_moe": Absent("qwen3_moe", "a table of its own: queries with biases, and an expert that reads every token"),

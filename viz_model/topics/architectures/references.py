@@ -127,7 +127,7 @@ REFERENCES = (
     Reference("Transformer base (2017)", _PAPER, "Vaswani et al. 2017, table 3", "65 M"),
     Reference("Transformer big (2017)", _BIG, "Vaswani et al. 2017, table 3", "213 M"),
     Reference("BERT base (2018)", _BERT, "Devlin et al. 2019, section 3; google-bert/bert-base-uncased", "110 M"),
-    Reference("GPT-2 small (2019)", _GPT2, "Radford et al. 2019; openai-community/gpt2", "124 M"),
+    Reference("GPT-2 small (2019)", _GPT2, "openai-community/gpt2; Radford et al. 2019, table 2, say 117 M", "124 M"),
     Reference("GPT-3 (2020)", _GPT3, "Brown et al. 2020, table 2.1", "175 B"),
     Reference("T5 small (2020)", _T5, "Raffel et al. 2020, section 3.7; google-t5/t5-small", "60 M"),
     Reference("Qwen3-14B (2025)", _QWEN3, "Yang et al. 2025, table 1; Qwen/Qwen3-14B", "14.8 B"),

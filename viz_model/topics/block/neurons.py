@@ -413,7 +413,6 @@ def draw_curve(look: Look) -> Scene | None:
     across = chart.Axis(float(curve.x[0]), float(curve.x[-1]))
     on, marks = chart.plot(across, chart.axis(curve.y, curve.after, title=words("curve_after")), 270)
     told = [f"{n}: {written(curve.before[n], '3')} → {written(curve.after[n], '3')}" for n in shown.tolist()]
-    where = view.cells._replace(site=look.trace.full_name(view.cells.site))
     marks += [
         Path(id="curve", x=on.at_x(curve.x), y=on.lengths_y(curve.y), stroke="residual", thick=2),
         Items(
@@ -425,12 +424,11 @@ def draw_curve(look: Look) -> Scene | None:
             fill="ffn",
             opacity=0.45,
             labels=told,
-            where=where,
+            where=view.cells._replace(site=look.trace.full_name(view.cells.site)),
         ),
     ]
-    below, bars = chart.plot(
-        across._replace(title=before), chart.axis(view.counts, title=words("curve_count"), room=0.1), 130
-    )
+    counted = chart.axis(view.counts, title=words("curve_count"), room=0.1)
+    below, bars = chart.plot(across._replace(title=before), counted, 130)
     below = below._replace(left=on.left)
     middles = (view.edges[1:] + view.edges[:-1]) / 2
     wide = 0.92 * (view.edges[1] - view.edges[0]) / (across.high - across.low)
@@ -447,9 +445,6 @@ def draw_curve(look: Look) -> Scene | None:
             labels=[f"{x:.2f}\n{n}" for x, n in zip(middles[held], view.counts[held], strict=True)],
         )
     )
-    panels = [
-        Panel(id="curve", marks=marks, height=270, min=560),
-        Panel(id="counts", marks=bars, height=130, min=560),
-    ]
-    scene = Scene(id="block.curve", panels=panels, title=words("curve_alt", **facts(look)))
-    return look.only_here(scene, token=True)
+    parts = ("curve", marks, 270), ("counts", bars, 130)
+    panels = [Panel(id=name, marks=drawn, height=height, min=560) for name, drawn, height in parts]
+    return look.only_here(Scene(id="block.curve", panels=panels, title=words("curve_alt", **facts(look))), token=True)

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from viz_model.config import ModelConfig
 from viz_model.measures.timing import expected, timed
-from viz_model.model import ops
+from viz_model.model import ops, positions
 from viz_model.model.positions import of_content
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
@@ -53,7 +53,8 @@ def matrix_bytes(config: ModelConfig, length: int) -> int:
 
 def lengths(config: ModelConfig) -> tuple[int, ...]:
     """Powers of two that are measured at the most."""
-    found = [SHORTEST << k for k in range((LONGEST // SHORTEST).bit_length())]
+    longest = min(LONGEST, config.n_context) if positions.kind(config.position).ends else LONGEST
+    found = [SHORTEST << k for k in range((longest // SHORTEST).bit_length())]
     return tuple(n for n in found if matrix_bytes(config, n) <= MAX_MATRIX_BYTES or n == SHORTEST)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,13 +13,10 @@ import torch
 from torch import Tensor
 
 from viz_model.island.look import Look
-from viz_model.model import masks, ops, sites
-from viz_model.model.attention import scale
-from viz_model.model.positions import of_content, sinks
-from viz_model.runs.record import record
+from viz_model.model import ops, sites
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import cl100k_base
-from viz_model.topics.mistakes import right, wrong
+from viz_model.topics.mistakes import attending, right, wrong
 from viz_model.topics.mistakes.forward import (
     Bug,
     Effect,
@@ -29,14 +25,12 @@ from viz_model.topics.mistakes.forward import (
     View,
     call,
     changes,
-    effect_of,
     joined,
     last_vectors,
     of_logits,
     vectors,
 )
 
-N_PADDING = 4
 P_DROPOUT = 0.1
 """Of the base model in Vaswani et al. 2017, section 5.4."""
 CHINESE, CHINESE_WORDS = "我爱深度学习", 4
@@ -44,145 +38,6 @@ TUTORIAL_IDS = (627, 1383, 88861)
 """The beginning of a batch in a well-known tutorial, printed there as ". By mastering"."""
 LARGEST_ID = 100_069
 """The largest id in that tutorial's corpus, cut by cl100k_base."""
-
-
-# How scores become weights.
-
-
-def _scores(here: Here) -> dict[str, Any]:
-    """Whatever a function on the way to the pattern may ask for; scores are with the bias, before the mask."""
-    run, config = here.run, here.run.config
-    q, k = (here.made(name) for name in sites.scored(run.full_name(here.name.removesuffix(".pattern")), config))
-    k, n, factor = ops.share_heads(k, config.n_heads), len(run), scale(config)
-    scheme, mask = run.stack.position_of(here.layer), ops.additive(run.mask(here.layer))
-    bias = scheme.bias(n, n)
-    if bias is None:
-        ids = here.made(sites.ids(config, run.stack.side))
-        found = of_content(scheme, q[None], k[None], ids[None], 0, factor)
-        bias = None if found is None else found[0]
-    scores = ops.cap(ops.scores(q, k, factor), config.score_cap)
-    scores = scores if bias is None else scores + bias
-    biased = mask.expand_as(scores) if bias is None else (mask + bias).expand_as(scores)
-    return {"q": q, "k": k, "scale": factor, "scores": scores, "mask": mask, "attn_bias": biased,
-            "masked": scores + mask}  # fmt: skip
-
-
-def _beside_sink(here: Here, made: Tensor) -> Tensor:
-    """What a sink takes of each row, it takes of a function's too, which knows the keys alone."""
-    return made * here.value.sum(-1, keepdim=True) if sinks(here.run.stack.position_of(here.layer)) else made
-
-
-def _of_pattern(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str, Any]:
-    sums, width = wrong.sum(-1), view.run.config.d_head
-    is_finite = np.isfinite(wrong).all(-1)
-    n_finite = np.maximum(is_finite.sum(-1), 1)
-    later = np.where(is_finite, np.triu(np.nan_to_num(wrong), 1).sum(-1), 0).sum(-1) / n_finite
-    table = partial(view.by, "layer head")
-    return {
-        "k": width,
-        "root": f"{math.sqrt(width):.2f}".rstrip("0").rstrip("."),
-        "sum_low": table(np.where(np.isnan(sums), np.inf, sums).min(-1), "2"),
-        "sum_high": table(np.where(np.isnan(sums), -np.inf, sums).max(-1), "2"),
-        "future": table(later, "%0"),
-        "peak": table(right.max(-1).mean(-1), "%0"),
-        "wrong_peak": table(np.where(is_finite, wrong.max(-1), 0).sum(-1) / n_finite, "%0"),
-    }
-
-
-def _pattern(name: str, reads: str, *needs: str) -> Bug:
-    """Both functions make every head's pattern [H, Tq, Tk]."""
-    site = "blocks.{layer}.attn.pattern"
-    return Bug(name, site, _scores, needs=("long", *needs), reads=reads, read=_beside_sink, facts=_of_pattern)
-
-
-# One text in a batch whose other texts are longer. What is behind its end must not be looked at.
-
-
-def padded(run: Trace) -> tuple[tuple[int, ...], Tensor]:
-    """The ids with padding behind them, and which of them are padding [T + n].
-
-    What fills the context is cut, so that there is room. Nobody should look at padding, so its id does not matter:
-    it is the end of a text where the vocabulary has one, as is usual, or else id 0.
-    """
-    ids = run.ids[: run.config.n_context - N_PADDING]
-    pad = run.tokenizer.end_of_text or 0
-    return (*ids, *(pad,) * N_PADDING), torch.arange(len(ids) + N_PADDING) >= len(ids)
-
-
-def _in_batch(run: Trace) -> Trace:
-    """The text with padding behind it that nobody sees."""
-    ids, is_padding = padded(run)
-    stack, n = run.stack, len(ids)
-    own = torch.stack([stack.visible(layer, n, n) for layer in range(run.n_layers)])
-    # Padding may look at padding: with a window it would see nothing else.
-    visible = {stack.side: own & (masks.padding(n, is_padding) | is_padding[:, None])}
-    return record(run.model, run.tokenizer, ids, run.target_ids, visible=visible).at(stack.side)
-
-
-def _padded_scores(here: Here) -> dict[str, Any]:
-    given, n = _scores(here), len(here.run)
-    return {**given, "padding": torch.arange(n) >= n - N_PADDING}
-
-
-def _without_padding(run: Trace, layer: int) -> Tensor | None:
-    pattern = run[f"blocks.{layer}.attn.pattern"]
-    is_cut = len(padded(run)[0]) - N_PADDING < len(run)
-    return None if is_cut else torch.nn.functional.pad(pattern, (0, N_PADDING))
-
-
-@torch.inference_mode()
-def _effect_of_padding(run: Trace, function: Function) -> Effect:
-    """Without the run's edits, which speak of other tokens."""
-    ids, is_padding = padded(run)
-    target = None if run.target_ids is None else torch.tensor([run.target_ids])
-    seen = (run.model.vectors(torch.tensor([ids]), target, padding=one)[0] for one in (is_padding[None], None))
-    found = effect_of(run, *seen)
-    n = len(last_vectors(run))
-    # Of a text that was cut the last position that there is stands for those that are gone.
-    at = np.minimum(np.arange(n), len(found.change) - 1)
-    return Effect(*(each[at] for each in found))
-
-
-def _of_padding(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str, Any]:
-    n = wrong.shape[-1] - N_PADDING
-    return {"share": view.by("layer head", wrong[..., :n, n:].sum(-1).mean(-1), "%0"), "n_padding": N_PADDING}
-
-
-# All heads' queries: how they are cut, and how long they are.
-
-
-def _whole(here: Here) -> dict[str, Any]:
-    """What is cut into heads as it should be, put side by side again."""
-    return {"x": ops.merge_heads(here.value).contiguous(), "n_heads": len(here.value)}
-
-
-def _of_split(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str, Any]:
-    n_heads, length = view.run.config.n_heads, len(view.run)
-    heads = np.arange(n_heads)
-    first, last = heads * length // n_heads, ((heads + 1) * length - 1) // n_heads
-    return {
-        "first_token": view.by("head", first, "whole"),
-        "last_token": view.by("head", last, "whole"),
-        "n_heads": n_heads,
-    }
-
-
-def _norm_of_queries(here: Here) -> dict[str, Any]:
-    attention, letter = here.block.attn, here.name.rpartition(".")[2][0]
-    linear, norm = getattr(attention, letter), getattr(attention.qk_norm, letter)
-    return {
-        "x": here.block.attn_input(here.get("resid.in")),
-        "project": lambda y: ops.split_heads(linear(y), linear.out_features // attention.d_head),
-        "unit": lambda y: torch.nn.functional.rms_norm(y, y.shape[-1:], eps=norm.eps),
-        "gain": norm.weight,
-    }
-
-
-def _of_norms(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str, Any]:
-    lengths = (np.linalg.norm(made, axis=-1) for made in (right, wrong))
-    ends = (end for each in lengths for end in (each.min(-1), each.max(-1)))
-    names = ("low", "high", "wrong_low", "wrong_high")
-    return {name: view.by("layer head", end, "2") for name, end in zip(names, ends, strict=True)}
 
 
 # Dropout: of attention weights, or of what a head reads; and of what a sub-layer adds, while the model answers.
@@ -368,32 +223,32 @@ def _of_table(view: View, right: Tensor, wrong: Tensor) -> Mapping[str, Any]:
 
 
 _EVERY = (
-    _pattern("causal", "scores", "causal"),
-    _pattern("diagonal", "scores", "causal"),
-    _pattern("mask_then_softmax", "scores", "causal"),
+    attending.pattern("causal", "scores", "causal"),
+    attending.pattern("diagonal", "scores", "causal"),
+    attending.pattern("mask_then_softmax", "scores", "causal"),
     Bug(
         "padded",
         "blocks.{layer}.attn.pattern",
-        _padded_scores,
+        attending.padded_scores,
         needs=("long", "two_way"),
         reads="scores",
-        on=_in_batch,
-        traced=_without_padding,
-        facts=_of_padding,
-        effect=_effect_of_padding,
+        on=attending.in_batch,
+        traced=attending.without_padding,
+        facts=attending.of_padding,
+        effect=attending.effect_of_padding,
     ),
-    _pattern("normalise", "masked"),
-    _pattern("scaled", "q", "scaled"),
-    _pattern("divided", "q", "scaled"),
-    _pattern("compare", "q", "uncapped"),
+    attending.pattern("normalise", "masked"),
+    attending.pattern("scaled", "q", "scaled"),
+    attending.pattern("divided", "q", "scaled"),
+    attending.pattern("compare", "q", "uncapped"),
     Bug(
         "norm_queries",
         "blocks.{layer}.attn.q_normed",
-        _norm_of_queries,
+        attending.norm_of_queries,
         needs=("long", "qk"),
         reads="x",
         also=("attn.k_normed",),
-        facts=_of_norms,
+        facts=attending.of_norms,
     ),
     Bug(
         "drop_weights",
@@ -407,11 +262,11 @@ _EVERY = (
     Bug(
         "split",
         "blocks.{layer}.attn.q",
-        _whole,
+        attending.whole,
         needs=("long", "heads"),
         reads="x",
         also=(".q", ".k", ".v"),
-        facts=_of_split,
+        facts=attending.of_split,
     ),
     Bug(
         "count",

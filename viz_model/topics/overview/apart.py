@@ -15,7 +15,7 @@ from viz_model.island.prose import Line
 from viz_model.model import sites
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
-from viz_model.topics.overview.finding import N_NEXT
+from viz_model.topics.overview.finding import N_NEXT, guesses, held
 
 
 class Ascent(NamedTuple):
@@ -97,7 +97,10 @@ def quiz(look: Look) -> Quiz | None:
     labels = [f"{n}: {look.labels[n]}" for n in shown]
     if "logits" not in look.trace:
         return asking.largest(look, "", way(look).stream[1][-1][shown], labels, "1", "guess_longest")
-    surest = np.array([float(look.trace.row("logits", n).softmax(-1).max()) for n in shown])
+    found, tokens = guesses(look), held(look)
+    assert found is not None
+    own = {n: found.chances[n - tokens.start, 0] for n in shown if n in tokens}
+    surest = np.array([own[n] if n in own else look.trace.row("probs", n).max().item() for n in shown])
     return asking.largest(
         look, "", surest, labels, "percent", "guess" if look.trace.side == "decoder" else "guess_two_way"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.tables import Among, Phrase
@@ -73,7 +74,9 @@ def strongest(trace: Trace, queries: range, part: str = "attn") -> Strongest:
     found = []
     for layer in range(trace.n_layers):
         name = f"blocks.{layer}.{part}.pattern"
-        rows = np.stack([trace.row(name, query).numpy() for query in queries])  # [N, H, Tk]
+        # One row of a long text; else all of them at once, which takes as long as a few.
+        one = len(queries) == 1
+        rows = (trace.row(name, queries[0])[None] if one else trace[name].transpose(0, 1)).numpy().copy()  # [N, H, Tk]
         if part == "attn":
             rows[np.arange(len(rows)), :, list(queries)] = 0
         best = rows.reshape(len(rows), -1).argmax(-1)
@@ -116,6 +119,14 @@ class Guesses(NamedTuple):
     chances: np.ndarray
 
 
+def likeliest(trace: Trace, tokens: range, k: int) -> Guesses:
+    """After one token, or after all of a text, at once."""
+    rows = [trace.row("probs", tokens[0])[None]] if len(tokens) == 1 else trace.chunks("probs")
+    tops = [part.topk(min(k, trace.config.n_vocab)) for part in rows]
+    ids, chances = (torch.cat([getattr(top, one) for top in tops]).numpy() for one in ("indices", "values"))
+    return Guesses(ids, [[trace.tokenizer.token(id).label for id in row] for row in ids.tolist()], chances)
+
+
 def guesses(look: Look) -> Guesses | None:
     """None of a stack that predicts nothing."""
     tokens = held(look)
@@ -123,10 +134,7 @@ def guesses(look: Look) -> Guesses | None:
     def make(look: Look) -> Guesses | None:
         if ending(look.trace) == "vectors" or look.config.classes:
             return None
-        found = [look.trace.next_tokens(token, N_NEXT) for token in tokens]
-        ids = np.array([[one.id for one, _ in each] for each in found])
-        chances = np.array([[chance for _, chance in each] for each in found], dtype=np.float32)
-        return Guesses(ids, [[one.label for one, _ in each] for each in found], chances)
+        return likeliest(look.trace, tokens, N_NEXT)
 
     return look.once(make, ("guesses", tokens.start))
 

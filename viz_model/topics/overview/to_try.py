@@ -14,7 +14,7 @@ from viz_model.island.prose import Line
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import ByteLevel
-from viz_model.topics.overview.finding import ending, facts, guesses, held, is_covered
+from viz_model.topics.overview.finding import ending, facts, guesses, held, is_covered, likeliest
 
 MOST = 3
 """Offers beside each other."""
@@ -22,14 +22,18 @@ MOST = 3
 Change = dict[str, Any]
 
 
-def changes(trace: Trace, token: int) -> dict[str, Change]:
-    """By the key of their words, what of the view each changes where a token is selected."""
+def changes(trace: Trace, token: int, best: int | None, backwards: str) -> dict[str, Change]:
+    """By the key of their words, what of the view each changes where a token is selected.
+
+    Args:
+        best: the id that the model expects there.
+        backwards: the text from its end on.
+    """
     found: dict[str, Change] = {}
     tokenizer, shown = trace.tokenizer, trace.tokens
-    if ending(trace) == "next":
-        best, _ = trace.next_tokens(token, 1)[0]
-        longer = [*(t.id for t in shown[: token + 1]), best.id]
-        if best.id in tokenizer.controls:
+    if ending(trace) == "next" and best is not None:
+        longer = [*(t.id for t in shown[: token + 1]), best]
+        if best in tokenizer.controls:
             pass  # the end of a text, or what no text is made of: nothing to add
         elif trace.prefix:  # the start token is no part of the target
             found["guess_target"] = {"target": tokenizer.decode(longer[1:]), "token": None}
@@ -43,23 +47,28 @@ def changes(trace: Trace, token: int) -> dict[str, Change]:
         else:
             before, after = f"{before} ", f" {after}"
         found["mask"] = {"text": f"{before}{mask}{after}".strip()}
-    if is_covered(trace, token):
-        best, _ = trace.next_tokens(token, 1)[0]
-        filled = (best.id if position == token else id for position, id in enumerate(trace.own_ids))
+    if is_covered(trace, token) and best is not None:
+        filled = (best if position == token else id for position, id in enumerate(trace.own_ids))
         found["fill"] = {"text": tokenizer.decode(filled), "token": token}
     others = [language for language in tokenizer.languages if language != trace.target_language]
     if trace.target_language and others:
         found["tag"] = {"to": others[0], "target": None, "token": None}
     if trace.prefix:
         found["side"] = {"side": "encoder" if trace.side == "decoder" else "decoder", "token": None}
-    found["reverse"] = {"text": tokenizer.decode(reversed(trace.ids))}
+    found["reverse"] = {"text": backwards}
     return found
 
 
 def every(look: Look) -> list[dict[str, Change]]:
     """The same of every token that is held."""
-    tokens = held(look)
-    return look.once(lambda look: [changes(look.trace, token) for token in tokens], ("to try", tokens.start))
+    tokens, found = held(look), guesses(look)
+
+    def make(look: Look) -> list[dict[str, Change]]:
+        best = [None] * len(tokens) if found is None else found.ids[:, 0].tolist()
+        backwards = look.trace.tokenizer.decode(reversed(look.trace.ids))
+        return [changes(look.trace, token, one, backwards) for token, one in zip(tokens, best, strict=True)]
+
+    return look.once(make, ("to try", tokens.start))
 
 
 def title(look: Look) -> Iterator[Line]:
@@ -82,8 +91,8 @@ def twin(look: Look) -> Offer | None:
 
 def _best(look: Look) -> list[tuple[str, float]]:
     assert look.twin is not None
-    found = [look.twin.next_tokens(token, 1)[0] for token in held(look)]
-    return [(token.label, chance) for token, chance in found]
+    found = likeliest(look.twin, held(look), 1)
+    return [(label, float(chance)) for (label,), (chance,) in zip(found.labels, found.chances, strict=True)]
 
 
 def offer(n: int) -> Callable[[Look], Offer | None]:

@@ -21,6 +21,7 @@ from viz_model.topics.position import (
     relative,
     rotation,
     schemes,
+    shifted,
     waves,
 )
 from viz_model.topics.position.schemes import has, only
@@ -122,7 +123,7 @@ DECLARED: Items = (
     *_declared("queries", declared.offsets_title),
     _declared_row(
         "queries",
-        beside((declared.offsets, rotation.scores_source), key.choose, declared.tell_offsets, schemes.self_only),
+        beside((declared.offsets, shifted.scores_source), key.choose, declared.tell_offsets, schemes.self_only),
     ),
     *_declared("scores", bias.choose_range, declared.curves, bias.tell_diagonals, schemes.self_only),
     *map(_declared_score, IN_SENTENCE),
@@ -169,10 +170,10 @@ DOORS = (
     Section(
         "proof",
         (
-            rotation.proof_title,
-            columns(key.choose, rotation.choose_shift),
-            columns((rotation.moved, rotation.moved_note), (rotation.curve, rotation.scores_source)),
-            rotation.tell_proof,
+            shifted.proof_title,
+            columns(key.choose, shifted.choose_shift),
+            columns((shifted.moved, shifted.moved_note), (shifted.curve, shifted.scores_source)),
+            shifted.tell_proof,
         ),
         ("shift",),
         has("rope"),
@@ -199,7 +200,7 @@ OPTIONS = (
     ("range", ("text", "context", "all")),
     ("whole", ("0", "1")),
     ("key", range(FURTHEST)),
-    ("shift", range(rotation.MAX_SHIFT + 1)),
+    ("shift", range(shifted.MAX_SHIFT + 1)),
     ("beyond", ("0", "1")),
     ("relative", ("0", "1")),
 )

@@ -14,7 +14,7 @@ from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Item, Worked
 from viz_model.island.prose import Line
-from viz_model.topics.position import added, bias, key, learned, rotation, schemes
+from viz_model.topics.position import added, bias, key, learned, rotation, schemes, shifted
 from viz_model.topics.position.rotation import unrotated
 
 PLACES = {"embedding": "embed.position", "queries": "attn.q_rotated", "scores": "attn.bias"}
@@ -101,7 +101,7 @@ offsets_title = say.title("declared_offsets")
 
 def offsets(look: Look) -> Scene:
     """The selected token's score with its key, at every offset."""
-    return rotation.draw_offsets(look, look.words("declared_offsets_alt"), is_moved=False)
+    return shifted.draw_offsets(look, look.words("declared_offsets_alt"), is_moved=False)
 
 
 def tell_offsets(look: Look) -> Iterator[Line]:

@@ -99,7 +99,7 @@ def story(look: Look) -> Story:
 PAGE = Page(
     "walk",
     (story,),
-    options=(("chapter", tuple(CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
+    options=(("chapter", ("", *CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
     fits=lambda config: True,
     reads_plain=True,
 )

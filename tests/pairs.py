@@ -1,0 +1,46 @@
+"""Fewer cases than all combinations, which still meet what any two choices do to each other.
+
+Most mistakes are of one choice or of two that meet (Kuhn, Wallace & Gallo 2004): a set of cases in which every two
+meet finds nearly what all combinations find.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+Case = TypeVar("Case")
+
+
+def covering(cases: Sequence[Case], met: Callable[[Case], Iterable[Hashable]]) -> list[Case]:
+    """So many of the cases, in their order, that whatever is met in one of them is met in one of these."""
+    meeting = [set(met(case)) for case in cases]
+    left: set[Hashable] = set().union(*meeting)
+    kept: set[int] = set()
+    while left:
+        best = max(range(len(cases)), key=lambda n: len(meeting[n] & left))
+        kept.add(best)
+        left -= meeting[best]
+    return [cases[n] for n in sorted(kept)]
+
+
+def pairs(*axes: Sequence[Any], facts: Callable[[Any], Iterable[Hashable]] = lambda member: ()) -> list[Any]:
+    """Combinations in which every two members of two axes meet.
+
+    Args:
+        facts: what is told of a member. Where something is, this meets the other axes in the member's place, and
+            the member itself occurs.
+    """
+    told = [[{(n, fact) for fact in facts(member)} for member in axis] for n, axis in enumerate(axes)]
+
+    def met(places: tuple[int, ...]) -> Iterable[Hashable]:
+        yield from enumerate(places)
+        sides = [told[n][place] or {(n, place)} for n, place in enumerate(places)]
+        for one, other in itertools.combinations(sides, 2):
+            yield from itertools.product(one, other)
+
+    # Neighbours among the places differ in every axis, so that equally good cases take turns with all members.
+    every = list(itertools.product(*(range(len(axis)) for axis in axes)))
+    found = covering(sorted(every, key=lambda places: len({*places})), met)
+    return [tuple(axis[n] for axis, n in zip(axes, places, strict=True)) for places in sorted(found)]
