@@ -234,8 +234,8 @@ PAGES = [page for pages in SECTIONS.values() for page in pages]
 def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[tuple[Saved, Trace]] = []
 
-    def answer(page: Page, draw: Callable[[int], Scene | None], key: str, **options: Any) -> None:
-        scene = draw(0)
+    def answer(page: Page, draw: Callable[[], Scene | None], key: str, **options: Any) -> None:
+        scene = draw()
         assert scene is not None
         known = options.get("known", saving.Known)()
         met.append((saving.saved(page, scene, key, known, own=options.get("own", True)), page.trace.whole))

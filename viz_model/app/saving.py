@@ -102,7 +102,7 @@ def with_menu(scene: Scene, t: Texts) -> Scene:
     return dataclasses.replace(scene, words=words, coarser=fewer)
 
 
-def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
+def ask(page: str, key: str, part: str | None = None) -> Callable[..., None]:
     """What is done when the menu of a picture is asked for.
 
     Args:
@@ -110,7 +110,7 @@ def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
         part: the part of the page that runs, where the picture stands in one that cannot open a menu.
     """
 
-    def asked(told: Any) -> None:
+    def asked(_: object = None) -> None:
         st.session_state[_ASKED] = _Asked(page, key)
         if part is not None:
             state.run_alone(part)

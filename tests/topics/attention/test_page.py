@@ -66,7 +66,7 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
         if lang == "zh":
             continue
         assert ("nothing is masked in this layer" in text) == (side == "encoder" and not config.window(side, 1))
-        assert ("grey triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
+        assert ("gray triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
         assert ("key–value head" in text) == (config.n_kv_heads < config.n_heads)
         assert ("no step ÷ √dₖ" in text) == (not config.scale_scores)
         assert ("The norm." in text) == config.qk_norm

@@ -76,7 +76,7 @@ def test_of_a_norm_is_said_what_it_does(model: str, learnt: str, beside: str) ->
         f"after division by σ and with the norm's {learnt}. " in words
         and f"has above or below that is {learnt}." in words
     )
-    assert ("every centred vector" in words) == ("centring" in beside)
+    assert ("every centered vector" in words) == ("centring" in beside)
     assert ("are not to be compared with those of a model" in words) == (model != "story-pre-ln")
 
 
