@@ -209,7 +209,7 @@ HOSTILE = (
     *("9" * 400, "-1", "1e999", "nan", "٣", "0x10", "None", "a" * 100_000, "<script>alert(1)</script>", "{{x}}"),
     *("cos\nsystem\n(S'id'\ntR.", "gASV", "head-off.99999.0", "neuron.0.0.1e308", "patch.embed_out.0..-D800-"),
     *("no-mask~" * 40, "pattern.0.0." + "-".join(["1"] * 500), "blocks.0.attn.q:0,0", "embed.out:" + "9," * 50),
-    *("blocks.0.attn.scores:999999999,0,0,0", "shuffle.9223372036854775807", "flip.999999999999.0"),
+    *("\U000e0001" * 30, "blocks.0.attn.scores:999999999,0,0,0", "shuffle.9223372036854775807", "flip.999999999999.0"),
 )
 NAMES = [*ViewState.__dataclass_fields__, "x", "__class__"]
 ADDRESS = st.dictionaries(

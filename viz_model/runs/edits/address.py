@@ -79,7 +79,8 @@ def _write(edit: Edit) -> str:
 
 def _parse(part: str) -> Edit:
     tag, *words = part.split(".")
-    shown = repr(part if len(part) <= 60 else f"{part[:60]}…")
+    written = repr(part)  # in which a rare character takes ten
+    shown = written if len(written) <= 62 else f"{written[:60]}…'"
     if tag not in _BY_TAG:
         raise ValueError(f"edits: {shown}: no such edit, there are {', '.join(_BY_TAG)}")
     codecs = _codecs(_BY_TAG[tag])
