@@ -16,7 +16,5 @@ app = st.App(
     Path(__file__).parent / "app.py",
     lifespan=serving.warm,
     routes=[serving.health_route(serving.check_first)],
-    middleware=[
-        Middleware(serving.Headers, frame_ancestors=os.environ.get("VIZ_MODEL_FRAME_ANCESTORS", "'none'")),
-    ],
+    middleware=[Middleware(serving.Headers, frame_ancestors=os.environ.get("VIZ_MODEL_FRAME_ANCESTORS", "'none'"))],
 )

@@ -179,11 +179,7 @@ class Sunk(positions.Position):
 
     @staticmethod
     def declare_sink(
-        position: SunkConfig,
-        at: Scope,
-        q: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
+        position: SunkConfig, at: Scope, q: Vector, index: tuple[Index, ...], scaled: Callable[[Expression], Expression]
     ) -> Value:
         return at.value(
             "sink", index, at.weight("logits", "s", "H")[index[0]],

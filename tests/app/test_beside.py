@@ -6,17 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from app_driver import (
-    ISLAND,
-    address,
-    answer,
-    boxes,
-    check_cells,
-    island_lines,
-    messages,
-    open_page,
-    pictures,
-)
+from app_driver import ISLAND, address, answer, boxes, check_cells, island_lines, messages, open_page, pictures
 from scenes import Sent, island
 from streamlit.testing.v1 import AppTest
 from tiers import some

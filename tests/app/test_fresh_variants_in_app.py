@@ -55,9 +55,7 @@ def test_a_model_whose_feed_forward_looks_around_is_not_said_to_take_each_token_
         assert not ALONE.search(told(page, fresh_variants.looking_configs()[-1], monkeypatch, **query))
 
 
-def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     with fresh_variants.installed():
         for config in fresh_variants.sinking_configs():
             found = told("attention", config, monkeypatch, token="2")

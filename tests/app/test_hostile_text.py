@@ -90,10 +90,7 @@ def check(tokenizer: Tokenizer, text: str) -> None:
         tokenizer.words(text)
 
 
-@pytest.mark.parametrize(
-    ("name", "most"),
-    [("story decoder", 50), *((name, N_CASES) for name in [*STORY, *BROUGHT])],
-)
+@pytest.mark.parametrize(("name", "most"), [("story decoder", 50), *((name, N_CASES) for name in [*STORY, *BROUGHT])])
 def test_any_text_in_any_tokenizer(name: str, most: int, family: Path) -> None:
     tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
     n_cases = 0

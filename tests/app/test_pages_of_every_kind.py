@@ -9,19 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from app_driver import (
-    MOST_LINES,
-    ROOT,
-    answer,
-    boxes,
-    check_cells,
-    heading,
-    open_page,
-    pictures,
-    run_of,
-    said,
-    take,
-)
+from app_driver import MOST_LINES, ROOT, answer, boxes, check_cells, heading, open_page, pictures, run_of, said, take
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 

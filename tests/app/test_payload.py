@@ -107,8 +107,7 @@ class Asked:
 
 
 @pytest.mark.parametrize(
-    ("page", "length"),
-    [*turns(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
+    ("page", "length"), [*turns(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)]
 )
 def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
     """Neither what is sent nor, where nobody asked for all heads, what is there at once."""

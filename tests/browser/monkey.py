@@ -322,11 +322,7 @@ class Monkey:
 
     def begin(self) -> str:
         draw = self.random
-        query = {
-            "model": draw.choice(NAMES),
-            "lang": draw.choice(list(LANGUAGES)),
-            "text": draw.choice(SENTENCES),
-        }
+        query = {"model": draw.choice(NAMES), "lang": draw.choice(list(LANGUAGES)), "text": draw.choice(SENTENCES)}
         page = draw.choice(PAGES if self.goes else ISLANDS)
         query |= {"chapter": "write"} if page == FIRST else {}
         address = f"/{'' if page == FIRST else page}?{urlencode(query)}"

@@ -58,8 +58,7 @@ def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int,
 
 
 @pytest.mark.parametrize(
-    ("screen", "language", "read"),
-    pairs([LAPTOP, PROJECTOR], ["en", "zh"], [{"text": TEXT}, {"model": "digits-vit"}]),
+    ("screen", "language", "read"), pairs([LAPTOP, PROJECTOR], ["en", "zh"], [{"text": TEXT}, {"model": "digits-vit"}])
 )
 def test_all_sections_stand_in_one_row(
     screen: dict[str, Any], language: str, read: dict[str, str], visit: Visit

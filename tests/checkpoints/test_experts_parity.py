@@ -96,12 +96,7 @@ def test_any_sizes_and_attributes(family: str, seed: int, tmp_path: Path) -> Non
 
 BASE: dict[str, Any] = {"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10}
 CHANGES: dict[str, list[dict[str, Any]]] = {
-    "mixtral": [
-        {"num_experts_per_tok": 1},
-        {"num_local_experts": 3},
-        {"sliding_window": 3},
-        {"head_dim": 6},
-    ],
+    "mixtral": [{"num_experts_per_tok": 1}, {"num_local_experts": 3}, {"sliding_window": 3}, {"head_dim": 6}],
     "qwen3-moe": [
         {"num_experts_per_tok": 1},
         {"num_experts": 3},

@@ -205,10 +205,7 @@ READ_AS = {
     ),
     "TinyLlama-1.1B": config((32000, 2048, 22, 2048, 32, 5632), **SWIGLU, n_kv_heads=4, position=Rope()),
     "SmolLM2-135M": config(
-        (49152, 8192, 30, 576, 9, 1536),
-        **{**SWIGLU, "tie_embeddings": True},
-        n_kv_heads=3,
-        position=Rope(base=100000),
+        (49152, 8192, 30, 576, 9, 1536), **{**SWIGLU, "tie_embeddings": True}, n_kv_heads=3, position=Rope(base=100000)
     ),
     "Qwen3-0.6B": config((151936, 40960, 28, 1024, 16, 3072), **{**QWEN3_PARTS, "tie_embeddings": True}),
     "Qwen3-14B": config((151936, 40960, 40, 5120, 40, 17408), **QWEN3_PARTS),
@@ -670,11 +667,7 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (QWEN3, {"num_hidden_layers": 10**9, "use_sliding_window": True, "layer_types": None}, "num_hidden_layers"),
         (QWEN3, {"layer_types": ["full_attention", "chunked_attention"]}, "layer_types"),
         (QWEN3, {"layer_types": ["sliding_attention", "full_attention"]}, "sliding_window"),
-        (
-            QWEN3,
-            {"layer_types": ["sliding_attention"], "use_sliding_window": True, "sliding_window": 4},
-            "layer_types",
-        ),
+        (QWEN3, {"layer_types": ["sliding_attention"], "use_sliding_window": True, "sliding_window": 4}, "layer_types"),
         (QWEN3, {"layer_types": "full_attention"}, "layer_types"),
         (QWEN2, {"use_mrope": True}, "use_mrope"),
         (QWEN2, {"attention_bias": False}, "attention_bias"),

@@ -40,8 +40,7 @@ ONE_STACK = {
     "gpt2": Reference("GPT2LMHeadModel"),
     "gpt2-one-head": Reference("GPT2LMHeadModel", {"n_head": 1, "n_layer": 3, "n_inner": 20}),
     "gpt2-untied": Reference(
-        "GPT2LMHeadModel",
-        {"tie_word_embeddings": False, "scale_attn_weights": False, "activation_function": "relu"},
+        "GPT2LMHeadModel", {"tie_word_embeddings": False, "scale_attn_weights": False, "activation_function": "relu"}
     ),
     "gpt2-eps": Reference("GPT2LMHeadModel", {"layer_norm_epsilon": 0.05, "activation_function": "silu", "n_head": 8}),
     "bert-masked": Reference("BertForMaskedLM"),
@@ -165,10 +164,7 @@ ONE_STACK = {
             },
         },
     ),
-    "gemma3-cap": Reference(
-        "Gemma3ForCausalLM",
-        {"query_pre_attn_scalar": 7, "final_logit_softcapping": 1.5},
-    ),
+    "gemma3-cap": Reference("Gemma3ForCausalLM", {"query_pre_attn_scalar": 7, "final_logit_softcapping": 1.5}),
     "gemma2": Reference("Gemma2ForCausalLM"),
     "gemma2-no-caps": Reference(
         "Gemma2ForCausalLM",
@@ -249,8 +245,7 @@ TWO_STACKS = {
     ),
     "bart": Reference("BartForConditionalGeneration"),
     "bart-scaled": Reference(
-        "BartForConditionalGeneration",
-        {"scale_embedding": True, "activation_function": "relu", "encoder_layers": 3},
+        "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu", "encoder_layers": 3}
     ),
     "mbart": Reference("MBartForConditionalGeneration", {"decoder_layers": 1}),
     "marian": Reference("MarianMTModel"),

@@ -171,11 +171,7 @@ def _t5(draw: Draw) -> dict[str, Any]:
 
 
 FAMILIES: dict[str, Callable[[Draw], Choices]] = {
-    "LlamaForCausalLM": lambda draw: {
-        **_heads(draw),
-        "attention_bias": draw.choice(YES),
-        "mlp_bias": draw.choice(YES),
-    },
+    "LlamaForCausalLM": lambda draw: {**_heads(draw), "attention_bias": draw.choice(YES), "mlp_bias": draw.choice(YES)},
     "Qwen2ForCausalLM": _windows,
     "Qwen3ForCausalLM": lambda draw: {**_windows(draw), "attention_bias": draw.choice(YES)},
     "MistralForCausalLM": lambda draw: {**_heads(draw), "sliding_window": draw.choice((None, 2, 5))},

@@ -95,7 +95,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     row = breaking.mean_rows(trace)[position]
     row[position] = 0
     tried: list[tuple[Verdict[bool], edits.Edit]] = [
-        (pieces.NEURON, edits.SetNeuron(layer=0, neuron=neuron, value=value, position=position)),
+        (pieces.NEURON, edits.SetNeuron(layer=0, neuron=neuron, value=value, position=position))
     ]
     if row.max() > 0:
         tried.append((reading.FLIP, edits.FlipMask(query=position, key=int(row.argmax()))))

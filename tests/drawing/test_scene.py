@@ -10,18 +10,7 @@ import numpy as np
 import pytest
 import scenes
 
-from viz_model.drawing.scene import (
-    Cells,
-    Mark,
-    Panel,
-    Path,
-    Pick,
-    Rect,
-    Scene,
-    Select,
-    Text,
-    encode,
-)
+from viz_model.drawing.scene import Cells, Mark, Panel, Path, Pick, Rect, Scene, Select, Text, encode
 from viz_model.drawing.scene import points as along
 
 module = importlib.import_module("viz_model.drawing.scene.encode")  # the package has a function of that name

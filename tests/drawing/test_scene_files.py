@@ -65,10 +65,7 @@ def test_every_cell_is_a_shape_in_the_hue_of_its_sign(theme: str) -> None:
     shapes = [part for part in found(drawn, "rect", width=210, theme=theme) if part.get("fill-opacity")][-3:]
     assert [
         (part.get("fill"), float(part.get("fill-opacity", ""))) for part in shapes if part.get("fill") != "url(#hidden)"
-    ] == [
-        (PALETTES[theme]["positive"], 1.0),
-        (PALETTES[theme]["negative"], 0.5),
-    ]
+    ] == [(PALETTES[theme]["positive"], 1.0), (PALETTES[theme]["negative"], 0.5)]
     assert [float(shapes[1].get(name, "")) for name in ("x", "y", "width", "height")] == [110, 0, 100, 20]
 
 

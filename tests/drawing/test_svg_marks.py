@@ -10,15 +10,7 @@ import pytest
 from svg_files import found, numbers, one, scene
 
 from viz_model.drawing.palettes import PALETTES
-from viz_model.drawing.scene import (
-    Cells,
-    Items,
-    Labels,
-    Path,
-    Run,
-    Text,
-    Texts,
-)
+from viz_model.drawing.scene import Cells, Items, Labels, Path, Run, Text, Texts
 
 
 @pytest.mark.parametrize("as_lengths", [False, True])

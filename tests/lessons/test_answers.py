@@ -16,8 +16,7 @@ CELL = CellKey(np.eye(2), ("a", "b"), ("a", "b"), ("1.1",))
 
 
 @pytest.mark.parametrize(
-    ("typed", "read"),
-    [("1", 1.0), (" 0,5 ", 0.5), ("-2.25", -2.25), ("−3", -3.0), ("12 %", 12.0), (".5", 0.5)],
+    ("typed", "read"), [("1", 1.0), (" 0,5 ", 0.5), ("-2.25", -2.25), ("−3", -3.0), ("12 %", 12.0), (".5", 0.5)]
 )
 def test_numbers_as_people_type_them(typed: str, read: float) -> None:
     assert number(typed) == read

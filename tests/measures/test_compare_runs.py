@@ -44,10 +44,7 @@ def test_runs_part_where_the_edit_is_made(config: ModelConfig) -> None:
         if isinstance(edit, FlipMask) and not config.residual:
             continue  # without additions all positions become alike, and it makes no difference who is seen
         edited = run_both(lm, edits=[edit])
-        for before, after, name in (
-            (plain, edited, at + site),
-            (plain.at(side), edited.at(side), site),
-        ):
+        for before, after, name in ((plain, edited, at + site), (plain.at(side), edited.at(side), site)):
             found = compare_runs.first(before, after)
             assert found is not None and found.site == name
             assert positions is None or found.positions == positions

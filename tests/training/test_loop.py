@@ -118,10 +118,7 @@ def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transform
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
     optimiser = torch.optim.AdamW(
-        [
-            {"params": decayed, "weight_decay": recipe.rounds[0].weight_decay},
-            {"params": rest, "weight_decay": 0.0},
-        ],
+        [{"params": decayed, "weight_decay": recipe.rounds[0].weight_decay}, {"params": rest, "weight_decay": 0.0}],
         betas=recipe.betas,
     )
     found, rates = [], expected_rates(recipe)

@@ -112,8 +112,7 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("interruptions", "kind", "restarts"),
-    crossed([[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]], KINDS, [[], [5]]),
+    ("interruptions", "kind", "restarts"), crossed([[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]], KINDS, [[], [5]])
 )
 def test_an_interrupted_run_is_the_uninterrupted_one(
     kind: Kind, tmp_path: Path, interruptions: list[int], restarts: list[int]

@@ -16,18 +16,7 @@ from viz_model.values.code import Code, lines
 from viz_model.values.declaration import Scope, inlined
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value, Weight
-from viz_model.values.operations import (
-    FUNCTIONS,
-    Apply,
-    Between,
-    Largest,
-    Softmax,
-    Sum,
-    absolute,
-    exp,
-    sqrt,
-    where,
-)
+from viz_model.values.operations import FUNCTIONS, Apply, Between, Largest, Softmax, Sum, absolute, exp, sqrt, where
 from viz_model.values.point import LETTERS, Point, Where
 from viz_model.values.steps import Sheet
 from viz_model.values.working import Working

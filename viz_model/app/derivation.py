@@ -22,17 +22,7 @@ from viz_model.app.view import ViewState
 from viz_model.drawing import theme
 from viz_model.island.edited import describe
 from viz_model.model import sites
-from viz_model.runs.derivation import (
-    Cell,
-    Derivation,
-    Earlier,
-    Line,
-    Operand,
-    Setting,
-    Step,
-    Weight,
-    derive,
-)
+from viz_model.runs.derivation import Cell, Derivation, Earlier, Line, Operand, Setting, Step, Weight, derive
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 

@@ -85,12 +85,7 @@ def _first(run: runs.RunKey) -> str | None:
     return None if found is None else found.site
 
 
-_PARTS = {
-    "norm": edits.NoNorm,
-    "residual": edits.NoResidual,
-    "position": edits.NoPosition,
-    "scale": edits.NoScale,
-}
+_PARTS = {"norm": edits.NoNorm, "residual": edits.NoResidual, "position": edits.NoPosition, "scale": edits.NoScale}
 
 
 def says(run: runs.RunKey, position: int, t: Texts) -> str:

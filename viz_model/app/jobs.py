@@ -110,10 +110,7 @@ class Jobs:
         return len(self._running)
 
     def start(
-        self,
-        work: Callable[[], Iterator[object]],
-        is_here: Callable[[], bool],
-        instead_of: Job | None = None,
+        self, work: Callable[[], Iterator[object]], is_here: Callable[[], bool], instead_of: Job | None = None
     ) -> Job:
         """Begin ``work`` in a thread, and stop the visitor's job before it, whose place it may take.
 

@@ -310,11 +310,5 @@ def _numbers(saved: Saved, t: Texts) -> None:
 def _file(label: str, kind: Format | Literal["csv", "npz"], make: Callable[[], Any], name: str, mime: str) -> None:
     """A button to a file that is made when it is pressed."""
     st.download_button(
-        label,
-        data=make,
-        file_name=name,
-        mime=mime,
-        key=f"saving.{kind}",
-        on_click="ignore",
-        icon=":material/download:",
+        label, data=make, file_name=name, mime=mime, key=f"saving.{kind}", on_click="ignore", icon=":material/download:"
     )

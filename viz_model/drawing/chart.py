@@ -360,13 +360,7 @@ def lower(marks: Sequence[Mark], by: float, id: str = "") -> list[Mark]:
 
 
 def columns(
-    id: str,
-    title: Any,
-    names: Any,
-    series: Sequence[Bars],
-    scale: Axis | None = None,
-    *,
-    height: float = 320.0,
+    id: str, title: Any, names: Any, series: Sequence[Bars], scale: Axis | None = None, *, height: float = 320.0
 ) -> Scene:
     """Bars from below, a place a name, those of several series side by side.
 

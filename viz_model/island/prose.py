@@ -24,7 +24,7 @@ folded away."""
 
 
 _PYTHON = re.compile(
-    rf"""(?P<comment>\#.*)|(?P<number>"[^"]*"|\b\d[\d_.]*)|(?P<word>\b(?:{"|".join(keyword.kwlist)})\b)|[\s\S]""",
+    rf"""(?P<comment>\#.*)|(?P<number>"[^"]*"|\b\d[\d_.]*)|(?P<word>\b(?:{"|".join(keyword.kwlist)})\b)|[\s\S]"""
 )
 
 

@@ -206,12 +206,7 @@ def _step(model: Transformer, ids: Sequence[int], source: Source | None, cache: 
 
 
 def _read(
-    model: Transformer,
-    ids: Sequence[int],
-    drawn: int,
-    source: Source | None,
-    cache: Sequence[BlockCache],
-    until: float,
+    model: Transformer, ids: Sequence[int], drawn: int, source: Source | None, cache: Sequence[BlockCache], until: float
 ) -> Reading:
     cached, runs = timed(
         lambda: [block.copy() for block in cache], lambda kept: _step(model, ids[-1:], source, kept), until

@@ -175,13 +175,7 @@ class Attention(nn.Module):
         return tap("v", _heads(self.v, x, self.d_head, head))
 
     def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        attn_bias: Tensor | None,
-        tap: Tap = NO_TAP,
-        sink: Tensor | None = None,
+        self, q: Tensor, k: Tensor, v: Tensor, attn_bias: Tensor | None, tap: Tap = NO_TAP, sink: Tensor | None = None
     ) -> Tensor:
         """softmax(scale · q·kᵀ + bias + mask) · v, the heads side by side through W_O: -> [B, Tq, D].
 

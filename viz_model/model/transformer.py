@@ -222,14 +222,7 @@ class Transformer(nn.Module):
         The arguments are those of :meth:`vectors`.
         """
         x = self.vectors(
-            ids,
-            target_ids,
-            pixels=pixels,
-            segments=segments,
-            padding=padding,
-            visible=visible,
-            tap=tap,
-            cache=cache,
+            ids, target_ids, pixels=pixels, segments=segments, padding=padding, visible=visible, tap=tap, cache=cache
         )
         return self.head(x, tap)
 

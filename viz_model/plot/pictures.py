@@ -327,13 +327,7 @@ def compare(
 
 
 def cross(
-    trace: Trace,
-    layer: int = 0,
-    head: int | None = 0,
-    *,
-    token: int = -1,
-    lang: str = "en",
-    theme: Theme = "light",
+    trace: Trace, layer: int = 0, head: int | None = 0, *, token: int = -1, lang: str = "en", theme: Theme = "light"
 ) -> Figure:
     """What the target reads of its source: a pattern [Tq, Ts] of cross-attention; without a ``head`` the average.
 

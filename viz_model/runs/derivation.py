@@ -194,11 +194,7 @@ def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float 
     if trace.picture is not None:
         return {"text": trace.tokenizer.token(id).label}
     token = trace.tokenizer.token(id)
-    return {
-        "bytes": token.bytes.hex(" ").upper(),
-        "text": token.label,
-        "control": id in trace.tokenizer.controls,
-    }
+    return {"bytes": token.bytes.hex(" ").upper(), "text": token.label, "control": id in trace.tokenizer.controls}
 
 
 def _kv_head(trace: Trace, site: Site, index: tuple[int, ...]) -> int | None:

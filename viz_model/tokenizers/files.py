@@ -158,12 +158,7 @@ def byte_level_bpe(
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": PRE_TOKENIZERS[pre]},
         "post_processor": None,
         "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False},
-        "model": {
-            "type": "BPE",
-            "vocab": vocabulary,
-            "merges": merges,
-            "ignore_merges": whole_words,
-        },
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": merges, "ignore_merges": whole_words},
     }
 
 

@@ -14,12 +14,7 @@ from pathlib import Path
 
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers.fast import SAMPLES, FastTokenizer, build
-from viz_model.tokenizers.files import (
-    Settings,
-    bpe_of_files,
-    read_object,
-    wordpiece_of_file,
-)
+from viz_model.tokenizers.files import Settings, bpe_of_files, read_object, wordpiece_of_file
 from viz_model.tokenizers.ggml import from_gguf
 from viz_model.tokenizers.pieces import SentencePiece, marian_of_files, sentencepiece_of_file
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer

@@ -35,14 +35,7 @@ MOST_POINTS = 100
 """Of a recorded curve."""
 
 NormAt = Literal["pre", "post"]
-CONFIG: dict[str, Any] = {
-    "n_vocab": 8192,
-    "n_context": 64,
-    "n_layers": 6,
-    "d_model": 64,
-    "n_heads": 4,
-    "d_ffn": 256,
-}
+CONFIG: dict[str, Any] = {"n_vocab": 8192, "n_context": 64, "n_layers": 6, "d_model": 64, "n_heads": 4, "d_ffn": 256}
 
 
 def recipe(norm_at: NormAt, warmup: int, peak_rate: float = RATE) -> Recipe:

@@ -218,12 +218,7 @@ class Scope:
     def at(self, name: str = "", module: str = "") -> Scope:
         """A place inside: ``name.`` before names of values, ``module.`` before those of weights."""
         name, module = f"{name}." if name else "", f"{module}." if module else ""
-        return replace(
-            self,
-            prefix=self.prefix + name,
-            own=self.own + name,
-            module=self.module + module,
-        )
+        return replace(self, prefix=self.prefix + name, own=self.own + name, module=self.module + module)
 
     def block(self, layer: int) -> Scope:
         """The place of a block: names inside it begin anew."""

@@ -67,8 +67,7 @@ def test_what_neighbours_change_is_told_of_the_selection(layer: int, token: int)
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize(
-    ("model", "side"),
-    [("story-bert", "encoder"), ("translate-2017", "encoder"), ("translate-2017", "decoder")],
+    ("model", "side"), [("story-bert", "encoder"), ("translate-2017", "encoder"), ("translate-2017", "decoder")]
 )
 def test_every_kind_of_model(model: str, side: str, lang: str) -> None:
     look = looking(model, TEXT, lang, side)

@@ -173,8 +173,7 @@ def test_a_model_of_another_kind_is_told_where_to_find_the_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "said"),
-    [(0.004, "0.004000"), (0.694, "0.69"), (3.0, "3.0"), (12.4, "12"), (1234.0, "1,234")],
+    ("factor", "said"), [(0.004, "0.004000"), (0.694, "0.69"), (3.0, "3.0"), (12.4, "12"), (1234.0, "1,234")]
 )
 def test_a_factor_is_written_without_an_exponent(factor: float, said: str) -> None:
     assert ratio(factor) == said

@@ -42,11 +42,7 @@ Ask: TypeAlias = Callable[[dict[str, Any]], None]
 
 
 def picture(
-    scene: bytes,
-    *,
-    key: str,
-    on_ask: Ask | None = None,
-    on_menu: Callable[[Any], object] | None = None,
+    scene: bytes, *, key: str, on_ask: Ask | None = None, on_menu: Callable[[Any], object] | None = None
 ) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 

@@ -158,11 +158,7 @@ class _Tabs(Door[Page]):
 
 
 DOORS: tuple[Door[Page], ...] = (
-    _Open(
-        "train",
-        (settings.draw, _start, watch.section, watch.gradients, watch.keep),
-        (*settings.SETTINGS, COLUMN),
-    ),
+    _Open("train", (settings.draw, _start, watch.section, watch.gradients, watch.keep), (*settings.SETTINGS, COLUMN)),
     Door("tune", (tune.section,), (settings.TUNE_STEPS,)),
     Door("ignored", (_ignored,), (IGNORED,)),
     _Tabs("tabs", ()),

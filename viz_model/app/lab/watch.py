@@ -35,11 +35,7 @@ def _show(page: Page, now: Run[lab.Experiment]) -> None:
     if view.warmup:
         rate = words("rate_title", warmup=view.warmup, peak=view.peak)
     left, right = st.columns(2, gap="large")
-    for place, title, draw in (
-        (left, loss, curves.loss),
-        (right, norms, curves.norms),
-        (left, rate, curves.rate),
-    ):
+    for place, title, draw in ((left, loss, curves.loss), (right, norms, curves.norms), (left, rate, curves.rate)):
         with place:
             st.markdown(f"#### {title}")
             elements.plot(page, draw(view, words))

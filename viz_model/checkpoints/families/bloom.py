@@ -16,10 +16,7 @@ from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 
-SIZES = {
-    "n_vocab": ("vocab_size", 250_880),
-    "n_context": ("seq_length", 2048),
-}
+SIZES = {"n_vocab": ("vocab_size", 250_880), "n_context": ("seq_length", 2048)}
 NAMES = {
     **names(SIZES),
     "n_layers": "n_layer",

@@ -21,12 +21,7 @@ SIZES = {
     "d_model": ("hidden_size", 2048),
     "n_heads": ("num_heads", 16),
 }
-NAMES = {
-    **names(SIZES),
-    "d_ffn": "intermediate_size",
-    "norm": "layer_norm_epsilon",
-    "windows": "attention_types",
-}
+NAMES = {**names(SIZES), "d_ffn": "intermediate_size", "norm": "layer_norm_epsilon", "windows": "attention_types"}
 
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:

@@ -60,7 +60,4 @@ def _by_layer(a: Attributes, n_layers: int, routed: Experts, dense: Gated) -> tu
 def renames(config: ModelConfig) -> list[Rename]:
     """Qwen3's table, whose feed-forward is that of layers without experts, and the table of the experts."""
     theirs, names = "[model.]layers.{layer}.mlp.", ("gate_proj", "up_proj", "down_proj")
-    return [
-        *qwen3.renames(config),
-        *experts.renames(config, f"{theirs}gate.weight", f"{theirs}experts.", names),
-    ]
+    return [*qwen3.renames(config), *experts.renames(config, f"{theirs}gate.weight", f"{theirs}experts.", names)]

@@ -48,8 +48,5 @@ def renames(config: ModelConfig) -> list[Rename]:
 def _classifier(config: ModelConfig) -> list[Rename]:
     """Of texts; that of tokens has no layer in front, and is left out."""
     if config.classes:
-        return [
-            rename("classifier.dense.*", "head.dense.*"),
-            rename("classifier.out_proj.*", "head.classes.*"),
-        ]
+        return [rename("classifier.dense.*", "head.dense.*"), rename("classifier.out_proj.*", "head.classes.*")]
     return [*map(task_head, ("classifier.*", "classifier.dense.*", "classifier.out_proj.*"))]

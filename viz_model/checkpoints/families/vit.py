@@ -79,13 +79,7 @@ def _patches(a: Attributes) -> Patches:
         mean, std = (0.0,) * channels, (1.0,) * channels
     p.finish()
     return Patches(
-        height=height,
-        width=width,
-        patch=patch,
-        channels=channels,
-        mean=mean,
-        std=std,
-        resample=_RESAMPLE[resample],
+        height=height, width=width, patch=patch, channels=channels, mean=mean, std=std, resample=_RESAMPLE[resample]
     )
 
 

@@ -3,15 +3,7 @@
 Import from here; :mod:`.marks` says what there is.
 """
 
-from viz_model.drawing.scene.encode import (
-    PALETTE,
-    Arrays,
-    encode,
-    framed,
-    plain,
-    value,
-    with_bytes,
-)
+from viz_model.drawing.scene.encode import PALETTE, Arrays, encode, framed, plain, value, with_bytes
 from viz_model.drawing.scene.marks import (
     Act,
     Cells,

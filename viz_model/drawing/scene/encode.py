@@ -19,15 +19,7 @@ from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Sca
 LONG = 8
 """Items from which on a list of names or of places is sent once, however many marks and selections have it."""
 
-_KINDS = {
-    Cells: "cells",
-    Items: "items",
-    Labels: "labels",
-    Text: "text",
-    Texts: "texts",
-    Rect: "rect",
-    Path: "path",
-}
+_KINDS = {Cells: "cells", Items: "items", Labels: "labels", Text: "text", Texts: "texts", Rect: "rect", Path: "path"}
 # "rows" and "columns" are the counts of cells when they are drawn.
 _RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
 _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}

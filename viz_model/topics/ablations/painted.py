@@ -173,10 +173,7 @@ APART = Apart(
     formulas=lambda look: (look.site("attn.pattern"), "class.logits", "class.probs"),
     hand=_hand,
     code=lambda look: (),
-    own=lambda look: (
-        "picture_ablations",
-        {"edits": edits.write((_experiments(look.layer, look.head)[_name(look)],))},
-    ),
+    own=lambda look: ("picture_ablations", {"edits": edits.write((_experiments(look.layer, look.head)[_name(look)],))}),
     numbers=lambda look: None,
     records=_records,
 )

@@ -35,10 +35,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 """What a visitor can try, in the order in which the page offers it."""
 OPTIONS: tuple[tuple[str, Any], ...] = (
     ("experiment", ("", *EXPERIMENTS)),
-    (
-        "guess",
-        ("", *dict.fromkeys(claim.name for one in EXPERIMENTS.values() for claim in one.verdict.claims)),
-    ),
+    ("guess", ("", *dict.fromkeys(claim.name for one in EXPERIMENTS.values() for claim in one.verdict.claims))),
     ("word", range(100_000)),
     ("other", Typed("", sentence.MOST_CHARACTERS)),
     ("measured", ("", "1")),

@@ -16,11 +16,7 @@ PAGE = Page(
         Section("part", (pushes.choose, pushes.draw_part, pushes.tell_part), ("part",)),
         Section(
             "depth",
-            (
-                depth.title,
-                beside((depth.draw, depth.source), depth.tell),
-                beside(depth.draw_paths, depth.tell_paths),
-            ),
+            (depth.title, beside((depth.draw, depth.source), depth.tell), beside(depth.draw_paths, depth.tell_paths)),
             needs=asked.is_of_token,
         ),
         Section(
@@ -48,13 +44,7 @@ PAGE = Page(
         ),
     ),
     end=(apart.quiz, say.to_try()),
-    options=(
-        ("word", TYPED),
-        ("against", TYPED),
-        ("part", TYPED),
-        ("at", ("attn", "cross")),
-        ("neuron", TYPED),
-    ),
+    options=(("word", TYPED), ("against", TYPED), ("part", TYPED), ("at", ("attn", "cross")), ("neuron", TYPED)),
     apart=apart.TABS,
     trials=Trials(("head", "layer", "patch")),
 )

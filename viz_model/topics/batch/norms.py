@@ -44,8 +44,7 @@ LAYER_NORM: Verdict[Moves] = Verdict(
 BATCH_NORM: Verdict[Moves] = Verdict(
     "batch.batch_norm",
     Claim(
-        "smaller",
-        lambda moves: (np.round(moves.batch_two, 3) > np.round(moves.batch_four, 3)) & (moves.batch_four > 0),
+        "smaller", lambda moves: (np.round(moves.batch_two, 3) > np.round(moves.batch_four, 3)) & (moves.batch_four > 0)
     ),
 )
 

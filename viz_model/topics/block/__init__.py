@@ -50,11 +50,7 @@ PAGE = Page(
     "block",
     items=(*MAIN, LENGTHS, NEURONS, WEIGHTS),
     end=(apart.quiz, apart.to_try),
-    options=(
-        ("dimension", range(100_000)),
-        ("which", ("attn", "cross", "ffn")),
-        ("neuron", range(100_000)),
-    ),
+    options=(("dimension", range(100_000)), ("which", ("attn", "cross", "ffn")), ("neuron", range(100_000))),
     apart=apart.TABS,
     trials=Trials(("norm", "residual", "layer", "neuron"), ("layer_norm", "norm_side", "add", "attend", "leave_out")),
 )

@@ -189,8 +189,7 @@ def generating(config: ModelConfig, length: int, n_source: int = 0) -> Generated
     head = length * count(config, "decoder", 1, n_source).head
     whole, step = _steps(config, n_source)
     return Generated(
-        cached=step.added_up(length) + head + source,
-        uncached=whole.added_up(length) + head + length * source,
+        cached=step.added_up(length) + head + source, uncached=whole.added_up(length) + head + length * source
     )
 
 

@@ -2,17 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
-from viz_model.topics.cross_attention import (
-    apart,
-    decoding,
-    maps,
-    missing,
-    reading,
-    steps,
-    weights,
-    wiring,
-    written,
-)
+from viz_model.topics.cross_attention import apart, decoding, maps, missing, reading, steps, weights, wiring, written
 
 PAGE = Page(
     "cross_attention",
@@ -39,11 +29,7 @@ PAGE = Page(
                 decoding.title,
                 decoding.choose,
                 beside(
-                    (decoding.draw, decoding.source),
-                    decoding.tell,
-                    decoding.guesses,
-                    decoding.row,
-                    decoding.row_source,
+                    (decoding.draw, decoding.source), decoding.tell, decoding.guesses, decoding.row, decoding.row_source
                 ),
                 decoding.compare,
             ),
@@ -58,12 +44,7 @@ PAGE = Page(
 )
 MISSING = Page(
     "cross_attention",
-    items=(
-        missing.tell,
-        missing.title,
-        beside((missing.draw, missing.source), missing.what),
-        missing.models,
-    ),
+    items=(missing.tell, missing.title, beside((missing.draw, missing.source), missing.what), missing.models),
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
     apart=missing.TABS,
 )

@@ -6,11 +6,7 @@ from viz_model.topics.embedding import apart, depth, filters, lookup, nearest
 
 NEAREST = Section(
     "nearest",
-    (
-        nearest.title,
-        Row([(nearest.tell_bars, nearest.bars), (nearest.tell_map, nearest.draw)], (2, 3)),
-        nearest.legend,
-    ),
+    (nearest.title, Row([(nearest.tell_bars, nearest.bars), (nearest.tell_map, nearest.draw)], (2, 3)), nearest.legend),
     needs=nearest.has,
 )
 TRIALS = Trials(("patch",), ("look_up",))

@@ -317,14 +317,7 @@ _EVERY = (
         **_ADDED,
     ),
     Bug("add", "blocks.{layer}.resid.out", _sublayer, needs=("long", "added", "pre"), **_ADDED),
-    Bug(
-        "attend",
-        "blocks.{layer}.attn.out",
-        _reading,
-        needs=("long", "added", "pre"),
-        reads="x",
-        facts=_lengths,
-    ),
+    Bug("attend", "blocks.{layer}.attn.out", _reading, needs=("long", "added", "pre"), reads="x", facts=_lengths),
     Bug(
         "leave_out",
         "blocks.{layer}.attn.out",

@@ -23,10 +23,7 @@ ENDS = Section(
     "ends",
     (
         Row(
-            (
-                (*finding(last_norm.tell, last_norm.draw), last_norm.end),
-                finding(predictions.tell, predictions.draw),
-            ),
+            ((*finding(last_norm.tell, last_norm.draw), last_norm.end), finding(predictions.tell, predictions.draw)),
             (1, 1),
         ),
     ),
@@ -38,14 +35,7 @@ MIXED = Section(
 )
 PAGE = Page(
     "norm_placement",
-    items=(
-        blocks.introduce,
-        blocks.title,
-        beside((blocks.draw, blocks.source), blocks.tell),
-        SENTENCE,
-        ENDS,
-        MIXED,
-    ),
+    items=(blocks.introduce, blocks.title, beside((blocks.draw, blocks.source), blocks.tell), SENTENCE, ENDS, MIXED),
     end=(apart.quiz, apart.to_try),
     options=(("untrained", ("0", "1")), ("gradient", ("0", "1")), ("mixed", tuple(mixed.PLACES))),
     apart=apart.TABS,

@@ -169,8 +169,5 @@ def _numbers(look: Look) -> Any:
 
 
 APART = Apart(
-    _formulas,
-    _hand,
-    lambda look: [look.site(name) for name in (*places(look).values(), "attn.scores")],
-    _numbers,
+    _formulas, _hand, lambda look: [look.site(name) for name in (*places(look).values(), "attn.scores")], _numbers
 )

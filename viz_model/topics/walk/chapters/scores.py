@@ -193,14 +193,7 @@ def _marks(run: Run) -> Iterator[Mark]:
     )
     yield Box(look="frame", x=0, y=by("key", rows), width=(1, 0), height=high, since=4, part="key1")
     yield Text(text=look.words("scores"), x=(1, -4), y=124, anchor="end", since=5, part="score")
-    yield Box(
-        x=layout.at_zero(scale, **column),
-        y=TOP,
-        width=1,
-        height=high * count,
-        since=5,
-        part="score",
-    )
+    yield Box(x=layout.at_zero(scale, **column), y=TOP, width=1, height=high * count, since=5, part="score")
     yield Text(text=look.words("keys"), x=NAMES, y=124, since=3, part="key")
     for n in range(count):
         when, y = layout.turn(n, count), TOP + high * n
