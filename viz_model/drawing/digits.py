@@ -25,21 +25,20 @@ def written(value: Any, how: str) -> str:
     if how[0] == "g":
         return _significant(number, int(how[1:]))
     if how.startswith("whole"):
-        unit = Decimal(1).scaleb(-int(how[5:] or 0))
-        return _minus(f"{Decimal(number).quantize(unit, ROUND_HALF_UP):,f}")
+        return _fixed(number, int(how[5:] or 0), group=",")
     sign, digits = ("+", how[1:]) if how[0] == "+" else ("", how)
     if digits[0] == "%":
         return _fixed(100 * number, int(digits[1:]), sign) + "%"
     return _fixed(number, int(digits), sign)
 
 
-def _fixed(number: float, digits: int, sign: str = "") -> str:
+def _fixed(number: float, digits: int, sign: str = "", group: str = "") -> str:
     if not math.isfinite(number):
         return "−∞" if number < 0 else "∞"
     rounded = abs(Decimal(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     # No negative zero, and none that is written as one.
     shown = "−" if number < 0 and rounded else sign
-    return f"{shown}{rounded:f}"
+    return f"{shown}{rounded:{group}f}"
 
 
 def _significant(number: float, digits: int) -> str:
