@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import fresh_variants
 import pytest
 from app_driver import offer, open_page, said
-from doors import all_open
-from tiny_models import language_model, tiny_config
+from tiny_models import language_model
 
 import viz_model as vm
 from viz_model.app import health
@@ -29,30 +27,6 @@ def told(page: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch, **quer
     found = " ".join(said(app).split())
     assert "{{" not in found
     return found
-
-
-FALSE = (
-    r"happens to [^.]* alone\.",
-    r"Everything else in the model treats",
-    r"each token is alone",
-    r"feed-forward layers work on each token by itself",
-    r"feed-forward network,? (which )?works on each token alone",
-    r"bag of tokens",
-)
-ALONE = re.compile("|".join(FALSE))
-"""What holds where a feed-forward reads its own position alone."""
-
-
-@pytest.mark.parametrize(
-    ("page", "extra"), [("block", {}), ("cost", {}), ("walk", {"chapter": "ffn"}), ("position", {})]
-)
-def test_a_model_whose_feed_forward_looks_around_is_not_said_to_take_each_token_alone(
-    page: str, extra: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    query = {"token": "3", **all_open(page), **extra}
-    assert page == "position" or ALONE.search(told(page, tiny_config(), monkeypatch, **query))
-    with fresh_variants.installed():
-        assert not ALONE.search(told(page, fresh_variants.looking_configs()[-1], monkeypatch, **query))
 
 
 def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:

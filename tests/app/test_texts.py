@@ -56,22 +56,6 @@ def test_no_text_is_empty() -> None:
         assert own and all(value.strip() for value in own.values()), path
 
 
-def test_other_words_for_models_that_look_around_stand_in_the_place_of_some() -> None:
-    kinds = [(file.rpartition(".")[0].partition("_around")[0], file) for file in FILES if "_around." in file]
-    assert len(kinds) > 9
-    for language in texts.LANGUAGES:
-        for group, file in kinds:
-            usual, other = entries(language, f"{group}.{file.rpartition('.')[2]}"), entries(language, file)
-            for key, text in other.items():
-                assert text != usual[key] and set(PLACEHOLDER.findall(text)) <= set(PLACEHOLDER.findall(usual[key])), (
-                    key
-                )
-    speak = texts.Texts("en", around=True)
-    assert speak.prose("cost.lead") != texts.Texts("en").prose("cost.lead")
-    pictures = texts.Texts("en", pictures=True, around=True)
-    assert len({pictures.prose("cost.lead"), speak.prose("cost.lead"), texts.Texts("en", True).prose("cost.lead")}) == 3
-
-
 def test_every_site_has_a_label_in_every_language() -> None:
     rows = [site for config in (*variants(), *other_blocks()) for _, site in sites.in_order(config)]
     for language in {*COMPLETE} - {texts.ENGLISH}:

@@ -28,7 +28,6 @@ __all__ = [
     "ids",
     "in_order",
     "leaving",
-    "looks_around",
     "n_neurons",
     "prefix",
     "recorded",
@@ -144,12 +143,6 @@ def stands_alone(config: ModelConfig, side: Side, layer: int) -> bool:
     at = f"{prefix(config, side)}blocks.{layer}.ffn."
     own = (site for name, site in in_order(config) if name.startswith(at))
     return not any(_looks_around(site.expression, place) for site in own for place in site.index if place.axis == "T")
-
-
-@functools.cache
-def looks_around(config: ModelConfig) -> bool:
-    """Whether a feed-forward of some layer reads more than the vector at its own position."""
-    return not all(stands_alone(config, side, layer) for side in config.sides for layer in range(config.depth(side)))
 
 
 def _looks_around(part: Expression, place: Index) -> bool:

@@ -5,8 +5,7 @@ A language is a folder that names itself: ``<language>/language.toml`` (:class:`
 does not say, it says in English. ``{{name}}`` is filled in from the caller's values; braces of LaTeX are left alone.
 A model that reads pictures has no sentence: what must be said of it in other words stands under the same key in the
 group ``<group>_pictures``; and where those speak of digits that one draws, in ``<group>_any_picture`` for models that
-read other pictures. So does ``<group>_around`` (``<group>_pictures_around``) for models in which a feed-forward reads
-more than the vector at its own position.
+read other pictures.
 
 Two groups have no English file, because their English stands in the code: ``errors.toml`` has the library's messages as
 keys, ``{name}`` where a value stands, and ``sites.toml`` the names or labels of a run's values.
@@ -22,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viz_model.model import sites
 from viz_model.texts.markdown import quoting
 
 if TYPE_CHECKING:
@@ -78,18 +76,17 @@ def preferred(locale: str | None) -> str:
 class Texts:
     """The texts of one language, in the words for a model that reads ``pictures`` where it is one.
 
-    Those are of ``digits`` that one draws, unless it reads others. ``around`` is one whose feed-forward looks around.
+    Those are of ``digits`` that one draws, unless it reads others.
     """
 
-    def __init__(self, language: str, pictures: bool = False, digits: bool = True, around: bool = False) -> None:
+    def __init__(self, language: str, pictures: bool = False, digits: bool = True) -> None:
         self.language, self.pictures = language, pictures
-        self._kinds = ("around",) * around + ("pictures",) * pictures + ("any_picture",) * (pictures and not digits)
-        self._kinds += ("pictures_around",) * (pictures and around)
+        self._kinds = ("pictures",) * pictures + ("any_picture",) * (pictures and not digits)
 
     @classmethod
     def of(cls, language: str, config: ModelConfig) -> Texts:
         """In the words for a model."""
-        return cls(language, config.reads_pictures, config.reads_digits, sites.looks_around(config))
+        return cls(language, config.reads_pictures, config.reads_digits)
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The label ``group.key`` with its placeholders filled.
