@@ -230,30 +230,6 @@ class Leaving(positions.Position):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SameTokenConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "bonus of the same token"
-
-
-class SameToken(positions.Position):
-    """A bonus, learnt for each head, where query and key are the same token."""
-
-    def __init__(self, position: SameTokenConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.bonus = nn.Parameter(torch.ones(model.n_heads))
-
-    def token_bias(self, ids: Tensor, start: int, length: int) -> Tensor:
-        is_same = ids[..., start : start + length, None] == ids[..., None, :]  # [B, Tq, Tk]
-        return is_same[..., None, :, :] * self.bonus[:, None, None]
-
-    @staticmethod
-    def declare_token_bias(position: SameTokenConfig, at: Scope, ids: Value, index: tuple[Index, ...]) -> Value:
-        h, i, j = index
-        expression = where(ids[i].equals(ids[j]), at.weight("bonus", "b", "H")[h], 0)
-        return at.value("bias", index, expression, symbol="B", label="score bias", role="position", derived=True)
-
-
-@dataclass(frozen=True, kw_only=True)
 class ForgettingConfig(PositionScheme):
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "forget gates of the keys between"

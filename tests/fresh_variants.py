@@ -130,15 +130,15 @@ def sinking_configs() -> list[ModelConfig]:
 
 
 def looking_configs() -> list[ModelConfig]:
-    """Feed-forwards that look at other positions or count them, score biases that read ids, rows of two factors."""
+    """Feed-forwards that look at other positions or count them, score biases that read keys, rows of two factors."""
     shifted, convolved = fresh_feedforwards.ShiftedConfig(), fresh_feedforwards.ConvolvedConfig()
-    spatial, same = fresh_feedforwards.SpatialConfig(context=32), schemes.SameTokenConfig()
+    spatial, gates = fresh_feedforwards.SpatialConfig(context=32), schemes.ForgettingConfig()
     factors = {"inputs": fresh_inputs.FactorisedConfig(), "tie_embeddings": False, "scale_embedding": False}
     pair, dense, rope = _of_kind("encoder_decoder"), config.Dense(), config.Rope()
     return [
-        tiny_config("both", position=same, ffn=convolved, ffns=(convolved, shifted), **_of_kind("encoder")),
-        tiny_config(position=same, ffn=convolved, ffns=(shifted, dense), n_encoder_layers=3, **pair, **SHARED),
+        tiny_config("both", position=gates, ffn=convolved, ffns=(convolved, shifted), **_of_kind("encoder")),
+        tiny_config(position=gates, ffn=convolved, ffns=(shifted, dense), n_encoder_layers=3, **pair, **SHARED),
         tiny_config("post", position=rope, ffn=shifted, ffns=(spatial, convolved), **pair, **factors),
-        tiny_config(parallel=True, position=rope, positions=(same, rope), ffn=spatial),
+        tiny_config(parallel=True, position=rope, positions=(gates, rope), ffn=spatial),
         tiny_config("branch", position=config.NoPosition(), ffn=shifted, ffns=(dense, shifted), score_cap=5.0),
     ]

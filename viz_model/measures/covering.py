@@ -128,6 +128,6 @@ def _logits(trace: Trace, ids: Tensor, at: Tensor, mask_id: int) -> Tensor:
     texts = ids.repeat(len(at), 1)
     texts[rows, at] = mask_id
     side = trace.stack.side
-    vectors = trace.stack(trace.model.embed(texts), ids=texts, visible=trace.visible.get(side))  # [n, T, D]
+    vectors = trace.stack(trace.model.embed(texts), visible=trace.visible.get(side))  # [n, T, D]
     # The head is the largest part of a small model: it reads the covered positions alone.
     return trace.model.head(vectors[rows, at][:, None])[:, 0]

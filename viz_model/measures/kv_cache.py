@@ -200,7 +200,7 @@ def _encoded(trace: Trace) -> Source | None:
 def _step(model: Transformer, ids: Sequence[int], source: Source | None, cache: Sequence[BlockCache]) -> Tensor:
     """Logits [V] after the last of the new ``ids``; what was computed is kept in ``cache``."""
     new = torch.tensor([ids])
-    vectors: Tensor = model.stack("decoder")(model.embed(new), ids=new, source=source, cache=cache)
+    vectors: Tensor = model.stack("decoder")(model.embed(new), source=source, cache=cache)
     logits: Tensor = model.head(vectors[:, -1:])
     return logits[0, 0]
 

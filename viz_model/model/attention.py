@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.neighbours import Neighbours
-from viz_model.model.positions import Position, reads_content, reads_ids, rotates, sinks
+from viz_model.model.positions import Position, reads_content, rotates, sinks
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
@@ -30,15 +30,11 @@ from viz_model.values.operations import Softmax, Sum, within
 
 
 class LayerCache:
-    """Keys and values of the positions one attention layer has already seen: [B, G, T, K] each.
-
-    And their ids [B, T], where a score bias reads them.
-    """
+    """Keys and values of the positions one attention layer has already seen: [B, G, T, K] each."""
 
     def __init__(self) -> None:
         self.k: Tensor | None = None
         self.v: Tensor | None = None
-        self.ids: Tensor | None = None
 
     def __len__(self) -> int:
         return 0 if self.k is None else self.k.shape[-2]
@@ -48,11 +44,6 @@ class LayerCache:
         self.k = k if self.k is None else torch.cat((self.k, k), dim=-2)
         self.v = v if self.v is None else torch.cat((self.v, v), dim=-2)
         return self.k, self.v
-
-    def extend_ids(self, ids: Tensor) -> Tensor:
-        """Append the ids of the new positions and return all of them."""
-        self.ids = ids if self.ids is None else torch.cat((self.ids, ids), dim=-1)
-        return self.ids
 
 
 class BlockCache:
@@ -91,8 +82,7 @@ class Given:
             mask alone, which the fused kernel knows without a matrix.
         source: what cross-attention reads.
         cache: the past of the block, extended by a run.
-        ids: [B, T], what stands at the positions of the stream, for a score bias that reads it.
-        start: the place of the first of them.
+        start: the place of the first position of the stream.
         padding: [B, Tk], True on positions that nobody may look at.
     """
 
@@ -100,7 +90,6 @@ class Given:
     attn_bias: Tensor | None = None
     source: Source | None = None
     cache: BlockCache | None = None
-    ids: Tensor | None = None
     start: int = 0
     padding: Tensor | None = None
 
@@ -145,10 +134,7 @@ class Attention(nn.Module):
         if attn_bias is None and (reads_content(given.position) or sinks(given.position)):
             attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
         if attn_bias is not None and reads_content(given.position):
-            ids = given.ids
-            if cache is not None and ids is not None and reads_ids(given.position):
-                ids = cache.extend_ids(ids)  # [B, Tk]
-            own = positions.of_content(given.position, q, ops.share_heads(k, self.n_heads), ids, start, self.scale)
+            own = given.position.content_bias(q, ops.share_heads(k, self.n_heads), start, self.scale)
             attn_bias = attn_bias if own is None else attn_bias + own
         return self.mix(q, k, v, attn_bias, tap, given.position.sink(q, start, self.scale))
 
@@ -245,11 +231,8 @@ def _is_kernel_slow(q: Tensor) -> bool:
 # What is declared
 
 
-def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str, ids: Value) -> Value:
-    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme.
-
-    ``ids`` are what stands at the positions.
-    """
+def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str) -> Value:
+    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme."""
     h, i, j = at.index("H"), at.index("Tq"), at.index("Tk")
     kind, of = positions.kind(layer.position), at.of(scheme)
     q, k, v = _projections(config, at, x, x)
@@ -260,8 +243,6 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
     if bias is None:
         keys = OfQueryHeads(config, k)
         bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
-    if bias is None:
-        bias = kind.declare_token_bias(layer.position, of, ids, (h, i, j))
     sink = kind.declare_sink(layer.position, of, q, (h, i), partial(_scaled, config))
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
     return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink)

@@ -258,7 +258,6 @@ class Parts:
     Attributes:
         at: the place of the block.
         scheme: the module of the layer's position scheme.
-        ids: what stands at the positions of the stack.
         source: what cross-attention reads, where there is any.
     """
 
@@ -267,7 +266,6 @@ class Parts:
     layer: Layer
     at: Scope
     scheme: str
-    ids: Value
     source: Vector | None
 
     @property
@@ -284,7 +282,7 @@ class Parts:
 
     def attend(self, x: Vector) -> Value:
         at = self.at.at("attn", "attn")
-        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme, self.ids)
+        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme)
 
     def attend_source(self, x: Vector) -> Value:
         assert self.source is not None

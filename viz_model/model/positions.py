@@ -67,13 +67,6 @@ class Position(nn.Module):
         """
         return None
 
-    def token_bias(self, ids: Tensor, start: int, length: int) -> Tensor | None:
-        """[.., H, Tq, Tk], to be added to the scores, where it depends on what stands at the places; None for nothing.
-
-        ``ids`` [.., Tk] are those of all positions, the queries are the ``length`` positions start ….
-        """
-        return None
-
     def sink(self, q: Tensor, start: int, scale: float) -> Tensor | None:
         """[.., H, Tq], a logit that softmax counts beside those of a query's keys, or None for nothing.
 
@@ -112,11 +105,6 @@ class Position(nn.Module):
         return None
 
     @staticmethod
-    def declare_token_bias(position: Any, at: Scope, ids: Value, index: tuple[Index, ...]) -> Value | None:
-        """Declare ``bias`` where it depends on the ids ``ids[i]`` and ``ids[j]``."""
-        return None
-
-    @staticmethod
     def declare_sink(
         position: Any, at: Scope, q: Vector, index: tuple[Index, ...], scaled: Callable[[Expression], Expression]
     ) -> Value | None:
@@ -135,24 +123,8 @@ def biases(position: Position) -> bool:
 
 
 def reads_content(position: Position) -> bool:
-    """Whether what a scheme adds to the scores depends on queries, on keys, or on what stands at their places."""
-    return type(position).content_bias is not Position.content_bias or reads_ids(position)
-
-
-def reads_ids(position: Position) -> bool:
-    """Whether what a scheme adds to the scores depends on what stands at the places."""
-    return type(position).token_bias is not Position.token_bias
-
-
-def of_content(position: Position, q: Tensor, k: Tensor, ids: Tensor | None, start: int, scale: float) -> Tensor | None:
-    """What a scheme adds to the scores that does not follow from the places alone, [.., H, Tq, Tk]; None for nothing.
-
-    ``ids`` [.., Tk] are those of all positions; the other arguments are those of :meth:`Position.content_bias`.
-    """
-    if not reads_ids(position):
-        return position.content_bias(q, k, start, scale)
-    assert ids is not None
-    return position.token_bias(ids, start, q.shape[-2])
+    """Whether what a scheme adds to the scores depends on queries or keys."""
+    return type(position).content_bias is not Position.content_bias
 
 
 def sinks(position: Position) -> bool:

@@ -78,7 +78,6 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
     own = prefix(config, side)
     at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=own, module=f"{side}.", stack=own)
     x = inputs.declare(config, side, at)
-    read = next(site.value for site in at.sites if site.full == ids(config, side))
     kind, schemes = block.kind(config, side), (config.position, *block.other_positions(config, side))
     for i in range(config.depth(side)):
         layer = config.layer(side, i)
@@ -86,7 +85,7 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
         scheme = f"{side}.other_positions.{which - 1}" if which else f"{side}.position"
         here = at.block(i)
         crossed = source if block.crosses(config, side) else None
-        part = block.Parts(config, side, layer, here, scheme, read, crossed)
+        part = block.Parts(config, side, layer, here, scheme, crossed)
         x = kind.declare(part, part.stream("in", x))
     if config.norm_place(side) != "post":
         x = norms.declare(config.norm, at.at("final.norm", "final_norm"), x, (at.index("T"), at.index("D")))

@@ -65,7 +65,6 @@ class Stack(nn.Module):
         self,
         rows: Tensor,
         *,
-        ids: Tensor | None = None,
         segments: Tensor | None = None,
         padding: Tensor | None = None,
         visible: Tensor | None = None,
@@ -76,7 +75,6 @@ class Stack(nn.Module):
         """Embedding rows [B, T, D] -> the vectors [B, T, D] that the output reads.
 
         Args:
-            ids: [B, T], what stands at the positions, for a score bias that reads it.
             segments: [B, T] kinds of token; all of kind 0 where none are given.
             padding: [B, T], True on positions that nobody may look at.
             visible: boolean [T, T] in place of the mask of every layer, or [L, T, T], one for each.
@@ -91,7 +89,7 @@ class Stack(nn.Module):
             if alike not in biases:
                 biases[alike] = self.attn_bias(i, start, x, visible, padding)
             past = cache[i] if cache else None
-            given = Given(self.position_of(i), biases[alike], source, past, ids, start, padding)
+            given = Given(self.position_of(i), biases[alike], source, past, start, padding)
             x = self.block(i)(x, given, tap.at(f"blocks.{i}"))
         return x if self.final_norm is None else self.final_norm(x, tap.at("final.norm"))
 
@@ -116,10 +114,9 @@ class Stack(nn.Module):
         visible: Tensor | None,
         source: Source | None,
         tap: Tap,
-        ids: Tensor | None = None,
     ) -> Tensor:
         """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D]."""
-        given = Given(self.position_of(layer), self.attn_bias(layer, 0, x, visible, None), source, ids=ids)
+        given = Given(self.position_of(layer), self.attn_bias(layer, 0, x, visible, None), source)
         out: Tensor = self.block(layer)(x, given, tap)
         return out
 
@@ -262,7 +259,6 @@ class Transformer(nn.Module):
         (side,) = self.config.sides
         vectors: Tensor = self.stack(side)(
             self.embed(ids, tap, pixels),
-            ids=ids,
             segments=segments,
             padding=padding,
             visible=seen.get(side),
@@ -277,7 +273,7 @@ class Transformer(nn.Module):
         """The encoder's half of an encoder–decoder: ids [B, Ts] -> what the decoder reads."""
         at = tap.at("encoder")
         stack = self.stack("encoder")
-        return Source(stack(self.embed(ids, at), ids=ids, padding=padding, visible=visible, tap=at), padding)
+        return Source(stack(self.embed(ids, at), padding=padding, visible=visible, tap=at), padding)
 
     def decode(
         self,
@@ -295,7 +291,7 @@ class Transformer(nn.Module):
         self, ids: Tensor, source: Source, visible: Tensor | None, at: Tap, cache: Sequence[BlockCache] | None
     ) -> Tensor:
         vectors: Tensor = self.stack("decoder")(
-            self.embed(ids, at), ids=ids, visible=visible, source=source, tap=at, cache=cache
+            self.embed(ids, at), visible=visible, source=source, tap=at, cache=cache
         )
         return vectors
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from viz_model.config import Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
-from viz_model.model.positions import Position, biases, of_content, reads_content, sinks
+from viz_model.model.positions import Position, biases, reads_content, sinks
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.recompute import Recomputed
 
@@ -149,8 +149,7 @@ class Attended:
         """What a scheme adds that does not follow from the places alone, of all heads."""
         q, k = self._scored(None, rows)
         start = rows.indices(self.n_queries)[0]
-        ids = self.values[sites.ids(self.model.config, self.stack.side)][:n_keys]
-        bias = of_content(self.scheme, q, k[..., :n_keys, :], ids, start, self.attention.scale)
+        bias = self.scheme.content_bias(q, k[..., :n_keys, :], start, self.attention.scale)
         return bias if bias is None or head is None else bias[head : head + 1]
 
     def _scored(self, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:

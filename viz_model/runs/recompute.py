@@ -144,13 +144,8 @@ class Recomputed(Mapping[str, Tensor]):
             visible=self._visible.get(side),
             source=source,
             tap=tap.at(at),
-            ids=self._ids(side)[None],
         )
         return {name: value[0] for name, value in tap.values.items()}
-
-    def _ids(self, side: Side) -> Tensor:
-        """What stands at the positions of a stack, [T]."""
-        return self.kept[sites.ids(self._model.config, side)]
 
     def reads_block(self, at: str) -> bool:
         """Whether a part is read from the whole block: it is held already, or something in it was changed."""
@@ -182,14 +177,13 @@ class Recomputed(Mapping[str, Tensor]):
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
         block, x, cache = stack.block(layer), self.kept[f"{at}.resid.in"][None], BlockCache()
-        scheme, ids = stack.position_of(layer), self._ids(stack.side)[None]
+        scheme = stack.position_of(layer)
         if position:
             past = block.attn_input(x[:, :position])
             cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
-            cache.attn.extend_ids(ids[:, :position])
-        row, own = x[:, position : position + 1], ids[:, position : position + 1]
+        row = x[:, position : position + 1]
         tap = recorder(self._model.config)
-        block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, own, position), tap.at(at))
+        block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, position), tap.at(at))
         # Keys and values behind the tap are of this position alone; the cache held the others.
         return {name: value[0] for name, value in tap.values.items()}
 

@@ -15,7 +15,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from viz_model.config import ModelConfig
 from viz_model.measures.timing import expected, timed
 from viz_model.model import ops, positions
-from viz_model.model.positions import of_content
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
 
@@ -80,7 +79,7 @@ def measure(trace: Trace, layer: int, budget: float = BUDGET) -> Iterator[Readin
         if found and time.perf_counter() - begun + slowed * still > budget:
             return
         repeated = _repeated(ids, length)
-        parts = _parts(stack, block, layer, gru, trace.model.embed(repeated).detach(), repeated)
+        parts = _parts(stack, block, layer, gru, trace.model.embed(repeated).detach())
         found, started = [], time.perf_counter()
         for part in PARTS:
             found.append(_read(length, part, parts[part]))
@@ -100,10 +99,8 @@ def _repeated(ids: Sequence[int], length: int) -> Tensor:
 
 
 @torch.inference_mode()
-def _parts(
-    stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor, ids: Tensor | None = None
-) -> Mapping[Part, Callable[[], object]]:
-    """What to time, on a text of rows [1, n, D]; ``ids`` [1, n] for a score bias that reads them."""
+def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapping[Part, Callable[[], object]]:
+    """What to time, on a text of rows [1, n, D]."""
     attn, length = block.attn, x.shape[-2]
     scheme, attn_bias = stack.position_of(layer), stack.attn_bias(layer, 0, x)
     causal = attn_bias is None  # which the fused kernel knows without a matrix
@@ -114,7 +111,7 @@ def _parts(
 
     q, k, v = heads()
     k, v = ops.share_heads(k, attn.n_heads), ops.share_heads(v, attn.n_heads)
-    own = of_content(scheme, q, k, ids, 0, attn.scale)
+    own = scheme.content_bias(q, k, 0, attn.scale)
     if own is not None:
         causal, added = False, added + own
     sink, fused = scheme.sink(q, 0, attn.scale), (k, v, added)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import scale
-from viz_model.model.positions import of_content, sinks
+from viz_model.model.positions import sinks
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes.forward import Bug, Effect, Function, Here, View, effect_of, last_vectors
@@ -32,8 +32,7 @@ def _scores(here: Here) -> dict[str, Any]:
     scheme, mask = run.stack.position_of(here.layer), ops.additive(run.mask(here.layer))
     bias = scheme.bias(n, n)
     if bias is None:
-        ids = here.made(sites.ids(config, run.stack.side))
-        found = of_content(scheme, q[None], k[None], ids[None], 0, factor)
+        found = scheme.content_bias(q[None], k[None], 0, factor)
         bias = None if found is None else found[0]
     scores = ops.cap(ops.scores(q, k, factor), config.score_cap)
     scores = scores if bias is None else scores + bias

@@ -78,8 +78,7 @@ class Here:
         bias = stack.attn_bias(self.layer, 0, x, run.visible.get(stack.side))
         crosses = self.block.cross is not None
         source = Source(self.made(sites.leaving(run.config, "encoder"))[None]) if crosses else None
-        ids = self.made(sites.ids(run.config, stack.side))[None]
-        return Given(stack.position_of(self.layer), bias, source, ids=ids)
+        return Given(stack.position_of(self.layer), bias, source)
 
     def tap(self, part: str = "") -> Tap:
         """The run's own edits, for the block, or a part of it, that runs once more."""
