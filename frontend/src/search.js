@@ -1,25 +1,29 @@
 // Search: what Python offers (viz_model/app/search.py), narrowed with each letter; "/" and Ctrl+K open it on every page.
-import { child } from "./nodes.js"
+import { child, children, make } from "./nodes.js"
 
 const MOST = 12
 const plain = text => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()
 const isTyping = event => event.composedPath()[0].closest?.("input, textarea, select, [contenteditable], [role=dialog]")
 
-// What is chosen may stand on another page: there it is scrolled to once it is drawn.
-let wanted = null
-export function shown(root) {
-  const section = wanted && root.querySelector(`[data-section=${wanted}]`)
-  if (!section) return
-  wanted = null
-  // What stands above it grows as it is painted.
-  const still = new ResizeObserver(() => section.scrollIntoView({ block: "start" })), ends = ["wheel", "pointerdown", "keydown"]
+// The island that is drawn now, on whatever page.
+let island = null
+export const shown = root => { island = root }
+
+// A section that was chosen is kept in sight while its page is drawn, until the visitor scrolls: the island's own, or
+// one of Streamlit's below it, by its title.
+const DRAWN = 3_000, EACH = 100 // ms
+function keepInSight(name, title) {
+  const ends = ["wheel", "pointerdown", "keydown"]
+  const look = setInterval(() => {
+    const own = island?.querySelector(`[data-section=${name}]`), other = [...document.querySelectorAll("summary")].find(one => one.textContent.includes(title))
+    own ? own.scrollIntoView({ block: "start" }) : other?.scrollIntoView({ block: "center" }) // which knows no line above the page
+  }, EACH)
   const end = () => {
-    still.disconnect()
+    clearInterval(look)
     for (const one of ends) removeEventListener(one, end)
   }
-  still.observe(root)
   for (const one of ends) addEventListener(one, end)
-  setTimeout(end, 2_000)
+  setTimeout(end, DRAWN)
 }
 
 // All words must stand somewhere in an entry; first come those whose name begins with what is typed, then other names.
@@ -52,20 +56,18 @@ export function search(root, tell) {
   const write = () => {
     found = matching(entries ?? [], box.value)
     at = 0
-    list.replaceChildren(...found.map((entry, n) => {
-      const row = document.createElement("li"), name = child(row, 0, "b"), kind = child(row, 1, "span"), says = child(row, 2, "small")
+    children(list, found, "li", (row, entry, n) => {
       Object.assign(row, { id: `found-${n}`, onclick: () => go(entry), onpointermove: () => { if (at !== n) { at = n; mark() } } })
       row.setAttribute("role", "option")
-      for (const [place, text] of [[name, entry.label], [kind, entry.kind], [says, entry.says]]) place.textContent = text
-      return row
-    }))
+      row.replaceChildren(...[["b", entry.label], ["span", entry.kind], ["small", entry.says]].map(([tag, textContent]) => make(tag, { textContent })))
+    })
     nothing.hidden = !entries || found.length > 0
     mark()
   }
-  const go = ({ to }) => {
+  const go = ({ label, to }) => {
     if (!to.page) return // a term is told here
-    wanted = to.section ?? null
     dialog.close()
+    if (to.section) setTimeout(keepInSight, EACH, to.section, label) // after the key or press that chose it
     tell("picked", { of: "search", value: to })
   }
   const open = () => {
@@ -97,9 +99,8 @@ export function search(root, tell) {
   return {
     take({ words, entries: given }) {
       button.title = `${words.open} (/)`
-      button.setAttribute("aria-label", words.open)
-      Object.assign(box, { placeholder: words.hint, ariaLabel: words.open })
-      list.setAttribute("aria-label", words.open)
+      box.placeholder = words.hint
+      for (const one of [button, box, list]) one.setAttribute("aria-label", words.open)
       nothing.textContent = words.nothing
       if (JSON.stringify(given) === JSON.stringify(entries)) return
       entries = given

@@ -39,6 +39,31 @@ def test_a_head_is_found_by_what_it_does(visit: Visit) -> None:
     assert "/attention" in page.url
 
 
+def test_a_head_is_shown_on_the_text_that_it_was_found_on(visit: Visit) -> None:
+    """The first page begins with another text than the others."""
+    page = visit("/", lang="zh")
+    settle(page)
+    text = page.locator(".viz-island .sentence:visible").input_value()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="搜索").click()
+    page.get_by_role("combobox", name="搜索").fill("前一个词元")
+    page.get_by_role("option").filter(has_text="注意力头").first.click()
+    wait_for_query(page, text=text)
+    assert "/attention" in page.url
+
+
+def test_a_section_below_the_page_is_brought_into_sight(visit: Visit) -> None:
+    page = visit("/attention", text=TEXT, lang="en")
+    settle(page)
+    page.keyboard.press("/")
+    page.get_by_role("combobox", name="Search").fill("another mask")
+    page.get_by_role("option", name="Try another mask").click()
+    wait_for_query(page, door_what_if="1")
+    settle(page)
+    title = page.locator("summary", has_text="Try another mask").bounding_box()
+    assert 100 < title["y"] < 700
+
+
 def test_a_slash_that_is_typed_stays_one(visit: Visit) -> None:
     page = visit("/attention", text=TEXT, lang="en")
     settle(page)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -91,16 +90,17 @@ def heading(text: str, t: Texts) -> None:
             sidebar.language(view, t)
 
 
-def picked(value: object) -> None:
-    """Somebody began to search, or chose what was found."""
+def picked(value: object, text: str | None = None) -> None:
+    """Somebody began to search, or chose what was found; what a head does it does on the ``text`` that is shown."""
     if not isinstance(value, Mapping) or value.get("page") not in _PAGES:
         st.session_state[_WANTED] = True
         return
     page, section = value["page"], value.get("section")
     places = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
     view = replace(state.current(), page=page, cell=None, **places)
+    if places and view.text is None:  # the usual one, which need not be that of the other page
+        view = replace(view, text=text)
     if isinstance(section, str) and section.isidentifier():
-        choice = switch(f"door_{section}")
-        view = replace(view, choices=MappingProxyType({**view.choices, f"{page}.{choice.name}": choice.write(True)}))
+        view = replace(view, **state.choose(page, (switch(f"door_{section}"), True)))
     frame.lead(page, view.query())
     state.run_again()

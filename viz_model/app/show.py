@@ -268,7 +268,7 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
 def _picked(text: str | None, of: str, value: Any) -> None:
     """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
     if of == "search":
-        search.picked(value)
+        search.picked(value, text)
     elif of == "keep" and text:
         state.update(text=writing.longer(state.current().model, text))
     elif of in ("encoder", "decoder") and isinstance(value, int):
