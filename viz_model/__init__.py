@@ -26,7 +26,7 @@ from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Token
 
 if TYPE_CHECKING:
-    from viz_model import plot
+    from viz_model import explain, plot
     from viz_model.plot import show
 
 __version__ = version("viz-model")
@@ -43,6 +43,7 @@ __all__ = [
     "Trace",
     "__version__",
     "edits",
+    "explain",
     "images",
     "load",
     "masks",
@@ -53,8 +54,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Figures are loaded when they are asked for: they take longer than a model, and import what is here."""
-    if name in ("plot", "show"):
-        plot = import_module("viz_model.plot")
-        return plot if name == "plot" else plot.show
+    """Figures and explanations are loaded when they are asked for: they take longer, and import what is here."""
+    if name in ("explain", "plot"):
+        return import_module(f"viz_model.{name}")
+    if name == "show":
+        return import_module("viz_model.plot").show
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

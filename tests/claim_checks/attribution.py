@@ -10,14 +10,15 @@ import torch
 from torch import Tensor
 
 from claim_checks import Shown
+from viz_model.explain import sums
+from viz_model.explain.sums import Part
 from viz_model.island.look import Look
 from viz_model.measures import lens
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
-from viz_model.topics.attribution import depth, sums
+from viz_model.topics.attribution import depth
 from viz_model.topics.attribution.depth import DECIDED, LENS, PATHS, Depths
 from viz_model.topics.attribution.one_head import SINK
-from viz_model.topics.attribution.sums import Part
 from viz_model.topics.attribution.waterfall import GROUPS, PARTS
 
 EVEN = {"embedding": 1.0, "attention": 1.0, "ffn": 1.0, "constant": 1.0}

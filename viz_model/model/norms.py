@@ -21,7 +21,7 @@ from viz_model.values.operations import Sum, sqrt
 class Held(NamedTuple):
     """A norm at one vector, what it measured of it held fixed: x -> factor ⊙ (x − mean) + shift.
 
-    The mean is only taken off where ``centred``; ``factor`` is [D].
+    The mean is only taken off where ``centred``; ``factor`` is [.., D].
     """
 
     factor: Tensor
@@ -36,9 +36,10 @@ class Norm(nn.Module, ABC):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
 
     def held(self, x: Tensor) -> Held:
-        """The norm as a linear map at x [D]: number by number what it multiplies with, unless a norm knows better."""
+        """The norm as a linear map at x [.., D]: number by number what it multiplies with, if it knows no better."""
         out, at_zero = self(x), self(torch.zeros_like(x)).nan_to_num()  # it may divide by a length without an ε
-        slope, whole = (out - at_zero) / x, (out - at_zero).abs().max() / x.abs().max()
+        moved = out - at_zero
+        slope, whole = moved / x, moved.abs().amax(-1, keepdim=True) / x.abs().amax(-1, keepdim=True)
         # What is made of next to nothing, as a softmax may, is no multiple of it.
         own = slope.abs() <= 100 * whole
         return Held(torch.where(own, slope, torch.zeros_like(x)), False, torch.where(own, at_zero, out))

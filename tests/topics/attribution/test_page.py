@@ -17,12 +17,13 @@ from tiny_models import describe, few, language_model
 import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
+from viz_model.explain import sums
+from viz_model.explain.sums import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Quiz
 from viz_model.runs.edits import AblateHead
-from viz_model.topics.attribution import PAGE, sums
+from viz_model.topics.attribution import PAGE
 from viz_model.topics.attribution.asked import asked
-from viz_model.topics.attribution.sums import Part
 
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]

@@ -14,11 +14,12 @@ from viz_model import images
 from viz_model.app import examples
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
+from viz_model.explain import sums
+from viz_model.explain.sums import Part
 from viz_model.island.look import Look
 from viz_model.measures import lens
-from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neurons, patches, pushes, sums, waterfall
+from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neurons, patches, pushes, waterfall
 from viz_model.topics.attribution.asked import asked
-from viz_model.topics.attribution.sums import Part
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
 LONG = "the cat and the dog ran to the house and the cat saw a bird in the old tree there"

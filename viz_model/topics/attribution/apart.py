@@ -9,16 +9,16 @@ import numpy as np
 
 from viz_model.drawing import theme
 from viz_model.drawing.digits import written
+from viz_model.explain import sums
+from viz_model.explain.sums import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz
 from viz_model.island.prose import Line
 from viz_model.measures.again import rerun
 from viz_model.runs.edits import AblateHead, Edit, Skip
 from viz_model.runs.recompute import Recomputed
-from viz_model.topics.attribution import sums
 from viz_model.topics.attribution.asked import Asked, asked
 from viz_model.topics.attribution.depth import has_norms
-from viz_model.topics.attribution.sums import Part
 from viz_model.topics.attribution.waterfall import SumView, sum_view
 
 TERMS, COLUMNS = 3, ("part", "layer", "value")

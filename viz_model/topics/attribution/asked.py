@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from viz_model.drawing.digits import percent, written
+from viz_model.explain import sums
+from viz_model.explain.sums import Against, Attribution, Decomposition, Part
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
@@ -18,8 +20,6 @@ from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.attribution import sums
-from viz_model.topics.attribution.sums import Against, Attribution, Decomposition, Part
 
 OFFERED = 20
 LONGEST = 60

@@ -10,14 +10,15 @@ import numpy as np
 from viz_model.drawing import chart
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
+from viz_model.explain import sums
+from viz_model.explain.sums import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.model import sites
 from viz_model.texts.markdown import literal
-from viz_model.topics.attribution import pushes, sums
+from viz_model.topics.attribution import pushes
 from viz_model.topics.attribution.asked import Asked, asked
-from viz_model.topics.attribution.sums import Part
 
 MOST_NEURONS, MOST_TOKENS = 8, 16
 

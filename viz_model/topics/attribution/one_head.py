@@ -14,14 +14,15 @@ from viz_model.drawing import chart
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, Phrase
+from viz_model.explain import sums
+from viz_model.explain.sums import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.runs.measures import is_sink
-from viz_model.topics.attribution import pushes, sums
+from viz_model.topics.attribution import pushes
 from viz_model.topics.attribution.asked import Asked, asked
 from viz_model.topics.attribution.pushes import AXES
-from viz_model.topics.attribution.sums import Part
 
 MOST_KEYS = 16
 MOST_WORK = 1_000_000_000

@@ -12,12 +12,12 @@ from viz_model.drawing import chart
 from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import percent, written
 from viz_model.drawing.scene import Scene
+from viz_model.explain import sums
+from viz_model.explain.sums import Attribution
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
-from viz_model.topics.attribution import sums
 from viz_model.topics.attribution.asked import Asked, asked
-from viz_model.topics.attribution.sums import Attribution
 
 MOST_PARTS = 11
 MOST = 0.5

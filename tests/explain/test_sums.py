@@ -21,13 +21,13 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
+from viz_model.explain import sums
+from viz_model.explain.sums import Attribution, Part
 from viz_model.measures.output import read_site
 from viz_model.model.feedforward import Experts
 from viz_model.model.heads import MaskedHead
 from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution import sums
-from viz_model.topics.attribution.sums import Attribution, Part
 from viz_model.topics.attribution.waterfall import PARTS
 
 OTHERS = [config for config in other_blocks() if config.residual]

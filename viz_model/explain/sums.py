@@ -13,6 +13,7 @@ changed the stream itself, the sum lacks what that added.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,12 +23,15 @@ from torch.nn.utils.rnn import pad_sequence
 
 from viz_model.measures.lens import predicts
 from viz_model.model import ops, sites
+from viz_model.model.attention import Attention
 from viz_model.model.heads import MaskedHead
 from viz_model.model.norms import Norm
 from viz_model.runs.measures import SINK_WEIGHT
 from viz_model.runs.trace import Trace
 
-Kind = Literal["token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior"]
+Kind = Literal[
+    "token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior", "projection", "distance"
+]
 Against = int | Literal["average"] | None
 """What a logit is compared with: another token's logit, the mean over the vocabulary, or nothing."""
 
@@ -36,7 +40,8 @@ class Part(NamedTuple):
     """One thing that writes. ``at`` tells attentions and norms apart: "attn", "cross", "ffn", "embed", "final", "head".
 
     ``kind`` is "bias" of W_O, "shift" of a norm (its β), "dense" for the bias of a masked head's own layer, and
-    "prior" for the bias of the unembedding, which is not a vector but a number for each token.
+    "prior" for the bias of the unembedding, which is not a vector but a number for each token. In a score
+    "projection" is the bias of W_Q or W_K (``at`` is like "attn.q"), and "distance" what the places alone add.
     """
 
     kind: Kind
@@ -59,14 +64,20 @@ class Part(NamedTuple):
                 return f"{block}ffn.out"
             case "shift":
                 return f"{block}{self.at}_norm.bias" if block or self.at != "head" else "head.norm.bias"
+            case "projection" | "distance":
+                return f"{block}{self.at}.bias"
             case "dense":
                 return "head.dense.bias"
             case "prior":
                 return "unembedding.bias"
 
 
+Where = int | slice
+"""One position, or several in a row: [..] below is nothing, or T of them."""
+
+
 class Scaled(NamedTuple):
-    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centred``; ``factor`` is [D].
+    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centred``; ``factor`` is [.., D].
 
     ``shift`` is what is added to every vector: a part of its own.
     """
@@ -96,21 +107,36 @@ class Mixed(NamedTuple):
         return direction @ self.weight
 
 
+class Read(NamedTuple):
+    """Where a sub-layer reads the stream: after so many parts were written, and so many maps passed."""
+
+    n_parts: int
+    n_maps: int
+
+
 class Decomposition(NamedTuple):
-    """Everything that was written at one position, and the linear maps on the way to the end, float64.
+    """Everything that was written at one position or several, and the linear maps on the way to the end, float64.
 
     Attributes:
         position: counted from 0.
-        written: [P, D], a vector for each of ``parts``.
+        written: [P, .., D], a vector for each of ``parts``.
         passed: for each part, how many of ``maps`` lie behind it: it still goes through the others.
         maps: in order, those of the norms and of a masked head.
+        reads: where each sub-layer ("attn", "cross", "ffn") of a block reads, by layer and name.
     """
 
-    position: int
+    position: Where
     parts: tuple[Part, ...]
     written: Tensor
     passed: tuple[int, ...]
     maps: tuple[Scaled | Mixed, ...]
+    reads: Mapping[tuple[int, str], Read]
+
+    @property
+    def at_one(self) -> int:
+        """The position, where it is one."""
+        assert isinstance(self.position, int)
+        return self.position
 
     def row(self, part: Part) -> int:
         """The row of a part.
@@ -120,15 +146,15 @@ class Decomposition(NamedTuple):
         """
         return self.parts.index(part)
 
-    def carry(self, vectors: Tensor, passed: int) -> Tensor:
-        """Vectors [.., D] that have ``passed`` maps behind them -> what is left of them at the end, [.., D]."""
+    def carry(self, vectors: Tensor, passed: int, until: int | None = None) -> Tensor:
+        """Vectors [.., D] with ``passed`` maps behind them -> what is left of them behind ``until`` maps, or all."""
         vectors = vectors.double()
-        for step in self.maps[passed:]:
+        for step in self.maps[passed:until]:
             vectors = step.forward(vectors)
         return vectors
 
     def directions(self, direction: Tensor) -> Tensor:
-        """A direction [D] at the end -> the same seen from before each map: [maps + 1, D], the last as given."""
+        """A direction [.., D] at the end -> as seen from before each map: [maps + 1, .., D], the last as given."""
         seen = [direction.double()]
         for step in reversed(self.maps):
             seen.append(step.back(seen[-1]))
@@ -138,20 +164,25 @@ class Decomposition(NamedTuple):
 class _Walk:
     """Notes what is written and what it passes, in order."""
 
-    def __init__(self, trace: Trace, position: int) -> None:
+    def __init__(self, trace: Trace, position: Where) -> None:
         self.trace, self.position = trace, position
         self.parts: list[Part] = []
         self.written: list[Tensor] = []
         self.passed: list[int] = []
         self.maps: list[Scaled | Mixed] = []
+        self.reads: dict[tuple[int, str], Read] = {}
 
     def add(self, part: Part, vector: Tensor) -> None:
         self.parts.append(part)
-        self.written.append(vector.double())
+        self.written.append(vector.double().expand_as(self.written[0]) if self.written else vector.double())
         self.passed.append(len(self.maps))
 
     def write(self, part: Part, site: str) -> None:
-        self.add(part, self.trace.row(site, self.position))
+        self.add(part, rows(self.trace, site, self.position))
+
+    def read(self, layer: int, at: str) -> None:
+        """From here a sub-layer reads, unless it read before."""
+        self.reads.setdefault((layer, at), Read(len(self.parts), len(self.maps)))
 
     def replace(self) -> None:
         """Where nothing is added, what a sub-layer writes takes the place of all that was written before."""
@@ -160,7 +191,7 @@ class _Walk:
 
     def through(self, norm: Norm | None, site: str, shift: Part) -> None:
         if norm is not None:
-            held = Scaled(*norm.held(self.trace.norm_input(site, self.position).double()))
+            held = held_at(self.trace, norm, site, self.position)
             self.maps.append(held)
             self.shifted(held, shift)
 
@@ -169,7 +200,28 @@ class _Walk:
             self.add(part, norm.shift)
 
 
-def behind(trace: Trace, position: int, layer: int, part: str) -> Scaled:
+def rows(trace: Trace, site: str, position: Where) -> Tensor:
+    """A value without heads at one position or several: [.., D]."""
+    return trace.row(site, position) if isinstance(position, int) else trace[site][position]
+
+
+def held_at(trace: Trace, norm: Norm, site: str, position: Where) -> Scaled:
+    """A norm with what it measured at one position or several held; ``site`` is like ``blocks.0.attn.norm``."""
+    if isinstance(position, int):
+        return Scaled(*norm.held(trace.norm_input(site, position).double()))
+    return Scaled(*norm.held(trace.norm_input(site)[position].double()))
+
+
+def in_front(trace: Trace, position: Where, layer: int, at: str) -> Scaled:
+    """The norm through which a sub-layer ("attn", "cross", "ffn") reads the stream; where none stands, nothing."""
+    if trace.norm_at not in ("pre", "both"):
+        return Scaled(torch.ones(()), False)
+    norm = trace.stack.block(layer).get_submodule(f"{at}_norm")
+    assert isinstance(norm, Norm)
+    return held_at(trace, norm, f"blocks.{layer}.{at}.norm", position)
+
+
+def behind(trace: Trace, position: Where, layer: int, part: str) -> Scaled:
     """The norm between a sub-layer ("attn", "cross", "ffn") and its addition, as it was; where none stands, nothing."""
     written = sites.written(trace.config, trace.stack.side, part)
     if written == f"{part}.out":
@@ -177,11 +229,11 @@ def behind(trace: Trace, position: int, layer: int, part: str) -> Scaled:
     name = written.removesuffix(".out")
     norm = trace.stack.block(layer).get_submodule(name.replace(".", "_"))
     assert isinstance(norm, Norm)
-    return Scaled(*norm.held(trace.norm_input(f"blocks.{layer}.{name}", position).double()))
+    return held_at(trace, norm, f"blocks.{layer}.{name}", position)
 
 
 @torch.inference_mode()
-def decompose(trace: Trace, position: int) -> Decomposition:
+def decompose(trace: Trace, position: Where) -> Decomposition:
     """What was written at ``position`` of the stack that ``trace`` is seen from, to that stack's end.
 
     Where the stack ends in logits the end is what the unembedding reads; else it is the last vector.
@@ -189,9 +241,10 @@ def decompose(trace: Trace, position: int) -> Decomposition:
     Raises:
         IndexError: no such position.
     """
-    if not -len(trace) <= position < len(trace):
-        raise IndexError(f"position {position}: the trace has {len(trace)}")
-    position %= len(trace)
+    if isinstance(position, int):
+        if not -len(trace) <= position < len(trace):
+            raise IndexError(f"position {position}: the trace has {len(trace)}")
+        position %= len(trace)
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
     post = trace.norm_at == "post"
     kinds: tuple[Kind, ...] = ("token", "segment", "position")
@@ -201,28 +254,40 @@ def decompose(trace: Trace, position: int) -> Decomposition:
     walk.through(stack.embed_norm, "embed.norm", Part("shift", at="embed"))
     for layer in range(trace.n_layers):
         block = stack.block(layer)
+        if trace.config.parallel:
+            walk.read(layer, "ffn")
         attentions = {"attn": (block.attn, block.attn_norm)}
         if block.cross is not None:
             attentions["cross"] = (block.cross, block.cross_norm)
         for at, (attention, norm) in attentions.items():
+            walk.read(layer, at)
             walk.replace()
             norm_behind = behind(trace, position, layer, at)
-            z = trace.row(f"blocks.{layer}.{at}.z", position)[:, None]  # [H, 1, K]
-            for head, vector in enumerate(ops.head_out(z, attention.o.weight.detach().T)[:, 0]):
+            for head, vector in enumerate(_heads(trace, f"blocks.{layer}.{at}.z", attention, position)):
                 walk.add(Part("head", layer, head, at), norm_behind.forward(vector))
             if attention.o.bias is not None:
                 walk.add(Part("bias", layer, None, at), norm_behind.forward(attention.o.bias.detach()))
             walk.shifted(norm_behind, Part("shift", layer, None, at))
             walk.through(norm if post else None, f"blocks.{layer}.{at}.norm", Part("shift", layer, None, at))
+        walk.read(layer, "ffn")
         walk.replace()
         norm_behind = behind(trace, position, layer, "ffn")
-        walk.add(Part("ffn", layer), norm_behind.forward(trace.row(f"blocks.{layer}.ffn.out", position)))
+        walk.add(Part("ffn", layer), norm_behind.forward(rows(trace, f"blocks.{layer}.ffn.out", position)))
         walk.shifted(norm_behind, Part("shift", layer, None, "ffn"))
         walk.through(block.ffn_norm if post else None, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
     walk.through(stack.final_norm, "final.norm", Part("shift", at="final"))
     if predicts(trace):
         _through_head(walk)
-    return Decomposition(position, tuple(walk.parts), torch.stack(walk.written), tuple(walk.passed), tuple(walk.maps))
+    return Decomposition(
+        position, tuple(walk.parts), torch.stack(walk.written), tuple(walk.passed), tuple(walk.maps), walk.reads
+    )
+
+
+def _heads(trace: Trace, site: str, attention: Attention, position: Where) -> Tensor:
+    """What each head writes: [H, .., D]."""
+    if isinstance(position, int):
+        return ops.head_out(trace.row(site, position)[:, None], attention.o.weight.detach().T)[:, 0]
+    return ops.head_out(trace[site][:, position], attention.o.weight.detach().T)
 
 
 def _through_head(walk: _Walk) -> None:
@@ -300,7 +365,7 @@ def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Ag
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    unembedding, position = trace.model.unembedding, decomposition.position
+    unembedding, position = trace.model.unembedding, decomposition.at_one
     total = _less(trace.row("raw_logits" if "raw_logits" in trace else "logits", position), token, against)
     bias = None if unembedding.bias is None else _less(unembedding.bias.detach(), token, against).item()
     return _along(decomposition, _less(unembedding.weight.detach(), token, against), total.item(), bias)
@@ -325,7 +390,7 @@ def of_vector(trace: Trace, decomposition: Decomposition) -> Attribution:
     """
     if predicts(trace):
         raise ValueError("these vectors are read by an unembedding: ask for a logit")
-    last = trace[trace.leaving][decomposition.position].double()
+    last = trace[trace.leaving][decomposition.at_one].double()
     length = last.norm()
     return _along(decomposition, last / length.clamp(min=1e-12), length.item(), None)
 
@@ -369,9 +434,9 @@ def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> 
             rows.append(torch.zeros(0, dtype=torch.float64))
             continue
         direction = answer.directions[decomposition.passed[decomposition.row(Part("ffn", layer))]]
-        direction = behind(trace, decomposition.position, layer, "ffn").back(direction)
+        direction = behind(trace, decomposition.at_one, layer, "ffn").back(direction)
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
-        act = trace.row(f"blocks.{layer}.ffn.act", decomposition.position)
+        act = trace.row(f"blocks.{layer}.ffn.act", decomposition.at_one)
         rows.append(act.double() * (direction.float() @ down).double())
     return pad_sequence(rows, batch_first=True, padding_value=math.nan).numpy()
 
@@ -425,10 +490,10 @@ def reads(trace: Trace, decomposition: Decomposition, answer: Attribution, part:
     passed = decomposition.passed[decomposition.row(part)]
     block, at = trace.stack.block(part.layer), f"blocks.{part.layer}.{part.at}"
     attention = block.attn if part.at == "attn" or block.cross is None else block.cross
-    weights = trace.row(f"{at}.pattern", decomposition.position, part.head).double()  # [Tk]
+    weights = trace.row(f"{at}.pattern", decomposition.at_one, part.head).double()  # [Tk]
     values = trace.head(f"{at}.v", part.head)  # [Tk, K]
     w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[part.head]  # [K, D]
-    norm_behind = behind(trace, decomposition.position, part.layer, part.at)
+    norm_behind = behind(trace, decomposition.at_one, part.layer, part.at)
     arriving = norm_behind.forward(weights[:, None] * (values @ w_o).double())  # [Tk, D]
     return Reads(
         weights=weights.numpy(),

@@ -1,0 +1,103 @@
+"""A score is the sum of its terms, on every variant, and each term is what its writers' vectors give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, few, language_model, other_blocks, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model import explain
+from viz_model.config import ModelConfig
+from viz_model.explain import scores
+from viz_model.explain.sums import Part
+from viz_model.runs.trace import Trace
+
+every = pytest.mark.parametrize("config", [*variants(), *other_blocks()], ids=describe)
+
+
+def traced(config: ModelConfig) -> Trace:
+    return run_both(language_model(config)).at(config.sides[-1])
+
+
+@every
+def test_a_score_is_the_sum_of_its_terms(config: ModelConfig) -> None:
+    trace = traced(config)
+    kinds: tuple[scores.At, ...] = ("attn", "cross") if trace.stack.block(0).cross is not None else ("attn",)
+    for at in kinds:
+        for layer in range(trace.n_layers):
+            head, query = 1, len(trace) - 1
+            row = scores.row(trace, layer=layer, head=head, query=query, attention=at)
+            run = trace.row(f"blocks.{layer}.{at}.scores", query, head).clone()
+            if f"blocks.{layer}.{at}.bias" in trace.sites:
+                run += trace.row(f"blocks.{layer}.{at}.bias", query, head)
+            for key in (0, len(run) - 1):
+                found = row.at(key)
+                largest = max(abs(found.shared), *(abs(term.value) for term in found.terms))
+                total = found.shared + sum(term.value for term in found.terms)
+                assert total == pytest.approx(found.total, abs=1e-4 * largest)
+                assert found.total == pytest.approx(run[key].item(), abs=1e-5)
+
+
+@pytest.mark.parametrize("config", few(), ids=describe)
+def test_what_is_shared_is_the_mean_of_the_keys_that_are_seen(config: ModelConfig) -> None:
+    trace = traced(config)
+    row = scores.row(trace, layer=1, head=0, query=2)
+    seen = np.flatnonzero(row.visible)
+    assert row.at(0).shared == pytest.approx(row.scores[seen].mean(), abs=1e-4)
+    means = np.mean([row.at(int(key)).products for key in seen], axis=0)
+    np.testing.assert_allclose(means, 0, atol=1e-9)
+
+
+def test_a_term_is_the_product_of_what_two_writers_leave_in_query_and_key() -> None:
+    """By hand under Pre-LN: (x − mean)/σ · γ through W_Q and W_K of the head."""
+    trace = traced(tiny_config("pre"))
+    block, layer, head, query, key = trace.stack.block(1), 1, 2, 3, 1
+    norm, width = block.attn_norm.state_dict(), trace.config.d_head
+
+    def left(letter: str, written: torch.Tensor, position: int) -> torch.Tensor:
+        read = norm["weight"] * (written - written.mean()) / trace["blocks.1.attn.norm.scale"][position]
+        weight: torch.Tensor = getattr(block.attn, letter).weight[head * width : (head + 1) * width]
+        return weight @ read
+
+    q = left("q", trace["blocks.0.attn.head_out"][1, query], query)
+    keys = torch.stack([left("k", trace["blocks.0.ffn.out"][position], position) for position in range(query + 1)])
+    expected = (q @ (keys[key] - keys.mean(0))).item() / width**0.5
+    found = explain.score(trace, layer=layer, head=head, query=query, key=key)
+    (term,) = [t for t in found.terms if t.writers == (Part("head", 0, 1, "attn"), Part("ffn", 0))]
+    assert term.value == pytest.approx(expected, abs=1e-5)
+    assert [abs(t.value) for t in found.terms] == sorted((abs(t.value) for t in found.terms), reverse=True)
+
+
+def test_what_places_alone_add_is_a_term_of_its_own() -> None:
+    trace = vm.load("story-alibi").trace("Tom had a cat")
+    found = explain.score(trace, layer=2, head=1, query=-1, key=0)
+    (term,) = [t for t in found.terms if t.writers == (Part("distance", 2, None, "attn"),)]
+    bias = trace["blocks.2.attn.bias"][1, -1]
+    assert term.value == pytest.approx((bias[0] - bias.mean()).item(), abs=1e-5)
+
+
+def test_cross_attention_reads_writers_of_both_stacks() -> None:
+    trace = vm.load("translate-2017").trace("The cat sleeps.", target_language="fr")
+    found = explain.score(trace, layer=1, head=0, query=-1, key=1, attention="cross")
+    assert Part("head", 1, 0, "attn") in found.queries and Part("ffn", 1) in found.keys
+    assert found.keys != found.queries
+    with pytest.raises(ValueError, match="no cross-attention"):
+        explain.score(trace.at("encoder"), layer=0, head=0, query=0, key=0, attention="cross")
+
+
+def test_places_that_do_not_exist_are_refused() -> None:
+    trace = traced(tiny_config("pre"))
+    right = {"layer": 0, "head": 0, "query": 0, "key": 0}
+    for name, wrong in (("layer", 9), ("head", 9), ("query", 99), ("key", -99)):
+        asked = right | {name: wrong}
+        with pytest.raises(IndexError, match=name):
+            explain.score(trace, layer=asked["layer"], head=asked["head"], query=asked["query"], key=asked["key"])
+
+
+def test_long_texts_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced(tiny_config("post"))
+    whole = scores.row(trace, layer=1, head=0, query=-1)
+    monkeypatch.setattr(scores, "MOST_NUMBERS", 1)
+    np.testing.assert_allclose(scores.row(trace, layer=1, head=0, query=-1).products, whole.products, atol=1e-6)
