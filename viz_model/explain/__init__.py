@@ -1,5 +1,6 @@
 """Why: a score, a logit and a loss as exact sums over what made them."""
 
+from viz_model.explain.routes import Route, Routes, routes
 from viz_model.explain.scores import Score, score
 
-__all__ = ["Score", "score"]
+__all__ = ["Route", "Routes", "Score", "routes", "score"]

@@ -24,13 +24,14 @@ from torch.nn.utils.rnn import pad_sequence
 from viz_model.measures.lens import predicts
 from viz_model.model import ops, sites
 from viz_model.model.attention import Attention
+from viz_model.model.feedforward import slopes
 from viz_model.model.heads import MaskedHead
 from viz_model.model.norms import Norm
 from viz_model.runs.measures import SINK_WEIGHT
 from viz_model.runs.trace import Trace
 
 Kind = Literal[
-    "token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior", "projection", "distance"
+    "token", "patch", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior", "projection", "distance"
 ]
 Against = int | Literal["average"] | None
 """What a logit is compared with: another token's logit, the mean over the vocabulary, or nothing."""
@@ -54,7 +55,7 @@ class Part(NamedTuple):
         """Where its vector is found: a site of the registry, with the head's number; or the name of a weight."""
         block = "" if self.layer is None else f"blocks.{self.layer}."
         match self.kind:
-            case "token" | "segment" | "position":
+            case "token" | "patch" | "segment" | "position":
                 return f"embed.{self.kind}"
             case "head":
                 return f"{block}{self.at}.head_out[{self.head}]"
@@ -86,6 +87,10 @@ class Scaled(NamedTuple):
     centred: bool
     shift: Tensor | None = None
 
+    def at(self, where: slice) -> Scaled:
+        """The same at some of the positions."""
+        return self if self.factor.dim() < 2 else self._replace(factor=self.factor[where])
+
     def forward(self, x: Tensor) -> Tensor:
         return self.factor * (x - x.mean(-1, keepdim=True) if self.centred else x)
 
@@ -99,6 +104,10 @@ class Mixed(NamedTuple):
     """x -> W x; ``weight`` is [D, D]."""
 
     weight: Tensor
+
+    def at(self, where: slice) -> Mixed:
+        """The same: it is no matter of position."""
+        return self
 
     def forward(self, x: Tensor) -> Tensor:
         return x @ self.weight.T
@@ -247,7 +256,7 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
         position %= len(trace)
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
     post = trace.norm_at == "post"
-    kinds: tuple[Kind, ...] = ("token", "segment", "position")
+    kinds: tuple[Kind, ...] = ("token", "patch", "segment", "position")
     for kind in kinds:
         if f"embed.{kind}" in known:
             walk.write(Part(kind), f"embed.{kind}")
@@ -300,8 +309,7 @@ def _through_head(walk: _Walk) -> None:
         if head.dense.bias is not None:
             walk.add(Part("dense"), head.dense.bias.detach().double())
         # Every activation here is x times a factor between 0 and 1 that depends on x: Φ(x), σ(x), or x > 0.
-        open_ = torch.where(before == 0, torch.zeros_like(before), head.activation(before) / before)
-        walk.maps.append(Scaled(open_, centred=False))
+        walk.maps.append(Scaled(slopes(head.activation, before), centred=False))
         walk.through(head.norm, "head.norm", Part("shift", at="head"))
     elif not head.is_direct:  # number by number what it multiplies with, as of a norm
         last = walk.trace[walk.trace.leaving][walk.position]
@@ -343,7 +351,7 @@ class Attribution(NamedTuple):
     def by_kind(self) -> dict[str, float]:
         """The same sum in four: what was embedded, what heads read, feed-forward layers, and what every text gets."""
         groups: dict[str, tuple[Kind, ...]] = {
-            "embedding": ("token", "segment", "position"),
+            "embedding": ("token", "patch", "segment", "position"),
             "attention": ("head",),
             "ffn": ("ffn",),
             "constant": ("bias", "shift", "dense", "prior"),
@@ -366,12 +374,12 @@ def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Ag
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     unembedding, position = trace.model.unembedding, decomposition.at_one
-    total = _less(trace.row("raw_logits" if "raw_logits" in trace else "logits", position), token, against)
-    bias = None if unembedding.bias is None else _less(unembedding.bias.detach(), token, against).item()
-    return _along(decomposition, _less(unembedding.weight.detach(), token, against), total.item(), bias)
+    total = less(trace.row("raw_logits" if "raw_logits" in trace else "logits", position), token, against)
+    bias = None if unembedding.bias is None else less(unembedding.bias.detach(), token, against).item()
+    return _along(decomposition, less(unembedding.weight.detach(), token, against), total.item(), bias)
 
 
-def _less(values: Tensor, token: int, against: Against) -> Tensor:
+def less(values: Tensor, token: int, against: Against) -> Tensor:
     """What stands for a token of the vocabulary, less what it is compared with: of [V, …] float64."""
     own = values[token].double()
     if against is None:

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -91,6 +91,17 @@ def _steps(activation: Activation, x: Expression) -> Expression:
             assert_never(activation)
 
 
+class Held(NamedTuple):
+    """Hidden neurons whose gates are held as they were: neuron f writes slope[f] · (up_f · x + b_f) · down_f.
+
+    ``slope`` is [.., F]; ``up`` [F, D] reads and ``down`` [D, F] writes.
+    """
+
+    up: nn.Linear
+    slope: Tensor
+    down: Tensor
+
+
 class FeedForward(nn.Module, ABC):
     """[B, T, D] -> [B, T, D].
 
@@ -103,6 +114,13 @@ class FeedForward(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
+
+    def held(self, x: Tensor) -> tuple[Held, ...]:
+        """The neurons with their gates as they are at x [.., D]: linear in what they read.
+
+        None for a layer that has no neurons, or reads other positions.
+        """
+        return ()
 
     @staticmethod
     @abstractmethod
@@ -142,6 +160,9 @@ class Dense(FeedForward):
         act = tap("act", self.activation(up))
         return tap("out", self.down(act))
 
+    def held(self, x: Tensor) -> tuple[Held, ...]:
+        return (Held(self.up, slopes(self.activation, self.up(x)), self.down.weight),)
+
     @staticmethod
     def declare(ffn: config.Dense, at: Scope, x: Vector) -> Value:
         t, d, f = at.index("T"), at.index("D"), at.index("F")
@@ -173,6 +194,9 @@ class Gated(FeedForward):
         up = tap("up", self.up(x))
         act = tap("act", self.activation(gate) * up)
         return tap("out", self.down(act))
+
+    def held(self, x: Tensor) -> tuple[Held, ...]:
+        return (Held(self.up, self.activation(self.gate(x)), self.down.weight),)
 
     @staticmethod
     def declare(ffn: config.Gated, at: Scope, x: Vector) -> Value:
@@ -262,6 +286,18 @@ class Experts(FeedForward):
             shared = kind(ffn.expert).declare(ffn.expert, shared_at, x)
             total = total + (_declare_shared_gate(at, x)[t] * shared[t, d] if ffn.shared_gate else shared[t, d])
         return at.value("out", (t, d), total, symbol="f", label="feed-forward output", role="ffn")
+
+    def held(self, x: Tensor) -> tuple[Held, ...]:
+        sizes = (self.ffn.n_experts, self.width)
+        weights = self.choose(self.router(x)).unsqueeze(-1)
+        read = self.up if self.gate is None else self.gate
+        gates = read(x).unflatten(-1, sizes)
+        open_ = slopes(self.activation, gates) if self.gate is None else self.activation(gates)
+        found = (Held(self.up, (weights * open_).flatten(-2), self.down.weight),)
+        if self.shared is None:
+            return found
+        share = 1.0 if self.shared_gate is None else self.shared_gate(x).sigmoid()
+        return found + tuple(one._replace(slope=one.slope * share) for one in self.shared.held(x))
 
     def choose(self, router: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """[B, T, E] logits -> [B, T, E] how much of each expert is taken, 0 of those that are not chosen."""
@@ -369,6 +405,11 @@ def _declare_shared_gate(at: Scope, x: Vector) -> Value:
         "shared_gate", (t,), sigmoid(Sum(d, x[t, d] * row[Number(0), d])),
         symbol=r"\sigma^{\text{shared}}", label="gate of the shared expert", role="ffn", one=True,
     )  # fmt: skip
+
+
+def slopes(activation: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """What an activation multiplies each number by: Φ(x), σ(x), or whether x > 0."""
+    return torch.where(x == 0, torch.zeros_like(x), activation(x) / x)
 
 
 def _rows_of(linear: nn.Linear, own: slice, x: Tensor) -> Tensor:

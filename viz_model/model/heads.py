@@ -126,10 +126,11 @@ class ClassHead(Head):
     def act(self, x: Tensor) -> Tensor:
         """What the classes read: [B, T, D] -> [B, D]."""
         first = x[..., 0, :]
-        if self.dense is None or self.activation is None:
-            return first
-        runs, _ = _CLASS_LAYER[self.activation]
-        return runs(self.dense(first))
+        return first if self.dense is None else self.activate(self.dense(first))
+
+    def activate(self, x: Tensor) -> Tensor:
+        """The activation of the layer in front."""
+        return x if self.activation is None else _CLASS_LAYER[self.activation][0](x)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return self.classes(self.act(x))

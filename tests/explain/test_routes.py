@@ -1,0 +1,127 @@
+"""Routes add up to the logit, on every variant; each is what its parts make of its source, the run's choices held."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from fresh_variants import fresh_configs, installed, looking_configs, sinking_configs
+from tiny_models import describe, language_model, of_classes, of_pictures, other_blocks, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model import explain
+from viz_model.config import ModelConfig
+from viz_model.explain.routes import Stop
+from viz_model.explain.sums import Part
+from viz_model.model import ops
+from viz_model.runs.trace import Trace
+
+PREDICTING = [c for c in [*variants(), *other_blocks(), *of_classes(), *of_pictures()] if c.has_logits or c.classes]
+
+
+def traced(config: ModelConfig) -> Trace:
+    return run_both(language_model(config))
+
+
+def adds_up(found: explain.Routes) -> None:
+    largest = max(abs(route.value) for route in found.terms)
+    assert sum(route.value for route in found.terms) == pytest.approx(found.total, abs=1e-4 * max(1, largest))
+
+
+@pytest.mark.parametrize("neurons", [False, True])
+@pytest.mark.parametrize("config", PREDICTING, ids=describe)
+def test_routes_add_up(config: ModelConfig, neurons: bool) -> None:
+    trace = traced(config)
+    for position, token, against in ((-1, None, None), (2, 1, 0), (-1, 0, "average")):
+        adds_up(explain.routes(trace, position, token, against, neurons=neurons, most=30))  # type: ignore[arg-type]
+
+
+def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> None:
+    """By PyTorch's own derivative of a Pre-LN decoder whose patterns, divisors and gates are constants."""
+    trace = traced(tiny_config("pre", ffn=choices.Dense(activation="gelu")))
+    token = 5
+    row = (trace["embed.token"] + 0).requires_grad_()
+
+    def norm(name: str, x: torch.Tensor) -> torch.Tensor:
+        module = (
+            trace.stack.get_submodule(name.replace(".norm", "_norm"))
+            if name != "final.norm"
+            else trace.stack.final_norm
+        )
+        weights = module.state_dict()  # type: ignore[union-attr]
+        return weights["weight"] * (x - x.mean(-1, keepdim=True)) / trace[f"{name}.scale"] + weights["bias"]
+
+    x = row + trace["embed.position"]
+    for layer in range(2):
+        block = trace.stack.block(layer)
+        v = ops.split_heads(block.attn.v(norm(f"blocks.{layer}.attn.norm", x)), 3)
+        x = x + block.attn.o(ops.merge_heads(trace[f"blocks.{layer}.attn.pattern"] @ v))
+        before, after = trace[f"blocks.{layer}.ffn.up"], trace[f"blocks.{layer}.ffn.act"]
+        x = x + block.ffn.down(block.ffn.up(norm(f"blocks.{layer}.ffn.norm", x)) * (after / before))
+    logit = norm("final.norm", x)[-1] @ trace.model.unembedding.weight[token]
+    logit.backward()
+    found = explain.routes(trace, -1, token)
+    assert found.total == pytest.approx(logit.item(), abs=1e-4)
+    assert row.grad is not None
+    for position in range(len(trace)):
+        routes = [route for route in found.terms if route.stops[0] == Stop(Part("token"), position, "decoder")]
+        expected = (row.grad[position] * trace["embed.token"][position]).sum().item()
+        assert sum(route.value for route in routes) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_route_is_carried_from_stop_to_stop() -> None:
+    """Under Post-LN: the token row, one head, one feed-forward layer, the unembedding; by hand."""
+    trace = traced(tiny_config("post"))
+    found = explain.routes(trace, -1, 7)
+    head, ffn = Part("head", 0, 1, "attn"), Part("ffn", 1)
+    (route,) = [r for r in found.listed if [s.part for s in r.stops] == [Part("token"), head, ffn]][:1]
+    source, last = route.stops[0].position, route.stops[-1].position
+    assert source is not None and last == len(trace) - 1
+
+    def through(layer: int, at: str, x: torch.Tensor) -> torch.Tensor:
+        weight = trace.stack.block(layer).get_submodule(f"{at}_norm").state_dict()["weight"]
+        return weight * (x - x.mean()) / trace[f"blocks.{layer}.{at}.norm.scale"][last]
+
+    first, second = trace.stack.block(0), trace.stack.block(1)
+    value = first.attn.v.weight[8:16] @ trace["embed.token"][source]
+    x = trace["blocks.0.attn.pattern"][1, last, source] * (first.attn.o.weight[:, 8:16] @ value)
+    x = through(1, "attn", through(0, "ffn", through(0, "attn", x)))
+    gate = trace["blocks.1.ffn.act"][last] / trace["blocks.1.ffn.up"][last]
+    x = through(1, "ffn", second.ffn.down.weight @ (gate * (second.ffn.up.weight @ x)))
+    assert route.value == pytest.approx((x @ trace.model.unembedding.weight[7]).item(), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["translate-2017", "digits-vit", "story-moe", "story-bert"])
+def test_of_bundled_models_of_each_kind(name: str) -> None:
+    lm = vm.load(name)
+    if name == "digits-vit":
+        trace = run_both(lm)
+    elif name == "translate-2017":
+        trace = lm.trace("The cat sleeps.", target_language="fr")
+    else:
+        trace = lm.trace("The cat sleeps.")
+    found = explain.routes(trace)
+    adds_up(found)
+    sides = {stop.side for route in found.terms for stop in route.stops}
+    assert sides == set(lm.config.sides)
+
+
+def test_of_parts_that_the_package_does_not_have() -> None:
+    """A feed-forward layer that is no sum over the neurons of its own position is a source as a whole."""
+    with installed():
+        for config in (*fresh_configs(), *looking_configs(), *sinking_configs()):
+            if config.has_logits:
+                adds_up(explain.routes(traced(config), -1, 3, most=30))
+        (shifted,) = [config for config in looking_configs() if config.norm_at == "branch"]
+        found = explain.routes(traced(shifted), -1, 3)
+        assert any(route.stops[0].part == Part("projection", 1, None, "ffn") for route in found.listed)
+
+
+def test_places_that_do_not_exist_are_refused() -> None:
+    trace = traced(tiny_config("pre"))
+    with pytest.raises(IndexError, match="position 99"):
+        explain.routes(trace, 99)
+    with pytest.raises(IndexError, match="token 999"):
+        explain.routes(trace, token=999)
+    with pytest.raises(ValueError, match="no logits"):
+        explain.routes(traced(tiny_config("pre", kind="encoder", head=choices.NoHead())))
