@@ -11,7 +11,7 @@ from torch import Tensor
 
 from claim_checks import Shown
 from viz_model.explain import sums
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part, decompose
 from viz_model.island.look import Look
 from viz_model.measures import lens
 from viz_model.runs.trace import Trace
@@ -154,7 +154,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(PATHS, tuple(map(int, ranks)), partial(_path, trace, position, asked))
     if chance:
         return
-    found = sums.decompose(trace, position)
+    found = decompose(trace, position)
     for asked, rival in ((lowest, None), (lowest, token), (token, None)):
         answer = sums.of_logit(trace, found, asked, rival)
         check = partial(_parts, trace, position, asked, rival)

@@ -11,8 +11,8 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model import explain
 from viz_model.config import ModelConfig
-from viz_model.explain.routes import Stop
-from viz_model.explain.sums import Part
+from viz_model.explain import Stop
+from viz_model.explain.written import Part
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 

@@ -11,7 +11,7 @@ import viz_model as vm
 from viz_model import explain
 from viz_model.config import ModelConfig
 from viz_model.explain import scores
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part
 from viz_model.runs.trace import Trace
 
 every = pytest.mark.parametrize("config", [*variants(), *other_blocks()], ids=describe)

@@ -22,7 +22,8 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.explain import sums
-from viz_model.explain.sums import Attribution, Part
+from viz_model.explain.sums import Attribution
+from viz_model.explain.written import Part, Scaled, behind, decompose
 from viz_model.measures.output import read_site
 from viz_model.model.feedforward import Experts
 from viz_model.model.heads import MaskedHead
@@ -47,7 +48,7 @@ def adds_up(found: Attribution) -> None:
 def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
     trace = traced(config)
     for position in range(len(trace)):
-        found = sums.decompose(trace, position)
+        found = decompose(trace, position)
         if not config.has_logits:
             adds_up(sums.of_vector(trace, found))
             continue
@@ -65,7 +66,7 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
 @every
 def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> None:
     trace = traced(config)
-    found = sums.decompose(trace, 2)
+    found = decompose(trace, 2)
     scale = (getattr(config.head, "scale", False) and config.d_model**-0.5) or 1.0
     end = trace[read_site(trace) if config.has_logits else trace.leaving][2].double() * scale
     carried = sum(found.carry(row, n) for row, n in zip(found.written, found.passed, strict=True))
@@ -76,7 +77,7 @@ def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> Non
 @pytest.mark.parametrize("config", [c for c in few() if c.kind == "encoder_decoder"], ids=describe)
 def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at("encoder")
-    found = sums.decompose(trace, 1)
+    found = decompose(trace, 1)
     adds_up(sums.of_vector(trace, found))
     with pytest.raises(ValueError, match="no logits"):
         sums.of_logit(trace, found, 0)
@@ -84,7 +85,7 @@ def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfi
 
 def test_every_part_is_there_once() -> None:
     config = tiny_config("post", kind="encoder_decoder", start_id=0, n_encoder_layers=1)
-    parts = sums.decompose(traced(config), 0).parts
+    parts = decompose(traced(config), 0).parts
     assert len(set(parts)) == len(parts)
     expected = {Part("token"), Part("position")}
     for layer in range(2):
@@ -98,7 +99,7 @@ def test_every_part_is_there_once() -> None:
 def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
     """(head_out − mean)/σ · γ · row, by PyTorch's own derivative of the final norm with its scale held."""
     trace = traced(tiny_config("pre"))
-    found = sums.decompose(trace, -1)
+    found = decompose(trace, -1)
     asked = sums.of_logit(trace, found, 9)
     norm, row = trace.stack.final_norm, trace.model.unembedding.weight[9]
     assert norm is not None
@@ -111,19 +112,19 @@ def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
 def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
     config = tiny_config("pre", kind="encoder", head=choices.MaskedHead())
     trace = traced(config)
-    found = sums.decompose(trace, 3)
+    found = decompose(trace, 3)
     head = trace.model.head
     assert isinstance(head, MaskedHead)
     before = F.linear(trace["final.norm.out"][3], head.dense.weight, head.dense.bias)
     opened = found.maps[2]
-    assert isinstance(opened, sums.Scaled)
+    assert isinstance(opened, Scaled)
     close(opened.factor.float(), torch.special.ndtr(before))  # Φ(x): GELU(x) = x·Φ(x)
 
 
 @pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
 def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
     trace = traced(config)
-    found = sums.decompose(trace, 1)
+    found = decompose(trace, 1)
     asked = sums.of_logit(trace, found, 4) if config.has_logits else sums.of_vector(trace, found)
     added = sums.neurons(trace, found, asked)
     widths = [trace.stack.block(layer).ffn.down.in_features for layer in range(config.n_layers)]
@@ -134,7 +135,7 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
         if isinstance(ffn, Experts):  # whose biases are weighted, and beside which another may write
             bias = trace[f"blocks.{layer}.ffn.out"][1] - ffn.down(trace[f"blocks.{layer}.ffn.act"][1])
         direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
-        direction = sums.behind(trace, 1, layer, "ffn").back(direction)
+        direction = behind(trace, 1, layer, "ffn").back(direction)
         rest = 0.0 if bias is None else (bias.double() @ direction).item()
         assert np.nansum(added[layer]) + rest == pytest.approx(asked.of(Part("ffn", layer)), abs=1e-4)
 
@@ -142,7 +143,7 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
 @pytest.mark.parametrize("config", [c for c in few() if c.has_logits], ids=describe)
 def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfig) -> None:
     trace = traced(config)
-    found = sums.decompose(trace, 2)
+    found = decompose(trace, 2)
     part = Part("ffn", 0)
     row = found.row(part)
     pushed = sums.pushes(trace, found, found.written[row][None], found.passed[row])[0]
@@ -155,8 +156,8 @@ def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfi
 def test_what_cannot_be_asked_is_refused() -> None:
     trace = traced(tiny_config("pre"))
     with pytest.raises(IndexError, match="position 9"):
-        sums.decompose(trace, 9)
-    found = sums.decompose(trace, 0)
+        decompose(trace, 9)
+    found = decompose(trace, 0)
     with pytest.raises(ValueError, match="ask for a logit"):
         sums.of_vector(trace, found)
     with pytest.raises(ValueError):
@@ -165,7 +166,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
 
 def test_where_each_part_is_found() -> None:
     trace = traced(tiny_config("pre"))
-    found = sums.decompose(trace, 1)
+    found = decompose(trace, 1)
     for part, vector in zip(found.parts, found.written, strict=True):
         if part.kind == "head":
             site, _, head = part.site.removesuffix("]").partition("[")
@@ -180,7 +181,7 @@ def test_where_each_part_is_found() -> None:
 @pytest.mark.parametrize("config", [c for c in variants() if not c.residual], ids=describe)
 def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) -> None:
     trace = traced(config)
-    asked = sums.of_logit(trace, sums.decompose(trace, 1), 3)
+    asked = sums.of_logit(trace, decompose(trace, 1), 3)
     counted = {part for part, value in zip(asked.parts, asked.values, strict=True) if value}
     last = config.n_layers - 1
     ends = {Part("ffn", last), Part("shift", last, None, "ffn"), Part("shift", at="final")}
@@ -190,7 +191,7 @@ def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) ->
 
 def test_where_every_part_lowers_the_sum_no_part_lifts_it() -> None:
     trace = traced(tiny_config("pre", residual=False, norm=choices.NoNorm(), ffn=choices.Dense(bias=False)))
-    found = sums.decompose(trace, 1)
+    found = decompose(trace, 1)
     lowered = int(trace["logits"][1].argmin())
     asked = sums.of_logit(trace, found, lowered)
     assert asked.total < 0 and PARTS.of(asked.lifts()).name == "none"
@@ -202,7 +203,7 @@ def test_an_edit_is_part_of_the_sum() -> None:
     model = random_model(tiny_config("pre"))
     lm = vm.LanguageModel("tiny", model, language_model(model.config).tokenizer, None, vm.load("story-pre-ln").folder)
     trace = lm.trace(ids=[5, 7, 9], edits=[vm.edits.AblateHead(layer=1, head=0)])
-    asked = sums.of_logit(trace, sums.decompose(trace, -1), 8)
+    asked = sums.of_logit(trace, decompose(trace, -1), 8)
     adds_up(asked)
     assert asked.of(Part("head", 1, 0, "attn")) == 0
 
@@ -211,7 +212,7 @@ def test_an_edit_is_part_of_the_sum() -> None:
 def test_the_twins_add_up(name: str) -> None:
     trace = vm.load(name).trace("The cat sat on the mat because it was")
     for position in range(len(trace)):
-        found = sums.decompose(trace, position)
+        found = decompose(trace, position)
         top = int(trace["logits"][position].argmax())
         adds_up(sums.of_logit(trace, found, top))
         adds_up(sums.of_logit(trace, found, top, "average"))
@@ -227,7 +228,7 @@ def test_what_is_told_as_half_is_not_most(two: float, name: str) -> None:
 @pytest.mark.parametrize("config", [config for config in other_blocks() if config.residual], ids=describe)
 def test_what_arrives_goes_through_the_norm_behind_the_sublayer(config: ModelConfig) -> None:
     trace = run_both(language_model(config))
-    found = sums.decompose(trace, 3)
+    found = decompose(trace, 3)
     asked = sums.of_logit(trace, found, 4) if config.has_logits else sums.of_vector(trace, found)
     for head in range(config.n_heads):
         part = Part("head", 1, head, "attn")
@@ -237,7 +238,7 @@ def test_what_arrives_goes_through_the_norm_behind_the_sublayer(config: ModelCon
 @pytest.mark.parametrize("config", few(), ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
-    found = sums.decompose(trace, 3)
+    found = decompose(trace, 3)
     asked = sums.of_logit(trace, found, 4) if config.has_logits else sums.of_vector(trace, found)
     for at in ("attn", "cross") if config.kind == "encoder_decoder" else ("attn",):
         head = config.n_heads - 1
@@ -266,6 +267,6 @@ def test_a_sink_takes_much_weight_and_gives_little() -> None:
 
 def test_without_cross_attention_there_is_no_cross_head() -> None:
     trace = run_both(language_model(tiny_config("pre")))
-    found = sums.decompose(trace, 0)
+    found = decompose(trace, 0)
     with pytest.raises(ValueError):
         sums.reads(trace, found, sums.of_logit(trace, found, 0), Part("head", 0, 0, "cross"))

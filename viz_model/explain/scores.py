@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_model.explain.sums import Part, Scaled, decompose, in_front
+from viz_model.explain.written import Part, Scaled, decompose, in_front
 from viz_model.model import masks
 from viz_model.model.attention import Attention
 from viz_model.model.norms import Norm

@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
 from viz_model.explain import sums
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Quiz
 from viz_model.runs.edits import AblateHead

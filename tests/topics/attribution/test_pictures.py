@@ -15,7 +15,7 @@ from viz_model.app import examples
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
 from viz_model.explain import sums
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.measures import lens
 from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neurons, patches, pushes, waterfall

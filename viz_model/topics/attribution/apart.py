@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.drawing.digits import written
 from viz_model.explain import sums
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part, decompose
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz
 from viz_model.island.prose import Line
@@ -127,7 +127,7 @@ def _total_without(question: Asked, part: Part) -> float:
         attention: Literal["attn", "cross"] = "cross" if part.at == "cross" else "attn"
         edit = AblateHead(layer=part.layer, head=part.head, side=side, attention=attention)
     without = rerun(question.trace, (edit,)).at(side)
-    parts = sums.decompose(without, question.look.token)
+    parts = decompose(without, question.look.token)
     if question.target is None:
         return sums.of_vector(without, parts).total
     return sums.of_logit(without, parts, question.target, question.against).total

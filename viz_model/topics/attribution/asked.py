@@ -10,7 +10,8 @@ import numpy as np
 
 from viz_model.drawing.digits import percent, written
 from viz_model.explain import sums
-from viz_model.explain.sums import Against, Attribution, Decomposition, Part
+from viz_model.explain.sums import Against, Attribution
+from viz_model.explain.written import Decomposition, Part, decompose
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
@@ -141,7 +142,7 @@ def _asked(look: Look) -> Asked:
     covered = can_be_covered(look.trace, look.token)
     trace = covering(look.trace, look.token) if covered else look.trace
     here = replace(look, trace=trace, _read={})
-    decomposition = sums.decompose(trace, look.token)
+    decomposition = decompose(trace, look.token)
     if not predicts(trace):
         return Asked(here, decomposition, sums.of_vector(trace, decomposition), None, None, (), covered)
     best = tuple(trace.next_tokens(look.token, OFFERED))

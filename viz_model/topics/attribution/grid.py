@@ -11,7 +11,8 @@ import numpy as np
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Series, Text, Texts
 from viz_model.drawing.tables import Lengths, by
-from viz_model.explain.sums import Attribution, Part
+from viz_model.explain.sums import Attribution
+from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.attribution.asked import asked

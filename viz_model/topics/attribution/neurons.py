@@ -11,7 +11,7 @@ from viz_model.drawing import chart
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.explain import sums
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part, behind
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
@@ -184,7 +184,7 @@ def pushed(question: Asked) -> np.ndarray:
     """What it adds to every logit, beyond the average: [V]."""
     found, trace = strongest(question), question.trace
     out = trace.stack.block(found.layer).ffn.down.weight.detach()[:, found.number]
-    norm_behind = sums.behind(trace, question.look.token, found.layer, "ffn")
+    norm_behind = behind(trace, question.look.token, found.layer, "ffn")
     written = norm_behind.forward(float(found.acts[question.look.token]) * out)
     return question.pushes(written[None], Part("ffn", found.layer))[0]
 

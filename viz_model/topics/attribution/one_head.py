@@ -15,7 +15,7 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, Phrase
 from viz_model.explain import sums
-from viz_model.explain.sums import Part
+from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line

@@ -1,0 +1,126 @@
+"""A cut: what it predicts is what the edge carries, what it measures is what the model makes of the rest."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from fresh_variants import installed, looking_configs
+from tiny_models import describe, few, language_model, of_classes, of_pictures, other_blocks, run_both, tiny_config
+
+import viz_model as vm
+from viz_model import explain
+from viz_model.config import ModelConfig
+from viz_model.explain import Stop
+from viz_model.explain.written import Part
+from viz_model.model import ops
+from viz_model.runs.trace import Trace
+
+PREDICTING = [c for c in [*few(), *other_blocks(), *of_classes(), *of_pictures()] if c.has_logits or c.classes]
+
+
+def traced(config: ModelConfig) -> Trace:
+    return run_both(language_model(config))
+
+
+def edges(found: explain.Routes) -> list[tuple[Stop, Stop | None]]:
+    """The edges of the listed routes, each once, that start at no bias of a reader's own."""
+    pairs = {
+        (writer, reader)
+        for route in found.listed
+        for writer, reader in zip(route.stops, (*route.stops[1:], None), strict=True)
+        if writer.position is not None and writer.part.kind != "projection"
+    }
+    return sorted(pairs, key=str)
+
+
+@pytest.mark.parametrize("config", PREDICTING, ids=describe)
+def test_what_flows_into_a_part_flows_out_of_it(config: ModelConfig) -> None:
+    """All edges to a reader, and what its biases add, are what it writes times what one more of it adds."""
+    found = explain.routes(traced(config), 0, 1, most=40)
+    frozen = found.frozen
+    for (side, part), above in frozen.above.items():
+        stream = frozen.stream(side)
+        out = (above * stream.written[stream.row(part)]).sum(-1)
+        for position in range(len(above)):
+            pull = frozen.pull_of(Stop(part, position, side))
+            assert float(frozen.writers(pull).sum()) + pull.constant == pytest.approx(float(out[position]), abs=1e-4)
+    for writer, reader in edges(found)[:6]:
+        assert explain.cut(found, writer, reader).measured != 0
+
+
+def test_an_edge_carries_what_all_routes_through_it_carry() -> None:
+    """Of one layer, where all routes through an edge are listed."""
+    found = explain.routes(traced(tiny_config("pre", n_layers=1)), -1, 3, most=10_000)
+    writer, reader = Stop(Part("token"), 6, "decoder"), Stop(Part("ffn", 0), 6, "decoder")
+    direct = [r.value for r in found.listed if r.stops == (writer, reader)]
+    assert explain.cut(found, writer, reader).predicted == pytest.approx(-sum(direct), abs=1e-5)
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_a_head_that_no_longer_reads_a_token_is_measured_by_hand(place: str) -> None:
+    trace = traced(tiny_config(place))  # type: ignore[arg-type]
+    found = explain.routes(trace, -1, 7)
+    writer, reader = Stop(Part("token"), 2, "decoder"), Stop(Part("head", 0, 1, "attn"), 6, "decoder")
+    stack, block = trace.stack, trace.stack.block(0)
+    less = trace["embed.out"].clone()
+    less[2] -= trace["embed.token"][2]
+
+    def z(x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (ops.split_heads(layer(x), 3)[1] for layer in (block.attn.q, block.attn.k, block.attn.v))
+        return ((q @ k.T / 8**0.5).masked_fill(torch.ones(7, 7).triu(1).bool(), -torch.inf)).softmax(-1) @ v
+
+    heads = trace["blocks.0.attn.z"].clone()
+    heads[1, 6] = z(block.attn_norm(less) if place == "pre" else less)[6]
+    written = block.attn.o(ops.merge_heads(heads))
+    x = trace["embed.out"] + written
+    if place == "pre":
+        x = x + block.ffn(block.ffn_norm(x))
+    else:
+        x = block.attn_norm(x)
+        x = block.ffn_norm(x + block.ffn(x))
+    x = stack.run_block(1, x[None], visible=None, source=None, tap=vm.model.tap.NO_TAP)[0]
+    x = x if stack.final_norm is None else stack.final_norm(x)
+    expected = (x[-1] @ trace.model.unembedding.weight[7]).item() - found.total
+    assert explain.cut(found, writer, reader).measured == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_vector_that_the_last_norm_no_longer_reads_is_measured_by_hand() -> None:
+    trace = traced(tiny_config("pre"))
+    found = explain.routes(trace, -1, 7, 3)
+    written = trace["blocks.1.attn.head_out"][2, -1]
+    assert trace.stack.final_norm is not None
+    rows = trace.model.unembedding.weight
+    end = trace.stack.final_norm(trace["blocks.1.resid.out"][-1] - written)
+    made = explain.cut(found, Stop(Part("head", 1, 2, "attn"), 6, "decoder"))
+    assert made.measured == pytest.approx((end @ (rows[7] - rows[3])).item() - found.total, abs=1e-4)
+
+
+def test_an_encoder_that_a_decoder_no_longer_reads_at_one_place() -> None:
+    found = explain.routes(vm.load("translate-2017").trace("The cat sleeps.", target_language="fr"))
+    crossing = [
+        (writer, reader)
+        for writer, reader in edges(found)
+        if reader is not None and reader.side == "decoder" and writer.side == "encoder"
+    ]
+    assert crossing
+    made = explain.cut(found, *crossing[0])
+    assert made.predicted != 0 and made.measured != 0
+
+
+def test_what_reads_all_positions_can_be_cut_too() -> None:
+    with installed():
+        (config,) = [config for config in looking_configs() if config.norm_at == "branch"]
+        found = explain.routes(traced(config), -1, 3)
+        made = explain.cut(found, Stop(Part("token"), 6, "decoder"), Stop(Part("ffn", 1), 6, "decoder"))
+        assert made.predicted == 0 and made.measured != 0
+
+
+def test_edges_that_do_not_exist_are_refused() -> None:
+    found = explain.routes(traced(tiny_config("pre")), -1, 7)
+    late, early = Stop(Part("ffn", 1), 6, "decoder"), Stop(Part("head", 0, 1, "attn"), 6, "decoder")
+    with pytest.raises(ValueError, match="is not read there"):
+        explain.cut(found, late, early)
+    with pytest.raises(ValueError, match="neuron"):
+        explain.cut(found, early, late._replace(neuron=3))
+    with pytest.raises(ValueError, match="reads no stream"):
+        explain.cut(found, early, Stop(Part("token"), 6, "decoder"))

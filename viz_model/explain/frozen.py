@@ -1,0 +1,310 @@
+"""A run with its attention patterns, divisors and gates held: linear from what is embedded to one number."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import defaultdict
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from viz_model.config import Side
+from viz_model.explain import sums
+from viz_model.explain.sums import Against
+from viz_model.explain.written import Decomposition, Part, Read, Scaled, behind, decompose, in_front
+from viz_model.measures.lens import predicts
+from viz_model.model.attention import Attention
+from viz_model.model.feedforward import slopes
+from viz_model.model.heads import ClassHead
+from viz_model.runs.trace import Trace
+
+
+class Stop(NamedTuple):
+    """A place on a route: a part of the model at a position of its stack.
+
+    ``position`` is None for what stands at many; ``neuron`` is that of a feed-forward layer, where one is meant.
+    """
+
+    part: Part
+    position: int | None
+    side: Side
+    neuron: int | None = None
+
+
+class Answer(NamedTuple):
+    """A number that a run ends in: ``direction`` · the last vector at ``position``, and ``prior``."""
+
+    position: int
+    direction: Tensor
+    prior: float
+    total: float
+
+
+def asked(trace: Trace, position: int, token: int, against: Against = None) -> Answer:
+    """What is asked of a run; the arguments are those of :func:`routes`."""
+    head = trace.model.head
+    if isinstance(head, ClassHead):
+        weight, bias = (value.detach().double() for value in (head.classes.weight, head.classes.bias))
+        direction: Tensor = _less(weight, token, against)
+        prior = float(_less(bias, token, against))
+        if head.dense is not None:
+            before = head.dense(trace[trace.leaving][0]).detach().double()
+            opened = direction * slopes(head.activate, before)
+            dense = head.dense.weight.detach().double(), head.dense.bias.detach().double()
+            direction, prior = opened @ dense[0], prior + float(opened @ dense[1])
+        return Answer(0, direction, prior, float(_less(trace["class.logits"].double(), token, against)))
+    if not predicts(trace):
+        raise ValueError("no logits are made of these vectors")
+    if not -len(trace) <= position < len(trace):
+        raise IndexError(f"position {position}: the trace has {len(trace)}")
+    position, unembedding = position % len(trace), trace.model.unembedding
+    logits = trace.row("raw_logits" if "raw_logits" in trace else "logits", position)
+    prior = 0.0 if unembedding.bias is None else float(_less(unembedding.bias.detach(), token, against))
+    direction = _less(unembedding.weight.detach(), token, against)
+    return Answer(position, direction, prior, float(_less(logits, token, against)))
+
+
+def _less(values: Tensor, token: int, against: Against) -> Tensor:
+    for one in (token, against):
+        if isinstance(one, int) and not 0 <= one < len(values):
+            raise IndexError(f"token {one}: there are {len(values)}")
+    return sums.less(values, token, against)
+
+
+class Pull(NamedTuple):
+    """A direction at what a part writes, seen from before the part.
+
+    Attributes:
+        side, read: of which stack, and where it was read; None is the end of the stack.
+        start: the position of the first of ``directions``.
+        directions: [n, D], to be multiplied with the stream at n positions.
+        constant: what the part adds that is in no stream: its biases, times the direction.
+    """
+
+    side: Side
+    read: Read | None
+    start: int
+    directions: Tensor
+    constant: float
+
+
+class Frozen:
+    """A run with its patterns, divisors and gates held: linear from what was embedded to one number.
+
+    Attributes:
+        found: what was written to each stack that the answer depends on.
+        totals: what every source carries on all its routes.
+        above: [T, D] what one more of what a part writes adds to the answer, by stack and part.
+    """
+
+    def __init__(self, trace: Trace, answer: Answer) -> None:
+        self.trace, self.answer = trace, answer
+        self.found: dict[Side, Decomposition] = {}
+        self.totals: dict[Stop, float] = {}
+        self.above: dict[tuple[Side, Part], Tensor] = {}
+        ends = {trace.stack.side: self._at_end(answer)}
+        for side in reversed(trace.config.sides[: trace.config.sides.index(trace.stack.side) + 1]):
+            self._sweep(side, ends)
+        self.totals[Stop(Part("prior"), None, trace.stack.side)] = answer.prior
+
+    def at(self, side: Side) -> Trace:
+        return self.trace.at(side)
+
+    def stream(self, side: Side) -> Decomposition:
+        """What was written to a stack, at all its positions."""
+        if side not in self.found:
+            self.found[side] = decompose(self.at(side), slice(None))
+        return self.found[side]
+
+    def _at_end(self, answer: Answer) -> Tensor:
+        direction = torch.zeros(len(self.trace), self.trace.config.d_model, dtype=torch.float64)
+        direction[answer.position] = answer.direction
+        return direction
+
+    def _sweep(self, side: Side, ends: dict[Side, Tensor]) -> None:
+        """From the end of a stack to its beginning, every part once."""
+        found, waiting = self.stream(side), defaultdict[Read, list[Tensor]](list)
+        above, row, stage = ends[side], len(found.parts), len(found.maps)
+        while True:
+            above = above + sum(waiting.pop(Read(row, stage), []), torch.zeros(()))
+            if row and found.passed[row - 1] == stage:
+                row -= 1
+                self._take(side, found, row, above, waiting, ends)
+            elif stage:
+                stage -= 1
+                above = found.maps[stage].back(above)
+            else:
+                return
+
+    def _take(
+        self,
+        side: Side,
+        found: Decomposition,
+        row: int,
+        above: Tensor,
+        waiting: dict[Read, list[Tensor]],
+        ends: dict[Side, Tensor],
+    ) -> None:
+        part = found.parts[row]
+        if part.kind not in ("head", "ffn"):
+            for position, value in enumerate((found.written[row] * above).sum(-1).tolist()):
+                self.totals[Stop(part, position, side)] = value
+            return
+        self.above[side, part] = above
+        pull = self.pull(side, part, slice(None), above)
+        self.totals[biases(Stop(part, None, side))] = pull.constant
+        if pull.read is None:
+            ends[pull.side] = ends.get(pull.side, torch.zeros(())) + pull.directions
+        else:
+            waiting[pull.read].append(pull.directions)
+
+    def pull(self, side: Side, part: Part, at: slice, above: Tensor, neuron: int | None = None) -> Pull:
+        """What directions [n, D] at what a part writes at the positions ``at`` are in what it reads."""
+        trace, layer = self.at(side), part.layer
+        assert layer is not None
+        above = self._behind(side, layer, part.at or "ffn").at(at).back(above)
+        if part.kind == "head":
+            return self._through_head(side, part, at, above)
+        neurons, front = self._neurons(side, layer), self._in_front(side, layer, "ffn")
+        chosen = slice(None) if neuron is None else slice(neuron, neuron + 1)
+        weights = neurons.slope[at][:, chosen] * (above.float() @ neurons.down[:, chosen])
+        pulled = (weights @ neurons.up[chosen]).double()
+        constant = (weights * neurons.bias[chosen]).sum()
+        if neuron is None:
+            constant = constant + (neurons.rest[at] * above).sum()
+        if front.shift is not None:
+            constant = constant + (pulled * front.shift.double()).sum()
+        read, start = self.stream(side).reads[layer, "ffn"], at.indices(len(trace))[0]
+        return Pull(side, read, start, front.at(at).back(pulled), float(constant))
+
+    def by_neuron(self, side: Side, part: Part, position: int, above: Tensor) -> tuple[Tensor, float]:
+        """What each neuron of a layer adds [F], and what the layer adds without them, in the direction [1, D]."""
+        assert part.layer is not None
+        neurons, above = (
+            self._neurons(side, part.layer),
+            self._behind(side, part.layer, "ffn").at(slice(position, position + 1)).back(above),
+        )
+        act = neurons.slope[position] * neurons.before[position]
+        values = act * (above[0].float() @ neurons.down)
+        return values, float(neurons.rest[position] @ above[0])
+
+    def pull_of(self, reader: Stop | None) -> Pull:
+        """The pull of a part at a position, in the direction of the answer; None is the end."""
+        if reader is None:
+            answer = self.answer
+            return Pull(self.trace.stack.side, None, answer.position, answer.direction[None], answer.prior)
+        if reader.position is None or (reader.side, reader.part) not in self.above:
+            raise ValueError(f"reader: {reader.part.site} at {reader.position} reads no stream")
+        at = slice(reader.position, reader.position + 1)
+        return self.pull(reader.side, reader.part, at, self.above[reader.side, reader.part][at])
+
+    def _through_head(self, side: Side, part: Part, at: slice, above: Tensor) -> Pull:
+        assert part.layer is not None
+        w_o, w_v, b_v = self._weights(side, part)
+        mixed = self._pattern(side, part)[at].T @ (above @ w_o)  # [Tk, K]
+        pulled, constant = mixed @ w_v, float((mixed @ b_v).sum())
+        if part.at == "cross":
+            return Pull("encoder", None, 0, pulled, constant)
+        front = self._in_front(side, part.layer, "attn")
+        if front.shift is not None:
+            constant += float((pulled * front.shift.double()).sum())
+        return Pull(side, self.stream(side).reads[part.layer, "attn"], 0, front.back(pulled), constant)
+
+    def writers(self, pull: Pull) -> Tensor:
+        """What each part wrote at each position of a pull, times its direction: [P, n]."""
+        found = self.stream(pull.side)
+        read = pull.read or Read(len(found.parts), len(found.maps))
+        where, seen = slice(pull.start, pull.start + len(pull.directions)), [pull.directions]
+        for step in reversed(found.maps[: read.n_maps]):
+            seen.append(step.at(where).back(seen[-1]))
+        values = []
+        for stage, rows in itertools.groupby(range(read.n_parts), key=lambda row: found.passed[row]):
+            first, *others = rows
+            written = found.written[first : first + 1 + len(others), where]
+            values.append((written * seen[read.n_maps - stage]).sum(-1))
+        return torch.cat(values)
+
+    def above_writer(self, pull: Pull, row: int, place: int) -> Tensor:
+        """[1, D] the direction of a pull at what one part wrote."""
+        found = self.stream(pull.side)
+        stages, above = pull.read.n_maps if pull.read else len(found.maps), pull.directions[place : place + 1]
+        where = slice(pull.start + place, pull.start + place + 1)
+        for step in reversed(found.maps[found.passed[row] : stages]):
+            above = step.at(where).back(above)
+        return above
+
+    @functools.cache  # noqa: B019 — one run's, and gone with it
+    def _behind(self, side: Side, layer: int, at: str) -> Scaled:
+        return behind(self.at(side), slice(None), layer, at)
+
+    @functools.cache  # noqa: B019
+    def _in_front(self, side: Side, layer: int, at: str) -> Scaled:
+        return in_front(self.at(side), slice(None), layer, at)
+
+    @functools.cache  # noqa: B019
+    def _pattern(self, side: Side, part: Part) -> Tensor:
+        return self.at(side).head(f"blocks.{part.layer}.{part.at}.pattern", part.head or 0).double()
+
+    @functools.cache  # noqa: B019
+    def _weights(self, side: Side, part: Part) -> tuple[Tensor, Tensor, Tensor]:
+        """W_O [D, K], W_V [K, D] and its bias [K] of a head."""
+        trace, layer, head = self.at(side), part.layer, part.head
+        assert layer is not None and head is not None
+        block, width = trace.stack.block(layer), trace.config.d_head
+        used: Attention = block.attn if part.at == "attn" or block.cross is None else block.cross
+        first = trace.config.kv_head(head) * width
+        values = slice(first, first + width)
+        w_o = used.o.weight.detach()[:, head * width : (head + 1) * width]
+        return w_o.double(), used.v.weight.detach()[values].double(), _bias(used.v)[values].double()
+
+    @functools.cache  # noqa: B019
+    def _neurons(self, side: Side, layer: int) -> _Neurons:
+        trace, found, front = self.at(side), self.stream(side), self._in_front(side, layer, "ffn")
+        stream = found.at_read(found.reads[layer, "ffn"])
+        x = (front.forward(stream) + (0 if front.shift is None else front.shift.double())).float()
+        rest = trace[f"blocks.{layer}.ffn.out"].double()
+        held = trace.stack.block(layer).ffn.held(x)
+        if not held:
+            none = torch.zeros(0, x.shape[-1])
+            return _Neurons(none, none[:, 0], x[:, :0], x[:, :0], none.T, rest)
+        up, bias, down = (
+            torch.cat([part for part in parts], axis)
+            for axis, parts in (
+                (0, [one.up.weight.detach() for one in held]),
+                (0, [_bias(one.up) for one in held]),
+                (1, [one.down.detach() for one in held]),
+            )
+        )
+        slope = torch.cat([one.slope for one in held], -1).detach()
+        before = torch.cat([one.up(x) for one in held], -1).detach()
+        return _Neurons(up, bias, slope, before, down, rest - (slope * before).double() @ down.double().T)
+
+
+class _Neurons(NamedTuple):
+    """The hidden neurons of a layer with their gates held.
+
+    Attributes:
+        up, bias: [F, D] and [F], what they read with.
+        slope: [T, F], their gates.
+        before: [T, F], what they read.
+        down: [D, F], what they write with.
+        rest: [T, D], what the layer writes without them.
+    """
+
+    up: Tensor
+    bias: Tensor
+    slope: Tensor
+    before: Tensor
+    down: Tensor
+    rest: Tensor
+
+
+def _bias(linear: nn.Linear) -> Tensor:
+    return torch.zeros(linear.out_features) if linear.bias is None else linear.bias.detach()
+
+
+def biases(stop: Stop) -> Stop:
+    """The source that stands for what a part adds of its own, whatever it reads."""
+    return stop._replace(part=stop.part._replace(kind="projection", at=stop.part.at or "ffn"))
