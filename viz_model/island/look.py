@@ -297,9 +297,10 @@ class Look:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")
 
-    def only_here(self, scene: Scene, *, layer: bool = True, token: bool = False) -> Scene:
-        """A scene of the selected ``layer`` alone, or of the selected ``token``: for another it is asked for."""
-        start = {name: self.place[name] for name, is_held in (("layer", layer), ("token", token)) if is_held}
+    def only_here(self, scene: Scene, *, layer: bool = True, head: bool = False, token: bool = False) -> Scene:
+        """A scene of the selected ``layer`` alone, or ``head``, or ``token``: for another it is asked for."""
+        held_at = {"layer": layer, "head": head, "token": token}
+        start = {name: self.place[name] for name, is_held in held_at.items() if is_held}
         values: Any = True
         for _ in start:
             values = [values]

@@ -1,6 +1,6 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
-from viz_model.island import say
+from viz_model.island import say, why
 from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
 from viz_model.topics.attention import apart, brings, forms, head, heads, painted, query, together
 
@@ -24,6 +24,7 @@ TOGETHER = Section(
     ("section=together",),
 )
 FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
+WHY = why.About("attn").section
 CARE = Section(
     "care",
     (
@@ -50,6 +51,7 @@ PAGE = Page(
         beside((heads.draw, heads.source), heads.tell),
         query.title,
         query.draw,
+        WHY,
         FORMS,
         LARGE,
         TOGETHER,
@@ -60,6 +62,7 @@ PAGE = Page(
         ("matrix", ("pattern", *head.MATRICES[:-1])),
         ("group", ("first", "punctuation", "marks")),
         ("run", ("0", "1")),
+        *why.OPTIONS,
     ),
     apart=apart.TABS,
     trials=TRIALS,
@@ -71,9 +74,11 @@ PICTURES = Page(
         beside((painted.draw, heads.source), painted.tell),
         Section("grid", (heads.draw, heads.source, painted.maps)),
         Section("steps", (query.title, query.draw)),
+        WHY,
         TOGETHER,
     ),
     end=(painted.quiz, say.to_try()),
+    options=why.OPTIONS,
     apart=apart.TABS,
     trials=Trials(("head", "scale")),
     fits=lambda config: config.reads_pictures,

@@ -1,6 +1,6 @@
 """Cross-attention: what each token of the target reads of the source, and decoding step by step."""
 
-from viz_model.island import say
+from viz_model.island import say, why
 from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
 from viz_model.topics.cross_attention import apart, decoding, maps, missing, reading, steps, weights, wiring, written
 
@@ -13,6 +13,7 @@ PAGE = Page(
         steps.choose,
         steps.draw,
         steps.tell,
+        why.About("cross").section,
         Section(
             "maps",
             (
@@ -37,7 +38,7 @@ PAGE = Page(
         Section("wiring", (wiring.title, beside((wiring.draw, wiring.source), wiring.tell))),
     ),
     end=(apart.quiz, say.to_try()),
-    options=(("shown", weights.SHOWN), ("mask", steps.MASKS)),
+    options=(("shown", weights.SHOWN), ("mask", steps.MASKS), *why.OPTIONS),
     apart=apart.TABS,
     trials=Trials(("scale", "head", "pattern"), ("compare", "padded")),
     fits=weights.exists,
