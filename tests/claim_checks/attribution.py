@@ -10,18 +10,22 @@ import torch
 from torch import Tensor
 
 from claim_checks import Shown
+from viz_model import explain
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
 from viz_model.island.look import Look
 from viz_model.measures import lens
+from viz_model.model.feedforward import Dense
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.topics.attribution import depth
 from viz_model.topics.attribution.depth import DECIDED, LENS, PATHS, Depths
 from viz_model.topics.attribution.one_head import SINK
+from viz_model.topics.attribution.routes import REACT
 from viz_model.topics.attribution.waterfall import GROUPS, PARTS
 
 EVEN = {"embedding": 1.0, "attention": 1.0, "ffn": 1.0, "constant": 1.0}
+CUT = explain.Cut(explain.Stop(Part("token"), 0, "decoder"), None, -1.0, -1.0)
 ALREADY = Depths(depths=(0, 1, 2), own=(3, 2, 1), final=(0, 3, 4), n=4)
 
 EXAMPLES = {
@@ -34,6 +38,9 @@ EXAMPLES = {
     "attribution.paths.start": ((1, 1, 1), (1, 2, 1)),
     "attribution.paths.later": ((7, 2, 1), (7, 1, 2)),
     "attribution.sink.sink": ((0.6, 0.2), (0.6, 0.31)),
+    "attribution.react.same": (CUT._replace(measured=-1.05), CUT._replace(measured=-1.2)),
+    "attribution.react.turned": (CUT._replace(measured=0.2), CUT._replace(measured=-0.2)),
+    "attribution.react.weaker": (CUT._replace(measured=-0.5), CUT._replace(measured=-1.5)),
 }
 
 ELSEWHERE = ("attribution.parts.none",)
@@ -141,6 +148,24 @@ def _sink(trace: Trace, position: int, part: Part, key: int, claim: str) -> bool
     return float(weights[key]) >= 0.2 and share < 0.5 * float(weights[key])
 
 
+def _cut(trace: Trace, position: int, token: int, written: Tensor, claim: str) -> bool:
+    """The last feed-forward layer of a Pre-LN decoder without a vector in what it reads, by PyTorch's own functions."""
+    at, block, final = f"blocks.{trace.n_layers - 1}", trace.stack.block(trace.n_layers - 1), trace.stack.final_norm
+    assert isinstance(block.ffn, Dense) and final is not None
+    norm, mid, row = block.ffn_norm, trace[f"{at}.resid.mid"][position], trace.model.unembedding.weight[token]
+    with torch.inference_mode():
+        before = float(trace.row("logits", position)[token])
+        measured = float(final(mid + block.ffn(norm(mid - written))) @ row) - before
+        up = block.ffn.up(norm(mid))
+        centred = (written - written.mean()) / trace[f"{at}.ffn.norm.scale"][position] * norm.state_dict()["weight"]
+        lost = block.ffn.down.weight @ ((up > 0) * (block.ffn.up.weight @ centred))
+        lost = (lost - lost.mean()) / trace["final.norm.scale"][position] * final.state_dict()["weight"]
+    predicted = -float(lost @ row)
+    near = abs(measured - predicted) <= 0.1 * abs(predicted) + 1e-4
+    less = abs(measured) < abs(predicted) + 1e-4
+    return {"same": near, "turned": measured * predicted < 1e-4, "weaker": less}[claim]
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
     """Of the last position; a decomposition is dear, so most texts are passed over."""
     chance = zlib.crc32((trace.text or "").encode()) % 18
@@ -154,6 +179,13 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(PATHS, tuple(map(int, ranks)), partial(_path, trace, position, asked))
     if chance:
         return
+    if trace.name == "story-pre-ln":
+        routes, last = explain.routes(trace, position, token, most=1), trace.n_layers - 1
+        reader = explain.Stop(Part("ffn", last), position, "decoder")
+        writers = {Part("token"): "embed.token", **{Part("ffn", n): f"blocks.{n}.ffn.out" for n in range(last)}}
+        for part, site in writers.items():
+            cut = explain.cut(routes, explain.Stop(part, position, "decoder"), reader)
+            yield Shown(REACT, cut, partial(_cut, trace, position, token, trace[site][position]))
     found = decompose(trace, position)
     for asked, rival in ((lowest, None), (lowest, token), (token, None)):
         answer = sums.of_logit(trace, found, asked, rival)

@@ -2,7 +2,18 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Trials, Typed, beside, columns
-from viz_model.topics.attribution import apart, asked, depth, grid, neurons, one_head, patches, pushes, waterfall
+from viz_model.topics.attribution import (
+    apart,
+    asked,
+    depth,
+    grid,
+    neurons,
+    one_head,
+    patches,
+    pushes,
+    routes,
+    waterfall,
+)
 
 TYPED = Typed(most=asked.LONGEST)
 PAGE = Page(
@@ -18,6 +29,12 @@ PAGE = Page(
             "depth",
             (depth.title, beside((depth.draw, depth.source), depth.tell), beside(depth.draw_paths, depth.tell_paths)),
             needs=asked.is_of_token,
+        ),
+        Section(
+            "routes",
+            (routes.title, routes.choose, beside((routes.draw,), routes.tell)),
+            (routes.CUT, routes.MANY),
+            needs=routes.fits,
         ),
         Section(
             "head",
@@ -44,7 +61,14 @@ PAGE = Page(
         ),
     ),
     end=(apart.quiz, say.to_try()),
-    options=(("word", TYPED), ("against", TYPED), ("part", TYPED), ("at", ("attn", "cross")), ("neuron", TYPED)),
+    options=(
+        ("word", TYPED),
+        ("against", TYPED),
+        ("part", TYPED),
+        ("at", ("attn", "cross")),
+        ("neuron", TYPED),
+        *routes.OPTIONS,
+    ),
     apart=apart.TABS,
     trials=Trials(("head", "layer", "patch")),
 )
