@@ -23,6 +23,11 @@ def title(key: str, facts: Facts | None = None) -> Said:
     return lambda look: [look.title(key, **(facts(look) if facts else {}))]
 
 
+def part(key: str, facts: Facts | None = None) -> Said:
+    """A label of the topic as the title of a part."""
+    return lambda look: [look.part(key, **(facts(look) if facts else {}))]
+
+
 def note(key: str, facts: Facts | None = None) -> Said:
     """A label of the topic in small letters."""
     return lambda look: [look.note(key, **(facts(look) if facts else {}))]

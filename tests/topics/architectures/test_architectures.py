@@ -9,7 +9,6 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
-import torch
 from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
@@ -25,13 +24,11 @@ from viz_model.topics.architectures import (
     cache,
     choices,
     depth,
-    distances,
     heads,
     kinds,
     pair,
     parameters,
     parts,
-    tree,
     where,
 )
 from viz_model.topics.architectures.references import REFERENCES
@@ -98,12 +95,12 @@ def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, An
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[3], CONFIGS[-1]], ids=describe)
 def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
     look = two(config)
-    root = tree.draw(look).data["root"]
+    root = parts.draw_tree(look).data["root"]
     assert root["share"] == 1
     assert sum(child["share"] for child in root["children"]) == pytest.approx(1)
     assert int(root["size"].replace(",", "")) == sum(weight.numel() for weight in look.trace.model.parameters())
     assert ("shares embedding.weight" in str(root)) == (config.has_logits and config.tie_embeddings)
-    other = tree.draw(dataclasses.replace(look, options={"tree": "1"})).data["root"]
+    other = parts.draw_tree(dataclasses.replace(look, options={"tree": "1"})).data["root"]
     assert int(other["size"].replace(",", "")) == sum(weight.numel() for weight in Transformer(OTHER).parameters())
 
 
@@ -173,13 +170,6 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
     assert [*drawn[look.words("cache_own")]] == view.own.tolist()
 
 
-def test_qwen3_keeps_a_fifth_of_what_a_key_for_every_head_would_cost() -> None:
-    _, view = cached(CONFIGS[0], 1, 2)
-    row = view.names.index("Qwen3-14B (2025)")
-    assert view.own[row] == 2 * 40 * 8 * 128 * 2
-    assert view.mha[row] == 5 * view.own[row]
-
-
 @every
 def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
     config = dataclasses.replace(config, windows=())
@@ -200,7 +190,7 @@ def test_a_mask_s_picture_has_a_sign_in_every_cell_that_is_seen() -> None:
     view = kinds.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
     assert view.split == 3 and len(view.labels) == 3 + kinds.MOST
     for kind in kinds.KINDS:
-        scene = kinds.draw(kind)(look)
+        scene = kinds.draw(look, kind)
         marks = {mark.id: mark for mark in scene.panels[0].marks}
         assert [*map(bool, marks["signs"].texts)] == (scene.data.cells > 0).ravel().tolist()  # type: ignore[union-attr]
         assert ("cut across" in marks) == (kind == "encoder_decoder")
@@ -228,7 +218,7 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         np.testing.assert_allclose(found.mean[1], lengths.mean(1))
         first, second = depth.figure(look, found).data
         np.testing.assert_allclose([first.y, second.y], [lengths.mean(1)] * 2)
-        gaps = distances.view(look)
+        gaps = heads.distances(look)
         assert gaps is not None and gaps.distances.shape == (trace.n_layers, config.n_heads)
         assert not gaps.distances.any()
     for one in pair.both(look):
@@ -345,14 +335,6 @@ def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
         assert sum(parts) == sum(weight.numel() for weight in block.parameters())
         assert f"{sum(parts):,}" == said["total"]
         assert int(said["ffn"].replace(",", "")) == sum(weight.numel() for weight in block.ffn.parameters())
-
-
-def test_edits_and_other_masks_are_shown_as_they_were_run() -> None:
-    lm = language_model(tiny_config(n_layers=2))
-    mask = torch.ones(5, 5, dtype=torch.bool)
-    run: vm.Trace = lm.trace(ids=[1, 2, 3, 4, 5], mask=mask)
-    look = islands.beside(islands.look(run.at("decoder"), PAGE), lm, run.at("decoder"))
-    assert np.isfinite(heads.weights(look, pair.own(look))).all()
 
 
 @every

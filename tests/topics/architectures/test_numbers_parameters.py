@@ -78,14 +78,6 @@ def test_published_totals() -> None:
     assert totals["Transformer big (2017)"] == pytest.approx(213e6, rel=0.01)
 
 
-def test_the_shapes_of_the_paper() -> None:
-    base, big = (row.config for row in REFERENCES[:2])
-    assert (base.n_heads, base.d_head, base.d_model) == (8, 64, 512)
-    assert (big.n_heads, big.d_head, big.d_model, big.d_ffn) == (16, 64, 1024, 4096)
-    block = parameters.of_config(base, "encoder.blocks.0")
-    assert block["ffn"] / sum(block.values()) == pytest.approx(2 / 3, abs=0.002)
-
-
 @every
 def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
     if config.kind == "encoder":
@@ -112,11 +104,6 @@ def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
     spared = sum(5 - min(5, window or 5) for window in config.windows)
     assert found.self_attention == n_bytes["attn"] - a_layer * spared
     assert found.total == found.self_attention + found.cross_attention
-
-
-def test_a_parameter_of_no_part_is_refused() -> None:
-    with pytest.raises(KeyError):
-        parameters.part("blocks.0.gate.weight")
 
 
 def test_the_largest_published_model_as_its_paper_states_it() -> None:

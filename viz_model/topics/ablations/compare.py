@@ -93,7 +93,7 @@ def title(look: Look) -> Iterator[Line]:
     if not look.trace.edits:
         return
     if not own.plain.config.has_logits:
-        yield Line(look.words("vectors_title", amount=own.amount(own.cost.amount)), "part")
+        yield look.part("vectors_title", amount=own.amount(own.cost.amount))
         return
     found = guesses(own)
     entries = np.arange(len(found.ids))
@@ -150,7 +150,7 @@ def spread_title(look: Look) -> Iterator[Line]:
     if look.trace.edits:
         first = look.once(lambda _: compare_runs.first(own.plain, own.after), "first difference")
         key = "spread_nowhere" if first is None else "spread_title"
-        yield Line(look.words(key, site=literal("" if first is None else own.plain.full_name(first.site))), "part")
+        yield look.part(key, site=literal("" if first is None else own.plain.full_name(first.site)))
 
 
 def draw_spread(look: Look) -> Scene | None:

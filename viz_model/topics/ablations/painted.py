@@ -83,7 +83,7 @@ def choose(look: Look) -> Chooser:
 def ask(look: Look) -> Iterator[Line]:
     yield look.title(f"title_{_name(look)}")
     yield look.text(f"question_{_name(look)}", **_facts(look))
-    yield Line(look.words("guess"), "note")
+    yield look.note("guess")
 
 
 def guess(look: Look) -> Buttons:

@@ -141,7 +141,7 @@ def _other_heads(lab: Lab, edit: AblateHead, tried: list[AblateHead], found: Cos
     buttons.append(Button(label, change={"edits": By(place, text)}, is_off=is_off))
     to = dataclasses.replace(edit, to=other)
     buttons.append(Button(look.words(f"off_to_{other}"), change={"edits": _written(to)}))
-    return [Buttons("off", buttons), Line(look.words("off_to_help"), "note")]
+    return [Buttons("off", buttons), look.note("off_to_help")]
 
 
 def _written(edit: Any) -> str:

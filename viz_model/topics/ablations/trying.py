@@ -115,7 +115,7 @@ def ask(look: Look) -> Iterator[Line]:
         texts = [template, look.words(f"missing_{why}")]
         line = Line(Phrase(Among(texts, look.by("token", is_hidden.astype(int))), values))
     yield line
-    yield Line(look.words("guess"), "note")
+    yield look.note("guess")
 
 
 def guess(look: Look) -> Buttons | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.architectures import pair, parts, plan
+from viz_model.topics.architectures.pair import One
 from viz_model.topics.architectures.plan import Element
 
 
@@ -193,35 +194,29 @@ def views(look: Look, layer: int) -> tuple[DiagramView, DiagramView]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield look.title("plan_title", **parts.facts(look))
+    if pair.has_other(look):
+        yield look.title("plan_title", **parts.facts(look))
 
 
 def tell(look: Look) -> Iterator[Line]:
-    yield look.text("see", **pair.names(look), **parts.facts(look))
+    if pair.has_other(look):
+        yield look.text("see", **pair.names(look), **parts.facts(look))
 
 
-def draw(which: int) -> Callable[[Look], Scene]:
+def draw(look: Look, one: One) -> Scene:
     """One stack from the top down, its block in a frame; of layers that are built otherwise each has its own."""
-
-    def drawn(look: Look) -> Scene:
-        view, one = views(look, look.layer)[which], pair.both(look)[which]
-        scene = of_view(look, view, one.name, which)
-        is_one = all(views(look, layer)[which].shown == view.shown for layer in look.layers)
-        return scene if is_one else look.only_here(scene)
-
-    return drawn
+    view = views(look, look.layer)[one.which]
+    scene = of_view(look, view, one.name, one.which)
+    is_one = all(views(look, layer)[one.which].shown == view.shown for layer in look.layers)
+    return scene if is_one else look.only_here(scene)
 
 
-def formulas(which: int) -> Callable[[Look], Iterator[Line]]:
+def formulas(look: Look, one: One) -> Iterator[Line]:
     """Of the steps that the other has otherwise, or not at all."""
-
-    def said(look: Look) -> Iterator[Line]:
-        found = [_formulas(look, views(look, layer)[which]) for layer in look.layers]
-        texts = list(dict.fromkeys(found))
-        yield Line(pair.both(look)[which].code_name, "part")
-        yield Line(Among(texts, look.by("layer", np.array([texts.index(text) for text in found]))))
-
-    return said
+    found = [_formulas(look, views(look, layer)[one.which]) for layer in look.layers]
+    texts = list(dict.fromkeys(found))
+    yield Line(one.code_name, "part")
+    yield Line(Among(texts, look.by("layer", np.array([texts.index(text) for text in found]))))
 
 
 def _formulas(look: Look, view: DiagramView) -> str:

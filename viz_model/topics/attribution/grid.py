@@ -39,7 +39,7 @@ def values(answer: Attribution) -> np.ndarray:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("grid_title"), "part")
+    yield look.part("grid_title")
 
 
 def draw(look: Look) -> Scene:

@@ -89,7 +89,7 @@ def choose(look: Look) -> Chooser:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("tutorial_rows", shape=sizes("BTD", lookup().vectors.shape), n=piece(look)), "part")
+    yield look.part("tutorial_rows", shape=sizes("BTD", lookup().vectors.shape), n=piece(look))
 
 
 def draw_rows(look: Look) -> Scene:

@@ -47,10 +47,10 @@ def _hand(look: Look) -> tuple[Line | None, Sequence[Any], dict[str, Any]]:
     """The row that differs most, number by number."""
     bug, view = pair(look)[:2]
     if view is None or answer(look) is None:
-        return Line(look.words("after_choice"), "note"), (), {}
+        return look.note("after_choice"), (), {}
     came = outcome(view, bug)
     if bug.shown != "matrix":
-        return Line(look.words("hand_none"), "note"), (), {}
+        return look.note("hand_none"), (), {}
     right, wrong = (_of(look, view, one) for one in (came.right, came.wrong))
     gaps = np.nan_to_num(np.abs(wrong - right), nan=-1.0)
     row, column = np.unravel_index(gaps.argmax(), gaps.shape)
