@@ -383,14 +383,10 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
         words = t(f"derivation.axis_{named_axis(letter.axis, trace.config)}", axis=letter.axis)
         key = f"derivation.axis.{name}.{n}.{now}"
         if letter.size is None:
-            show = functools.partial(_numbered, tokens(trace, letter))
+            show = functools.partial(lambda tokens, n: f"{n} · {tokens[n].label}", tokens(trace, letter))
             index[n] = st.selectbox(words, range(size), now, format_func=show, key=key)
         else:
             index[n] = int(st.number_input(words, 0, size - 1, now, key=key))
     st.button(
         t("derivation.show"), key="derivation.show", on_click=ask, args=(Cell(name, tuple(index)),), type="primary"
     )
-
-
-def _numbered(tokens: Sequence[vm.Token], n: int) -> str:
-    return f"{n} · {tokens[n].label}"

@@ -221,7 +221,7 @@ def _heads(page: Page, shown: tuple[str, ...]) -> tuple[tuple[str, ...], int | N
         return 4 * sum(math.prod(run.shape(name)) for name in names) <= MOST_BYTES
 
     names = tuple(name for name in every if _kind(name) in kinds)
-    own = tuple(name for name in names if _layer(name) == page.view.layer)
+    own = tuple(name for name in names if sites.split_name(sites.split_side(name)[1])[0] == page.view.layer)
     return (names, None) if fit(names) else (own, page.view.layer) if fit(own) else ((), None)
 
 
@@ -229,10 +229,6 @@ def _kind(name: str) -> tuple[str | None, str]:
     """A value by what it is called in every layer, and its stack."""
     side, rest = sites.split_side(name)
     return side, sites.split_name(rest)[1]
-
-
-def _layer(name: str) -> int | None:
-    return sites.split_name(sites.split_side(name)[1])[0]
 
 
 def all_heads(run: runs.RunKey, names: tuple[str, ...]) -> bytes:

@@ -27,7 +27,7 @@ def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
     """
     theirs, common = dict(dense.named_parameters()), []
     for name, parameter in model.named_parameters():
-        if ".ffn." in name and _experts_at(model, name):
+        if ".ffn." in name and isinstance(model.get_submodule(name.split(".ffn.")[0] + ".ffn"), Experts):
             continue
         if name not in theirs or theirs[name].shape != parameter.shape:
             raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
@@ -41,10 +41,6 @@ def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
                 raise TrainingError(f"begin_from: {name}: {type(source).__name__} cannot be cut into experts")
             _cut(source, layer)
     return tuple(common)
-
-
-def _experts_at(model: Transformer, parameter: str) -> bool:
-    return isinstance(model.get_submodule(parameter.split(".ffn.")[0] + ".ffn"), Experts)
 
 
 def _cut(dense: Dense, experts: Experts) -> None:

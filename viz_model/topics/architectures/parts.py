@@ -78,7 +78,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
         Part("final_norm", "norm_placement", _yes({*map(config.norm_place, config.sides)} != {"post"})),
         _variant("head", "next_token", config.head),
-        Part("tied", "next_token", _tied(config)),
+        Part("tied", "next_token", _yes(config.tie_embeddings) if config.has_logits else "nohead"),
         _cap("logit_cap", "next_token", getattr(config.head, "cap", None)),
         Part("head_scale", "next_token", _head(config, "scale", False)),
         Part("head_bias", "next_token", _head(config, "bias", True)),
@@ -220,10 +220,6 @@ def _runs(each: Sequence[object]) -> str:
     """By layer, runs of equal ones as one: "2 × 512, 1 × ∞"."""
     runs = ((one, len(list(run))) for one, run in itertools.groupby(each))
     return ", ".join(f"{n} × {one}" for one, n in runs)
-
-
-def _tied(config: ModelConfig) -> str:
-    return _yes(config.tie_embeddings) if config.has_logits else "nohead"
 
 
 def _head(config: ModelConfig, flag: str, otherwise: bool) -> str:
