@@ -14,7 +14,7 @@ from tiny_models import language_model, tiny_config
 from viz_model import config as variants
 from viz_model.app import derivation
 from viz_model.app.cell_names import where, written
-from viz_model.app.every_term import MOST_ROWS
+from viz_model.app.derivation import MOST_ROWS
 from viz_model.config import ModelConfig
 from viz_model.drawing import theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells

@@ -16,8 +16,7 @@ from claim_checks import Shown
 from viz_model.claims import Verdict
 from viz_model.island.look import Look
 from viz_model.measures import stream
-from viz_model.measures.again import rerun
-from viz_model.measures.change import GUESSES
+from viz_model.measures.change import GUESSES, rerun
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts

@@ -36,11 +36,10 @@ from viz_model.drawing.scene import (
     Select,
     Text,
     Words,
-    png,
     seen,
 )
 from viz_model.drawing.scene.html import html
-from viz_model.drawing.scene.svg import MOST_SHAPES, svg
+from viz_model.drawing.scene.svg import MOST_SHAPES, cells, svg
 from viz_model.island.look import Look
 from viz_model.topics.architectures import PAGE, diagram
 from viz_model.topics.next_token import asked as asking
@@ -81,7 +80,7 @@ def test_many_cells_are_an_image_with_a_pixel_each() -> None:
     assert (width, height) == (side, side) and not lines[:, 0].any()
     pixels = lines[:, 1:].reshape(height, width, 4)
     np.testing.assert_array_equal(pixels[..., 3].ravel()[1:], np.rint(255 * np.abs(values.ravel()[1:])))
-    assert png.data_uri(pixels) == image.get("href")
+    assert cells.data_uri(pixels) == image.get("href")
     (small,) = found(scene(Cells(id="c", width=20, height=20, values=values)), "image")
     (strip,) = found(scene(Cells(id="c", height=90, values=np.tile(values.ravel(), (2, 1)))), "image")
     looks = [one.get("style") for one in (image, small, strip)]

@@ -6,7 +6,7 @@ import pytest
 from tiny_models import describe, few, language_model, run_both, tiny_config, without_a_part
 
 from viz_model.config import ModelConfig
-from viz_model.measures import compare_runs
+from viz_model.measures import change
 from viz_model.runs.edits import (
     AblateHead,
     FixPattern,
@@ -26,7 +26,7 @@ every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
 @every
 def test_a_run_does_not_differ_from_itself(config: ModelConfig) -> None:
     lm = language_model(config)
-    assert compare_runs.first(run_both(lm), run_both(lm)) is None
+    assert change.first(run_both(lm), run_both(lm)) is None
 
 
 @every
@@ -45,7 +45,7 @@ def test_runs_part_where_the_edit_is_made(config: ModelConfig) -> None:
             continue  # without additions all positions become alike, and it makes no difference who is seen
         edited = run_both(lm, edits=[edit])
         for before, after, name in ((plain, edited, at + site), (plain.at(side), edited.at(side), site)):
-            found = compare_runs.first(before, after)
+            found = change.first(before, after)
             assert found is not None and found.site == name
             assert positions is None or found.positions == positions
             assert found.positions
@@ -61,20 +61,20 @@ def test_runs_of_other_configs_are_compared_where_both_have_a_value(norm_at: str
         (NoNorm(), "blocks.0.attn.norm.scale"),
     ):
         after = run_both(lm, edits=[edit])
-        found = compare_runs.first(plain, after)
+        found = change.first(plain, after)
         assert found is not None and found.site == site
 
 
 def test_the_positions_that_differ_are_those_that_were_changed() -> None:
     lm = language_model(tiny_config())
     shuffled = run_both(lm, edits=[ShuffleTokens(order=(1, 0, 2, 3, 4, 5, 6))])
-    assert compare_runs.first(run_both(lm), shuffled) == ("tokens.ids", (0, 1))
+    assert change.first(run_both(lm), shuffled) == ("tokens.ids", (0, 1))
 
 
 def test_runs_of_other_lengths_are_refused() -> None:
     lm = language_model(tiny_config(kind="encoder_decoder", start_id=0))
     one, other = (lm.trace(ids=[1, 2], target_ids=[0, *more]) for more in ([3], [3, 4]))
     with pytest.raises(ValueError, match=r"^runs: expected as many target_ids in both, got 2 and 3"):
-        compare_runs.first(one, other)
+        change.first(one, other)
     with pytest.raises(ValueError, match=r"^runs: one is seen from"):
-        compare_runs.first(one, one.at("encoder"))
+        change.first(one, one.at("encoder"))

@@ -11,9 +11,8 @@ from training_data import data_of, tiny_recipe
 
 from viz_model.config import Dense, Experts
 from viz_model.training import loop
-from viz_model.training.balance import balance, watched
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.upcycle import upcycle
+from viz_model.training.upcycle import balance, upcycle, watched
 
 HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
 

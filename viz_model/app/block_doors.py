@@ -29,8 +29,8 @@ from viz_model.model import sites
 from viz_model.runs import edits
 from viz_model.runs.edits import LARGEST_ACTIVATION, Edit, SetNeuron, Skip
 from viz_model.texts.markdown import literal, row
-from viz_model.topics.block import dropout, experts, memory, neurons, real_code, vectors
-from viz_model.topics.block.dropout import PLACES, Kept, Place
+from viz_model.topics.block import experts, memory, neurons, real_code, vectors
+from viz_model.topics.block.real_code import PLACES, Kept, Place
 
 
 def _value(text: str) -> float:
@@ -131,7 +131,7 @@ def dropped(page: Page) -> None:
 def _dropped(page: Page) -> None:
     """Its masks, and what it does to the output."""
     elements.see(page, "dropout", token=page.token_name(), layer=page.view.layer)
-    names = {place: page.words(f"dropped_{place}") for place in dropout.places(page.lm.config)}
+    names = {place: page.words(f"dropped_{place}") for place in real_code.places(page.lm.config)}
     chosen = tuple(place for place in page.chosen(DROPPED) if place in names)
     places = elements.control(page, DROPPED, st.pills, list(names), value=chosen, selection_mode="multi", read=tuple,
                               write=list, help=None, format_func=names.__getitem__)  # fmt: skip
@@ -140,7 +140,7 @@ def _dropped(page: Page) -> None:
     seed = elements.control(page, SEED, right.number_input, 0, 999, help=None)
     before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
     with run_lock.RUNNING:
-        after, kept = dropout.dropped(before, places, rate, seed)
+        after, kept = real_code.dropped(before, places, rate, seed)
     for place in places:
         _draw_dropped(page, kept, place)
     _before_and_after(page, before, after, "dropout")

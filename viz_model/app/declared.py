@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from viz_model.app import (
     block_doors,
     cache_times,
-    cost_times,
     island,
     lab,
     mask_editor,
+    measuring,
     norm_training,
     other_sentences,
     two_sentences,
@@ -18,7 +18,7 @@ from viz_model.app import (
 from viz_model.app import page as app_page
 from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.door import Door
-from viz_model.app.embed_picture import PICTURE
+from viz_model.app.share import PICTURE
 from viz_model.island.page import Topic
 
 DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
@@ -27,7 +27,7 @@ DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
     "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
     "next_token": (cache_times.DOOR,),
-    "cost": (cost_times.DOOR,),
+    "cost": (measuring.DOOR,),
     "training_lab": lab.DOORS,
     "sentence_vectors": (other_sentences.DOOR,),
 }

@@ -11,7 +11,7 @@ from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState
 from viz_model.island.edited import describe
-from viz_model.measures import change, compare_runs
+from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.texts import Texts
@@ -81,7 +81,7 @@ def effect(run: runs.RunKey, position: int) -> Effect:
 
 @cached()
 def _first(run: runs.RunKey) -> str | None:
-    found = compare_runs.first(runs.trace(run.plain), runs.trace(run))
+    found = change.first(runs.trace(run.plain), runs.trace(run))
     return None if found is None else found.site
 
 

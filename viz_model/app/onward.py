@@ -1,4 +1,4 @@
-"""The ways on from a page: to what can be broken or mistaken there, and to the pages before and after it."""
+"""Where a page stands on a token's way through the model, and the ways on from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import streamlit as st
 
 from viz_model.app import state
 from viz_model.app.page import Page
+from viz_model.config import ModelConfig, Side
 from viz_model.island.page import Trials
+from viz_model.model import sites
 
 
 def draw_trials(page: Page, trials: Trials) -> None:
@@ -43,3 +45,29 @@ def neighbours(page: Page) -> None:
         if at + 1 < len(names):
             after = page.t("common.next", page=page.t(f"common.page_{names[at + 1]}"))
             st.page_link(page.pages[names[at + 1]], label=after, icon=":material/arrow_forward:", icon_position="right")
+
+
+def stations(config: ModelConfig, side: Side) -> frozenset[str]:
+    """The pages of a stack's stations."""
+    names = {site.name for _, site in sites.in_order(config)}
+    position = ("position",) if names & {"embed.position", "attn.q_rotated", "attn.bias"} else ()
+    source = ("cross_attention",) if len(config.sides) > 1 and side == "decoder" else ()
+    tokens = () if config.reads_pictures else ("tokens",)
+    return frozenset((*tokens, "embedding", *position, "attention", *source, "block", "next_token"))
+
+
+def mark(page: Page, layer: object = None) -> str:
+    """Where a page stands in the order of reading: of how many stations, and in which block; of others nothing.
+
+    ``layer`` stands for the selected one where it is given.
+    """
+    config, side = page.lm.config, page.trace.stack.side
+    passed = stations(config, side)
+    if page.name not in passed:
+        return ""
+    order = [name for name in page.pages if name in passed]
+    place = page.t("common.station", n=order.index(page.name) + 1, all=len(order))
+    if page.name in ("attention", "cross_attention", "block"):
+        last, now = config.depth(side) - 1, page.view.layer if layer is None else layer
+        place += page.t("common.station_block", layer=now, last=last)
+    return place

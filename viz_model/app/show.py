@@ -29,17 +29,15 @@ from viz_model.app import (
     search,
     sketch,
     state,
-    stations,
     usual,
-    without_sense,
     writing,
 )
 from viz_model.app import page as app_page
 from viz_model.app.choices import APART, TRIALS
 from viz_model.app.declared import DOORS, declared
-from viz_model.app.embed_picture import PICTURE
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.now import Now, Opened, look_at, now_on, token_of
+from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
@@ -151,7 +149,7 @@ def _body(opened: Opened) -> None:
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
-        without_sense.draw(page)
+        lent.draw(page)
         return
     look = look_at(opened.page, page)
     _press(opened.page, look, page.name)
@@ -252,7 +250,7 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     page, t = now.page, now.page.t
     if asked := _asked(page.view, topic):
         said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
-    if not topic.is_story and (place := stations.mark(page, "{{layer}}")):
+    if not topic.is_story and (place := onward.mark(page, "{{layer}}")):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without

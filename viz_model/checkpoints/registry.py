@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints import hub
-from viz_model.checkpoints.int8 import OwnArchive
-from viz_model.checkpoints.joined import JoinedArchive
+from viz_model.checkpoints.int8 import JoinedArchive, OwnArchive
 from viz_model.checkpoints.weights import (
     Archive,
     ModelError,

@@ -9,7 +9,7 @@ from tiny_models import describe, few, language_model, run_both
 
 from viz_model.config import ModelConfig, NoPosition
 from viz_model.measures import change
-from viz_model.measures.again import rerun
+from viz_model.measures.change import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations import breaking
 

@@ -23,7 +23,7 @@ from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
 from viz_model.island.message import message
 from viz_model.island.page import Buttons, Plot
-from viz_model.measures.again import rerun
+from viz_model.measures.change import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations import PAGE, PICTURES, breaking, trying
 from viz_model.topics.ablations.lab import lab as lab_of

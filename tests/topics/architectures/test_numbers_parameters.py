@@ -9,7 +9,7 @@ from tiny_models import describe, mixed_norms, random_model, tiny_config, varian
 
 import viz_model as vm
 from viz_model.config import Dense, Gated, ModelConfig
-from viz_model.measures import cache_size
+from viz_model.measures import kv_cache
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures import PAGE, parameters, scale, where
 from viz_model.topics.architectures.parts import described
@@ -82,7 +82,7 @@ def test_published_totals() -> None:
 def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
     if config.kind == "encoder":
         with pytest.raises(ValueError, match="encoder"):
-            cache_size.cache(config, 5, config.n_kv_heads, 4)
+            kv_cache.cache(config, 5, config.n_kv_heads, 4)
         return
     model, kept = random_model(config), None
     ids, source = torch.arange(5)[None], torch.arange(7)[None]
@@ -97,7 +97,7 @@ def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
         for name in n_bytes:
             held = getattr(layer, name)
             n_bytes[name] += sum(x.numel() * x.element_size() for x in (held.k, held.v) if x is not None)
-    found = cache_size.cache(config, 5, config.n_kv_heads, 4, n_source=7)
+    found = kv_cache.cache(config, 5, config.n_kv_heads, 4, n_source=7)
     assert found.cross_attention == n_bytes["cross"]
     # The decoder of this package keeps what lies before a window too.
     a_layer = 2 * config.n_kv_heads * config.d_head * 4

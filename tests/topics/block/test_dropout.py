@@ -14,7 +14,7 @@ from torch import nn
 from viz_model.config import ModelConfig
 from viz_model.model.block import Block
 from viz_model.model.transformer import Stack, Transformer
-from viz_model.topics.block.dropout import PLACES, dropped, seed_of
+from viz_model.topics.block.real_code import PLACES, dropped, seed_of
 
 
 @pytest.mark.parametrize("config_", few(), ids=describe)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import gpt_neox
-from viz_model.checkpoints.families.attributes import Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 

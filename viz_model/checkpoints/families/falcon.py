@@ -15,8 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from viz_model.checkpoints.families import gpt_neox, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig

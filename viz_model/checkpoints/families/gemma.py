@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from viz_model.checkpoints.families import llama, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf
 from viz_model.checkpoints.renames import Rename
 from viz_model.config import Activation, Gated, ModelConfig
 

@@ -11,8 +11,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename
 from viz_model.config import LanguageHead, ModelConfig
 

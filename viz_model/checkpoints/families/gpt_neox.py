@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, ModelConfig
 

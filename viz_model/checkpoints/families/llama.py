@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import FeedForward, Gated, ModelConfig, RMSNorm, Rope
 

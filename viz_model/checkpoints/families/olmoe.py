@@ -10,8 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import Experts, ModelConfig
 

@@ -7,8 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.config import ModelConfig
 
 NAMES = {**llama.NAMES, "windows": "layer_types"}

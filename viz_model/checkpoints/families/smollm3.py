@@ -11,8 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from viz_model.checkpoints.families import llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ModelConfig, NoPosition
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from viz_model.runs.edits.base import Edit
 from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
-from viz_model.runs.edits.routing import ExpertOff, ExpertOnly
-from viz_model.runs.edits.structure import NoNorm, NoPosition, NoResidual, NoScale
+from viz_model.runs.edits.structure import ExpertOff, ExpertOnly, NoNorm, NoPosition, NoResidual, NoScale
 from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 
 MOST_EDITS = 32

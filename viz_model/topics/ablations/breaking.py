@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from viz_model.config import Side
 from viz_model.measures import masks, stream
-from viz_model.measures.again import rerun
+from viz_model.measures.change import rerun
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens

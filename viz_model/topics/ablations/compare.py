@@ -13,7 +13,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures import change, compare_runs
+from viz_model.measures import change
 from viz_model.measures.change import GUESSES
 from viz_model.runs import measures
 from viz_model.texts.markdown import literal
@@ -148,7 +148,7 @@ def draw_places(look: Look) -> Scene | None:
 def spread_title(look: Look) -> Iterator[Line]:
     own = lab(look)
     if look.trace.edits:
-        first = look.once(lambda _: compare_runs.first(own.plain, own.after), "first difference")
+        first = look.once(lambda _: change.first(own.plain, own.after), "first difference")
         key = "spread_nowhere" if first is None else "spread_title"
         yield look.part(key, site=literal("" if first is None else own.plain.full_name(first.site)))
 

@@ -16,7 +16,7 @@ from viz_model.drawing.scene.writing import short
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
-from viz_model.measures import cache_size
+from viz_model.measures import kv_cache
 from viz_model.topics.architectures import pair, parts
 from viz_model.topics.architectures.references import REFERENCES
 from viz_model.topics.architectures.scale import Dots, rows
@@ -67,7 +67,7 @@ def view(look: Look) -> CacheView:
     for name, config, is_loaded in every:
         if config.kind != "encoder":
             n, heads = min(length, config.n_context), (config.n_heads, config.n_kv_heads, 1)
-            sizes = [cache_size.cache(config, n, each, n_bytes, n_source=n).total for each in heads]
+            sizes = [kv_cache.cache(config, n, each, n_bytes, n_source=n).total for each in heads]
             found.append((name, is_loaded, n, *heads[:2], *sizes))
     names, loaded, *columns = zip(*found, strict=True)
     return CacheView(names, loaded, *(np.array(column, dtype=np.int64) for column in columns))
@@ -102,9 +102,9 @@ def facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str
     n = min(length, config.n_context)
 
     def per(heads: int) -> int:
-        return cache_size.cache(config, 1, heads, n_bytes, n_source=0).total
+        return kv_cache.cache(config, 1, heads, n_bytes, n_source=0).total
 
-    own = cache_size.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
+    own = kv_cache.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
     return f"cache_{parts.sharing(config)}", {
         "layers": str(config.n_layers),
         "g": str(config.n_kv_heads),

@@ -7,8 +7,7 @@ from typing import Literal
 from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene.marks import Scene
 from viz_model.drawing.scene.svg.cells import HIDDEN, MOST_SHAPES
-from viz_model.drawing.scene.svg.flow import Place, flowed
-from viz_model.drawing.scene.svg.frame import above, below, moved
+from viz_model.drawing.scene.svg.frame import Place, above, below, flowed, moved
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.marks import drawn
 
