@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiny_models import describe, language_model, run_both, variants
 
-from viz_model.app import changed_run as views
-from viz_model.app.changed_run import draw_guesses, draw_places, draw_written
+from viz_model.app import interventions as views
+from viz_model.app.interventions import draw_guesses, draw_places, draw_written
 from viz_model.config import ModelConfig
 from viz_model.measures import change as analysis
 from viz_model.measures.change import GUESSES, UNCHANGED

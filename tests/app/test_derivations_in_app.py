@@ -102,13 +102,6 @@ def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
     assert len(buttons(app, "crumb")) == 2
 
 
-def test_a_weight_is_where_the_way_ends(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="decoder.blocks.0.attn.q.weight:3,5")
-    weight = language_model(KINDS["decoder"]).model.get_parameter("decoder.blocks.0.attn.q.weight")
-    assert f"**{written(weight[3, 5].item())}**" in said(app) and "weights" in said(app)
-    assert not buttons(app, "operand")
-
-
 @pytest.mark.parametrize(
     ("cell", "why"),
     [

@@ -14,8 +14,8 @@ import pytest
 
 import viz_model as vm
 from viz_model.drawing import plotted, theme
-from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import Arrays
+from viz_model.drawing.theme import PALETTES
 from viz_model.island.look import Look
 from viz_model.island.message import message
 from viz_model.island.page import Page, Plot

@@ -20,10 +20,10 @@ from viz_model.measures.change import GUESSES, rerun
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
-from viz_model.topics.ablations import breaking, compare, pieces, reading, routed, structure
+from viz_model.topics.ablations import breaking, compare, pieces, reading, structure
 from viz_model.topics.ablations.compare import Compared
 from viz_model.topics.ablations.lab import Lab
-from viz_model.topics.ablations.routed import Without
+from viz_model.topics.ablations.reading import Without
 from viz_model.topics.ablations.sentence import Reach
 from viz_model.topics.ablations.structure import Shift
 
@@ -140,11 +140,11 @@ def _experts(trace: Trace, at: breaking.Place) -> Iterator[Shown]:
         gap = max(by_hand[0]) - min(by_hand[1])
         return gap < 1e-4 if claim == "spared" else gap > -1e-4
 
-    yield Shown(routed.EACH_EXPERT, Without(*(tuple(c.amount.item() for c in each) for each in found)), right)
+    yield Shown(reading.EACH_EXPERT, Without(*(tuple(c.amount.item() for c in each) for each in found)), right)
     strongest = int(trace[f"blocks.{layer}.ffn.chosen"][-1].argmax())
     is_other = bool(_with_router(trace, layer, strongest, 0)[-1].argmax() != trace["logits"][-1].argmax())
     changes = found[0][strongest].changed.item()
-    yield Shown(routed.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
+    yield Shown(reading.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
 
 
 def _with_router(trace: Trace, layer: int, expert: int, alone: int) -> torch.Tensor:

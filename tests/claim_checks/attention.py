@@ -13,7 +13,7 @@ import torch
 
 import viz_model as vm
 from claim_checks import Shown
-from viz_model.app.changed_run import GuessesView, guesses_view
+from viz_model.app.interventions import GuessesView, guesses_view
 from viz_model.app.mask_editor import GUESSES
 from viz_model.island.look import Look
 from viz_model.measures import heads, masks

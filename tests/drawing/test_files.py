@@ -18,10 +18,10 @@ from PIL import Image
 from svg_files import scene
 
 from viz_model.drawing import theme
-from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import Cells, Labels, Scene, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.numbers import numbers
+from viz_model.drawing.theme import PALETTES
 
 CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
 

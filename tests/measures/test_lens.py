@@ -9,6 +9,7 @@ from tiny_models import close, describe, language_model, run_both, tiny_config, 
 
 from viz_model.config import ModelConfig
 from viz_model.measures import lens
+from viz_model.measures.output import read_site
 
 WITH_LOGITS = [config for config in variants() if config.has_logits]
 
@@ -64,3 +65,17 @@ def test_without_logits_there_is_no_lens() -> None:
     trace = run_both(language_model(config))
     with pytest.raises(ValueError, match="no logits"):
         lens.look(trace, [0], [0])
+
+
+@pytest.mark.parametrize("config_", [c for c in variants() if c.has_logits], ids=describe)
+def test_what_is_read_makes_the_logits(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_)).at(config_.sides[-1])
+    close(trace.model.unembedding(trace[read_site(trace)] * float(trace.model.head.scale)), trace["logits"])
+
+
+@pytest.mark.parametrize("config_", [c for c in variants() if not c.has_logits], ids=describe)
+def test_without_a_head_the_last_vectors_are_the_output(config_: ModelConfig) -> None:
+    lm = language_model(config_)
+    trace = run_both(lm)
+    with torch.no_grad():
+        close(trace[trace.leaving], lm.model(torch.tensor([trace.ids]))[0])

@@ -13,9 +13,9 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, interventions, run_lock, runs, state
 from viz_model.app.cache import cached
-from viz_model.app.changed_run import draw_guesses, draw_places, guesses_view, places_view
 from viz_model.app.choices import Choice, decimal, maybe, number, switch, whole
 from viz_model.app.door import Door
+from viz_model.app.interventions import draw_guesses, draw_places, guesses_view, places_view
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
 from viz_model.config import Side

@@ -2,20 +2,171 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState
+from viz_model.drawing import chart
+from viz_model.drawing.digits import percent
+from viz_model.drawing.scene import Scene
 from viz_model.island.edited import describe
+from viz_model.island.page import Words
 from viz_model.measures import change
+from viz_model.measures.change import UNCHANGED
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
+from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
+
+SHOWN = 6
+"""First guesses of each run that are shown; together at most twice as many."""
+
+
+class GuessesView(NamedTuple):
+    """The first guesses of two runs at one position, with their probabilities in both, [N] each.
+
+    In falling order of the first run's probability; ``best`` are the places of both runs' first guess.
+    ``divergence`` and ``entropies`` are in bits, over the full vocabulary.
+    """
+
+    labels: tuple[str, ...]
+    before: np.ndarray
+    after: np.ndarray
+    position: int
+    best: tuple[int, int]
+    divergence: float
+    entropies: tuple[float, float]
+
+    def facts(self) -> dict[str, str]:
+        """For prose: the first guess of each run, the divergence and both entropies."""
+        first, second = self.best
+        return {
+            "p_before": percent(self.before[first]),
+            "p_after": percent(self.after[first]),
+            "p_new": percent(self.after[second]),
+            "divergence": f"{self.divergence:.3f}",
+            "entropy_before": f"{self.entropies[0]:.2f}",
+            "entropy_after": f"{self.entropies[1]:.2f}",
+            "entropy_change": f"{round(self.entropies[1] - self.entropies[0], 2) + 0.0:+.2f}",
+        }
+
+
+def draw_guesses(view: GuessesView, words: Words, id: str) -> Scene:
+    """Bars one below the other: the run as it is in grey, the changed run in color."""
+    top = max(view.before.max(), view.after.max())
+    scale = chart.axis(np.array([top]), write="%0" if top > 0.05 else "%1" if top > 0.005 else "%2")
+    bars = _pair(view.before, view.after, words, "output", "percent")
+    return chart.bars(id, words("guesses_alt"), view.labels, bars, scale, row=27)
+
+
+def _pair(before: np.ndarray, after: np.ndarray, words: Words, role: str, write: str) -> list[chart.Bars]:
+    told = "{{name}}\n{{value}}"
+    return [
+        chart.Bars(words("before"), before, "residual", f"{told} · {words('before')}", write),
+        chart.Bars(words("after"), after, role, f"{told} · {words('after')}", write),
+    ]
+
+
+class PlacesView(NamedTuple):
+    """How far two runs lie apart at every position, [T] numbers from 0 up.
+
+    ``measure`` is "divergence", KL in bits between what they predict, or "turn", 1 − cosine of the
+    vectors that leave the stack; ``lengths`` [2, T] are those vectors' lengths.
+    """
+
+    labels: tuple[str, ...]
+    values: np.ndarray
+    lengths: np.ndarray
+    measure: str
+    token: int
+    site: str
+
+    def facts(self) -> dict[str, str]:
+        """For prose: the selected token's cosine and lengths, and how many positions changed at all."""
+        return {
+            "turn": f"{1 - self.values[self.token]:.4f}",
+            "length_before": f"{self.lengths[0, self.token]:.2f}",
+            "length_after": f"{self.lengths[1, self.token]:.2f}",
+            "n_changed": str(int((self.values > UNCHANGED).sum())),
+            "n": str(len(self.values)),
+        }
+
+
+def draw_places(view: PlacesView, title: str, alt: str, id: str) -> Scene:
+    """One bar a token, the selected one's in color; ``title`` names the measure."""
+    fill = ["output" if n == view.token else "residual" for n in range(len(view.labels))]
+    names = [f"{n}: {label}" for n, label in enumerate(view.labels)]
+    look: dict[str, Any] = {"write": "4", "fill": fill, "facts": {"name": names}}
+    bars = chart.Bars(title, view.values.astype(np.float32), "output", "{{name}}\n{{value}}", **look)
+    # What counts as no change must not fill the picture.
+    top = max(float(view.values.max()), 20 * UNCHANGED)
+    scale = chart.axis(np.array([top]), title=title)
+    return chart.columns(id, alt, view.labels, [bars], scale, height=240)
+
+
+class WrittenView(NamedTuple):
+    """‖what each head writes‖ at one position, [H] in the run as it is and in the changed one."""
+
+    before: np.ndarray
+    after: np.ndarray
+    site: str
+
+
+def draw_written(view: WrittenView, words: Words, axis: str, head: int) -> Scene:
+    """Two bars a head, which ``axis`` names; the selected head is framed."""
+    heads = [str(h) for h in range(len(view.before))]
+    bars = _pair(view.before, view.after, words, "value", "2")
+    scale = chart.axis(view.before, view.after, title=words("written_length"))
+    return chart.bars(
+        "attention.written", words("written_alt"), heads, bars, scale, row=24, chosen=head, names_axis=axis
+    )
+
+
+def guesses_view(before: Trace, after: Trace, position: int) -> GuessesView:
+    """What both runs predict at a position of their logits.
+
+    Raises:
+        KeyError: the model predicts no tokens.
+    """
+    found = change.guesses(before, after, position)
+    first = [np.argsort(-probs, kind="stable")[:SHOWN] for probs in (found.before, found.after)]
+    ids = np.unique(np.concatenate(first))
+    ids = ids[np.argsort(-found.before[ids], kind="stable")]
+    return GuessesView(
+        labels=tuple(token.label for token in before.tokenizer.tokens(ids.tolist())),
+        before=found.before[ids],
+        after=found.after[ids],
+        position=found.position,
+        best=(int(found.before[ids].argmax()), int(found.after[ids].argmax())),
+        divergence=found.divergence,
+        entropies=found.entropies,
+    )
+
+
+def places_view(before: Trace, after: Trace, token: int) -> PlacesView:
+    """Divergence where this stack's positions have predictions of their own, else the turn."""
+    found = change.vectors(before, after)
+    predicts = "probs" in before
+    return PlacesView(
+        labels=tuple(token.label for token in before.tokens),
+        values=change.divergences(before, after) if predicts else 1 - found.cosines,
+        lengths=np.stack([found.before, found.after]),
+        measure="divergence" if predicts else "turn",
+        token=token,
+        site="probs" if predicts else before.leaving,
+    )
+
+
+def written_view(before: Trace, after: Trace, layer: int, token: int) -> WrittenView:
+    """What the heads of a layer write at a position."""
+    site = before.full_name(f"blocks.{layer}.attn.head_out")
+    return WrittenView(change.written(before, layer, token), change.written(after, layer, token), site)
 
 
 def chips(view: ViewState, t: Texts) -> None:

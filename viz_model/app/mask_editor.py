@@ -17,7 +17,9 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import components, elements, runs, saving, state
 from viz_model.app.cache import cached
-from viz_model.app.changed_run import (
+from viz_model.app.choices import Choice, one_of, whole, wholes
+from viz_model.app.door import Door
+from viz_model.app.interventions import (
     GuessesView,
     PlacesView,
     draw_guesses,
@@ -27,8 +29,6 @@ from viz_model.app.changed_run import (
     places_view,
     written_view,
 )
-from viz_model.app.choices import Choice, one_of, whole, wholes
-from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.app.view import ViewState

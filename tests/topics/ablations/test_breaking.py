@@ -48,23 +48,6 @@ def test_an_edit_that_cannot_be_made_costs_nothing_known() -> None:
 
 
 @every
-def test_measures_of_attention(config: ModelConfig) -> None:
-    for side in config.sides:
-        run = run_both(language_model(config)).at(side)
-        pattern = run["blocks.1.attn.pattern"].double().numpy()
-        seen = (run["blocks.1.attn.mask"][0] == 0).sum(-1).numpy()
-        found = breaking.row_entropies(run, 1, 2)
-        rows = [-sum(p * np.log2(p) for p in row if p > 0) for row in pattern[2]]
-        assert np.isnan(found[seen == 1]).all()
-        np.testing.assert_allclose(found[seen > 1], np.array(rows)[seen > 1], atol=1e-6)
-        previous = [np.mean([pattern[h, i, i - 1] for i in range(1, len(run))]) for h in range(config.n_heads)]
-        np.testing.assert_allclose(breaking.previous_shares(run)[1], previous, atol=1e-6)
-        future = np.mean([[pattern[h, i, i + 1 :].sum() for i in range(len(run) - 1)] for h in range(config.n_heads)])
-        assert breaking.future_shares(run)[1] == pytest.approx(future, abs=1e-6)
-        assert breaking.mean_rows(run)[2].sum() == pytest.approx(1, abs=1e-5)
-
-
-@every
 def test_order_enters_through_positions_and_masks_alone(config: ModelConfig) -> None:
     plain = run_both(language_model(config)).at(config.sides[0])
     shuffle = breaking.a_shuffle(plain)

@@ -253,13 +253,6 @@ def test_another_sentence_is_taken_from_the_address() -> None:
     assert "must differ from yours and have as many tokens: 3" in told(longer) and not trying.press(longer)
 
 
-def test_a_place_that_is_not_there_leaves_the_page_usable() -> None:
-    app = open_page("ablations", {"model": "story-pre-ln", "text": "The cat sat", "edits": "skip.99.ffn"})
-    assert app.warning and not app.exception
-    app = tell(app, "press", "picked", {"name": "try"})
-    assert not app.exception and not app.warning
-
-
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_classes_of_a_picture_stand_before_and_after(lang: str) -> None:
     lm = loaded("digits-vit")

@@ -8,10 +8,10 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene.encode import encode
 from viz_model.drawing.scene.marks import Scene
 from viz_model.drawing.scene.svg import FONTS, Theme
+from viz_model.drawing.theme import PALETTES
 
 _BROWSER = Path(__file__).resolve().parents[1] / "browser"
 

@@ -11,7 +11,7 @@ from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons, Chooser, Field, Plot, Typed
 from viz_model.island.prose import Line
-from viz_model.topics.ablations import pieces, reading, routed, sentence, structure
+from viz_model.topics.ablations import pieces, reading, sentence, structure
 from viz_model.topics.ablations.lab import Experiment, Finding, Lab, lab
 
 _SCALE, _POSITION, *_STRUCTURE = structure.EXPERIMENTS
@@ -27,7 +27,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         _PATTERN,
         _LAYER,
         _NEURON,
-        routed.EXPERIMENT,
+        reading.EXPERIMENT,
         reading.CELL,
         sentence.EXPERIMENT,
     )

@@ -13,9 +13,9 @@ from viz_model.island.page import Apart, Table
 from viz_model.island.prose import Line
 from viz_model.runs import notebook
 from viz_model.texts.markdown import literal, table
+from viz_model.topics.mistakes.exercise import in_words, names
 from viz_model.topics.mistakes.forward import View
 from viz_model.topics.mistakes.pair import Matrix, answer, given, outcome, pair
-from viz_model.topics.mistakes.results import in_words, names
 
 MOST_COLUMNS = 8
 
