@@ -35,7 +35,7 @@ LONGEST_LITERAL = 8
 EXPERIMENTS = {
     f"viz_model/topics/{name}.py"
     for name in (
-        *("batch/tutorial", "block/dropout", "block/real_code", "embedding/nearest", "next_token/choice"),
+        *("batch/tutorial", "block/real_code", "embedding/nearest", "next_token/choice"),
         *("mistakes/bugs", "mistakes/right", "mistakes/wrong", "position/relative"),
         *("norm_placement/fresh", "norm_placement/mixed", "norm_placement/readings"),
     )
