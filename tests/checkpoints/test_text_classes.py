@@ -12,7 +12,7 @@ import torch
 from checkpoint_makers import Reference
 
 import viz_model
-from viz_model.app import describe
+from viz_model.app import sidebar
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ClassHead, NoHead
@@ -46,7 +46,7 @@ def test_every_logit_is_theirs_and_has_its_label(family: str, seed: int, tmp_pat
         assert derive(run, site, (2,)).agrees
     for language in LANGUAGES:
         t = Texts(language)
-        assert t("models.does_text_classes") in describe.model("tiny", lm, t)
+        assert t("models.does_text_classes") in sidebar.model("tiny", lm, t)
 
 
 @pytest.mark.parametrize("changes", [{"num_labels": 1}, {"problem_type": "multi_label_classification"}])

@@ -22,7 +22,6 @@ from viz_model.app import (
     interventions,
     island,
     lent,
-    onward,
     open_page,
     runs,
     saving,
@@ -163,7 +162,7 @@ def _body(opened: Opened) -> None:
             door.draw(page, page)
         _below(opened.page, look, page)
     if page.view.lesson is None:
-        onward.neighbours(page)
+        apart.neighbours(page)
 
 
 def _below(shown: Page, look: Look, page: app_page.Page) -> None:
@@ -174,7 +173,7 @@ def _below(shown: Page, look: Look, page: app_page.Page) -> None:
         elements.door(page, APART, label, partial(apart.draw, page, look, shown.apart))
     if shown.trials is not None:
         label = f"**{t('common.trials')}** · {t('common.trials_line')}"
-        elements.door(page, TRIALS, label, partial(onward.draw_trials, page, shown.trials))
+        elements.door(page, TRIALS, label, partial(apart.draw_trials, page, shown.trials))
 
 
 def _changed(page: app_page.Page) -> list[Line]:
@@ -250,7 +249,7 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     page, t = now.page, now.page.t
     if asked := _asked(page.view, topic):
         said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
-    if not topic.is_story and (place := onward.mark(page, "{{layer}}")):
+    if not topic.is_story and (place := apart.mark(page, "{{layer}}")):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without
