@@ -31,20 +31,21 @@ def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
     if "logits" not in before:
         with pytest.raises(KeyError):
-            views.guesses_view(before, after, 1)
+            analysis.firsts(before, after, [1])
         return
-    view = views.guesses_view(before, after, 1)
-    for run, probs, best in ((before, view.before, view.best[0]), (after, view.after, view.best[1])):
-        top = run.next_tokens(1, views.SHOWN)
-        assert {token.label for token, _ in top} <= set(view.labels)
-        assert view.labels[best] == top[0][0].label
-        assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
-    assert (np.diff(view.before) <= 0).all()
-    assert GUESSES.of(view).name == ("stays" if view.best[0] == view.best[1] else "changes")
-    bars = {one.name: one.values for one in draw_guesses(view, words, "x.guesses").series}
-    np.testing.assert_array_equal(bars["before"], view.before)
-    np.testing.assert_array_equal(bars["after"], view.after)
-    assert GUESSES.of(views.guesses_view(before, before, 1)).name == "same"
+    found = analysis.firsts(before, after, [1, 2])
+    for run, probs, tops in zip(pair, (found.before, found.after), found.tops, strict=True):
+        for n, position in enumerate((1, 2)):
+            top = run.next_tokens(position, analysis.SHOWN)
+            assert {token.id for token, _ in top} <= set(found.ids[n]) and tops[n] == top[0][0].id
+            assert np.nanmax(probs[n]) == pytest.approx(top[0][1], abs=1e-6)
+        assert all((np.diff(row[~np.isnan(row)]) <= 0).all() for row in found.before)
+    one = analysis.firsts(before, after, [1])
+    assert GUESSES.of(one).name == ("stays" if one.best[0] == one.best[1] else "changes")
+    bars = {each.name: each.values for each in draw_guesses(one, before, words, "x.guesses").series}
+    np.testing.assert_array_equal(bars["before"], one.before[0])
+    np.testing.assert_array_equal(bars["after"], one.after[0])
+    assert GUESSES.of(analysis.firsts(before, before, [1])).name == "same"
 
 
 def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:

@@ -15,7 +15,7 @@ from viz_model.app import elements, interventions, run_lock, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice, decimal, maybe, number, switch, whole
 from viz_model.app.door import Door
-from viz_model.app.interventions import draw_guesses, draw_places, guesses_view, places_view
+from viz_model.app.interventions import draw_guesses, draw_places, names, places_view
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
 from viz_model.config import Side
@@ -24,7 +24,7 @@ from viz_model.drawing.digits import small
 from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.measures import stream
-from viz_model.measures.change import GUESSES
+from viz_model.measures.change import GUESSES, firsts
 from viz_model.model import sites
 from viz_model.runs import edits
 from viz_model.runs.edits import LARGEST_ACTIVATION, Edit, SetNeuron, Skip
@@ -115,10 +115,9 @@ def _before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) -
         elements.picture(page, draw_places(places, turn, turn, f"block.places_{key}"))
         elements.source(page, places.site)
         return
-    view = guesses_view(before, after, page.token)
-    best = {"before": literal(view.labels[view.best[0]]), "after": literal(view.labels[view.best[1]])}
-    st.markdown(f"**{page.verdict(GUESSES, view, token=page.token_name(), **view.facts(), **best)}**")
-    elements.picture(page, draw_guesses(view, page.words, f"block.guesses_{key}"))
+    found = firsts(before, after, [page.token])
+    st.markdown(f"**{page.verdict(GUESSES, found, token=page.token_name(), **names(found, before))}**")
+    elements.picture(page, draw_guesses(found, before, page.words, f"block.guesses_{key}"))
 
 
 # Dropout

@@ -12,57 +12,33 @@ from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState
 from viz_model.drawing import chart
-from viz_model.drawing.digits import percent
+from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.island.edited import describe
 from viz_model.island.page import Words
 from viz_model.measures import change
-from viz_model.measures.change import UNCHANGED
+from viz_model.measures.change import UNCHANGED, Firsts
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
-SHOWN = 6
-"""First guesses of each run that are shown; together at most twice as many."""
+
+def names(found: Firsts, run: Trace) -> dict[str, str]:
+    """For prose, of one position: both runs' first guess, and the numbers of it."""
+    tops = (literal(run.tokenizer.token(int(ids[0])).label) for ids in found.tops)
+    said = {name: written(values[0], write) for name, (values, write) in found.facts.items()}
+    return dict(zip(("before", "after"), tops, strict=True)) | said
 
 
-class GuessesView(NamedTuple):
-    """The first guesses of two runs at one position, with their probabilities in both, [N] each.
-
-    In falling order of the first run's probability; ``best`` are the places of both runs' first guess.
-    ``divergence`` and ``entropies`` are in bits, over the full vocabulary.
-    """
-
-    labels: tuple[str, ...]
-    before: np.ndarray
-    after: np.ndarray
-    position: int
-    best: tuple[int, int]
-    divergence: float
-    entropies: tuple[float, float]
-
-    def facts(self) -> dict[str, str]:
-        """For prose: the first guess of each run, the divergence and both entropies."""
-        first, second = self.best
-        return {
-            "p_before": percent(self.before[first]),
-            "p_after": percent(self.after[first]),
-            "p_new": percent(self.after[second]),
-            "divergence": f"{self.divergence:.3f}",
-            "entropy_before": f"{self.entropies[0]:.2f}",
-            "entropy_after": f"{self.entropies[1]:.2f}",
-            "entropy_change": f"{round(self.entropies[1] - self.entropies[0], 2) + 0.0:+.2f}",
-        }
-
-
-def draw_guesses(view: GuessesView, words: Words, id: str) -> Scene:
+def draw_guesses(found: Firsts, run: Trace, words: Words, id: str) -> Scene:
     """Bars one below the other: the run as it is in grey, the changed run in color."""
-    top = max(view.before.max(), view.after.max())
+    labels = [token.label for token in run.tokenizer.tokens(found.ids[0].tolist())]
+    top = max(found.before.max(), found.after.max())
     scale = chart.axis(np.array([top]), write="%0" if top > 0.05 else "%1" if top > 0.005 else "%2")
-    bars = _pair(view.before, view.after, words, "output", "percent")
-    return chart.bars(id, words("guesses_alt"), view.labels, bars, scale, row=27)
+    bars = _pair(found.before[0], found.after[0], words, "output", "percent")
+    return chart.bars(id, words("guesses_alt"), labels, bars, scale, row=27)
 
 
 def _pair(before: np.ndarray, after: np.ndarray, words: Words, role: str, write: str) -> list[chart.Bars]:
@@ -125,27 +101,6 @@ def draw_written(view: WrittenView, words: Words, axis: str, head: int) -> Scene
     scale = chart.axis(view.before, view.after, title=words("written_length"))
     return chart.bars(
         "attention.written", words("written_alt"), heads, bars, scale, row=24, chosen=head, names_axis=axis
-    )
-
-
-def guesses_view(before: Trace, after: Trace, position: int) -> GuessesView:
-    """What both runs predict at a position of their logits.
-
-    Raises:
-        KeyError: the model predicts no tokens.
-    """
-    found = change.guesses(before, after, position)
-    first = [np.argsort(-probs, kind="stable")[:SHOWN] for probs in (found.before, found.after)]
-    ids = np.unique(np.concatenate(first))
-    ids = ids[np.argsort(-found.before[ids], kind="stable")]
-    return GuessesView(
-        labels=tuple(token.label for token in before.tokenizer.tokens(ids.tolist())),
-        before=found.before[ids],
-        after=found.after[ids],
-        position=found.position,
-        best=(int(found.before[ids].argmax()), int(found.after[ids].argmax())),
-        divergence=found.divergence,
-        entropies=found.entropies,
     )
 
 

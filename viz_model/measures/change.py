@@ -43,6 +43,8 @@ def rerun(plain: Trace, edits: Sequence[Edit], vectors: Mapping[Edit, Tensor] | 
 
 UNCHANGED = 0.0005
 """Differences below this are written as 0.000, and count as none."""
+SHOWN = 6
+"""First guesses of each run that are shown; together at most twice as many."""
 
 
 class Guesses(NamedTuple):
@@ -70,6 +72,63 @@ def guesses(before: Trace, after: Trace, position: int) -> Guesses:
         divergence=measures.divergence(*logs).item(),
         entropies=(measures.entropy(logs[0]).item(), measures.entropy(logs[1]).item()),
     )
+
+
+class Firsts(NamedTuple):
+    """The first guesses of two runs at P positions, in falling order of the first run's probability.
+
+    ``ids`` [P, N] is −1, and ``before`` and ``after`` are NaN, where there are fewer; ``best`` are the places of both
+    runs' first guess, and ``divergence`` and ``entropies`` are in bits, over the full vocabulary.
+    """
+
+    ids: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    best: tuple[np.ndarray, np.ndarray]
+    divergence: np.ndarray
+    entropies: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def tops(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of both runs' first guess, [P] each."""
+        entries = np.arange(len(self.ids))
+        return self.ids[entries, self.best[0]], self.ids[entries, self.best[1]]
+
+    @property
+    def facts(self) -> dict[str, tuple[np.ndarray, str]]:
+        """For prose: numbers [P], and how each is written."""
+        entries, (was, now), (low, high) = np.arange(len(self.ids)), self.best, self.entropies
+        shares = {"p_before": self.before[entries, was], "p_after": self.after[entries, was]}
+        shares["p_new"] = self.after[entries, now]
+        bits = {"divergence": (self.divergence, "3"), "entropy_before": (low, "2"), "entropy_after": (high, "2")}
+        return (
+            {name: (share, "percent") for name, share in shares.items()} | bits | {"entropy_change": (high - low, "+2")}
+        )
+
+
+def firsts(before: Trace, after: Trace, positions: Sequence[int]) -> Firsts:
+    """What both runs predict first at some positions of their logits.
+
+    Raises:
+        KeyError: the model predicts no tokens.
+    """
+    rows: list[Any] = []
+    for position in positions:
+        logs = [run.row("logits", position).double().log_softmax(-1) for run in (before, after)]
+        first = torch.cat([log.nan_to_num(nan=-torch.inf).topk(min(SHOWN, len(log))).indices for log in logs]).unique()
+        ids = first[logs[0][first].argsort(descending=True, stable=True)]
+        probs = [log[ids].exp() for log in logs]
+        bits = measures.divergence(*logs).item(), *(measures.entropy(log).item() for log in logs)
+        rows.append((ids.numpy(), *(one.numpy() for one in probs), bits))
+    n = max(len(row[0]) for row in rows)
+
+    def filled(k: int, empty: float) -> np.ndarray:
+        return np.array([[*row[k], *[empty] * (n - len(row[k]))] for row in rows])
+
+    shares = filled(1, np.nan), filled(2, np.nan)
+    was, now = (np.where(np.isnan(each), -1.0, each).argmax(-1) for each in shares)
+    divergence, *entropies = np.array([row[3] for row in rows]).T
+    return Firsts(filled(0, -1).astype(int), *shares, (was, now), divergence, (entropies[0], entropies[1]))
 
 
 def divergences(before: Trace, after: Trace) -> np.ndarray:
