@@ -1,7 +1,5 @@
 """Checkpoints to load: small random models of the `transformers` library, saved as it saves them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Families with experts against transformers, on sizes and attributes drawn at random, and attribute by attribute."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

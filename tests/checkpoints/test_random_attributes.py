@@ -5,8 +5,6 @@ rotations, heads wider than D/H beside groups, tied tables beside biases. Every 
 Families with experts have a file of their own.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Experiments on one run: measures against their definitions, and what must hold of every kind of model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The experts of a layer: who is chosen, what each gets, and what the page says of it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 
