@@ -47,11 +47,7 @@ def _reordered(lab: Lab, shuffle: ShuffleTokens) -> np.ndarray:
     """How far shuffled outputs are from reordered ones, under each condition."""
 
     def made(_: Any) -> np.ndarray:
-        found = []
-        for condition in breaking.CONDITIONS:
-            with lab.look.turn():
-                found.append(breaking.reordered(lab.plain, shuffle, condition))
-        return np.array(found)
+        return np.array([*lab.by_turns(breaking.reordered(lab.plain, shuffle, one) for one in breaking.CONDITIONS)])
 
     return lab.look.plain.once(made, ("reordered", shuffle))
 
