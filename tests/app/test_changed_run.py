@@ -69,8 +69,7 @@ def test_an_encoder_that_feeds_a_decoder_is_compared_by_its_vectors() -> None:
 
 
 def test_heads_that_are_off_have_no_bar(pair: tuple[Trace, Trace]) -> None:
-    before, after = pair
-    view = views.written_view(before, after, 0, 1)
-    assert (view.after[:2] == 0).all() and (view.before > 0).all()
-    bars = {one.name: one.values for one in draw_written(view, words, "head", 0).series}
-    np.testing.assert_array_equal(bars["after"], view.after)
+    before, after = (analysis.written(run, 0, 1) for run in pair)
+    assert (after[:2] == 0).all() and (before > 0).all()
+    bars = {one.name: one.values for one in draw_written(before, after, words, "head", 0).series}
+    np.testing.assert_array_equal(bars["after"], after)

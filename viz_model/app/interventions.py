@@ -84,19 +84,11 @@ def draw_places(view: PlacesView, title: str, alt: str, id: str) -> Scene:
     return chart.columns(id, alt, view.labels, [bars], scale, height=240)
 
 
-class WrittenView(NamedTuple):
-    """‖what each head writes‖ at one position, [H] in the run as it is and in the changed one."""
-
-    before: np.ndarray
-    after: np.ndarray
-    site: str
-
-
-def draw_written(view: WrittenView, words: Words, axis: str, head: int) -> Scene:
-    """Two bars a head, which ``axis`` names; the selected head is framed."""
-    heads = [str(h) for h in range(len(view.before))]
-    bars = _pair(view.before, view.after, words, "value", "2")
-    scale = chart.axis(view.before, view.after, title=words("written_length"))
+def draw_written(before: np.ndarray, after: np.ndarray, words: Words, axis: str, head: int) -> Scene:
+    """‖what each head writes‖ [H] in two runs: two bars a head, which ``axis`` names; the selected head is framed."""
+    heads = [str(h) for h in range(len(before))]
+    bars = _pair(before, after, words, "value", "2")
+    scale = chart.axis(before, after, title=words("written_length"))
     return chart.bars(
         "attention.written", words("written_alt"), heads, bars, scale, row=24, chosen=head, names_axis=axis
     )
@@ -114,12 +106,6 @@ def places_view(before: Trace, after: Trace, token: int) -> PlacesView:
         token=token,
         site="probs" if predicts else before.leaving,
     )
-
-
-def written_view(before: Trace, after: Trace, layer: int, token: int) -> WrittenView:
-    """What the heads of a layer write at a position."""
-    site = before.full_name(f"blocks.{layer}.attn.head_out")
-    return WrittenView(change.written(before, layer, token), change.written(after, layer, token), site)
 
 
 def chips(view: ViewState, t: Texts) -> None:

@@ -24,7 +24,6 @@ from viz_model.app.interventions import (
     draw_written,
     names,
     places_view,
-    written_view,
 )
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
@@ -34,7 +33,7 @@ from viz_model.config import Side
 from viz_model.drawing import digits, heatmap, strips, theme
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
-from viz_model.measures import masks
+from viz_model.measures import change, masks
 from viz_model.measures.change import UNCHANGED, Firsts, firsts
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
@@ -126,8 +125,8 @@ def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
 
 def _written(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     """How long a vector every head of the layer writes."""
-    view = written_view(before, after, page.view.layer, page.token)
-    elements.picture(page, draw_written(view, page.words, page.t("common.axis_head"), page.view.head))
+    was, now = (change.written(run, page.view.layer, page.token) for run in (before, after))
+    elements.picture(page, draw_written(was, now, page.words, page.t("common.axis_head"), page.view.head))
     elements.source(page, page.at("attn.head_out"))
 
 
