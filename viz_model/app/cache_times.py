@@ -47,4 +47,4 @@ def section(given: Page) -> None:
         elements.see(page, "times", **facts)
 
 
-DOOR: Door[Page] = Door("times", (section,), is_alone=True)
+DOOR = Door("times", (section,), is_alone=True)

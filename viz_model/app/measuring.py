@@ -128,4 +128,4 @@ def _crossing(page: Page, view: TimesView, part: Part) -> str:
     return page.words("never", n=f"{view.lengths[-1]:,}") if at is None else f"n ≈ {at:,.0f}"
 
 
-DOOR: Door[Page] = Door("measured", (products, section), is_alone=True)
+DOOR = Door("measured", (products, section), is_alone=True)

@@ -34,7 +34,7 @@ class Opened:
     opening: Opening
     picture: runs.RunKey | None
     has_chips: bool
-    doors: tuple[Door[app_page.Page], ...]
+    doors: tuple[Door, ...]
 
 
 class Now(NamedTuple):

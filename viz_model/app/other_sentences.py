@@ -55,4 +55,4 @@ def section(page: Page) -> None:
     elements.see(page, "hand", other=literal(view.texts[0]), **similarity.by_hand(page.trace, others[0]))
 
 
-DOOR: Door[Page] = Door("sentences", (section,), SENTENCES)
+DOOR = Door("sentences", (section,), SENTENCES)

@@ -157,7 +157,7 @@ def _body(opened: Opened) -> None:
         return
     with st.container(gap="xsmall"):
         for door in opened.doors:
-            door.draw(page, page)
+            door.draw(page)
         _below(opened.page, look, page)
     if page.view.lesson is None:
         apart.neighbours(page)

@@ -68,4 +68,4 @@ def _run(page: Page, text: str) -> vm.Trace | None:
         return None
 
 
-DOOR: Door[Page] = Door("context", (section,), (ONE, OTHER, WORD), "context=1", is_alone=True)
+DOOR = Door("context", (section,), (ONE, OTHER, WORD), "context=1", is_alone=True)
