@@ -1,12 +1,10 @@
 """Checkpoints to load: small random models of the `transformers` library, saved as it saves them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 import transformers
@@ -247,6 +245,86 @@ def hidden(
 
 def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
     return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
+
+
+Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
+
+
+def compared(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:
+    """Assert that a reference model and ours agree in every value, on texts by themselves and padded to one length.
+
+    Args:
+        longest: tokens of the longest text.
+        close: asserts that two values are the same, of this name.
+
+    Returns:
+        Our output of the longest text.
+    """
+    two = ours.config.kind == "encoder_decoder"
+    return (_compared_two if two else _compared_one)(theirs, ours, min(ours.config.n_context, longest), close)
+
+
+def _check(found: trace.Trace, sites: Mapping[str, Tensor], row: int, n: int, m: int, close: Close) -> None:
+    """Values of one text of ``n`` tokens, read by ``m``."""
+    for site, value in sites.items():
+        close(found[site], value[row][:, :m, :n] if site.endswith("pattern") else value[row][:m], site)
+
+
+@torch.no_grad()
+def _compared_one(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:
+    config = ours.config
+    texts = token_ids((longest, 4, 1), config.n_vocab, seed=3)
+    ids, padding = padded(texts)
+    segments = ids % max(config.n_segments, 1)
+    more: dict[str, Any] = {"token_type_ids": segments} if config.n_segments else {}
+    experts = {n: config.layer(config.sides[0], n).experts for n in range(config.n_layers)}
+    routed = {n: ffn for n, ffn in experts.items() if ffn is not None}
+    if routed:
+        theirs.set_experts_implementation("eager")  # its fused kernel takes widths that are multiples of 4
+        more["output_router_logits"] = True
+    expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
+    sites = dict(hidden(config, config.n_layers, expected.hidden_states))
+    sites |= dict(patterns(expected.attentions, "blocks.{}.attn.pattern"))
+    routers = [each for each in expected.router_logits if isinstance(each, Tensor)] if routed else []
+    for layer, router in zip(routed, routers, strict=True):
+        sites[f"blocks.{layer}.ffn.router"] = router.unflatten(0, ids.shape)
+        sites[f"blocks.{layer}.ffn.probs"] = router.unflatten(0, ids.shape).softmax(-1)
+    logits = getattr(expected, "logits", getattr(expected, "prediction_logits", None))
+    output = expected.last_hidden_state if logits is None else logits
+    sites |= {} if logits is None else {"logits": logits}
+    together = ours(ids, padding=padding, **({"segments": segments} if config.n_segments else {}))
+    for row, text in enumerate(texts):
+        n = len(text)
+        found = run(ours, text, **({"segments": segments[row, :n].tolist()} if config.n_segments else {}))
+        _check(found, sites, row, n, n, close)
+        for layer, ffn in routed.items():
+            assert (found[f"blocks.{layer}.ffn.chosen"] > 0).sum(-1).tolist() == [ffn.top_k] * n
+        close(together[row, :n], output[row, :n], "output of the batch")
+    return together[0]
+
+
+@torch.no_grad()
+def _compared_two(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:
+    config = ours.config
+    texts = token_ids((longest, 4, 1), config.n_vocab, seed=3)
+    targets = token_ids((6, longest, 2), config.n_vocab, seed=4)
+    ids, padding = padded(texts)
+    target_ids, _ = padded(targets)
+    more = {"output_hidden_states": True, "output_attentions": True}
+    expected = theirs(input_ids=ids, attention_mask=(~padding).long(), decoder_input_ids=target_ids, **more)
+    encoder = dict(hidden(config, config.n_encoder_layers, expected.encoder_hidden_states, "encoder."))
+    encoder |= dict(patterns(expected.encoder_attentions, "encoder.blocks.{}.attn.pattern"))
+    decoder = dict(hidden(config, config.n_layers, expected.decoder_hidden_states, "decoder."))
+    decoder |= dict(patterns(expected.decoder_attentions, "decoder.blocks.{}.attn.pattern"))
+    cross = dict(patterns(expected.cross_attentions, "decoder.blocks.{}.cross.pattern"))
+    together = ours(ids, target_ids, padding=padding)
+    for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
+        n, m = len(text), len(target)
+        found = run(ours, text, target)
+        for sites, of, by in ((encoder, n, n), (decoder | {"logits": expected.logits}, m, m), (cross, n, m)):
+            _check(found, sites, row, of, by, close)
+        close(together[row, :m], expected.logits[row, :m], "logits of the batch")
+    return together[0]
 
 
 def read_config(folder: Path) -> dict[str, Any]:

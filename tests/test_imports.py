@@ -4,8 +4,6 @@ The rules on imports are those that ``lint-imports`` reads in pyproject.toml. Th
 this holds for every module there is, also for those that no other test reaches.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
@@ -35,7 +33,7 @@ LONGEST_LITERAL = 8
 EXPERIMENTS = {
     f"viz_model/topics/{name}.py"
     for name in (
-        *("batch/tutorial", "block/dropout", "block/real_code", "embedding/nearest", "next_token/choice"),
+        *("batch/tutorial", "block/real_code", "embedding/nearest", "next_token/choice"),
         *("mistakes/bugs", "mistakes/right", "mistakes/wrong", "position/relative"),
         *("norm_placement/fresh", "norm_placement/mixed", "norm_placement/readings"),
     )

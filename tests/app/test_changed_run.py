@@ -1,13 +1,11 @@
 """What is drawn of a changed run: both runs' own numbers, and the right finding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny_models import describe, language_model, run_both, variants
 
-from viz_model.app import changed_run as views
-from viz_model.app.changed_run import draw_guesses, draw_places, draw_written
+from viz_model.app import interventions as views
+from viz_model.app.interventions import draw_guesses, draw_places, draw_written
 from viz_model.config import ModelConfig
 from viz_model.measures import change as analysis
 from viz_model.measures.change import GUESSES, UNCHANGED
@@ -31,20 +29,21 @@ def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
     if "logits" not in before:
         with pytest.raises(KeyError):
-            views.guesses_view(before, after, 1)
+            analysis.firsts(before, after, [1])
         return
-    view = views.guesses_view(before, after, 1)
-    for run, probs, best in ((before, view.before, view.best[0]), (after, view.after, view.best[1])):
-        top = run.next_tokens(1, views.SHOWN)
-        assert {token.label for token, _ in top} <= set(view.labels)
-        assert view.labels[best] == top[0][0].label
-        assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
-    assert (np.diff(view.before) <= 0).all()
-    assert GUESSES.of(view).name == ("stays" if view.best[0] == view.best[1] else "changes")
-    bars = {one.name: one.values for one in draw_guesses(view, words, "x.guesses").series}
-    np.testing.assert_array_equal(bars["before"], view.before)
-    np.testing.assert_array_equal(bars["after"], view.after)
-    assert GUESSES.of(views.guesses_view(before, before, 1)).name == "same"
+    found = analysis.firsts(before, after, [1, 2])
+    for run, probs, tops in zip(pair, (found.before, found.after), found.tops, strict=True):
+        for n, position in enumerate((1, 2)):
+            top = run.next_tokens(position, analysis.SHOWN)
+            assert {token.id for token, _ in top} <= set(found.ids[n]) and tops[n] == top[0][0].id
+            assert np.nanmax(probs[n]) == pytest.approx(top[0][1], abs=1e-6)
+        assert all((np.diff(row[~np.isnan(row)]) <= 0).all() for row in found.before)
+    one = analysis.firsts(before, after, [1])
+    assert GUESSES.of(one).name == ("stays" if one.best[0] == one.best[1] else "changes")
+    bars = {each.name: each.values for each in draw_guesses(one, before, words, "x.guesses").series}
+    np.testing.assert_array_equal(bars["before"], one.before[0])
+    np.testing.assert_array_equal(bars["after"], one.after[0])
+    assert GUESSES.of(analysis.firsts(before, before, [1])).name == "same"
 
 
 def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:
@@ -70,8 +69,7 @@ def test_an_encoder_that_feeds_a_decoder_is_compared_by_its_vectors() -> None:
 
 
 def test_heads_that_are_off_have_no_bar(pair: tuple[Trace, Trace]) -> None:
-    before, after = pair
-    view = views.written_view(before, after, 0, 1)
-    assert (view.after[:2] == 0).all() and (view.before > 0).all()
-    bars = {one.name: one.values for one in draw_written(view, words, "head", 0).series}
-    np.testing.assert_array_equal(bars["after"], view.after)
+    before, after = (analysis.written(run, 0, 1) for run in pair)
+    assert (after[:2] == 0).all() and (before > 0).all()
+    bars = {one.name: one.values for one in draw_written(before, after, words, "head", 0).series}
+    np.testing.assert_array_equal(bars["after"], after)

@@ -1,21 +1,34 @@
 """``viz-model``: what it is told, and the app out of a wheel from a folder that has nothing to do with it."""
 
-from __future__ import annotations
-
 import asyncio
+import contextlib
+import functools
+import http.server
+import json
 import os
+import re
+import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
+import tomllib
+import urllib.error
+import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from socket_visitor import Visitor, server
 
 import viz_model as vm
 from viz_model import command
 from viz_model.app import serving
+from viz_model.app.frame import FIRST
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -106,3 +119,239 @@ def test_a_server_without_the_settings_does_not_start(monkeypatch: pytest.Monkey
 
     with pytest.raises(RuntimeError, match="viz-model --public"):
         asyncio.run(start())
+
+
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+MODELS = ("story-pre-ln", "story-bert", "translate-2017")
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> dict[str, str]:
+    """The environment of a process without a network; what it tries to reach is noted."""
+    path = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.environ.get("PYTHONPATH")]))
+    return {"PYTHONPATH": path, "OFFLINE_NOTES": str(tmp_path / "notes")}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import urllib.request; urllib.request.urlopen('http://models.example/')",
+        "import socket; socket.create_connection(('192.0.2.1', 80), 1)",
+        "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'', ('192.0.2.1', 53))",
+    ],
+)
+def test_a_process_that_reaches_out_is_refused_and_noted(cut: dict[str, str], code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **cut}, capture_output=True, text=True)
+    assert "the network is cut" in done.stderr
+    assert Path(cut["OFFLINE_NOTES"]).read_text().count("\n") == 1
+
+
+@pytest.mark.server
+def test_every_page_works_without_a_network(cut: dict[str, str]) -> None:
+    with server("app.py", environment=cut) as (url, _):
+        for model in MODELS:
+            for page in PAGES:
+                with Visitor(
+                    url, "" if page == FIRST else page, {"model": model, "lang": "en", "stop": "look"}
+                ) as visitor:
+                    visitor.open()
+                    assert not visitor.errors
+                    assert len(visitor.elements) > (10 if page != FIRST else 2), (
+                        f"{page} of {model} shows next to nothing"
+                    )
+    assert not Path(cut["OFFLINE_NOTES"]).exists(), Path(cut["OFFLINE_NOTES"]).read_text()
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+REPLICAS = {name: service for name, service in COMPOSE["services"].items() if "build" in service}
+
+
+def instructions() -> Iterator[tuple[str, str]]:
+    """The Dockerfile's lines, each an instruction and what it is given."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, _, given = line.partition(" ")
+            yield name, given.strip()
+
+
+def instruction(name: str) -> str:
+    """What the last instruction of a name is given."""
+    return [given for found, given in instructions() if found == name][-1]
+
+
+def copied() -> Iterator[tuple[str, str]]:
+    """What the build copies from the repository: source and destination."""
+    for name, given in instructions():
+        if name == "COPY" and not given.startswith("--from"):
+            *sources, destination = given.split()
+            yield from ((source, destination) for source in sources)
+
+
+def probe(test: list[str]) -> urllib.parse.SplitResult:
+    """The address that a health check asks."""
+    (url,) = re.findall(r"http://[^']+", test[-1])
+    return urllib.parse.urlsplit(url)
+
+
+def port_of(arguments: list[str]) -> int:
+    told, others = command.parser().parse_known_args([*json.loads(instruction("ENTRYPOINT"))[1:], *arguments])
+    assert told.public and told.host == "0.0.0.0" and not others
+    return int(told.port)
+
+
+def torch_of(text: str) -> str:
+    (found,) = re.findall(r"^[^#\n]*?\b(torch[<>=,.\d]+)", text, re.M)
+    return str(found)
+
+
+def test_the_container_has_what_the_wheel_is_built_of() -> None:
+    sources = [source for source, _ in copied()]
+    assert all((ROOT / source).exists() for source in sources)
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    project = PROJECT["project"]
+    needed = {*wheel["packages"], *wheel["force-include"], project["readme"], *project["license-files"]}
+    assert needed | {"pyproject.toml"} == set(sources)
+    first, *let_in = [
+        line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ]
+    kept = [line.removeprefix("!") for line in let_in if line.startswith("!")]
+    assert first == "*" and {source.partition("/")[0] for source in sources} == set(kept)
+
+
+def test_all_install_the_same_torch_for_a_cpu() -> None:
+    (wanted,) = [line for line in PROJECT["project"]["dependencies"] if line.startswith("torch>")]
+    requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace('"', " ")
+    assert torch_of(requirements) == torch_of(dockerfile) == wanted
+    assert "--index-url https://download.pytorch.org/whl/cpu\n" in dockerfile
+    lines = [line for line in requirements.splitlines() if line and not line.startswith("#")]
+    assert lines == ["--find-links https://download.pytorch.org/whl/cpu/torch/", wanted, "."]
+
+
+def test_every_port_of_the_container_is_the_one_that_the_command_is_told() -> None:
+    port = port_of(json.loads(instruction("CMD")))
+    assert port == command.parser().get_default("port") == int(instruction("EXPOSE"))
+    asked = probe(json.loads(instruction("HEALTHCHECK").partition(" CMD ")[2]))
+    assert (asked.port, asked.path) == (port, "/_stcore/health")
+    assert int(instruction("USER")) > 0 and f"--uid {instruction('USER')} " in instruction("RUN")
+    _, front, _ = (ROOT / "deploy/spaces/README.md").read_text(encoding="utf-8").split("---\n", 2)
+    told = yaml.safe_load(front)
+    assert (told["sdk"], told["app_port"], told["license"]) == ("docker", port, "apache-2.0")
+    assert len(told["short_description"]) <= 60
+
+
+def proxied(tmp_path: Path) -> str:
+    """The file that nginx is started with in its container: the repository's, rewritten as compose.yaml says."""
+    proxy = COMPOSE["services"]["proxy"]
+    (mounted,) = proxy["volumes"]
+    source, inside, _ = mounted.split(":")
+    script = proxy["command"][-1].partition("; exec ")[0]
+    script = script.replace(inside, str(ROOT / source)).replace("/tmp/nginx.conf", str(tmp_path / "nginx.conf"))
+    subprocess.run(["sh", "-euc", script], check=True)
+    return (tmp_path / "nginx.conf").read_text(encoding="utf-8")
+
+
+def test_the_proxy_knows_every_replica_by_its_name(tmp_path: Path) -> None:
+    at = {f"{name}:{port_of(service['command'])}" for name, service in REPLICAS.items()}
+    written = proxied(tmp_path)
+    blocks = dict(re.findall(r"upstream (\w+) \{(.*?)\n    \}", written, re.S))
+    assert len(at) == 2 and blocks.keys() == {"viz_any", "viz_a", "viz_b"}
+    for block in blocks.values():
+        assert set(re.findall(r"server (\S+?)[ ;]", block)) == at
+    assert "127.0.0.1:85" not in written and "127.0.0.1:85" in (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
+    proxy = COMPOSE["services"]["proxy"]
+    (published,) = proxy["ports"]
+    assert set(re.findall(r"^ *listen (\d+)", written, re.M)) == {published.rpartition(":")[2]}
+    assert proxy["depends_on"] == {key: {"condition": "service_healthy"} for key in REPLICAS}
+    for service in REPLICAS.values():
+        asked = probe(service["healthcheck"]["test"])
+        assert (asked.port, asked.path) == (port_of(service["command"]), "/_stcore/health")
+        assert service["read_only"] and service["tmpfs"] and service["build"] == "."
+    for name, service in REPLICAS.items():
+        # The cookie's letter is told by the port, whatever address the container has.
+        letter = name.rpartition("-")[2]
+        assert re.search(rf'"~:{port_of(service["command"])}\$" {letter};', written)
+
+
+def test_nginx_takes_the_file_of_the_containers(tmp_path: Path) -> None:
+    if shutil.which("nginx") is None:
+        pytest.skip("no nginx on the PATH")
+    # A name that nobody answers to is an error, and here nobody does.
+    written = re.sub(r"server replica-\w:", "server 127.0.0.1:", proxied(tmp_path))
+    config = tmp_path / "tried.conf"
+    config.write_text(written.replace("pid /run/", f"pid {tmp_path}/"), encoding="utf-8")
+    tried = subprocess.run(["nginx", "-t", "-c", str(config)], capture_output=True, text=True)
+    assert tried.returncode == 0, tried.stderr
+
+
+@pytest.mark.server
+def test_a_file_is_had_from_the_replica_that_made_it(tmp_path: Path) -> None:
+    """Without a cookie too, as within another site's page."""
+    if shutil.which("nginx") is None:
+        pytest.skip("no nginx on the PATH")
+    made = {"8521": tmp_path / "a" / "media", "8522": tmp_path / "b" / "media"}
+    written = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8").replace("pid /run/", f"pid {tmp_path}/")
+    with contextlib.ExitStack() as stack:
+        for port, folder in made.items():
+            folder.mkdir(parents=True)
+            (folder / f"{port}.svg").write_text("<svg/>", encoding="utf-8")
+            handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder.parent))
+            replica = stack.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler))
+            threading.Thread(target=replica.serve_forever, daemon=True).start()
+            stack.callback(replica.shutdown)
+            written = written.replace(f"127.0.0.1:{port}", f"127.0.0.1:{replica.server_port}")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            here = f"127.0.0.1:{free.getsockname()[1]}"
+        (tmp_path / "nginx.conf").write_text(written.replace("127.0.0.1:8523", here), encoding="utf-8")
+        proxy = subprocess.Popen(["nginx", "-c", str(tmp_path / "nginx.conf"), "-g", "daemon off;"])
+        stack.callback(proxy.wait)
+        stack.callback(proxy.terminate)
+        for port in [*made, *made, *made]:
+            assert _fetched(f"http://{here}/media/{port}.svg") == 200
+        assert _fetched(f"http://{here}/media/none.svg") == 404
+
+
+def _fetched(address: str) -> int:
+    """The status of an answer; of a server that starts, within five seconds."""
+    for _ in range(50):
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as refused:
+            return refused.code
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise TimeoutError(address)
+
+
+@pytest.mark.server
+def test_what_the_container_builds_serves_without_a_home(tmp_path: Path) -> None:
+    """The build's steps on a copy of what it copies, then its command and its health check."""
+    source, installed, empty = tmp_path / "source", tmp_path / "installed", tmp_path / "empty"
+    empty.mkdir()
+    for name, destination in copied():
+        target = source / destination
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", str(installed), str(source)], check=True)
+    there = {path for path in installed.rglob("*") if "__pycache__" not in path.parts}
+    arguments = json.loads(instruction("ENTRYPOINT"))[1:] + json.loads(instruction("CMD"))
+    without = ("env", "-u", "HOME", "PYTHONDONTWRITEBYTECODE=1")
+    program = (*without, sys.executable, "-m", "viz_model", *arguments)
+    with server("", command=program, folder=empty, environment={"PYTHONPATH": str(installed)}) as (url, _):
+        *_, asked = json.loads(instruction("HEALTHCHECK").partition(" CMD ")[2])
+        assert f":{instruction('EXPOSE')}/" in asked
+        asked = asked.replace(f"http://127.0.0.1:{instruction('EXPOSE')}", url)
+        subprocess.run([sys.executable, "-c", asked], check=True)
+        with Visitor(url, "attention", {"text": "The cat sat"}) as visitor:
+            visitor.open()
+            assert not visitor.errors and not visitor.is_counted and visitor.pictures()
+    assert {path for path in installed.rglob("*") if "__pycache__" not in path.parts} == there
+    assert not list(empty.iterdir())

@@ -1,7 +1,5 @@
 """Any number on a page, asked where it came from: by address, by a click, by its name, and back to where all begins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +12,7 @@ from tiny_models import language_model, tiny_config
 from viz_model import config as variants
 from viz_model.app import derivation
 from viz_model.app.cell_names import where, written
-from viz_model.app.every_term import MOST_ROWS
+from viz_model.app.derivation import MOST_ROWS
 from viz_model.config import ModelConfig
 from viz_model.drawing import theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
@@ -100,13 +98,6 @@ def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
     other = next(b for b in buttons(app, "operand") if b.label != buttons(app, "operand")[0].label)
     other.click().run()
     assert len(buttons(app, "crumb")) == 2
-
-
-def test_a_weight_is_where_the_way_ends(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="decoder.blocks.0.attn.q.weight:3,5")
-    weight = language_model(KINDS["decoder"]).model.get_parameter("decoder.blocks.0.attn.q.weight")
-    assert f"**{written(weight[3, 5].item())}**" in said(app) and "weights" in said(app)
-    assert not buttons(app, "operand")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Any text and any address: shown to the letter, or one line on why not; nothing of it is markup, code or a path."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import json
@@ -109,16 +107,6 @@ def test_any_text_in_any_tokenizer(name: str, most: int, family: Path) -> None:
     written = (tokenizer.token(id).text for id in sorted(tokenizer.controls))
     for text in written:  # every control token, typed
         check(tokenizer, f"a {text}{text} b")
-
-
-@pytest.mark.parametrize("name", [*STORY, *BROUGHT])
-def test_a_long_paste(name: str, family: Path) -> None:
-    """What the app lets through of a pasted megabyte, in every tokenizer."""
-    tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
-    for part in ("a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "):
-        text, _ = runs.readable(part * (10**6 // len(part)))
-        assert len(text) == runs.MAX_CHARACTERS
-        check(tokenizer, text)
 
 
 @pytest.mark.parametrize("name", ["story-pre-ln", "tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-translator"])

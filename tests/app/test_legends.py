@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,6 +12,7 @@ from app_driver import figures, open_page
 from coloraide import Color
 from tiers import some
 
+from viz_model.app import frame
 from viz_model.app.frame import SECTIONS
 from viz_model.drawing import theme
 
@@ -80,3 +83,14 @@ def test_what_a_legend_names_is_told_apart(page: str) -> None:
         if alike(one, other)
     ]
     assert not close
+
+
+SHEETS = sorted(Path(frame.__file__).parent.glob("*.css"))
+PART_OF_A_CLASS = re.compile(r"""\[class\s*[*^$~|]?=""")
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.stem)
+def test_no_rule_asks_for_a_part_of_a_class(sheet: Path) -> None:
+    """A class that changes anywhere would have a browser ask such a rule again, and each run changes most of them."""
+    rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.S)
+    assert rules.strip() and not PART_OF_A_CLASS.findall(rules)

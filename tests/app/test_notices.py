@@ -1,7 +1,5 @@
 """What an address asks for and is not there is said on every page, of the model that the page shows."""
 
-from __future__ import annotations
-
 import pytest
 from app_driver import answer, offer, open_page
 from tiny_models import language_model, tiny_config
@@ -36,16 +34,6 @@ def test_every_page_says_what_is_not_there(page: str) -> None:
         t(f"common.unknown_{name}", asked=literal(asked), last=literal(str(n))) for name, (asked, n) in last.items()
     }
     assert wanted <= {warning.value for warning in app.warning}
-
-
-def test_a_page_that_needs_another_model_shows_the_layer_and_head_of_the_address() -> None:
-    app = open_page("cross_attention", {"lang": "en", "layer": "0", "head": "0", "token": "1"})
-    view = app.session_state["view"]
-    assert (view.model, view.layer, view.head, view.token) == ("translator", 0, 0, 1) and not app.warning
-    app.query_params.clear()
-    app.switch_page("pages/block.py").run()
-    view = app.session_state["view"]
-    assert (view.model, view.layer, view.head, view.token) == ("own", None, None, None)
 
 
 def test_a_notice_goes_when_the_visitor_changes_something() -> None:

@@ -1,7 +1,5 @@
 """Every page on every kind of model: it renders, in both languages, and its code runs and agrees."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
 import viz_model as vm
-from viz_model.app import describe, examples, runs
+from viz_model.app import examples, runs, sidebar
 from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.measures.continuation import Drawing
 from viz_model.runs.generation import MOST_SAID
@@ -187,10 +185,10 @@ def test_every_model_is_described_in_a_line() -> None:
     for name in vm.models():
         lm = vm.load(name)
         for lang in LANGUAGES:
-            for described in (describe.model(name, lm, Texts(lang)), describe.kin(name, lm, Texts(lang))):
+            for described in (sidebar.model(name, lm, Texts(lang)), sidebar.kin(name, lm, Texts(lang))):
                 assert "{{" not in described and "\n" not in described and len(described) < 400
     translator = vm.load("tiny-translator")
-    assert all("translate-2017" in describe.kin("tiny-translator", translator, Texts(lang)) for lang in LANGUAGES)
+    assert all("translate-2017" in sidebar.kin("tiny-translator", translator, Texts(lang)) for lang in LANGUAGES)
 
 
 # The masked model of the bundled vocabulary

@@ -1,13 +1,22 @@
 """What is shown can be given to others: as an address, within a page of theirs, as a code."""
 
-from __future__ import annotations
-
+import json
 import struct
+from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from app_driver import open_page
+import pytest
+import streamlit as st
+from app_driver import offer, open_page
+from doors import island_of
+from tiny_models import language_model, tiny_config
 
-from viz_model.app import share
+import viz_model as vm
+from viz_model.app import declared, runs, search, share
+from viz_model.app.frame import SECTIONS
+from viz_model.measures import heads
+from viz_model.model import sites
+from viz_model.texts import LANGUAGES, Texts
 
 
 def test_a_code_is_a_picture_and_too_long_an_address_has_none() -> None:
@@ -31,3 +40,50 @@ def test_the_address_and_a_frame_are_given() -> None:
     address, frame = (part.value for part in app.code if "?model=" in part.value)
     assert parse_qs(urlparse(address).query) == {name: [value] for name, value in chosen.items()}
     assert "&amp;embed=true" in frame and address.partition("?")[2].replace("&", "&amp;") in frame
+
+
+MODELS = ("story-pre-ln", "story-bert", "translate-2017", "digits-vit")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_section_that_is_offered_opens(model: str, language: str) -> None:
+    config = runs.offered()[model]
+    found = search.entries(Texts.of(language, config), config, None)
+    assert {one.to["page"] for one in found if one.to} >= {page for pages in SECTIONS.values() for page in pages}
+    for one in found:
+        assert one.label and one.kind
+        if section := one.to.get("section"):
+            choices = declared.declared(island_of(one.to["page"])).all_choices
+            assert f"door_{section}" in {choice.name for choice in choices}
+            assert one.says
+    assert len({(one.label, one.kind, *one.to.items()) for one in found}) == len(found)
+
+
+def test_heads_are_found_by_what_they_do() -> None:
+    trace = vm.load("story-pre-ln").trace("The cat sat on the mat")
+    found = [one for one in search.entries(Texts("en"), trace.config, trace) if one.kind == "attention head"]
+    assert len(found) == trace.n_layers * trace.config.n_heads
+    previous = next(one for one in found if one.label.endswith("previous token"))
+    summary = heads.kinds(trace)[previous.to["layer"]][previous.to["head"]]
+    assert summary.previous > 0.5
+
+
+def test_a_page_offers_the_run_of_one_layer_and_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(tiny_config(n_vocab=8192, n_context=32))
+    offer(monkeypatch, {"tiny": lm})
+    offered: dict[str, Any] = {}
+    monkeypatch.setattr(st, "download_button", lambda label, **told: offered.update({told["key"]: (label, told)}))
+    query = {"model": "tiny", "lang": "zh", "text": "the cat", "layer": "1", "tab": "code"}
+    open_page("attention", query)
+    one, every = (offered[f"attention.{kind}"] for kind in ("notebook", "notebook_all"))
+    assert "层 1" in one[0] and "所有层" in every[0]
+    found = []
+    for _, told in (one, every):
+        first, install, start, *cells = json.loads(told["data"]())["cells"]
+        assert "the cat" in "".join(first["source"]) and "第一个代码单元格" in "".join(first["source"])
+        assert "%pip install" in "".join(install["source"]) and "vm.load('tiny')" in "".join(start["source"])
+        found.append("".join(line for cell in cells for line in cell["source"]))
+        assert "vm.plot.heads(trace, 1, lang='zh')" in found[-1]
+    assert "`blocks.1.attn.q`" in found[0] and "`blocks.0.attn.q`" not in found[0]
+    assert all(f"`{name}`" in found[1] for name in sites.table(lm.config))

@@ -1,7 +1,5 @@
 """A model that reads pictures: the field to draw in, and every page of such a model, in both languages."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import functools
@@ -19,7 +17,7 @@ from tiers import some, turns
 import viz_model as vm
 from viz_model import images
 from viz_model.app import examples
-from viz_model.app import ink as centring
+from viz_model.app import sketch as centring
 from viz_model.app.frame import SECTIONS, section_name
 from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
 from viz_model.drawing.picture import ink

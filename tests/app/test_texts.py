@@ -1,23 +1,23 @@
 """The texts are complete in every language, and what a visitor typed is never markup."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from app_driver import heading, offer, open_page, said
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import other_blocks, variants
+from tiny_models import language_model, other_blocks, tiny_config, variants
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.app import examples
+from viz_model.app import examples, glossary
 from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.measures.heads import HEAD
 from viz_model.model import sites
-from viz_model.texts import fill, markdown
+from viz_model.texts import ENGLISH, LANGUAGES, Language, Texts, fill, markdown
 
 PATHS = [path for language in texts.LANGUAGES.values() for path in sorted(language.folder.iterdir())]
 COMPLETE = ("en", "zh")
@@ -168,3 +168,96 @@ def test_formulas_use_one_notation() -> None:
     other = re.compile(r"\\sqrt\{K\}|√K|W_[OQKV12]\b|W[₁₂]|\\mathbf\{[A-Z]\}|d_\{(?:\\text|\\mathrm|model)|\bH·K\b")
     for path in PATHS:
         assert not (found := other.findall(path.read_text(encoding="utf-8"))), (path, found)
+
+
+SENTENCE = {"en": re.compile(r"[A-Z][^.]*\.|[^.]*\d\.\d[^.]*\."), "zh": re.compile(r"[^。]+。")}
+
+
+def prose(language: str) -> str:
+    """All that the app says in a language, but for its glossary."""
+    paths = [path for path in texts.LANGUAGES[language].folder.iterdir() if path.stem != "glossary"]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
+    """As the files have them: no term is defined in English because it is missing."""
+    keys = {language: list(texts.tables(language, "glossary")) for language in SENTENCE}
+    assert len(keys["en"]) > 50
+    assert all(found == keys["en"] for found in keys.values())
+
+
+@pytest.mark.parametrize("language", SENTENCE)
+def test_a_definition_is_one_sentence_and_no_form_has_two(language: str) -> None:
+    terms = glossary.terms(language)
+    forms = [form for term in terms for form in term.forms]
+    assert len(set(forms)) == len(forms)
+    for term in terms:
+        assert SENTENCE[language].fullmatch(term.says), term.key
+        assert len(term.says) < 200, term.key
+
+
+@pytest.mark.parametrize("language", SENTENCE)
+def test_every_form_stands_in_the_prose(language: str) -> None:
+    said = re.sub(r"[*_]", "", prose(language))
+    start, end = (r"(?<!\w)", r"(?!\w)") if language == "en" else ("", "")
+    forms = ["".join(form) for term in glossary.terms(language) for form in term.forms]
+    missing = [form for form in forms if not re.search(start + re.escape(form) + end, said, flags=re.IGNORECASE)]
+    assert not missing
+
+
+@pytest.fixture
+def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A language with two words of its own."""
+    folder = tmp_path / "xx"
+    folder.mkdir()
+    (folder / "language.toml").write_text('name = "Xxish"\n', encoding="utf-8")
+    (folder / "common.toml").write_text('page_attention = "Attenxx"\n', encoding="utf-8")
+    (folder / "attention.md").write_text("## lead\nLeadxx.\n", encoding="utf-8")
+    monkeypatch.setitem(LANGUAGES, "xx", Language.read(folder))
+    return "xx"
+
+
+def test_a_page_has_the_words_of_a_new_language_and_english_beside_them(invented: str) -> None:
+    app = open_page("attention", {"model": "story-pre-ln", "text": "The cat sat", "lang": invented})
+    assert heading(app) == "Attenxx" and "Leadxx." in said(app)
+    assert Texts(ENGLISH).prose("attention.question").splitlines()[0] in said(app)
+    offered = [[option.content for option in part.proto.options] for part in app.get("button_group")]
+    assert ["English", "中文", "Xxish"] in offered
+
+
+def test_what_a_language_lacks_is_english_key_by_key(invented: str) -> None:
+    new, english = Texts(invented), Texts(ENGLISH)
+    assert new("common.page_attention") == "Attenxx" and new("common.page_block") == english("common.page_block")
+    assert new.prose("attention.lead") == "Leadxx." and new.prose("attention.question") == english.prose(
+        "attention.question"
+    )
+    assert new.sections("block") == english.sections("block")  # a file that is not there
+    pictures = Texts(invented, pictures=True)
+    assert pictures.prose("attention.lead") == Texts(ENGLISH, pictures=True).prose("attention.lead") != "Leadxx."
+    assert HEAD.labels(invented) == HEAD.labels(ENGLISH) != HEAD.labels("zh")
+    assert glossary.terms(invented) == glossary.terms(ENGLISH)
+    assert new.error("nobody has translated this") == english.error("nobody has translated this")
+
+
+def test_a_browser_gets_the_language_of_its_locale(invented: str) -> None:
+    asked = ("zh-CN", "zh", "ZH_tw", "xx", "de-DE", "", None)
+    assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
+
+
+def test_a_language_says_of_itself_only_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / "language.toml").write_text('name = "Xxish"\ncolour = "red"\n', encoding="utf-8")
+    with pytest.raises(TypeError, match="colour"):
+        Language.read(tmp_path)
+
+
+def test_symbols_of_the_formulas_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(tiny_config(n_vocab=8192, n_context=32))
+    offer(monkeypatch, {"tiny": lm})
+    app = open_page("attention", {"model": "tiny", "lang": "en", "tab": "formula"})
+    formulas, legend = "\n".join(part.value for part in app.markdown), app.markdown
+    said = next(part.value for part in legend if part.value.startswith("- **Counting:**"))
+    assert r"\sqrt{d_k}" in formulas
+    assert f"($d_k$ = {lm.config.d_head})" in said and f"$h$ head ($H$ = {lm.config.n_heads})" in said
+    assert "$W^Q$" in said and "$n$ normalized vector" in said
+    assert "neuron" not in said and "$W^1$" not in said
+    assert "blocks." not in said

@@ -1,15 +1,16 @@
 """Where nobody has chosen a layer or a head, the page shows a telling one, and the address stays open."""
 
-from __future__ import annotations
-
+import time
 from typing import Any
 
 import pytest
 import torch
-from app_driver import ISLAND, mounts, open_page, pictures
+from app_driver import ISLAND, mounts, offer, open_page, pictures
+from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import runs, usual
+from viz_model.app import runs, state, usual
+from viz_model.app.elements.controls import _is_on_offer
 from viz_model.app.view import ViewState
 from viz_model.measures import telling
 
@@ -78,3 +79,40 @@ def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str)
     # Of a target that was typed, as of any other text, the end.
     assert usual.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
     assert usual.token(RUN, ViewState(model=MODEL), "decoder") == len(runs.trace(RUN)) - 1
+
+
+@pytest.mark.parametrize(
+    ("held", "values", "taken"),
+    [
+        ("layer.3.ffn", (["layer.3.ffn", "layer.2.ffn"],), True),
+        ("layer 3 feed-forward +5.77", (["layer.3.ffn", "layer.2.ffn"],), False),  # the label of another run
+        (["a", "b"], (("a", "b", "c"),), True),
+        (["a", "of another run"], (("a", "b", "c"),), False),
+        (0.35, (0.0, 1.0), True),
+        ("any text", ("a default",), True),
+        (True, (), True),
+    ],
+)
+def test_only_what_is_on_offer_is_chosen(held: object, values: tuple[object, ...], taken: bool) -> None:
+    assert _is_on_offer(held, values) == taken
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.0, "other"), (2 * state.HEARD, "one")])
+def test_what_a_widget_held_before_it_was_written_is_no_choice(
+    seconds: float, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the browser shows the other model, whatever else is pressed comes with the former one."""
+    config: dict[str, Any] = {"n_vocab": 8192, "n_context": 32}
+    offer(monkeypatch, {name: language_model(tiny_config(**config)) for name in ("one", "other")})
+    app = open_page("overview", {"model": "one", "lang": "en", "text": "the cat"})
+    clock = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    app.query_params["model"] = "other"  # by a link or by the switch of the norm: not by the box itself
+    app.run()
+    assert app.selectbox(key="sidebar.model").value == "other"
+    clock += seconds
+    app.selectbox(key="sidebar.model").set_value("one")
+    app.segmented_control(key="sidebar.lang").set_value("zh").run()
+    view = app.session_state["view"]
+    assert (view.model, view.lang) == (shown, "zh")
+    assert app.selectbox(key="sidebar.model").value == shown

@@ -1,7 +1,5 @@
 """What the seeded monkey compares a tab by: any difference is named."""
 
-from __future__ import annotations
-
 import collections
 
 import pytest

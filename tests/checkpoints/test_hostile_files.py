@@ -1,7 +1,5 @@
 """Files made to do harm: one line each, at once, and no memory; more of them stand beside each format's own tests."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math
@@ -18,7 +16,7 @@ from tiny_family import write_family
 import viz_model as vm
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.weights import ModelError
-from viz_model.tokenizers import bounds
+from viz_model.tokenizers import descriptions
 from viz_model.tokenizers.reading import from_folder
 
 
@@ -212,7 +210,7 @@ def test_a_description_nested_without_end(folder: Path) -> None:
 def test_growth_is_no_less_than_what_the_library_makes(folder: Path) -> None:
     described(folder, normalizer={"type": "Sequence", "normalizers": [replace("a", "aa")] * 9})
     tokenizer = from_folder(folder, 400)
-    assert len(tokenizer.encode("a" * 10, special=False)) <= 10 * 2**9 <= 10 * bounds.MAX_GROWTH
+    assert len(tokenizer.encode("a" * 10, special=False)) <= 10 * 2**9 <= 10 * descriptions.MAX_GROWTH
 
 
 @pytest.mark.parametrize(
@@ -227,4 +225,4 @@ def test_growth_is_no_less_than_what_the_library_makes(folder: Path) -> None:
     ],
 )
 def test_groups_that_are_repeated(pattern: str, repeats: bool) -> None:
-    assert bounds.repeats_a_group(pattern) is repeats
+    assert descriptions.repeats_a_group(pattern) is repeats

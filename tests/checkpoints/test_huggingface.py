@@ -1,7 +1,5 @@
 """Folders as Hugging Face lays them out: published configs, older spellings, and damage that is named."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -17,7 +15,7 @@ from checkpoint_makers import Reference, change_config
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from viz_model.app import describe
+from viz_model.app import sidebar
 from viz_model.checkpoints import huggingface, registry
 from viz_model.checkpoints.families import absent
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
@@ -588,7 +586,7 @@ def test_the_head_of_a_task_is_left_out_and_told(tmp_path: Path, model: str, lef
     theirs = Reference(model, {"num_labels": 2 if "Question" in model else 3}).save(tmp_path)
     lm = registry.load_folder(tmp_path)
     assert lm.left_out == left_out and lm.config.has_logits == (not left_out)
-    told = [describe.model("tiny", lm, Texts(language)) for language in ("en", "zh")]
+    told = [sidebar.model("tiny", lm, Texts(language)) for language in ("en", "zh")]
     assert all(f"`{part}`" in text for text in told for part in left_out)
     ids = [5, 9, 12, 30]
     expected = theirs.base_model(torch.tensor([ids])).last_hidden_state[0]

@@ -1,7 +1,5 @@
 """Every family against the library its checkpoints come from: each value of small random models."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -9,14 +7,14 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from checkpoint_makers import Reference, hidden, padded, patterns, run, token_ids
+from checkpoint_makers import Reference, compared, hidden, patterns, run, token_ids
 from tiny_models import close
 
 from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.renames import rename
 from viz_model.checkpoints.weights import SafetensorsArchive, fill
-from viz_model.config import Experts, Gated, LayerNorm, ModelConfig, Rope
+from viz_model.config import Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.runs import generation
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -269,75 +267,12 @@ def two_stacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     return request.param.save(folder), huggingface.load_folder(folder)
 
 
-@torch.no_grad()
 def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
-    theirs, ours = one_stack
-    config = ours.config
-    texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
-    ids, padding = padded(texts)
-    segments = ids % max(config.n_segments, 1)
-    more: dict[str, Any] = {"token_type_ids": segments} if config.n_segments else {}
-    routed = [n for n in range(config.n_layers) if isinstance(config.layer(config.sides[0], n).ffn, Experts)]
-    more |= {"output_router_logits": True} if routed else {}
-    expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
-    sites = {
-        **dict(hidden(config, config.n_layers, expected.hidden_states)),
-        **dict(patterns(expected.attentions, "blocks.{}.attn.pattern")),
-    }
-    for layer, router in zip(routed, expected.router_logits if routed else (), strict=True):
-        sites[f"blocks.{layer}.ffn.router"] = router.unflatten(0, ids.shape)
-        sites[f"blocks.{layer}.ffn.probs"] = router.unflatten(0, ids.shape).softmax(-1)
-    logits = getattr(expected, "logits", getattr(expected, "prediction_logits", None))
-    output = expected.last_hidden_state if logits is None else logits
-    together = ours(ids, padding=padding, **({"segments": segments} if config.n_segments else {}))
-    for row, text in enumerate(texts):
-        n = len(text)
-        own = {"segments": segments[row, :n].tolist()} if config.n_segments else {}
-        found = run(ours, text, **own)
-        for site, value in sites.items():
-            within = value[row][:, :n, :n] if site.endswith("pattern") else value[row][:n]
-            close(found[site], within, site)
-        if logits is not None:
-            close(found["logits"], logits[row, :n], "logits")
-        close(together[row, :n], output[row, :n], "output of the batch")
+    compared(*one_stack, LONGEST, close)
 
 
-@torch.no_grad()
 def test_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
-    theirs, ours = two_stacks
-    config = ours.config
-    texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
-    targets = token_ids((6, min(config.n_context, LONGEST), 2), config.n_vocab, seed=4)
-    ids, padding = padded(texts)
-    target_ids, _ = padded(targets)
-    expected = theirs(
-        input_ids=ids,
-        attention_mask=(~padding).long(),
-        decoder_input_ids=target_ids,
-        output_hidden_states=True,
-        output_attentions=True,
-    )
-    own = {
-        **dict(hidden(config, config.n_encoder_layers, expected.encoder_hidden_states, "encoder.")),
-        **dict(patterns(expected.encoder_attentions, "encoder.blocks.{}.attn.pattern")),
-    }
-    decoder = {
-        **dict(hidden(config, config.n_layers, expected.decoder_hidden_states, "decoder.")),
-        **dict(patterns(expected.decoder_attentions, "decoder.blocks.{}.attn.pattern")),
-        "logits": expected.logits,
-    }
-    cross = dict(patterns(expected.cross_attentions, "decoder.blocks.{}.cross.pattern"))
-    together = ours(ids, target_ids, padding=padding)
-    for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
-        n, m = len(text), len(target)
-        found = run(ours, text, target)
-        for site, value in own.items():
-            close(found[site], value[row][:, :n, :n] if site.endswith("pattern") else value[row][:n], site)
-        for site, value in decoder.items():
-            close(found[site], value[row][:, :m, :m] if site.endswith("pattern") else value[row][:m], site)
-        for site, value in cross.items():
-            close(found[site], value[row][:, :m, :n], site)
-        close(together[row, :m], expected.logits[row, :m], "logits of the batch")
+    compared(*two_stacks, LONGEST, close)
 
 
 def greedy(decoder: generation.Decoder, n: int) -> list[int]:

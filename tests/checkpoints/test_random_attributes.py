@@ -2,10 +2,8 @@
 
 What one family reads of another's attributes shows where they meet: windows shorter than the text beside stretched
 rotations, heads wider than D/H beside groups, tied tables beside biases. Every seed is a config of its own.
-Families with experts have a file of their own.
+Of families with experts every attribute that is read counts.
 """
-
-from __future__ import annotations
 
 import json
 import random
@@ -15,12 +13,11 @@ from typing import Any
 
 import pytest
 import torch
-from checkpoint_makers import Reference, hidden, patterns, run, token_ids
+from checkpoint_makers import Reference, compared
 from pytest import mark
 from torch import Tensor
 
 from viz_model.checkpoints import huggingface
-from viz_model.model.transformer import Transformer
 
 SEEDS = range(3)
 TOLERANCE = 1e-4
@@ -170,6 +167,45 @@ def _t5(draw: Draw) -> dict[str, Any]:
     }
 
 
+def _with_experts(rng: Draw, family: str) -> dict[str, Any]:
+    """Attributes of a small model: any that its reader accepts, of any value that it may have."""
+    groups, kv = rng.choice([1, 2, 3]), rng.choice([1, 2, 3])
+    heads, experts = groups * kv, rng.randint(2, 7)
+    d_head = 2 * rng.randint(1, 6)
+    found: dict[str, Any] = {
+        "vocab_size": rng.randint(20, 60),
+        "hidden_size": heads * d_head,
+        "num_hidden_layers": rng.randint(1, 5),
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv,
+        "intermediate_size": rng.randint(3, 33),
+        "num_experts_per_tok": rng.randint(1, experts),
+        "hidden_act": rng.choice(["silu", "gelu", "relu"]),
+        "rms_norm_eps": rng.choice([1e-6, 1e-2]),
+        "tie_word_embeddings": rng.random() < 0.5,
+        "rope_parameters": {"rope_type": "default", "rope_theta": rng.choice([50.0, 1e4])},
+        "num_local_experts" if family == "mixtral" else "num_experts": experts,
+    }
+    match family:
+        case "mixtral":
+            found |= {"head_dim": 2 * rng.randint(2, 7), "sliding_window": rng.choice([None, 1, 3, 8])}
+        case "qwen3-moe":
+            layers = found["num_hidden_layers"]
+            found |= {
+                "head_dim": 2 * rng.randint(2, 7),
+                "moe_intermediate_size": rng.randint(1, 19),
+                "norm_topk_prob": rng.random() < 0.5,
+                "decoder_sparse_step": rng.randint(1, 3),
+                "mlp_only_layers": rng.sample(range(layers), rng.randint(0, layers - 1)),
+                "attention_bias": rng.random() < 0.5,
+                "use_sliding_window": rng.random() < 0.5,
+                "sliding_window": rng.choice([2, 5]),
+            }
+        case "olmoe":
+            found |= {"norm_topk_prob": rng.random() < 0.5, "attention_bias": rng.random() < 0.5}
+    return found
+
+
 FAMILIES: dict[str, Callable[[Draw], Choices]] = {
     "LlamaForCausalLM": lambda draw: {**_heads(draw), "attention_bias": draw.choice(YES), "mlp_bias": draw.choice(YES)},
     "Qwen2ForCausalLM": _windows,
@@ -223,6 +259,9 @@ FAMILIES: dict[str, Callable[[Draw], Choices]] = {
     "MBartForConditionalGeneration": _two_stacks,
     "MarianMTModel": _two_stacks,
     "T5ForConditionalGeneration": _t5,
+    "MixtralForCausalLM": lambda draw: _with_experts(draw, "mixtral"),
+    "Qwen3MoeForCausalLM": lambda draw: _with_experts(draw, "qwen3-moe"),
+    "OlmoeForCausalLM": lambda draw: _with_experts(draw, "olmoe"),
 }
 
 
@@ -253,40 +292,52 @@ def test_drawn_attributes(model: str, seed: int, tmp_path: Path) -> None:
     draw = random.Random(f"{model} {seed}")
     theirs = Reference(model, FAMILIES[model](draw)).save(tmp_path, seed)
     _respell(tmp_path, draw)
-    ours = huggingface.load_folder(tmp_path)
-    (_compare_two if ours.config.kind == "encoder_decoder" else _compare_one)(theirs, ours)
+    compared(theirs, huggingface.load_folder(tmp_path), 20, _close)
 
 
-def _compare_one(theirs: Any, ours: Transformer) -> None:
-    config = ours.config
-    (ids,) = token_ids((min(config.n_context, 20),), config.n_vocab, seed=7)
-    segments = [n % config.n_segments for n in ids] if config.n_segments else None
-    more = {"token_type_ids": torch.tensor([segments])} if segments else {}
-    expected = theirs(torch.tensor([ids]), output_hidden_states=True, output_attentions=True, **more)
-    found = run(ours, ids, **({"segments": segments} if segments else {}))
-    for site, value in hidden(config, config.n_layers, expected.hidden_states):
-        _close(found[site], value[0], site)
-    for site, value in patterns(expected.attentions, "blocks.{}.attn.pattern"):
-        _close(found[site], value[0], site)
-    _close(found["logits"], expected.logits[0], "logits")
+WITH_EXPERTS = {"mixtral": "MixtralForCausalLM", "qwen3-moe": "Qwen3MoeForCausalLM", "olmoe": "OlmoeForCausalLM"}
+BASE: dict[str, Any] = {"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10}
+CHANGES: dict[str, list[dict[str, Any]]] = {
+    "mixtral": [{"num_experts_per_tok": 1}, {"num_local_experts": 3}, {"sliding_window": 3}, {"head_dim": 6}],
+    "qwen3-moe": [
+        {"num_experts_per_tok": 1},
+        {"num_experts": 3},
+        {"norm_topk_prob": True},
+        {"decoder_sparse_step": 2},
+        {"mlp_only_layers": [1]},
+        {"moe_intermediate_size": 7},
+        {"mlp_only_layers": [1], "intermediate_size": 9},
+        {"use_sliding_window": True, "sliding_window": 3},
+        {"attention_bias": True},
+    ],
+    "olmoe": [{"num_experts_per_tok": 2}, {"num_experts": 6}, {"norm_topk_prob": True}, {"attention_bias": True}],
+}
+COMMON: list[dict[str, Any]] = [
+    {"hidden_act": "gelu"},
+    {"rms_norm_eps": 0.05},
+    {"tie_word_embeddings": True},
+    {"intermediate_size": 22},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 30.0}},
+    {"num_key_value_heads": 1},
+]
 
 
-def _compare_two(theirs: Any, ours: Transformer) -> None:
-    config = ours.config
-    (ids,), (target,) = (token_ids((n,), config.n_vocab, seed=n) for n in (15, 9))
-    expected = theirs(
-        input_ids=torch.tensor([ids]),
-        decoder_input_ids=torch.tensor([target]),
-        output_hidden_states=True,
-        output_attentions=True,
-    )
-    found = run(ours, ids, target)
-    for site, value in (
-        *hidden(config, config.n_encoder_layers, expected.encoder_hidden_states, "encoder."),
-        *hidden(config, config.n_layers, expected.decoder_hidden_states, "decoder."),
-        *patterns(expected.encoder_attentions, "encoder.blocks.{}.attn.pattern"),
-        *patterns(expected.decoder_attentions, "decoder.blocks.{}.attn.pattern"),
-        *patterns(expected.cross_attentions, "decoder.blocks.{}.cross.pattern"),
-    ):
-        _close(found[site], value[0], site)
-    _close(found["logits"], expected.logits[0], "logits")
+@pytest.mark.parametrize("family", WITH_EXPERTS)
+def test_every_attribute_that_is_read_counts(family: str, tmp_path: Path) -> None:
+    """Each changes the model that is read, as it changes theirs: its numbers, or what is refused to fit."""
+    base = BASE if family != "olmoe" else {**BASE, "hidden_size": 40, "head_dim": None}
+    base = {name: value for name, value in base.items() if value is not None}
+    (tmp_path / "base").mkdir()
+    plain = Reference(WITH_EXPERTS[family], base).save(tmp_path / "base", 0)
+    kept = huggingface.load_folder(tmp_path / "base")
+    before = compared(plain, kept, 11, _close)
+    for n, change in enumerate([*CHANGES[family], *COMMON]):
+        if family == "qwen3-moe" and change == {"intermediate_size": 22}:
+            continue  # all its layers have experts, of a width of their own; above it is changed beside a dense one
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        theirs = Reference(WITH_EXPERTS[family], {**base, **change}).save(folder, 0)
+        ours = huggingface.load_folder(folder)
+        after = compared(theirs, ours, 11, _close)
+        assert ours.config != kept.config, change
+        assert not torch.allclose(after, before, atol=1e-3), change

@@ -1,7 +1,5 @@
 """Finding models: bundled, in packages, in VIZ_MODEL_PATH and on the hub, without reading weights."""
 
-from __future__ import annotations
-
 import fnmatch
 import importlib.util
 import json
@@ -26,7 +24,7 @@ from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.checkpoints import gguf_file, hub, registry
+from viz_model.checkpoints import gguf_file, registry
 from viz_model.checkpoints.weights import ModelError, stored_tensors
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
@@ -185,13 +183,13 @@ def test_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     lm = vm.load("org/tiny.model-1")
     assert (lm.name, lm.folder) == ("org/tiny.model-1", folder)
-    assert asked == [("org/tiny.model-1", list(hub.FILES))]
+    assert asked == [("org/tiny.model-1", list(registry.FILES))]
 
 
 def test_neither_pickles_nor_code_are_fetched() -> None:
 
     def fetched(file: str) -> bool:
-        return any(fnmatch.fnmatch(file, pattern) for pattern in hub.FILES)
+        return any(fnmatch.fnmatch(file, pattern) for pattern in registry.FILES)
 
     for file in ("pytorch_model.bin", "model.pt", "rust_model.ot", "tf_model.h5", "modeling.py", "model.ckpt", "x.pkl"):
         assert not fetched(file)

@@ -1,7 +1,7 @@
 """Classifiers of texts against the library their checkpoints come from: their logits, by their labels."""
 
-from __future__ import annotations
-
+import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,10 @@ import pytest
 import torch
 from checkpoint_makers import Reference
 
-from viz_model.app import describe
+import viz_model
+from viz_model.app import sidebar
 from viz_model.checkpoints import registry
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ClassHead, NoHead
 from viz_model.runs.derivation import derive
 from viz_model.texts import LANGUAGES, Texts
@@ -42,7 +44,7 @@ def test_every_logit_is_theirs_and_has_its_label(family: str, seed: int, tmp_pat
         assert derive(run, site, (2,)).agrees
     for language in LANGUAGES:
         t = Texts(language)
-        assert t("models.does_text_classes") in describe.model("tiny", lm, t)
+        assert t("models.does_text_classes") in sidebar.model("tiny", lm, t)
 
 
 @pytest.mark.parametrize("changes", [{"num_labels": 1}, {"problem_type": "multi_label_classification"}])
@@ -57,3 +59,49 @@ def test_what_is_no_choice_among_classes_is_left_out_and_told(
     run = lm.trace(ids=IDS)
     expected = theirs.base_model(torch.tensor([IDS])).last_hidden_state[0]
     torch.testing.assert_close(run[run.leaving], expected, atol=1e-5, rtol=1e-5)
+
+
+PACKAGE = Path(viz_model.__file__).parent
+FILES = ("checkpoints/gguf.py", "checkpoints/gguf_file.py", "checkpoints/weights.py", "tokenizers/ggml.py")
+
+
+def templates() -> list[str]:
+    """What these files raise as ModelError, a word in the place of each value; not what another library says."""
+    found = []
+    for file in FILES:
+        for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            if not isinstance(node.exc.func, ast.Name) or node.exc.func.id != "ModelError":
+                continue
+            (said,) = node.exc.args
+            parts = said.values if isinstance(said, ast.JoinedStr) else []
+            words = [str(part.value) if isinstance(part, ast.Constant) else f"v{n}" for n, part in enumerate(parts)]
+            if any(letter.isalpha() for part in parts if isinstance(part, ast.Constant) for letter in str(part.value)):
+                found.append("".join(words))
+    return found
+
+
+@pytest.mark.parametrize("message", templates())
+def test_every_refusal_of_a_file_has_chinese_words(message: str) -> None:
+    assert re.search("[\u4e00-\u9fff]", Texts("zh").error(message)), message
+
+
+def test_they_are_all_found() -> None:
+    assert len(templates()) > 30
+
+
+@pytest.mark.parametrize(
+    ("model", "read"),
+    [
+        ("GPT2ForSequenceClassification", "AutoModelForCausalLM"),
+        ("LlamaForTokenClassification", "AutoModelForCausalLM"),
+        ("BartForSequenceClassification", "AutoModelForSeq2SeqLM"),
+        ("LlamaModel", "AutoModelForCausalLM"),
+    ],
+)
+def test_a_decoder_without_its_head_says_what_would_be_read(model: str, read: str, tmp_path: Path) -> None:
+    Reference(model, {"tie_word_embeddings": False} if model == "LlamaModel" else {}).save(tmp_path)
+    with pytest.raises(ModelError, match=read) as refused:
+        registry.load_folder(tmp_path)
+    assert model in str(refused.value) and "能读的是" in Texts("zh").error(refused.value)

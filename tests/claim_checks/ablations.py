@@ -1,7 +1,5 @@
 """Claims of the page of experiments, each on runs made again by hand from the model's own code."""
 
-from __future__ import annotations
-
 import math
 import operator
 import zlib
@@ -16,15 +14,14 @@ from claim_checks import Shown
 from viz_model.claims import Verdict
 from viz_model.island.look import Look
 from viz_model.measures import stream
-from viz_model.measures.again import rerun
-from viz_model.measures.change import GUESSES
+from viz_model.measures.change import GUESSES, rerun
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
-from viz_model.topics.ablations import breaking, compare, pieces, reading, routed, structure
+from viz_model.topics.ablations import breaking, compare, pieces, reading, structure
 from viz_model.topics.ablations.compare import Compared
 from viz_model.topics.ablations.lab import Lab
-from viz_model.topics.ablations.routed import Without
+from viz_model.topics.ablations.reading import Without
 from viz_model.topics.ablations.sentence import Reach
 from viz_model.topics.ablations.structure import Shift
 
@@ -141,11 +138,11 @@ def _experts(trace: Trace, at: breaking.Place) -> Iterator[Shown]:
         gap = max(by_hand[0]) - min(by_hand[1])
         return gap < 1e-4 if claim == "spared" else gap > -1e-4
 
-    yield Shown(routed.EACH_EXPERT, Without(*(tuple(c.amount.item() for c in each) for each in found)), right)
+    yield Shown(reading.EACH_EXPERT, Without(*(tuple(c.amount.item() for c in each) for each in found)), right)
     strongest = int(trace[f"blocks.{layer}.ffn.chosen"][-1].argmax())
     is_other = bool(_with_router(trace, layer, strongest, 0)[-1].argmax() != trace["logits"][-1].argmax())
     changes = found[0][strongest].changed.item()
-    yield Shown(routed.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
+    yield Shown(reading.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
 
 
 def _with_router(trace: Trace, layer: int, expert: int, alone: int) -> torch.Tensor:

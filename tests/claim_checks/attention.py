@@ -1,7 +1,5 @@
 """Claims of the attention page."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterator
@@ -13,14 +11,15 @@ import torch
 
 import viz_model as vm
 from claim_checks import Shown
-from viz_model.app.changed_run import GuessesView, guesses_view
 from viz_model.app.mask_editor import GUESSES
 from viz_model.island.look import Look
 from viz_model.measures import heads, masks
+from viz_model.measures.change import firsts
 from viz_model.measures.heads import HEAD, STRONGEST, HeadSummary, Largest
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
+from viz_model.topics.ablations.compare import Compared
 from viz_model.topics.attention import weights as caveats
 from viz_model.topics.attention.brings import FIRST, SINKS
 from viz_model.topics.attention.heads import SIGHT, Sight, sight
@@ -31,7 +30,7 @@ SIGHT_OF = Sight(
     n=6, hidden=np.array([10]), is_causal=np.array([False]), size=np.array([0]), is_two_way=np.array([True])
 )
 SMALL = Pruned({}, 2, 1, torch.zeros(1), difference=1e-6, size=1.0)
-CHANGED = GuessesView(("a", "b"), np.array([0.6, 0.4]), np.array([0.6, 0.4]), 0, (0, 0), 0.0001, (1.0, 1.0))
+CHANGED = Compared(0.0001, (0, 0))
 KEYS = caveats.First(*map(np.array, (4, 0, 0.5, 0, 0.5, 0.6)))
 TAKEN = caveats.Taken((0,), np.array([[0.6]]), np.array([[0.2]]), 0.25)
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
@@ -189,4 +188,4 @@ def shown(trace: Trace) -> Iterator[Shown]:
         target, to = (trace.target, trace.target_language) if trace.prefix else (None, None)
         off = lm.trace(trace.text, target, target_language=to, edits=edits).at(trace.stack.side)
         yield Shown(PRUNED, pruned(off, layer, (head,)), partial(_pruned, trace, off, layer, head))
-        yield Shown(GUESSES, guesses_view(trace, off, len(trace) - 1), partial(_guesses, trace, off))
+        yield Shown(GUESSES, firsts(trace, off, [len(trace) - 1]), partial(_guesses, trace, off))

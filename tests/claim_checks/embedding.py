@@ -1,7 +1,5 @@
 """Claims of the embedding page."""
 
-from __future__ import annotations
-
 import functools
 import zlib
 from collections.abc import Iterator

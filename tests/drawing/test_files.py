@@ -1,7 +1,5 @@
 """A picture is written to files of every format, with what it says in them, and its numbers to a table."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io
@@ -18,10 +16,10 @@ from PIL import Image
 from svg_files import scene
 
 from viz_model.drawing import theme
-from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import Cells, Labels, Scene, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.numbers import numbers
+from viz_model.drawing.theme import PALETTES
 
 CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
 

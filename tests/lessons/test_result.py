@@ -1,14 +1,23 @@
 """What is handed in: a file that people read, that spreadsheets write again, and that shows when it was changed."""
 
-from __future__ import annotations
-
 import csv
+import html
 import io
+import re
+from html.parser import HTMLParser
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from viz_model.lessons import result
+from viz_model.app.lessons import paper as desk
+from viz_model.app.lessons import shelf
+from viz_model.lessons import answers, paper, result
+from viz_model.lessons.answers import Given, Progress, is_right, number, outcome, progress
+from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, NumberKey, Option
 from viz_model.lessons.result import SECRET, Result, Row
+from viz_model.texts import Texts
 
 ROWS = (
     Row(1, "What comes next?", "·his", "·the", "·the", "hinted"),
@@ -72,3 +81,146 @@ def test_another_server_with_a_secret_makes_another_checksum(monkeypatch: pytest
 def test_what_is_no_result_is_told(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         result.read(text)
+
+
+class Tags(HTMLParser):
+    """The tags of a file."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not any(name in ("src", "href") or name.startswith("on") for name, _ in attrs), (
+            "nothing is fetched or run"
+        )
+
+
+@pytest.mark.parametrize(("language", "size"), [("en", "A4"), ("zh", "letter")])
+def test_every_lesson_can_be_printed(language: str, size: paper.Size) -> None:
+    drawn = 0
+    for lesson in shelf.lessons().lessons.values():
+        made = desk.of(lesson, language, lesson.model, Texts(language), size)
+        worksheet, key = paper.worksheet(made), paper.answer_key(made)
+        assert f"size: {size};" in worksheet and f'lang="{language}"' in key
+        for sheet in (worksheet, key):
+            tags = Tags(sheet).tags
+            assert not {"script", "img", "iframe", "link"} & {*tags}
+            assert tags.count("section") == len(lesson.steps) and "{{" not in sheet
+        for found in made.answers:
+            match found.key:
+                case NumberKey() | ChoiceKey() | CellKey():
+                    told = html.escape(answers.told(found.key))
+                    assert f": {told}</b>" in key and f": {told}</b>" not in worksheet
+            drawn += isinstance(found.key, ChoiceKey | CellKey)
+            if isinstance(found.key, ChoiceKey):
+                assert all(f"<li>{html.escape(option.label)}</li>" in worksheet for option in found.key.options)
+        pictures = sum(isinstance(found.key, ChoiceKey | CellKey) for found in made.answers)
+        assert Tags(key).tags.count("svg") == pictures
+    assert drawn > 10
+
+
+def test_another_sentence_and_model_have_keys_of_their_own() -> None:
+    lesson = shelf.lessons().lessons["attention_by_hand"]
+    t = Texts("en")
+    usual = paper.answer_key(desk.of(lesson, "en", lesson.model, t, "A4"))
+    other = paper.answer_key(desk.of(lesson, "<b>Dogs</b> & cats", "story-modern", t, "A4"))
+    assert (
+        "<b>Dogs" not in other and html.escape("<b>Dogs</b> & cats", quote=False) in other and "story-modern" in other
+    )
+    numbers = [re.findall(r"<b>Answer: ([-\d.]+)", each) for each in (usual, other)]
+    assert len(numbers[0]) == len(numbers[1]) and numbers[0] != numbers[1]
+
+
+def test_a_question_that_a_model_cannot_be_asked_says_so() -> None:
+    lesson = shelf.lessons().lessons["translation"]
+    made = desk.of(lesson, "en", "story-pre-ln", Texts("en"), "A4")
+    assert "No question here for this sentence and model" in paper.worksheet(made)
+
+
+def test_prose_is_no_markup_but_its_own() -> None:
+    assert paper.prose("a **b** *c* `d<e>`\n\n<script>") == (
+        "<p>a <b>b</b> <i>c</i> <code>d&lt;e&gt;</code></p><p>&lt;script&gt;</p>"
+    )
+
+
+CHOICE = ChoiceKey((Option("3", "·cat"), Option("7", "·dog")), np.array([0.2, 0.8]), ("7",))
+CELL = CellKey(np.eye(2), ("a", "b"), ("a", "b"), ("1.1",))
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"), [("1", 1.0), (" 0,5 ", 0.5), ("-2.25", -2.25), ("−3", -3.0), ("12 %", 12.0), (".5", 0.5)]
+)
+def test_numbers_as_people_type_them(typed: str, read: float) -> None:
+    assert number(typed) == read
+
+
+@pytest.mark.parametrize("typed", ["", "abc", "nan", "inf", "1e3", "1_0", "٣", "1.2.3", "--1", "9" * 30])
+def test_what_is_no_number(typed: str) -> None:
+    assert number(typed) is None
+
+
+def test_right_is_within_the_tolerance_and_what_is_told_is_right() -> None:
+    key = NumberKey(0.3456, 0.01, 2, False)
+    assert is_right(key, "0.355") and is_right(key, answers.told(key)) and not is_right(key, "0.36")
+    percent = NumberKey(33.94, 0, 1, True)
+    assert answers.told(percent) == "33.9 %" and is_right(percent, "33.9 %") and not is_right(percent, "34")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (Given(), "open"),
+        (Given(("7",)), "right"),
+        (Given(("3",)), "open"),
+        (Given(("3", "7")), "hinted"),
+        (Given(("7",), has_hint=True), "hinted"),
+        (Given(("3", "3")), "wrong"),
+        (Given(("3",), has_passed=True), "passed"),
+    ],
+)
+def test_how_a_step_comes_out(given: Given, expected: str) -> None:
+    assert outcome(CHOICE, given) == expected
+
+
+def test_an_explanation_is_kept_and_cells_and_options_are_said_by_name() -> None:
+    assert outcome(FreeKey(), Given(("because",))) == "kept" and outcome(FreeKey(), Given()) == "open"
+    assert outcome(None, Given()) == "passed"
+    assert (
+        answers.told(CHOICE) == "·dog" and answers.said(CELL, "0.1") == "a → b" and answers.said(CELL, "9.9") == "9.9"
+    )
+
+
+TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=30)
+GIVEN = st.builds(Given, st.lists(TEXTS, max_size=2).map(tuple), st.booleans(), st.booleans())
+
+
+@given(st.lists(GIVEN, max_size=6).map(tuple), st.integers(-1, 99), TEXTS)
+def test_an_address_keeps_all_that_was_answered(given: tuple[Given, ...], step: int, on: str) -> None:
+    whole = Progress("a-lesson_1", step, on, given)
+    read = progress(whole.query())
+    assert read is not None and (read.name, read.step, read.on) == ("a-lesson_1", step, on)
+    assert [read.of(n) for n in range(len(given))] == list(given)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"lesson": ""},
+        {"lesson": "../etc"},
+        {"lesson": "a", "lesson.step": "-1"},
+        {"lesson": "a", "lesson.step": "٣"},
+        {"lesson": "a", "lesson.step": "1000"},
+        {"lesson": "a", "lesson.on": "x" * 3000},
+        {"lesson": "a", "lesson.given": "x" * 30_000},
+    ],
+)
+def test_an_address_that_means_nothing(query: dict[str, str]) -> None:
+    with pytest.raises(ValueError):
+        progress(query)
+
+
+def test_no_lesson_is_asked_for() -> None:
+    assert progress({"layer": "1"}) is None

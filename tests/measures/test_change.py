@@ -1,19 +1,27 @@
 """Two runs compared: divergence and entropy against PyTorch's own, vectors, and heads that are off."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, few, language_model, run_both, variants
+from tiny_models import describe, few, language_model, run_both, tiny_config, variants, without_a_part
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
 from viz_model.measures import change
 from viz_model.model.masks import everything
-from viz_model.runs.edits import AblateHead
+from viz_model.runs.edits import (
+    AblateHead,
+    FixPattern,
+    FlipMask,
+    NoNorm,
+    NoPosition,
+    NoScale,
+    SetNeuron,
+    ShuffleTokens,
+    Skip,
+)
 from viz_model.runs.trace import Trace
 
 
@@ -68,3 +76,64 @@ def test_what_nobody_looked_at_changes_nothing() -> None:
     visible[:, -1] = False
     found = change.divergences(before, run_both(lm, mask=visible))
     assert (found[:-1] < 1e-5).all() and found[-1] > 1e-5
+
+
+CONFIGS = [*few(), *without_a_part()]
+every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
+
+
+@every
+def test_a_run_compared_with_itself_is_the_same(config: ModelConfig) -> None:
+    lm = language_model(config)
+    assert change.first(run_both(lm), run_both(lm)) is None
+
+
+@every
+def test_runs_part_where_the_edit_is_made(config: ModelConfig) -> None:
+    lm, side = language_model(config), config.sides[-1]
+    at = f"{side}." if len(config.sides) > 1 else ""
+    plain = run_both(lm)
+    for edit, site, positions in (
+        (AblateHead(layer=1, head=0), "blocks.1.attn.z", None),
+        (SetNeuron(layer=0, neuron=2, value=50.0, position=1), "blocks.0.ffn.act", (1,)),
+        (Skip(layer=0, part="ffn"), "blocks.0.ffn.out", None),
+        (FlipMask(query=2, key=1, layer=1), "blocks.1.attn.mask", (2,)),
+        (FixPattern(layer=0, head=1, pattern="uniform"), "blocks.0.attn.pattern", None),
+    ):
+        if isinstance(edit, FlipMask) and not config.residual:
+            continue  # without additions all positions become alike, and it makes no difference who is seen
+        edited = run_both(lm, edits=[edit])
+        for before, after, name in ((plain, edited, at + site), (plain.at(side), edited.at(side), site)):
+            found = change.first(before, after)
+            assert found is not None and found.site == name
+            assert positions is None or found.positions == positions
+            assert found.positions
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+def test_runs_of_other_configs_are_compared_where_both_have_a_value(norm_at: str) -> None:
+    lm = language_model(tiny_config(norm_at))  # type: ignore[arg-type]
+    plain = run_both(lm)
+    for edit, site in (
+        (NoScale(), "blocks.0.attn.scores"),
+        (NoPosition(), "embed.out"),
+        (NoNorm(), "blocks.0.attn.norm.scale"),
+    ):
+        after = run_both(lm, edits=[edit])
+        found = change.first(plain, after)
+        assert found is not None and found.site == site
+
+
+def test_the_positions_that_differ_are_those_that_were_changed() -> None:
+    lm = language_model(tiny_config())
+    shuffled = run_both(lm, edits=[ShuffleTokens(order=(1, 0, 2, 3, 4, 5, 6))])
+    assert change.first(run_both(lm), shuffled) == ("tokens.ids", (0, 1))
+
+
+def test_runs_of_other_lengths_are_refused() -> None:
+    lm = language_model(tiny_config(kind="encoder_decoder", start_id=0))
+    one, other = (lm.trace(ids=[1, 2], target_ids=[0, *more]) for more in ([3], [3, 4]))
+    with pytest.raises(ValueError, match=r"^runs: expected as many target_ids in both, got 2 and 3"):
+        change.first(one, other)
+    with pytest.raises(ValueError, match=r"^runs: one is seen from"):
+        change.first(one, one.at("encoder"))

@@ -1,7 +1,5 @@
 """Figures without the app: of every bundled model, in every format, the same picture that a page shows."""
 
-from __future__ import annotations
-
 import base64
 import inspect
 import re
@@ -23,7 +21,7 @@ from doors import all_open
 from tiers import crossed, some
 
 import viz_model as vm
-from viz_model.app import ink
+from viz_model.app import sketch
 from viz_model.checkpoints import examples
 from viz_model.drawing.scene import encode
 from viz_model.plot import Figure
@@ -272,7 +270,7 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
 def test_a_run_of_a_picture_is_drawn_as_on_its_page() -> None:
     lm, place = vm.load("digits-vit"), {"layer": "1", "head": "2", "token": "3"}
     code = vm.images.encode(examples.read(lm.folder)[0].levels)
-    trace = lm.trace(ink.centred(vm.images.decode(code)))  # as the page hands on what is drawn
+    trace = lm.trace(sketch.centred(vm.images.decode(code)))  # as the page hands on what is drawn
     query = {"model": "digits-vit", "drawing": code, "lang": "zh", **place}
     figure = vm.plot.overview(trace, layer=1, token=3, lang="zh")
     assert plain(scenes.read(encode(figure.scene))) == plain(

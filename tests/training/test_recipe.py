@@ -1,20 +1,21 @@
 """viz_model.training.recipe: a recipe is whole and possible, or an error that names the field."""
 
-from __future__ import annotations
-
 import dataclasses
+import json
 import math
 import tomllib
+from itertools import islice
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tiny_models import tiny_config
 from training_data import tiny_recipe
 
 import viz_model as vm
-from viz_model.config import MaskedHead, NoHead
-from viz_model.training import publish, recipe, study
+from viz_model.config import MaskedHead, ModelConfig, NoHead
+from viz_model.training import experiments, loop, publish, recipe, study
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import new_model
 from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Translation
@@ -317,3 +318,70 @@ def test_every_row_of_the_study_spends_the_same_operations(change: str) -> None:
     tokens = made.steps * sum(made.objective.rows.values()) * made.config.n_context
     n_parameters = sum(p.numel() for p in new_model(made).parameters())
     assert 6 * n_parameters * tokens == pytest.approx(study.OPERATIONS, rel=1e-2)
+
+
+def test_every_recipe_was_recorded_as_it_stands() -> None:
+    recorded = json.loads(experiments.RECORD.read_text(encoding="utf-8"))["runs"]
+    recipes = experiments.recipes()
+    assert len(recorded) == len(recipes) == 2 * 2 * len(experiments.RATES)
+    for found, one in zip(recorded, recipes, strict=True):
+        described = found["recipe"]
+        assert ModelConfig.from_dict(described.pop("config")) == one.config
+        now = json.loads(one.fingerprint)
+        assert described == {name: now[name] for name in described}
+        assert len(found["step"]) == len(found["loss"]) == len(found["gradient_norm"]) <= experiments.MOST_POINTS
+        assert found["step"][-1] == one.steps - 1 or found["stopped"]
+
+
+def test_the_record_is_small() -> None:
+    assert experiments.RECORD.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+@pytest.mark.parametrize("warmup", [0, experiments.WARMUP])
+def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: int) -> None:
+    (found,) = [
+        run
+        for run in experiments.recorded().runs
+        if (run.norm_at, run.warmup, run.peak_rate) == (norm_at, warmup, experiments.RATE)
+    ]
+    n = int(found.steps[0]) + 1
+    steps = loop.train(experiments.recipe(norm_at, warmup), experiments.data(), half_precision=False)
+    reports = list(islice(steps, n))
+    steps.close()
+    assert np.mean([report.loss for report in reports]) == pytest.approx(found.loss[0], rel=2e-3)
+    assert np.mean([report.gradient_norm for report in reports]) == pytest.approx(found.gradient_norm[0], rel=1e-2)
+
+
+@pytest.mark.parametrize(("warmup", "first"), [(0, 1.0), (experiments.WARMUP, 1 / experiments.WARMUP)])
+def test_the_rate_begins_at_its_peak_or_climbs_to_it_and_stays(warmup: int, first: float) -> None:
+    recipe = experiments.recipe("pre", warmup, peak_rate=1e-2)
+    rates = [recipe.rate(step) for step in range(recipe.steps)]
+    assert rates[0] == pytest.approx(1e-2 * first)
+    assert rates[max(0, warmup - 1) :] == pytest.approx([1e-2] * (recipe.steps - max(0, warmup - 1)))
+
+
+def test_the_text_is_read_less_than_once() -> None:
+    train = experiments.corpus().languages["text"].train.ids
+    assert experiments.data().step(0).n_asked * experiments.STEPS < len(train)
+
+
+def test_the_loss_of_frequencies_is_their_entropy() -> None:
+    train = experiments.corpus().languages["text"].train.ids
+    _, counts = np.unique(train, return_counts=True)
+    assert experiments.frequency_loss() == pytest.approx(np.repeat(-np.log(counts / len(train)), counts).mean())
+    assert experiments.recorded().frequency_loss == pytest.approx(experiments.frequency_loss(), abs=1e-4)
+
+
+def test_a_run_that_breaks_off_is_kept_to_where_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    train = loop.train
+
+    def breaking(*given: object, **more: object) -> object:
+        yield from islice(train(*given, **more), 2)  # type: ignore[arg-type]
+        raise TrainingError("step 2: the loss is nan")
+
+    monkeypatch.setattr(loop, "train", breaking)
+    found = experiments.run(experiments.recipe("post", 0))
+    assert found["step"] == [0, 1] and found["stopped"] == "step 2: the loss is nan"
+    assert found["bits_per_byte"] is None
+    assert np.isnan(experiments._read(found).final_loss)

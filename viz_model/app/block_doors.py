@@ -1,7 +1,5 @@
 """Below the block page: another block, and what is measured over many texts or runs. Each is Streamlit's own."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator
@@ -13,9 +11,9 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, interventions, run_lock, runs, state
 from viz_model.app.cache import cached
-from viz_model.app.changed_run import draw_guesses, draw_places, guesses_view, places_view
 from viz_model.app.choices import Choice, decimal, maybe, number, switch, whole
 from viz_model.app.door import Door
+from viz_model.app.interventions import draw_guesses, draw_places, names, places_view
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
 from viz_model.config import Side
@@ -24,13 +22,13 @@ from viz_model.drawing.digits import small
 from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.measures import stream
-from viz_model.measures.change import GUESSES
+from viz_model.measures.change import GUESSES, firsts
 from viz_model.model import sites
 from viz_model.runs import edits
 from viz_model.runs.edits import LARGEST_ACTIVATION, Edit, SetNeuron, Skip
 from viz_model.texts.markdown import literal, row
-from viz_model.topics.block import dropout, experts, memory, neurons, real_code, vectors
-from viz_model.topics.block.dropout import PLACES, Kept, Place
+from viz_model.topics.block import experts, memory, neurons, real_code, vectors
+from viz_model.topics.block.real_code import PLACES, Kept, Place
 
 
 def _value(text: str) -> float:
@@ -115,10 +113,9 @@ def _before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) -
         elements.picture(page, draw_places(places, turn, turn, f"block.places_{key}"))
         elements.source(page, places.site)
         return
-    view = guesses_view(before, after, page.token)
-    best = {"before": literal(view.labels[view.best[0]]), "after": literal(view.labels[view.best[1]])}
-    st.markdown(f"**{page.verdict(GUESSES, view, token=page.token_name(), **view.facts(), **best)}**")
-    elements.picture(page, draw_guesses(view, page.words, f"block.guesses_{key}"))
+    found = firsts(before, after, [page.token])
+    st.markdown(f"**{page.verdict(GUESSES, found, token=page.token_name(), **names(found, before))}**")
+    elements.picture(page, draw_guesses(found, before, page.words, f"block.guesses_{key}"))
 
 
 # Dropout
@@ -131,7 +128,7 @@ def dropped(page: Page) -> None:
 def _dropped(page: Page) -> None:
     """Its masks, and what it does to the output."""
     elements.see(page, "dropout", token=page.token_name(), layer=page.view.layer)
-    names = {place: page.words(f"dropped_{place}") for place in dropout.places(page.lm.config)}
+    names = {place: page.words(f"dropped_{place}") for place in real_code.places(page.lm.config)}
     chosen = tuple(place for place in page.chosen(DROPPED) if place in names)
     places = elements.control(page, DROPPED, st.pills, list(names), value=chosen, selection_mode="multi", read=tuple,
                               write=list, help=None, format_func=names.__getitem__)  # fmt: skip
@@ -140,7 +137,7 @@ def _dropped(page: Page) -> None:
     seed = elements.control(page, SEED, right.number_input, 0, 999, help=None)
     before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
     with run_lock.RUNNING:
-        after, kept = dropout.dropped(before, places, rate, seed)
+        after, kept = real_code.dropped(before, places, rate, seed)
     for place in places:
         _draw_dropped(page, kept, place)
     _before_and_after(page, before, after, "dropout")

@@ -1,33 +1,30 @@
 """What an address of a page may say: its own choices, those of its sections and doors, and what opens which."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from viz_model.app import (
     block_doors,
     cache_times,
-    cost_times,
     island,
     lab,
     mask_editor,
+    measuring,
     norm_training,
     other_sentences,
     two_sentences,
 )
-from viz_model.app import page as app_page
 from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.door import Door
-from viz_model.app.embed_picture import PICTURE
+from viz_model.app.share import PICTURE
 from viz_model.island.page import Topic
 
-DOORS: dict[str, tuple[Door[app_page.Page], ...]] = {
+DOORS: dict[str, tuple[Door, ...]] = {
     "attention": (mask_editor.DOOR,),
     "block": block_doors.DOORS,
     "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
     "next_token": (cache_times.DOOR,),
-    "cost": (cost_times.DOOR,),
+    "cost": (measuring.DOOR,),
     "training_lab": lab.DOORS,
     "sentence_vectors": (other_sentences.DOOR,),
 }
@@ -48,7 +45,7 @@ def declared(topic: Topic) -> Declared:
     return Declared(_choices(topic), _opened_by(topic))
 
 
-def doors(topic: Topic) -> list[Door[app_page.Page]]:
+def doors(topic: Topic) -> list[Door]:
     return [door for group in dict.fromkeys(page.topic for page in topic.pages) for door in DOORS.get(group, ())]
 
 

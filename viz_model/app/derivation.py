@@ -4,25 +4,24 @@ The number stands in the view, so an address can hold it. The way that a visitor
 is only the session's.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import frame, state
-from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
-from viz_model.app.every_term import LARGEST, every_term, place_of
+from viz_model.app.cell_names import name_of, named_axis, place, shape, tokens, where, written
 from viz_model.app.view import ViewState
 from viz_model.drawing import theme
 from viz_model.island.edited import describe
 from viz_model.model import sites
-from viz_model.runs.derivation import Cell, Derivation, Earlier, Line, Operand, Setting, Step, Weight, derive
+from viz_model.runs.derivation import Cell, Derivation, Earlier, Line, Operand, Setting, Step, Terms, Weight, derive
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
@@ -383,7 +382,7 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
         words = t(f"derivation.axis_{named_axis(letter.axis, trace.config)}", axis=letter.axis)
         key = f"derivation.axis.{name}.{n}.{now}"
         if letter.size is None:
-            show = functools.partial(_numbered, tokens(trace, letter))
+            show = functools.partial(lambda tokens, n: f"{n} · {tokens[n].label}", tokens(trace, letter))
             index[n] = st.selectbox(words, range(size), now, format_func=show, key=key)
         else:
             index[n] = int(st.number_input(words, 0, size - 1, now, key=key))
@@ -392,5 +391,52 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
     )
 
 
-def _numbered(tokens: Sequence[vm.Token], n: int) -> str:
-    return f"{n} · {tokens[n].label}"
+LARGEST = 4
+"""Terms that are written out, in the drawer and on pages; the others are added up, and all listed for who asks."""
+MOST_ROWS = 1_000
+"""Rows of that list; its file has all of them."""
+
+
+def every_term(where: str, n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
+    """All terms of a sum that has more than are written out, one click away: with the numbers that make each.
+
+    Args:
+        where: the beginning of the widgets' keys.
+        n: the number of the step in the derivation of ``here``.
+    """
+    if step.terms is None or len(step.terms) <= LARGEST:
+        return
+    if st.toggle(t("derivation.all_terms", n=f"{len(step.terms):,}"), key=f"{where}.all.{here}.{n}"):
+        _table(where, n, step.terms, here, trace, t)
+
+
+def place_of(terms: Terms, n: int, trace: vm.Trace) -> str:
+    """The text behind term ``n``, where a sum runs over tokens or words; else nothing."""
+    line = terms.factors[0].line if terms.factors else None
+    if line is None or line.kind is not Cell or len(line.along) != 1:
+        return ""
+    (along,) = line.along
+    return place(trace, sites.find(line.name, trace.config).index[along], line.at(n).index[along])
+
+
+def _table(where: str, n: int, terms: Terms, here: Cell, trace: vm.Trace, t: Texts) -> None:
+    def cells(count: int) -> pd.DataFrame:
+        columns: dict[str, Any] = {t("derivation.table_term"): np.arange(count)}
+        places = [place_of(terms, i, trace) for i in range(count)]
+        columns |= {t("derivation.table_place"): places} if any(places) else {}
+        columns |= {str(factor.line.at(0)): factor.values[:count] for factor in terms.factors}
+        return pd.DataFrame({**columns, "=": terms.values[:count]})
+
+    shown = min(len(terms), MOST_ROWS)
+    st.dataframe(cells(shown), hide_index=True, height=min(320, 38 + 35 * shown), key=f"{where}.table.{here}.{n}")
+    if shown < len(terms):
+        st.caption(t("derivation.some_terms", n=f"{shown:,}", total=f"{len(terms):,}"))
+    st.download_button(
+        t("common.download", site=str(here)),
+        data=lambda: cells(len(terms)).to_csv(index=False),
+        file_name=f"{here}.step{n + 1}.csv",
+        mime="text/csv",
+        key=f"{where}.csv.{here}.{n}",
+        on_click="ignore",
+        icon=":material/download:",
+    )

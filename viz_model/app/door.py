@@ -1,20 +1,16 @@
 """A door: Streamlit's own sections of a page, behind a title."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from viz_model.app import elements
 from viz_model.app.choices import Choice, switch
 from viz_model.app.page import Page
 
-C = TypeVar("C")
-
 
 @dataclass(frozen=True)
-class Door(Generic[C]):
+class Door:
     """Sections behind a title, which are drawn once a visitor opens it.
 
     Attributes:
@@ -27,7 +23,7 @@ class Door(Generic[C]):
     """
 
     name: str
-    sections: tuple[Callable[[C], None], ...]
+    sections: tuple[Callable[[Page], None], ...]
     choices: tuple[Choice[Any], ...] = ()
     formerly: str = ""
     is_alone: bool = False
@@ -42,10 +38,10 @@ class Door(Generic[C]):
         """What in an address opens it: a name, or a name and its value."""
         return {asked: self.choice for asked in (self.formerly, *(choice.name for choice in self.choices)) if asked}
 
-    def draw(self, page: Page, given: C) -> None:
+    def draw(self, page: Page) -> None:
         def behind() -> None:
             for section in self.sections:
-                section(given)
+                section(page)
 
         name = self.choice.name
         label = f"**{page.words(name)}** · {page.words(f'{name}_line')}"

@@ -1,21 +1,111 @@
 """Interventions in the view: what was changed, each with a way to take it back, and what it changed."""
 
-from __future__ import annotations
+from typing import Any, NamedTuple
 
-from typing import NamedTuple
-
+import numpy as np
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState
+from viz_model.drawing import chart
+from viz_model.drawing.digits import written
+from viz_model.drawing.scene import Scene
 from viz_model.island.edited import describe
-from viz_model.measures import change, compare_runs
+from viz_model.island.page import Words
+from viz_model.measures import change
+from viz_model.measures.change import UNCHANGED, Firsts
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
+from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
+
+
+def names(found: Firsts, run: Trace) -> dict[str, str]:
+    """For prose, of one position: both runs' first guess, and the numbers of it."""
+    tops = (literal(run.tokenizer.token(int(ids[0])).label) for ids in found.tops)
+    said = {name: written(values[0], write) for name, (values, write) in found.facts.items()}
+    return dict(zip(("before", "after"), tops, strict=True)) | said
+
+
+def draw_guesses(found: Firsts, run: Trace, words: Words, id: str) -> Scene:
+    """Bars one below the other: the run as it is in grey, the changed run in color."""
+    labels = [token.label for token in run.tokenizer.tokens(found.ids[0].tolist())]
+    top = max(found.before.max(), found.after.max())
+    scale = chart.axis(np.array([top]), write="%0" if top > 0.05 else "%1" if top > 0.005 else "%2")
+    bars = _pair(found.before[0], found.after[0], words, "output", "percent")
+    return chart.bars(id, words("guesses_alt"), labels, bars, scale, row=27)
+
+
+def _pair(before: np.ndarray, after: np.ndarray, words: Words, role: str, write: str) -> list[chart.Bars]:
+    told = "{{name}}\n{{value}}"
+    return [
+        chart.Bars(words("before"), before, "residual", f"{told} · {words('before')}", write),
+        chart.Bars(words("after"), after, role, f"{told} · {words('after')}", write),
+    ]
+
+
+class PlacesView(NamedTuple):
+    """How far two runs lie apart at every position, [T] numbers from 0 up.
+
+    ``measure`` is "divergence", KL in bits between what they predict, or "turn", 1 − cosine of the
+    vectors that leave the stack; ``lengths`` [2, T] are those vectors' lengths.
+    """
+
+    labels: tuple[str, ...]
+    values: np.ndarray
+    lengths: np.ndarray
+    measure: str
+    token: int
+    site: str
+
+    def facts(self) -> dict[str, str]:
+        """For prose: the selected token's cosine and lengths, and how many positions changed at all."""
+        return {
+            "turn": f"{1 - self.values[self.token]:.4f}",
+            "length_before": f"{self.lengths[0, self.token]:.2f}",
+            "length_after": f"{self.lengths[1, self.token]:.2f}",
+            "n_changed": str(int((self.values > UNCHANGED).sum())),
+            "n": str(len(self.values)),
+        }
+
+
+def draw_places(view: PlacesView, title: str, alt: str, id: str) -> Scene:
+    """One bar a token, the selected one's in color; ``title`` names the measure."""
+    fill = ["output" if n == view.token else "residual" for n in range(len(view.labels))]
+    names = [f"{n}: {label}" for n, label in enumerate(view.labels)]
+    look: dict[str, Any] = {"write": "4", "fill": fill, "facts": {"name": names}}
+    bars = chart.Bars(title, view.values.astype(np.float32), "output", "{{name}}\n{{value}}", **look)
+    # What counts as no change must not fill the picture.
+    top = max(float(view.values.max()), 20 * UNCHANGED)
+    scale = chart.axis(np.array([top]), title=title)
+    return chart.columns(id, alt, view.labels, [bars], scale, height=240)
+
+
+def draw_written(before: np.ndarray, after: np.ndarray, words: Words, axis: str, head: int) -> Scene:
+    """‖what each head writes‖ [H] in two runs: two bars a head, which ``axis`` names; the selected head is framed."""
+    heads = [str(h) for h in range(len(before))]
+    bars = _pair(before, after, words, "value", "2")
+    scale = chart.axis(before, after, title=words("written_length"))
+    return chart.bars(
+        "attention.written", words("written_alt"), heads, bars, scale, row=24, chosen=head, names_axis=axis
+    )
+
+
+def places_view(before: Trace, after: Trace, token: int) -> PlacesView:
+    """Divergence where this stack's positions have predictions of their own, else the turn."""
+    found = change.vectors(before, after)
+    predicts = "probs" in before
+    return PlacesView(
+        labels=tuple(token.label for token in before.tokens),
+        values=change.divergences(before, after) if predicts else 1 - found.cosines,
+        lengths=np.stack([found.before, found.after]),
+        measure="divergence" if predicts else "turn",
+        token=token,
+        site="probs" if predicts else before.leaving,
+    )
 
 
 def chips(view: ViewState, t: Texts) -> None:
@@ -81,7 +171,7 @@ def effect(run: runs.RunKey, position: int) -> Effect:
 
 @cached()
 def _first(run: runs.RunKey) -> str | None:
-    found = compare_runs.first(runs.trace(run.plain), runs.trace(run))
+    found = change.first(runs.trace(run.plain), runs.trace(run))
     return None if found is None else found.site
 
 

@@ -366,12 +366,8 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     if (view.model, view.lang) != (now.model, now.lang):
         state.run_again()
         return
-    if _is_another_run(view, now):
+    if any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to")):
         state.run_alone(state.BODY, state.PLACE)
-
-
-def _is_another_run(before: ViewState, now: ViewState) -> bool:
-    return any(getattr(before, name) != getattr(now, name) for name in ("text", "also", "target", "to"))
 
 
 def _know(view: ViewState, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:

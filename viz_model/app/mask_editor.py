@@ -4,8 +4,6 @@ What an edit can say is an edit of the view, so that it holds on every page and 
 are off, no mask, and cells turned over by hand. Other masks belong to this page alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,18 +15,16 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import components, elements, runs, saving, state
 from viz_model.app.cache import cached
-from viz_model.app.changed_run import (
-    GuessesView,
+from viz_model.app.choices import Choice, one_of, whole, wholes
+from viz_model.app.door import Door
+from viz_model.app.interventions import (
     PlacesView,
     draw_guesses,
     draw_places,
     draw_written,
-    guesses_view,
+    names,
     places_view,
-    written_view,
 )
-from viz_model.app.choices import Choice, one_of, whole, wholes
-from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.app.view import ViewState
@@ -37,8 +33,8 @@ from viz_model.config import Side
 from viz_model.drawing import digits, heatmap, strips, theme
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
-from viz_model.measures import masks
-from viz_model.measures.change import UNCHANGED
+from viz_model.measures import change, masks
+from viz_model.measures.change import UNCHANGED, Firsts, firsts
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.texts.markdown import literal
@@ -70,7 +66,7 @@ CHOSEN = wholes("chosen", masks.MaskChoice().chosen, FURTHEST, most=64)
 FLIPPED: Choice[tuple[tuple[int, int], ...]] = Choice("flipped", (), _read_cells, _written_cells)
 CHOICES = (MASK, N_PADDING, SIZE, CHOSEN, FLIPPED)
 
-GUESSES: Verdict[GuessesView] = Verdict(
+GUESSES: Verdict[Firsts] = Verdict(
     "attention.guesses",
     Claim("same", lambda found: found.divergence < UNCHANGED and found.best[0] == found.best[1]),
     Claim("stays", lambda found: found.best[0] == found.best[1]),
@@ -129,8 +125,8 @@ def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
 
 def _written(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     """How long a vector every head of the layer writes."""
-    view = written_view(before, after, page.view.layer, page.token)
-    elements.picture(page, draw_written(view, page.words, page.t("common.axis_head"), page.view.head))
+    was, now = (change.written(run, page.view.layer, page.token) for run in (before, after))
+    elements.picture(page, draw_written(was, now, page.words, page.t("common.axis_head"), page.view.head))
     elements.source(page, page.at("attn.head_out"))
 
 
@@ -154,17 +150,15 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace) -> None:
     if has_source:
         before, after = before.at("decoder"), after.at("decoder")
     position = len(before) - 1 if has_source else page.token
-    view, token = guesses_view(before, after, position), literal(before.tokens[position].label)
+    found, token = firsts(before, after, [position]), literal(before.tokens[position].label)
     values = {
         "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
-        "before": literal(view.labels[view.best[0]]),
-        "after": literal(view.labels[view.best[1]]),
-        **view.facts(),
+        **names(found, before),
     }
-    st.markdown(f"**{GUESSES.label(page.t.language, view, **values)}**")
-    elements.picture(page, draw_guesses(view, page.words, "attention.guesses"))
+    st.markdown(f"**{GUESSES.label(page.t.language, found, **values)}**")
+    elements.picture(page, draw_guesses(found, before, page.words, "attention.guesses"))
     st.caption(f"{page.t.site_label(before.site('probs'))} {literal('probs')}")
-    elements.say(page, GUESSES, view, **values)
+    elements.say(page, GUESSES, found, **values)
 
 
 def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:

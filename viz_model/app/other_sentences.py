@@ -1,7 +1,5 @@
 """Below the page on vectors alone: other sentences, which a visitor writes, and how near theirs are."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st
@@ -57,4 +55,4 @@ def section(page: Page) -> None:
     elements.see(page, "hand", other=literal(view.texts[0]), **similarity.by_hand(page.trace, others[0]))
 
 
-DOOR: Door[Page] = Door("sentences", (section,), SENTENCES)
+DOOR = Door("sentences", (section,), SENTENCES)

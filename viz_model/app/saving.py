@@ -4,8 +4,6 @@ The browser says which picture is meant. The part of the page in which it stands
 to that picture, its menu opens. What is saved is drawn anew for what is selected, with every digit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import io
@@ -16,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import streamlit as st
 
-from viz_model.app import embed_picture, python_lines, run_lock, runs, share, state
+from viz_model.app import python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
 from viz_model.app.view import ViewState
@@ -160,9 +158,7 @@ def saved(page: Page, scene: Scene, key: str, known: Known, *, own: bool = True)
         names = tuple(dict.fromkeys([*map(name_of, known.sites), *(one.where.site for one in shown)]))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
     seen: dict[str, Any] = {name: n for name, n in _selected(page).items() if name not in page.without}
-    view = embed_picture.without(
-        dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False)
-    )
+    view = share.without(dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False))
     address, frame = (share.address(view), _frame(view, scene, key)) if is_shared else ("", "")
     code = python_lines.of(shown, run, page.view.model, known.call, known.other) if is_shared else ""
     heads, layer = _heads(page, names)
@@ -221,7 +217,7 @@ def _heads(page: Page, shown: tuple[str, ...]) -> tuple[tuple[str, ...], int | N
         return 4 * sum(math.prod(run.shape(name)) for name in names) <= MOST_BYTES
 
     names = tuple(name for name in every if _kind(name) in kinds)
-    own = tuple(name for name in names if _layer(name) == page.view.layer)
+    own = tuple(name for name in names if sites.split_name(sites.split_side(name)[1])[0] == page.view.layer)
     return (names, None) if fit(names) else (own, page.view.layer) if fit(own) else ((), None)
 
 
@@ -229,10 +225,6 @@ def _kind(name: str) -> tuple[str | None, str]:
     """A value by what it is called in every layer, and its stack."""
     side, rest = sites.split_side(name)
     return side, sites.split_name(rest)[1]
-
-
-def _layer(name: str) -> int | None:
-    return sites.split_name(sites.split_side(name)[1])[0]
 
 
 def all_heads(run: runs.RunKey, names: tuple[str, ...]) -> bytes:

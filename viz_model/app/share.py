@@ -1,15 +1,16 @@
 """What is shown, for somebody else: its address, a frame for another page, a code for a phone's camera."""
 
-from __future__ import annotations
-
 import html
 import io
+from dataclasses import replace
+from types import MappingProxyType
 from urllib.parse import urlencode
 
 import segno
 import streamlit as st
 
-from viz_model.app import embed_picture, state
+from viz_model.app import state
+from viz_model.app.choices import words
 from viz_model.app.view import ViewState
 from viz_model.texts import Texts
 
@@ -90,6 +91,14 @@ def whole(view: ViewState, t: Texts) -> None:
         )
         return
     label = t("common.open_whole")
-    st.link_button(
-        label, address(embed_picture.without(view)), icon=":material/open_in_new:", type="tertiary", width="content"
-    )
+    st.link_button(label, address(without(view)), icon=":material/open_in_new:", type="tertiary", width="content")
+
+
+PICTURE = words("picture", r"[a-z0-9_.]{1,80}")
+"""The picture by its id; without one the whole page is shown."""
+
+
+def without(view: ViewState) -> ViewState:
+    """The view of the whole page."""
+    chosen = {name: value for name, value in view.choices.items() if name != f"{view.page}.{PICTURE.name}"}
+    return replace(view, choices=MappingProxyType(chosen))

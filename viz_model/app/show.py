@@ -1,7 +1,5 @@
 """Show a topic: the frame, the page as one component, and below it what is Streamlit's own."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,24 +20,21 @@ from viz_model.app import (
     interventions,
     island,
     lent,
-    onward,
     open_page,
     runs,
     saving,
     search,
     sketch,
     state,
-    stations,
     usual,
-    without_sense,
     writing,
 )
 from viz_model.app import page as app_page
 from viz_model.app.choices import APART, TRIALS
 from viz_model.app.declared import DOORS, declared
-from viz_model.app.embed_picture import PICTURE
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.now import Now, Opened, look_at, now_on, token_of
+from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
@@ -151,7 +146,7 @@ def _body(opened: Opened) -> None:
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
-        without_sense.draw(page)
+        lent.draw(page)
         return
     look = look_at(opened.page, page)
     _press(opened.page, look, page.name)
@@ -162,10 +157,10 @@ def _body(opened: Opened) -> None:
         return
     with st.container(gap="xsmall"):
         for door in opened.doors:
-            door.draw(page, page)
+            door.draw(page)
         _below(opened.page, look, page)
     if page.view.lesson is None:
-        onward.neighbours(page)
+        apart.neighbours(page)
 
 
 def _below(shown: Page, look: Look, page: app_page.Page) -> None:
@@ -176,7 +171,7 @@ def _below(shown: Page, look: Look, page: app_page.Page) -> None:
         elements.door(page, APART, label, partial(apart.draw, page, look, shown.apart))
     if shown.trials is not None:
         label = f"**{t('common.trials')}** · {t('common.trials_line')}"
-        elements.door(page, TRIALS, label, partial(onward.draw_trials, page, shown.trials))
+        elements.door(page, TRIALS, label, partial(apart.draw_trials, page, shown.trials))
 
 
 def _changed(page: app_page.Page) -> list[Line]:
@@ -252,7 +247,7 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     page, t = now.page, now.page.t
     if asked := _asked(page.view, topic):
         said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
-    if not topic.is_story and (place := stations.mark(page, "{{layer}}")):
+    if not topic.is_story and (place := apart.mark(page, "{{layer}}")):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without

@@ -1,15 +1,16 @@
 """What one sets for every page: model, norm, stack, layer and head, edits, language; and the link to it all."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import describe, frame, interventions, island, runs, share, state
+from viz_model.app import frame, interventions, island, runs, share, state
 from viz_model.app.view import ViewState
+from viz_model.checkpoints import registry
 from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts.markdown import literal
+from viz_model.topics.architectures.parts import Part, nearest
 
 
 class Slots(NamedTuple):
@@ -46,11 +47,11 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         runs.names(),
         key=key,
         format_func=runs.labels().__getitem__,
-        help=describe.kin(view.model, lm, t),
+        help=kin(view.model, lm, t),
         on_change=state.on_change,
         args=(key, "model"),
     )
-    st.caption(describe.model(view.model, lm, t))
+    st.caption(model(view.model, lm, t))
 
 
 _PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
@@ -104,3 +105,71 @@ def _choice(
         on_change=state.on_change,
         args=(key, field),
     )
+
+
+_SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
+_UNSAID = frozenset({"ffn_bias", "final_norm", "head_scale", "head_bias"})
+"""Parts that follow from others or weigh little: the page on architectures lists them all."""
+
+
+def model(name: str, lm: vm.LanguageModel, t: Texts) -> str:
+    """How large it is, what it has read and what it is good for, as far as that is known."""
+    n_weights = sum(weight.numel() for weight in lm.model.parameters())
+    card = t(f"models.card_{_card(name, lm)}", size=size(n_weights, t), does=_does(lm, t))
+    if not lm.left_out:
+        return card
+    return f"{card} {t('models.left_out', parts=', '.join(f'`{part}`' for part in lm.left_out))}"
+
+
+def _card(name: str, lm: vm.LanguageModel) -> str:
+    if name in runs.kept():
+        return "own"
+    if name in registry.PACKAGES:
+        return name
+    if lm.config.reads_pictures and lm.folder.parent == registry.BUNDLED:
+        return "pictures"
+    return lm.config.kind if lm.folder.parent == registry.BUNDLED else "other"
+
+
+def size(count: int, t: Texts) -> str:
+    """A number in words, where the language has a word for it: "3.4 million"."""
+    language = LANGUAGES[t.language]
+    for unit, name in ((language.large, "large"), (language.small, "small")):
+        if count >= unit:
+            share = count / unit
+            return t(f"models.size_{name}", n=f"{share:.1f}" if share < 10 else f"{share:,.0f}")
+    return f"{count:,}"
+
+
+def _does(lm: vm.LanguageModel, t: Texts) -> str:
+    """What a model of its kind is for."""
+    if languages := lm.tokenizer.languages:
+        into = t("models.or").join(t(f"common.to_{language}") for language in languages)
+        return t("models.does_translate", into=into)
+    if lm.config.reads_pictures:
+        return t("models.does_classes" if lm.config.classes else "models.does_picture_vectors")
+    if lm.config.classes:
+        return t("models.does_text_classes")
+    return t(f"models.does_{lm.config.kind if lm.config.has_logits else 'vectors'}")
+
+
+def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
+    """What it does, and how it differs from the one of the list that it is most like."""
+    said, near = _does(lm, t), nearest(name, {name: lm.config, **runs.readers()})
+    if near is None or lm.config.reads_pictures:
+        return t("models.alone", does=said)
+    differs = {part.name: part for part in near.differs if part.name not in _UNSAID}
+    for implied, by in (("hidden", "ffn"), ("tied", "head")):  # a gated layer is narrower; no head, no table for it
+        if by in differs:
+            differs.pop(implied, None)
+    parts = [_told(part, t) for n, part in differs.items() if n not in _SIZES]
+    parts += [t("models.sizes")] if _SIZES & differs.keys() else []
+    other = literal(runs.label(near.name))
+    return t("models.like" if parts else "models.same", does=said, other=other, parts=t("models.comma").join(parts))
+
+
+def _told(part: Part, t: Texts) -> str:
+    """A part in words, or its label where no text speaks of it."""
+    key = f"{part.name}_{part.said}"
+    is_told = key in t.labels("models") or not part.label
+    return t(f"models.{key}", **part.values) if is_told else part.label

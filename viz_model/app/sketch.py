@@ -1,7 +1,5 @@
 """The field to draw a picture in, its patches, and the run of it: in the place of a sentence."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping
@@ -9,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from PIL import Image
 
 import viz_model as vm
 from viz_model import images
-from viz_model.app import components, examples, ink, interventions, runs, state
+from viz_model.app import components, examples, interventions, runs, state
 from viz_model.app.frame import Places
 from viz_model.app.view import ViewState
 from viz_model.config import Patches
@@ -46,7 +45,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
     except PictureError as error:
         st.warning(t("common.unknown_drawing", why=t.error(error)))
         drawn = images.decode(shown[0])
-    reads = ink.centred(drawn) if lm.config.reads_digits else drawn
+    reads = centred(drawn) if lm.config.reads_digits else drawn
     with places.field:
         if is_fixed:
             _shown(255 - reads if patches.is_drawn(lm.config) else reads)
@@ -173,3 +172,33 @@ def chips(trace: vm.Trace, t: Texts) -> list[dict[str, Any]]:
         }
         for n, (token, name) in enumerate(zip(trace.tokens, patches.names(trace, t), strict=True))
     ]
+
+
+BOX = 20 / 28
+"""The side of the box that the ink fills, as a share of the picture's (LeCun et al. 1998, section III.A)."""
+
+
+def centred(levels: Levels) -> Levels:
+    """The ink at the size of MNIST's, its centre of mass in the middle: uint8 [H, W] -> [H, W].
+
+    The proportions stay. What is blank stays so.
+    """
+    rows, columns = np.nonzero(levels)
+    if not len(rows):
+        return levels.copy()
+    cut = levels[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    share = BOX * min(levels.shape) / max(cut.shape)
+    height, width = (max(1, round(share * side)) for side in cut.shape)
+    small = np.array(Image.fromarray(cut).resize((width, height), Image.Resampling.LANCZOS))
+    weights = small.astype(float)
+    middle = [
+        float((weights.sum(1 - axis) * (np.arange(side) + 0.5)).sum() / weights.sum())
+        for axis, side in enumerate(small.shape)
+    ]
+    top, left = (
+        min(max(0, round(whole / 2 - at)), whole - side)
+        for whole, at, side in zip(levels.shape, middle, small.shape, strict=True)
+    )
+    found = np.zeros_like(levels)
+    found[top : top + height, left : left + width] = small
+    return found

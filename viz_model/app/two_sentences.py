@@ -1,7 +1,5 @@
 """One word in two sentences that a visitor writes: the same row to begin with, and what each context makes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st
@@ -70,4 +68,4 @@ def _run(page: Page, text: str) -> vm.Trace | None:
         return None
 
 
-DOOR: Door[Page] = Door("context", (section,), (ONE, OTHER, WORD), "context=1", is_alone=True)
+DOOR = Door("context", (section,), (ONE, OTHER, WORD), "context=1", is_alone=True)

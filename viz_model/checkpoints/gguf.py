@@ -1,12 +1,10 @@
 """GGUF files, as llama.cpp reads them: what their metadata and tensors are to the families that are read here.
 
-A family declares what is its own (:mod:`viz_model.checkpoints.families.in_gguf`). What the metadata say is put in the
-words of its ``config.json``, and its table of tensors in those of ``gguf.get_tensor_name_map``; then the family reads
-them like any folder. llama.cpp's converter writes every matrix [out, in], a norm's gain whole, all queries before
+A family declares what is its own (:mod:`viz_model.checkpoints.families.attributes`). What the metadata say is put in
+the words of its ``config.json``, and its table of tensors in those of ``gguf.get_tensor_name_map``; then the family
+reads them like any folder. llama.cpp's converter writes every matrix [out, in], a norm's gain whole, all queries before
 all keys before all values, and the experts of a layer in one tensor.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import re
@@ -17,8 +15,7 @@ import gguf
 import torch
 
 from viz_model.checkpoints import huggingface
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.gguf_file import GgufArchive
 from viz_model.checkpoints.renames import Rename, Stack
 from viz_model.checkpoints.weights import ModelError, fill

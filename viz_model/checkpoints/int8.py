@@ -1,14 +1,12 @@
 """Weights in eight bits: of each row of a matrix whole numbers from -127 to 127, and what they are multiplied by."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
+from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive
 
 SCALE = ".scale"
 MOST = 127
@@ -56,3 +54,15 @@ class OwnArchive(SafetensorsArchive):
                 "expected I8 and one number a row"
             )
         return self.raw(name) * scale
+
+
+class JoinedArchive:
+    """The tensors of one archive, and of another those of ``names`` that it lacks."""
+
+    def __init__(self, own: Archive, other: Archive, names: Collection[str]) -> None:
+        self._own, self._other = own, other
+        shared = {name: shape for name, shape in other.shapes.items() if name in names and name not in own.shapes}
+        self.path, self.shapes = own.path, {**shared, **own.shapes}
+
+    def read(self, name: str) -> Tensor:
+        return (self._own if name in self._own.shapes else self._other).read(name)

@@ -3,8 +3,6 @@
 The browser has the same rules (``frontend/src/digits.js``); a test compares the two.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
@@ -54,7 +52,7 @@ def _significant(number: float, digits: int) -> str:
 
 
 def _bare(text: str) -> str:
-    return _minus(text.rstrip("0").rstrip(".") if "." in text else text)
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -63,10 +61,6 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def power_of_ten(exponent: int) -> str:
     """10⁻³, in characters."""
     return f"10{str(exponent).translate(_RAISED)}"
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
 
 
 def percent(p: float) -> str:

@@ -1,13 +1,11 @@
 """Two columns of tokens joined by lines as thick as attention weights: who reads whom."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from viz_model.drawing import palettes
+from viz_model.drawing import theme
 from viz_model.drawing.scene import Length, Mark, Panel, Path, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short
 from viz_model.drawing.spans import windows
@@ -90,7 +88,7 @@ def _token(side: str, i: int, middle: Any, labels: Sequence[str], position: Any,
     is_source, middle = side == "source", float(middle)
     left: Length = 0.0 if is_source else (1 - WIDE, 0)
     at: Length = (WIDE, -10) if is_source else (1 - WIDE, 10)
-    role: Any = Among([palettes.token(n) for n in range(len(labels))], position)
+    role: Any = Among([theme.token(n) for n in range(len(labels))], position)
     named: Any = Among([f"{n}: {label}" for n, label in enumerate(labels)], position)
     text: Any = Among([short(label) for label in labels], position)
     edge: Length = (WIDE, -4) if is_source else left

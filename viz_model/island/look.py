@@ -293,6 +293,10 @@ class Look:
         """A label of the topic as the title of a section."""
         return Line(self.words(key, **values), "title")
 
+    def part(self, key: str, /, **values: Any) -> Line:
+        """A label of the topic as the title of a part."""
+        return Line(self.words(key, **values), "part")
+
     def note(self, key: str, /, **values: Any) -> Line:
         """A label of the topic in small letters."""
         return Line(self.words(key, **values), "note")

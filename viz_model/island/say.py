@@ -1,7 +1,5 @@
 """Items that say one text of the topic."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -21,6 +19,11 @@ def text(key: str, facts: Facts | None = None) -> Said:
 def title(key: str, facts: Facts | None = None) -> Said:
     """A label of the topic as the title of a section."""
     return lambda look: [look.title(key, **(facts(look) if facts else {}))]
+
+
+def part(key: str, facts: Facts | None = None) -> Said:
+    """A label of the topic as the title of a part."""
+    return lambda look: [look.part(key, **(facts(look) if facts else {}))]
 
 
 def note(key: str, facts: Facts | None = None) -> Said:

@@ -1,7 +1,5 @@
 """A lesson on paper: worksheet and answer key as one HTML file each, with pictures drawn as lines, to be printed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from html import escape
@@ -9,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene.svg import FONTS, svg
-from viz_model.lessons import answers, facts, pictures
+from viz_model.lessons import answers, lesson, pictures
 from viz_model.lessons.keys import Answer
 from viz_model.lessons.lesson import Lesson, Step
 from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, Key, NumberKey
@@ -78,9 +76,9 @@ def _step(paper: Paper, n: int, is_key: bool) -> str:
     step, lang, config = paper.lesson.steps[n], paper.language, paper.configs[n]
     parts = [f"<h2>{n + 1}. {escape(step.title[lang])}</h2>"]
     if not is_key:
-        parts.append(prose(facts.said(step.text[lang], config)))
+        parts.append(prose(lesson.said(step.text[lang], config)))
     if step.question is not None and step.ask is not None:
-        parts.append(f'<div class="ask">{prose(facts.said(step.ask[lang], config))}</div>')
+        parts.append(f'<div class="ask">{prose(lesson.said(step.ask[lang], config))}</div>')
         found = paper.answers[n]
         if found.key is None:
             why = fill(paper.words["none"], {"why": found.why})
@@ -131,10 +129,10 @@ def _solved(paper: Paper, step: Step, key: Key, config: ModelConfig) -> str:
             assert_never(key)
     if step.hint is not None:
         parts.append(
-            f'<div class="hint"><b>{escape(words["hint"])}:</b> {prose(facts.said(step.hint[lang], config))}</div>'
+            f'<div class="hint"><b>{escape(words["hint"])}:</b> {prose(lesson.said(step.hint[lang], config))}</div>'
         )
     if step.then is not None:
-        parts.append(prose(facts.said(step.then[lang], config, told)))
+        parts.append(prose(lesson.said(step.then[lang], config, told)))
     return "".join(parts)
 
 

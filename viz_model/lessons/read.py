@@ -1,7 +1,5 @@
 """Reading a lesson's file: whatever is wrong with it is refused, with the line and the reason."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from viz_model.config import ModelConfig
-from viz_model.lessons.facts import ANSWER, NAMES, unknown
-from viz_model.lessons.lesson import CONTROLS, Control, Lesson, Step, View, Words
+from viz_model.lessons.lesson import ANSWER, CONTROLS, NAMES, Control, Lesson, Step, View, Words, unknown
 from viz_model.lessons.questions import AMONG, WHICH, Cell, Choice, Free, Number, Question, Variant, Which, needed
 from viz_model.lessons.reading import TAKES, CannotAsk, Reading, Where
 from viz_model.lessons.source import LessonError, Path, Source

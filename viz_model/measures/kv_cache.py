@@ -5,8 +5,6 @@ computed once and kept (Shazeer 2019, section 2.4). Those of a source, which cro
 are made at the first step and stay as they are.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,6 +18,37 @@ from viz_model.measures.timing import expected, timed
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
+
+
+class Cache(NamedTuple):
+    """Bytes of keys and values that a decoder keeps for a text."""
+
+    self_attention: int
+    cross_attention: int
+
+    @property
+    def total(self) -> int:
+        return self.self_attention + self.cross_attention
+
+
+def cache(config: ModelConfig, length: int, n_kv_heads: int, n_bytes: int, n_source: int = 0) -> Cache:
+    """What a decoder keeps after reading ``length`` tokens, had it ``n_kv_heads`` (Shazeer 2019, section 2.4).
+
+    A key and a value of K numbers for each layer, key–value head and position: 2·L·G·K·T. A layer
+    that sees a window needs no more than the window. The keys and values of ``n_source`` positions
+    of an encoder are kept too; they do not grow while the decoder speaks.
+
+    Raises:
+        ValueError: an encoder reads a text once, and keeps nothing.
+    """
+    if config.kind == "encoder":
+        raise ValueError("an encoder has no KV cache: it reads its text once")
+    a_position = 2 * n_kv_heads * config.d_head * n_bytes
+    windows = (config.window("decoder", layer) for layer in range(config.n_layers))
+    kept = sum(min(length, window or length) for window in windows)
+    crossed = config.n_layers * n_source if config.kind == "encoder_decoder" else 0
+    return Cache(a_position * kept, a_position * crossed)
+
 
 # What it holds
 

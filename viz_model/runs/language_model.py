@@ -1,7 +1,5 @@
 """A model together with its tokenizer: text or picture in, Trace or text out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

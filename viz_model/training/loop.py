@@ -1,7 +1,5 @@
 """The training loop, as a generator of what each step did."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import math
@@ -21,11 +19,10 @@ from viz_model.checkpoints.registry import load
 from viz_model.checkpoints.weights import ModelError
 from viz_model.model.transformer import Transformer
 from viz_model.training import checkpoint, objective
-from viz_model.training.balance import watched
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import Recipe, Round, completed, until_decay
-from viz_model.training.upcycle import upcycle
+from viz_model.training.upcycle import upcycle, watched
 
 SAVE_EVERY_SECONDS = 60.0
 LATEST = "checkpoint.pt"

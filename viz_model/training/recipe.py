@@ -141,7 +141,7 @@ class Recipe:
     frozen: bool = False
     """Begin from a dense model, whose layers are cut into experts; all other weights stay as they are there."""
     balance: float = 0.0
-    """What the balance of routers (:mod:`viz_model.training.balance`) is multiplied by in the loss."""
+    """What the balance of routers (:mod:`viz_model.training.upcycle`) is multiplied by in the loss."""
     validate_every: int = 500
     stored: Literal["half", "int8"] = "half"
     """How its weights are published: in half precision, or matrices in eight bits with a scale for each row."""

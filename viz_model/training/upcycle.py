@@ -1,11 +1,15 @@
-"""A dense model becomes one with experts: each expert begins as a part of the network that stood in its place."""
+"""A dense model becomes one with experts, each of which begins as a part of the network that stood in its place; and
+the auxiliary loss that keeps a router from sending all tokens to a few of them.
+"""
 
-from __future__ import annotations
+import contextlib
+from collections.abc import Iterator
 
 import torch
+from torch import Tensor, nn
 
 from viz_model.config import Experts as ExpertsConfig
-from viz_model.model.feedforward import Dense, Experts
+from viz_model.model.feedforward import Dense, Experts, is_top
 from viz_model.model.transformer import Transformer
 from viz_model.training.checkpoint import TrainingError
 
@@ -27,7 +31,7 @@ def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
     """
     theirs, common = dict(dense.named_parameters()), []
     for name, parameter in model.named_parameters():
-        if ".ffn." in name and _experts_at(model, name):
+        if ".ffn." in name and isinstance(model.get_submodule(name.split(".ffn.")[0] + ".ffn"), Experts):
             continue
         if name not in theirs or theirs[name].shape != parameter.shape:
             raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
@@ -41,10 +45,6 @@ def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
                 raise TrainingError(f"begin_from: {name}: {type(source).__name__} cannot be cut into experts")
             _cut(source, layer)
     return tuple(common)
-
-
-def _experts_at(model: Transformer, parameter: str) -> bool:
-    return isinstance(model.get_submodule(parameter.split(".ffn.")[0] + ".ffn"), Experts)
 
 
 def _cut(dense: Dense, experts: Experts) -> None:
@@ -63,3 +63,38 @@ def _cut(dense: Dense, experts: Experts) -> None:
         experts.down_bias.weight.copy_(dense.down.bias[:, None].expand_as(experts.down_bias.weight))
     rows = torch.randn(copies, dense.up.in_features) * dense.up.in_features**-0.5
     experts.router.weight.copy_(rows.repeat_interleave(k, 0))
+
+
+def balance(router: Tensor, top_k: int) -> Tensor:
+    """E · Σ_e f_e·P_e of a layer's router logits [.., E] (Fedus et al. 2022, equations 4 to 6).
+
+    f_e is the share of all choices that fell on expert e, P_e its mean probability. 1 where all experts get alike,
+    E/k where k of them get everything. Only P has a gradient.
+    """
+    probs = router.flatten(0, -2).softmax(-1)
+    shares = is_top(probs.detach(), top_k).float().mean(0) / top_k
+    return router.shape[-1] * (shares * probs.mean(0)).sum()
+
+
+class Balances(list[Tensor]):
+    """The balance of every layer with experts that ran while it was watched."""
+
+    def mean(self) -> Tensor | None:
+        """Over layers; None where there are no experts."""
+        return torch.stack(list(self)).mean() if self else None
+
+
+@contextlib.contextmanager
+def watched(model: nn.Module) -> Iterator[Balances]:
+    """Gathers the balance of the routers that run in here. Padding is routed like everything else."""
+    found = Balances()
+    hooks = [
+        layer.router.register_forward_hook(lambda _, __, logits, k=layer.ffn.top_k: found.append(balance(logits, k)))
+        for layer in model.modules()
+        if isinstance(layer, Experts)
+    ]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()

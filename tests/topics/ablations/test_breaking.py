@@ -1,7 +1,5 @@
 """Experiments on one run: measures against their definitions, and what must hold of every kind of model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -9,7 +7,7 @@ from tiny_models import describe, few, language_model, run_both
 
 from viz_model.config import ModelConfig, NoPosition
 from viz_model.measures import change
-from viz_model.measures.again import rerun
+from viz_model.measures.change import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations import breaking
 
@@ -45,23 +43,6 @@ def test_an_edit_that_cannot_be_made_costs_nothing_known() -> None:
     assert np.isnan(found).tolist() == [[True, True], [False, False]]
     with pytest.raises(ValueError, match="starts from a run"):
         rerun(rerun(plain, tried[1:]), tried[1:])
-
-
-@every
-def test_measures_of_attention(config: ModelConfig) -> None:
-    for side in config.sides:
-        run = run_both(language_model(config)).at(side)
-        pattern = run["blocks.1.attn.pattern"].double().numpy()
-        seen = (run["blocks.1.attn.mask"][0] == 0).sum(-1).numpy()
-        found = breaking.row_entropies(run, 1, 2)
-        rows = [-sum(p * np.log2(p) for p in row if p > 0) for row in pattern[2]]
-        assert np.isnan(found[seen == 1]).all()
-        np.testing.assert_allclose(found[seen > 1], np.array(rows)[seen > 1], atol=1e-6)
-        previous = [np.mean([pattern[h, i, i - 1] for i in range(1, len(run))]) for h in range(config.n_heads)]
-        np.testing.assert_allclose(breaking.previous_shares(run)[1], previous, atol=1e-6)
-        future = np.mean([[pattern[h, i, i + 1 :].sum() for i in range(len(run) - 1)] for h in range(config.n_heads)])
-        assert breaking.future_shares(run)[1] == pytest.approx(future, abs=1e-6)
-        assert breaking.mean_rows(run)[2].sum() == pytest.approx(1, abs=1e-5)
 
 
 @every

@@ -1,7 +1,5 @@
 """A batch's tables mark what nobody wrote, and leave out what has no room; the norms' frames stand where they say."""
 
-from __future__ import annotations
-
 import islands
 import numpy as np
 import pytest

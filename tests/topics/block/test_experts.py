@@ -1,7 +1,5 @@
 """The experts of a layer: who is chosen, what each gets, and what the page says of it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 
@@ -32,9 +30,10 @@ def test_who_is_chosen_and_what_is_held_and_used() -> None:
     view = experts.routing(trace, 1, 2)
     assert view is not None
     router = trace["blocks.1.ffn.router"]
-    assert set(view.chosen) == set(router[2].topk(2).indices.tolist())
-    assert view.weights[2, view.chosen[0]] >= view.weights[2, view.chosen[1]] > 0
-    assert view.counts.sum() == 2 * len(trace)
+    chosen, weights = view.chosen(0, 2), view.weights[0]
+    assert set(chosen) == set(router[2].topk(2).indices.tolist())
+    assert weights[2, chosen[0]] >= weights[2, chosen[1]] > 0
+    assert (weights > 0).sum() == 2 * len(trace)
     size = experts.parameters(CONFIG, "decoder", 1)
     block = language_model(CONFIG).model.stack("decoder").block(1)
     assert size.held == sum(weight.numel() for weight in block.ffn.parameters())
@@ -44,7 +43,7 @@ def test_who_is_chosen_and_what_is_held_and_used() -> None:
     assert scene is not None
     rows = [mark for mark in seen(scene, look.place).panels[0].marks if isinstance(mark, Cells)]
     assert [mark.name for mark in rows] == [f"expert {n}" for n in range(4)]
-    np.testing.assert_array_equal(np.stack([np.ravel(mark.values) for mark in rows]).T, view.weights)
+    np.testing.assert_array_equal(np.stack([np.ravel(mark.values) for mark in rows]).T, weights)
     assert rows[3].where is not None and rows[3].where.at(0, 5) == ("blocks.1.ffn.chosen", (5, 3))
 
 
@@ -150,7 +149,7 @@ def test_the_page_says_who_is_chosen_where_there_are_experts(
     trace = runs.model("tiny").trace("the cat and the dog ran")
     view = experts.routing(trace, 1, 2)
     assert view is not None
-    joined = {"en": " and ", "zh": "、"}[lang].join(map(str, view.chosen))
+    joined = {"en": " and ", "zh": "、"}[lang].join(map(str, view.chosen(0, 2)))
     assert f"{joined} of {ffn.n_experts}" in titles if lang == "en" else joined in titles  # type: ignore[attr-defined]
     tables = [table.value for table in app.dataframe if len(table.value) == ffn.n_experts]  # type: ignore[attr-defined]
     assert tables and list(tables[0].iloc[:, 0]) == list(range(ffn.n_experts))  # type: ignore[attr-defined]

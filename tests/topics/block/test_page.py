@@ -1,10 +1,6 @@
 """The block page and the page on the place of the norm, on models of every kind: true words, code that agrees."""
 
-from __future__ import annotations
-
 import dataclasses
-import itertools
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +8,6 @@ import streamlit as st
 from app_driver import offer, open_page, pictures, run_code, said
 from doors import all_open
 from streamlit.testing.v1 import AppTest
-from tiers import name
 from tiny_models import describe, few, language_model
 
 import viz_model as vm
@@ -93,15 +88,6 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     assert ("Bars: the largest probability" in words) == ends
     assert ("which no head turns into logits" in words) == (not ends)
     check_code(app)
-
-
-@pytest.mark.parametrize(
-    ("config", "page"), list(itertools.product(SAMPLE[::3], ["block", "norm_placement"])), ids=name
-)
-def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, opened: Opened) -> None:
-    words = said(opened(page, config, lang="zh"))
-    assert re.search("[\u4e00-\u9fff]", words)
-    assert ("RMSNorm" in words) or not isinstance(config.norm, choices.RMSNorm)
 
 
 def test_cross_attention_chosen_once_is_forgotten_where_there_is_none(opened: Opened) -> None:

@@ -1,7 +1,5 @@
 """The block page's views: every strip, norm, neuron and weight equal to the trace and to the block's equations."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -19,7 +17,7 @@ import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.drawing import by_depth
-from viz_model.drawing.scene import Cells, Items, Path, Scene, seen
+from viz_model.drawing.scene import Cells, Items, Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.measures import neurons as hidden
@@ -144,19 +142,6 @@ def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
     assert view.largest == 500.0 and view.limit < 50 and view.n_clipped == 1
 
 
-@some
-def test_lengths_are_those_of_every_addition_and_token(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        view = lengths.lengths(trace, 1, 0)
-        per_block = 3 if "blocks.0.resid.cross" in trace else 2
-        assert view.lengths.shape == (1 + per_block * trace.n_layers, len(trace))
-        for site, found in zip(view.sites, view.lengths, strict=True):
-            assert np.allclose(found, np.linalg.norm(trace[site].numpy(), axis=-1), atol=1e-4)
-        scene = drawn(look_at(trace), lengths.draw)
-        own = next(mark for mark in scene.panels[0].marks if isinstance(mark, Path) and mark.id == "selected")
-        assert np.isfinite(np.asarray(own.y)).all()
-
-
 def made(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengths.LengthsView:
     """A view of made lengths [S, T]."""
     sites = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(len(rows) - 1)))
@@ -262,12 +247,6 @@ def test_what_counts_as_busy_fits_the_activation(config_: ModelConfig) -> None:
     for count, values in zip(view.active.tolist(), act, strict=True):
         sizes = np.sort(np.abs(values))[::-1]
         assert sizes[:count].sum() >= sizes.sum() / 2 > sizes[: count - 1].sum()
-
-
-def test_a_strong_negative_value_is_not_passed_over() -> None:
-    assert hidden.strongest(np.array([0.5, -2.0, 0.0, 1.0]), 3).tolist() == [1, 3, 0]
-    assert hidden.strongest(np.zeros(4), 3).tolist() == []
-    assert hidden.half(torch.tensor([[0.0, 0.0], [1.0, -1.0], [3.0, 1.0]])).tolist() == [0, 1, 1]
 
 
 def test_the_gate_holds_back_large_values_behind_small_gates() -> None:

@@ -1,13 +1,10 @@
 """What a section puts on its page: functions of a :class:`viz_model.app.page.Page`."""
 
 from viz_model.app.elements.code import code
-from viz_model.app.elements.controls import choose, control, on_offer
-from viz_model.app.elements.figure import picture, plot, source
+from viz_model.app.elements.controls import choose, control, door, fold, four_tabs, on_offer
 from viz_model.app.elements.formula import formula
-from viz_model.app.elements.prose import say, see, split
+from viz_model.app.elements.prose import picture, plot, say, see, source, split, worked
 from viz_model.app.elements.tables import records, table
-from viz_model.app.elements.tabs import door, fold, four_tabs
-from viz_model.app.elements.worked import worked
 
 __all__ = [
     "choose",

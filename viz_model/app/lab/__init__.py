@@ -1,7 +1,5 @@
 """The training lab below its title: a form, a training that goes on while one watches, and what it left."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 
@@ -132,32 +130,32 @@ def _to_try(page: Page) -> None:
         st.markdown(page.prose("answer"))
 
 
-class _Open(Door[Page]):
+class _Open(Door):
     """What is no door: it stands there open."""
 
     @property
     def opened_by(self) -> dict[str, Choice[bool]]:
         return {}
 
-    def draw(self, page: Page, given: Page) -> None:
+    def draw(self, page: Page) -> None:
         for section in self.sections:
-            section(given)
+            section(page)
 
 
-class _Tabs(Door[Page]):
+class _Tabs(Door):
     """The four tabs, which are of the visitor's training and not of the run that a page reads."""
 
     @property
     def choice(self) -> Choice[bool]:
         return APART
 
-    def draw(self, page: Page, given: Page) -> None:
+    def draw(self, page: Page) -> None:
         label = f"**{page.t('common.apart')}** · {page.t('common.apart_line')}"
         parts = (partial(part, page) for part in (_formula, _hand, _code, _numbers))
         elements.door(page, self.choice, label, partial(elements.four_tabs, page, *parts))
 
 
-DOORS: tuple[Door[Page], ...] = (
+DOORS: tuple[Door, ...] = (
     _Open("train", (settings.draw, _start, watch.section, watch.gradients, watch.keep), (*settings.SETTINGS, COLUMN)),
     Door("tune", (tune.section,), (settings.TUNE_STEPS,)),
     Door("ignored", (_ignored,), (IGNORED,)),

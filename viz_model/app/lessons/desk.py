@@ -1,20 +1,21 @@
 """Where lessons begin and end: the list of them, the way into one, and what is handed in."""
 
-from __future__ import annotations
-
 import datetime
 
 import streamlit as st
 
 from viz_model.app import frame, runs, search, state
 from viz_model.app.choices import one_of
-from viz_model.app.lessons import class_results, own, paper, shelf, step
-from viz_model.lessons import answers, result
+from viz_model.app.lessons import asking, class_results, paper, shelf, step
+from viz_model.lessons import answers, keys, result
 from viz_model.lessons.answers import Outcome, Progress
 from viz_model.lessons.lesson import Lesson
+from viz_model.lessons.read import read
 from viz_model.lessons.result import MOST_NAME, Result, Row
-from viz_model.texts import Texts
-from viz_model.texts.markdown import literal, row
+from viz_model.lessons.shelf import VARIABLE, text_of
+from viz_model.lessons.source import LessonError
+from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts.markdown import literal, quoting, row
 
 PART = one_of("desk", ("lessons", "paper", "results", "own"))
 MOST_SENTENCE = 200
@@ -48,7 +49,7 @@ def run() -> None:
         case "results":
             class_results.draw(t)
         case "own":
-            own.draw(t)
+            draw(t)
         case _:
             _list(lessons, t)
 
@@ -187,3 +188,51 @@ _ICONS: dict[Outcome, str] = {
 
 def _file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name.strip())[:40] or "result"
+
+
+def draw(t: Texts) -> None:
+    """What to do, a check of a file, and the files that were refused."""
+    st.markdown(t("lesson.own_lead", variable=literal(VARIABLE)))
+    given = st.file_uploader(t("lesson.own_check"), type="toml", key="lesson.check", help=t("lesson.own_check_help"))
+    if given is not None:
+        _check(given.name, given.getvalue(), t)
+    if refused := shelf.lessons().refused:
+        st.markdown(t("lesson.own_refused"))
+        for wrong in refused:
+            _tell(wrong, t)
+
+
+def _check(file: str, content: bytes, t: Texts) -> None:
+    """Whether a file can be used; the key of every question, for the lesson's own sentences."""
+    try:
+        lesson = read(file, text_of(content), shelf.offer())
+    except UnicodeDecodeError as wrong:
+        _tell(LessonError(file, 0, str(wrong)), t)
+        return
+    except LessonError as wrong:
+        _tell(wrong, t)
+        return
+    found = {
+        language: [keys.answer(lesson, n, language, language, shelf.run) for n in range(len(lesson.steps))]
+        for language in LANGUAGES
+    }
+    for language, given in found.items():
+        for each, answer in zip(lesson.steps, given, strict=True):
+            if answer.why:
+                _tell(LessonError(file, each.line, answer.why, language), t)
+    if not any(answer.why for given in found.values() for answer in given):
+        st.success(t("lesson.own_fine", file=literal(file), n=len(lesson.steps)), icon=":material/check:")
+    lines = []
+    for n, each in enumerate(lesson.steps):
+        asked = [given[n].key for given in found.values()]
+        told = dict.fromkeys(asking.told(key) for key in asked if key is not None)
+        said = " · ".join(filter(None, told)) or "–"
+        lines.append(f"- {t('lesson.own_asked', n=n + 1, title=quoting(each.title[t.language]), answer=said)}")
+    st.markdown("\n".join(lines))
+
+
+def _tell(wrong: LessonError, t: Texts) -> None:
+    key = t("lesson.own_key", key=literal(wrong.key)) if wrong.key else ""
+    at = "own_line" if wrong.line else "own_file"
+    said = t(f"lesson.{at}", file=literal(wrong.file), line=wrong.line, reason=key + t.error(wrong.why))
+    st.error(said, icon=":material/error:")

@@ -1,7 +1,5 @@
 """One step of a lesson: its text and question beside the page that it shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +11,10 @@ from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.sidebar import Slots
 from viz_model.app.view import ViewState
-from viz_model.lessons import answers, facts
+from viz_model.lessons import answers
 from viz_model.lessons.answers import Given, Outcome, Progress
 from viz_model.lessons.keys import Answer
-from viz_model.lessons.lesson import Lesson, Step, View
+from viz_model.lessons.lesson import Lesson, Step, View, said
 from viz_model.runs import edits
 from viz_model.texts import Texts
 
@@ -117,7 +115,7 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
     st.progress(progress.step / n)
     st.header(step.title[lang], anchor=False)
     config = runs.model(taught.shown.query["model"]).config
-    st.markdown(facts.said(step.text[lang], config))
+    st.markdown(said(step.text[lang], config))
     if step.question is not None and step.ask is not None:
         _question(taught, t)
     _onward(taught, t)
@@ -144,7 +142,7 @@ def _question(taught: Taught, t: Texts) -> None:
     step, given, key, lang = taught.step, taught.given, taught.answer.key, t.language
     assert step.question is not None and step.ask is not None
     config = runs.model(taught.shown.query["model"]).config
-    st.markdown(f"**{facts.said(step.ask[lang], config)}**")
+    st.markdown(f"**{said(step.ask[lang], config)}**")
     if key is None:
         st.info(t("lesson.cannot_ask", why=t.error(taught.answer.why)), icon=":material/info:")
         return
@@ -157,7 +155,7 @@ def _question(taught: Taught, t: Texts) -> None:
                 told = asking.shown(key, given.tries[-1])
                 st.warning(t("lesson.not_yet", given=told), icon=":material/close:")
             if step.hint is not None and (given.has_hint or given.tries):
-                st.info(f"**{t('lesson.hint')}** {facts.said(step.hint[lang], config)}", icon=":material/lightbulb:")
+                st.info(f"**{t('lesson.hint')}** {said(step.hint[lang], config)}", icon=":material/lightbulb:")
             asking.ask(key, f"lesson.answer.{taught.progress.name}.{taught.progress.step}", t, _answered(taught))
             with st.container(horizontal=True, gap="small", key="lesson_help"):
                 if step.hint is not None and not (given.has_hint or given.tries):
@@ -176,7 +174,7 @@ def _question(taught: Taught, t: Texts) -> None:
     else:
         st.warning(message, icon=":material/close:")
     if step.then is not None:
-        st.markdown(facts.said(step.then[lang], config, told))
+        st.markdown(said(step.then[lang], config, told))
 
 
 def _answered(taught: Taught) -> asking.Hear:

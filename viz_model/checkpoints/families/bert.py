@@ -5,15 +5,36 @@ the vector of [CLS] through a layer, the ``pooler``. The heads of other tasks (o
 and the model says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Literal
 
-from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head, unembedding
-from viz_model.config import Activation, Dense, Head, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import Activation, ClassHead, Dense, Head, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+
+
+def head(a: Attributes, tensors: Collection[str], activation: Literal["tanh", "relu"]) -> ClassHead | None:
+    """The head of such a file, with the activation of the layer in front; None where it has no such head."""
+    labels = _labels(a, tensors)
+    return ClassHead(labels=labels, activation=activation) if labels else None
+
+
+def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
+    """What the classes are called; none where the file has no such head.
+
+    A single number is no class, and several answers at once are no choice among classes: such heads, and those that
+    speak of tokens or spans, are left out.
+    """
+    names = a.words("architectures") or []
+    classifies = any(name.endswith("ForSequenceClassification") for name in names)
+    if not classifies or not any(name.startswith("classifier.") for name in tensors):
+        return ()
+    if a.plain.get("problem_type") not in (None, "single_label_classification"):
+        return ()
+    found = a.by_number("id2label") or tuple(f"LABEL_{n}" for n in range(a.size("num_labels", 2)))
+    return found if len(found) > 1 else ()
+
 
 SIZES = {
     "n_vocab": ("vocab_size", 30522),
@@ -50,7 +71,7 @@ def read(a: Attributes, tensors: Collection[str], of_tokens: Head, **absent: int
         position=Learned(),
         embedding_norm=True,
         ffn=Dense(activation=_activation(a)),
-        head=classes.head(a, tensors, "tanh") or of_tokens,
+        head=head(a, tensors, "tanh") or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

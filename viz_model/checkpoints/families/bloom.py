@@ -6,13 +6,10 @@ norm before the feed-forward layer is called ``post_attention_layernorm``. Nothi
 is what it was trained with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import gpt_neox
-from viz_model.checkpoints.families.attributes import Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 

@@ -4,11 +4,9 @@ The traps: ε is 1e-12, and no attribute says so; positions that began as waves 
 a table like all others; a classifier of texts has a layer of its own before it, with ReLU where BERT has tanh.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
-from viz_model.checkpoints.families import classes
+from viz_model.checkpoints.families import bert
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
@@ -37,7 +35,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=Learned(),
         embedding_norm=True,
         ffn=Dense(activation=activation),
-        head=classes.head(a, tensors, "relu") or of_tokens,
+        head=bert.head(a, tensors, "relu") or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

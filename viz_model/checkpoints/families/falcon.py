@@ -9,14 +9,11 @@ files of the second layout may have one norm (``num_ln_in_parallel_attn``), and 
 the reference rounds penalties to 16 bits, which is not done here, and adds them twice where it is asked for attention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from viz_model.checkpoints.families import gpt_neox, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig

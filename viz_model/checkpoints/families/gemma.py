@@ -4,15 +4,12 @@ The traps: what is stored of a norm is how far its gain is from 1; ``"hidden_act
 the approximation, as ``hidden_activation`` says where it stands; in 16 bits the reference rounds √D.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from viz_model.checkpoints.families import llama, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf
 from viz_model.checkpoints.renames import Rename
 from viz_model.config import Activation, Gated, ModelConfig
 

@@ -5,14 +5,11 @@ number; every other layer, the first among them, sees a window; ``query_pre_attn
 taken of in the place of K, 256 where the config says nothing; gains are stored from 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename
 from viz_model.config import LanguageHead, ModelConfig
 

@@ -5,14 +5,11 @@ scaled; gains are stored from 1, those of queries and keys too; ``query_pre_attn
 taken of in the place of K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import LanguageHead, ModelConfig, Rope
 

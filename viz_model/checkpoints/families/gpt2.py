@@ -1,11 +1,8 @@
 """GPT-2 (Radford et al. 2019): a causal decoder, LayerNorm before each sub-layer, learned positions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
 

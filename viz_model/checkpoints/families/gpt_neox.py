@@ -6,13 +6,10 @@ before the feed-forward layer is called ``post_attention_layernorm`` though atte
 ``use_parallel_residual: false``, and are then like GPT-2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, ModelConfig
 

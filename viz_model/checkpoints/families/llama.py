@@ -1,15 +1,12 @@
 """Llama (Touvron et al. 2023; Grattafiori et al. 2024): a causal decoder, RMSNorm before each sub-layer, rotary
 positions, SwiGLU, and key–value heads shared by groups of queries. TinyLlama and SmolLM are built the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TypeAlias
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import FeedForward, Gated, ModelConfig, RMSNorm, Rope
 

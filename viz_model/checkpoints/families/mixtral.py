@@ -4,15 +4,12 @@ The traps: w1 is the gate, w3 what it multiplies, and w2 writes; the weights of 
 normalised; a file that says nothing of a window has none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
 from viz_model.checkpoints.families import experts, llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename
 from viz_model.config import Experts, ModelConfig
 

@@ -4,14 +4,11 @@ The traps: no norm stands before a sub-layer, which reads the stream as it is; `
 norm before the feed-forward layer, as it is in Llama; queries and keys are normalised over all heads as one vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import ModelConfig
 

@@ -4,14 +4,11 @@ The traps: the weights of the chosen experts are not normalised unless the file 
 files of its predecessor have, is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import Experts, ModelConfig
 

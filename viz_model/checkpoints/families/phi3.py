@@ -5,15 +5,12 @@ first; a part of each head may be left unturned; and of the long-context files, 
 text is, none can be shown (``longrope`` is refused).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
 from viz_model.checkpoints.families import llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import ModelConfig
 

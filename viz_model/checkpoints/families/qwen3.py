@@ -1,13 +1,10 @@
 """Qwen3 (Yang et al. 2025): Llama's block with every head's query and key normalised, and windows in some files."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import ModelConfig
 

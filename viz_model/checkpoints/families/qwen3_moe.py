@@ -5,14 +5,11 @@ The traps: ``decoder_sparse_step`` counts from 1, and ``mlp_only_layers`` from 0
 layer, whatever ``max_window_layers`` says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, qwen3, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename
 from viz_model.config import Experts, FeedForward, Gated, ModelConfig
 

@@ -4,15 +4,12 @@ The traps: in ``no_rope_layers`` a 1 is a layer *with* rotary positions; where a
 without positions are the ones that slide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
 from viz_model.checkpoints.families import llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ModelConfig, NoPosition
 

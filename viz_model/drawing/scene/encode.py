@@ -1,7 +1,5 @@
 """A scene as the browser reads it: a JSON header, and its numbers as bytes (``frontend/src/decode.js``)."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
@@ -11,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import palettes
+from viz_model.drawing import theme
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
 from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Scaled, Table
@@ -107,7 +105,7 @@ def encode(scene: Scene, palette: Mapping[str, Mapping[str, str]] | None = None)
     return framed({**plain(scene, arrays), "palette": palette or PALETTE}, arrays)
 
 
-PALETTE = {page: palettes.PALETTES[page] for page in ("light", "dark")}
+PALETTE = {page: theme.PALETTES[page] for page in ("light", "dark")}
 """The colours of both pages, by role."""
 
 

@@ -1,17 +1,15 @@
 """A scene as one HTML file that works from disk: the browser's module and the numbers are in it, nothing is fetched."""
 
-from __future__ import annotations
-
 import base64
 import re
 from functools import cache
 from html import escape
 from pathlib import Path
 
-from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene.encode import encode
 from viz_model.drawing.scene.marks import Scene
 from viz_model.drawing.scene.svg import FONTS, Theme
+from viz_model.drawing.theme import PALETTES
 
 _BROWSER = Path(__file__).resolve().parents[1] / "browser"
 

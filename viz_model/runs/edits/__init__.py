@@ -8,8 +8,6 @@ of one value the second reads what the first wrote. Values are changed where the
 them, so an edit of a later layer always sees the effect of an edit of an earlier one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
@@ -19,8 +17,16 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.edits.address import EDITS, MOST_EDITS, parse, write
 from viz_model.runs.edits.base import Edit, Run, ValueEdit, check_fitting
 from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
-from viz_model.runs.edits.routing import ExpertOff, ExpertOnly
-from viz_model.runs.edits.structure import NoNorm, NoPosition, NoResidual, NoScale, StructureEdit, rebuilt
+from viz_model.runs.edits.structure import (
+    ExpertOff,
+    ExpertOnly,
+    NoNorm,
+    NoPosition,
+    NoResidual,
+    NoScale,
+    StructureEdit,
+    rebuilt,
+)
 from viz_model.runs.edits.values import LARGEST_ACTIVATION, AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 
 __all__ = [

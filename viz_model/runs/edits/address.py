@@ -7,8 +7,6 @@ stand in an address as they are: a number writes ``p`` for its point and ``m`` f
 and ``_`` between rows. Reading compares every field with its annotation; nothing is evaluated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re
@@ -18,8 +16,7 @@ from typing import Any
 
 from viz_model.runs.edits.base import Edit
 from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
-from viz_model.runs.edits.routing import ExpertOff, ExpertOnly
-from viz_model.runs.edits.structure import NoNorm, NoPosition, NoResidual, NoScale
+from viz_model.runs.edits.structure import ExpertOff, ExpertOnly, NoNorm, NoPosition, NoResidual, NoScale
 from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 
 MOST_EDITS = 32

@@ -3,8 +3,6 @@
 A *plain* run is one without edits. Whatever is tried is run from it anew, so that runs differ in one thing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -15,7 +13,7 @@ from torch.nn import functional as F
 
 from viz_model.config import Side
 from viz_model.measures import masks, stream
-from viz_model.measures.again import rerun
+from viz_model.measures.change import rerun
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens

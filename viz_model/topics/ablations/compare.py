@@ -1,67 +1,28 @@
 """The run as it is and the changed one side by side: what they expect, and where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from viz_model.drawing import chart, matrix
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures import change, compare_runs
-from viz_model.measures.change import GUESSES
-from viz_model.runs import measures
+from viz_model.measures import change
+from viz_model.measures.change import GUESSES, Firsts
 from viz_model.texts.markdown import literal
 from viz_model.topics.ablations import breaking
 from viz_model.topics.ablations.lab import Lab, finite, lab
 
-SHOWN, MOST_POSITIONS = 6, 48
-"""First guesses of each run that are shown, together at most twice as many; positions in a map of differences."""
+MOST_POSITIONS = 48
+"""Positions in a map of differences."""
 
 
-class Guesses(NamedTuple):
-    """The first guesses of two runs at every position that answers, in falling order of the first run's probability.
-
-    ``ids`` [P, N] is −1, and ``before`` and ``after`` are NaN, where there are fewer; ``best`` are the places of both
-    runs' first guess, and ``divergence`` and ``entropies`` are in bits, over the full vocabulary.
-    """
-
-    ids: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    best: tuple[np.ndarray, np.ndarray]
-    divergence: np.ndarray
-    entropies: tuple[np.ndarray, np.ndarray]
-
-
-def guesses(own: Lab) -> Guesses:
-    return own.look.once(lambda _: _guesses(own), ("guesses", own.positions))
-
-
-def _guesses(own: Lab) -> Guesses:
-    runs = own.answering, own.after.at(own.answers)
-    rows: list[Any] = []
-    for position in own.positions:
-        logs = [run.row("logits", position).double().log_softmax(-1) for run in runs]
-        first = torch.cat([log.nan_to_num(nan=-torch.inf).topk(min(SHOWN, len(log))).indices for log in logs]).unique()
-        ids = first[logs[0][first].argsort(descending=True, stable=True)]
-        probs = [log[ids].exp() for log in logs]
-        bits = measures.divergence(*logs).item(), *(measures.entropy(log).item() for log in logs)
-        rows.append((ids.numpy(), *(one.numpy() for one in probs), bits))
-    n = max(len(row[0]) for row in rows)
-
-    def filled(k: int, empty: float) -> np.ndarray:
-        return np.array([[*row[k], *[empty] * (n - len(row[k]))] for row in rows])
-
-    before, after = filled(1, np.nan), filled(2, np.nan)
-    best = tuple(np.where(np.isnan(each), -1.0, each).argmax(-1) for each in (before, after))
-    divergence, *entropies = np.array([row[3] for row in rows]).T
-    return Guesses(filled(0, -1).astype(int), before, after, best, divergence, tuple(entropies))
+def guesses(own: Lab) -> Firsts:
+    key = "guesses", own.positions
+    return own.look.once(lambda _: change.firsts(own.answering, own.after.at(own.answers), own.positions), key)
 
 
 def _named(own: Lab, ids: np.ndarray, *, is_code: bool = False) -> Any:
@@ -93,18 +54,15 @@ def title(look: Look) -> Iterator[Line]:
     if not look.trace.edits:
         return
     if not own.plain.config.has_logits:
-        yield Line(look.words("vectors_title", amount=own.amount(own.cost.amount)), "part")
+        yield look.part("vectors_title", amount=own.amount(own.cost.amount))
         return
     found = guesses(own)
-    entries = np.arange(len(found.ids))
-    best = [found.ids[entries, at] for at in found.best]
-    answering = own.answering
-    labels = [token.label for token in answering.tokens]
-    named = {"before": _named(own, best[0], is_code=True), "after": _named(own, best[1], is_code=True)}
+    labels = [token.label for token in own.answering.tokens]
+    named = {name: _named(own, ids, is_code=True) for name, ids in zip(("before", "after"), found.tops, strict=True)}
     named["token"] = Among(labels, own.of_answers(np.array(own.positions)), is_code=True)
     verdict, values, axes = own.each(GUESSES, np.arange(len(found.ids)))
     compared = Compared(found.divergence[values], (found.best[0][values], found.best[1][values]))
-    yield look.claim(verdict, compared, axes, "part", **named, **_shares(own, found))
+    yield look.claim(verdict, compared, axes, "part", **named, **_facts(own, found))
 
 
 class Compared(NamedTuple):
@@ -114,21 +72,14 @@ class Compared(NamedTuple):
     best: tuple[Any, Any]
 
 
-def _shares(own: Lab, found: Guesses) -> dict[str, Any]:
-    entries, (was, now) = np.arange(len(found.ids)), found.best
-    values = {"p_before": found.before[entries, was], "p_after": found.after[entries, was]}
-    values["p_new"] = found.after[entries, now]
-    return {name: own.of_answers(one, "percent") for name, one in values.items()}
+def _facts(own: Lab, found: Firsts) -> dict[str, Any]:
+    return {name: own.of_answers(values, write) for name, (values, write) in found.facts.items()}
 
 
 def tell(look: Look) -> Iterator[Line]:
     own = lab(look)
     if look.trace.edits and own.plain.config.has_logits:
-        found = guesses(own)
-        low, high = found.entropies
-        facts = {"divergence": own.of_answers(found.divergence, "3"), "entropy_before": own.of_answers(low, "2")}
-        facts |= {"entropy_after": own.of_answers(high, "2"), "entropy_change": own.of_answers(high - low, "+2")}
-        yield look.text("compare", **facts)
+        yield look.text("compare", **_facts(own, guesses(own)))
 
 
 def draw_places(look: Look) -> Scene | None:
@@ -148,9 +99,9 @@ def draw_places(look: Look) -> Scene | None:
 def spread_title(look: Look) -> Iterator[Line]:
     own = lab(look)
     if look.trace.edits:
-        first = look.once(lambda _: compare_runs.first(own.plain, own.after), "first difference")
+        first = look.once(lambda _: change.first(own.plain, own.after), "first difference")
         key = "spread_nowhere" if first is None else "spread_title"
-        yield Line(look.words(key, site=literal("" if first is None else own.plain.full_name(first.site))), "part")
+        yield look.part(key, site=literal("" if first is None else own.plain.full_name(first.site)))
 
 
 def draw_spread(look: Look) -> Scene | None:

@@ -1,9 +1,7 @@
 """The run as it is beside the one that the page shows, what an experiment is, and how what it found is said."""
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -107,16 +105,20 @@ class Lab:
         positions = self.positions
 
         def made(look: Look) -> Cost:
-            found: list[Cost] = []
-            steps = breaking.tried(self.plain, edits, self.answers, positions)
-            while True:
-                with look.turn():
-                    one = next(steps, None)
-                if one is None:
-                    return Cost(*(np.stack(each, -1) for each in zip(*found, strict=True)))
-                found.append(one)
+            found = self.by_turns(breaking.tried(self.plain, edits, self.answers, positions))
+            return Cost(*(np.stack(each, -1) for each in zip(*found, strict=True)))
 
         return self.look.plain.once(made, ("costs", tuple(edits), positions))
+
+    def by_turns(self, runs: Iterator[T]) -> Iterator[T]:
+        """What comes of runs of the model, each in a turn of its own, so that others have theirs between."""
+        while True:
+            with self.look.turn():
+                try:
+                    found = next(runs)
+                except StopIteration:
+                    return
+            yield found
 
     @property
     def cost(self) -> Cost:

@@ -1,7 +1,5 @@
 """Experiments on a model that reads pictures: one part is taken out, and the classes stand before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -83,7 +81,7 @@ def choose(look: Look) -> Chooser:
 def ask(look: Look) -> Iterator[Line]:
     yield look.title(f"title_{_name(look)}")
     yield look.text(f"question_{_name(look)}", **_facts(look))
-    yield Line(look.words("guess"), "note")
+    yield look.note("guess")
 
 
 def guess(look: Look) -> Buttons:

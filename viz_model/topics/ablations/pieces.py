@@ -1,7 +1,5 @@
 """A single piece changed: a head, its pattern, a sub-layer, a neuron."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any, Literal, NamedTuple
@@ -141,7 +139,7 @@ def _other_heads(lab: Lab, edit: AblateHead, tried: list[AblateHead], found: Cos
     buttons.append(Button(label, change={"edits": By(place, text)}, is_off=is_off))
     to = dataclasses.replace(edit, to=other)
     buttons.append(Button(look.words(f"off_to_{other}"), change={"edits": _written(to)}))
-    return [Buttons("off", buttons), Line(look.words("off_to_help"), "note")]
+    return [Buttons("off", buttons), look.note("off_to_help")]
 
 
 def _written(edit: Any) -> str:

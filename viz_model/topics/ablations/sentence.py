@@ -1,7 +1,5 @@
 """One vector of another sentence in this run: how deep does the answer hang on the word's own place?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -171,14 +169,7 @@ def _answer(lab: Lab, edit: PatchResidual) -> Finding:
         return Finding(None, facts, waits=n, text="answer_patch_one")
 
     def made(_: Any) -> np.ndarray:
-        steps = breaking.patches(lab.plain, other, depths, positions, _at(lab))
-        found: list[tuple[float, ...]] = []
-        while True:
-            with look.turn():
-                row = next(steps, None)
-            if row is None:
-                return np.array(found)
-            found.append(row)
+        return np.array([*lab.by_turns(breaking.patches(lab.plain, other, depths, positions, _at(lab)))])
 
     moved = look.plain.once(made, ("patches", text, tuple(positions), _at(lab)))
     patching = breaking.Patching(tuple(depths), tuple(positions), moved, positions.index(swapped))

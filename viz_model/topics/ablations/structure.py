@@ -1,7 +1,5 @@
 """A part of every block left out: the division of the scores, positions, the mask, the additions, the norms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -213,10 +211,6 @@ def _draw_mask(lab: Lab, found: dict[str, Any]) -> Scene:
     return bars(lab, "measure_mask", [str(n) for n in range(lab.plain.n_layers)], found, axes)
 
 
-def _open(lab: Lab, guess: str | None) -> edits.NoMask:
-    return edits.NoMask(side="decoder" if len(lab.plain.config.sides) > 1 else None)
-
-
 # Without the additions: how alike do the tokens become? Without the norms: how long do the vectors become?
 
 
@@ -285,7 +279,7 @@ EXPERIMENTS = (
         lambda lab: both(lab, breaking.future_shares),
         _judge_mask,
         _draw_mask,
-        make=_open,
+        make=lambda lab, guess: edits.NoMask(side="decoder" if len(lab.plain.config.sides) > 1 else None),
         missing=lambda lab: None if lab.plain.stack.side == "decoder" else "no_mask",
     ),
     left_out(

@@ -1,7 +1,5 @@
 """The experiments to choose from: a question with a guess, one press, and what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -11,7 +9,7 @@ from viz_model.island.edited import describe
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons, Chooser, Field, Plot, Typed
 from viz_model.island.prose import Line
-from viz_model.topics.ablations import pieces, reading, routed, sentence, structure
+from viz_model.topics.ablations import pieces, reading, sentence, structure
 from viz_model.topics.ablations.lab import Experiment, Finding, Lab, lab
 
 _SCALE, _POSITION, *_STRUCTURE = structure.EXPERIMENTS
@@ -27,7 +25,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         _PATTERN,
         _LAYER,
         _NEURON,
-        routed.EXPERIMENT,
+        reading.EXPERIMENT,
         reading.CELL,
         sentence.EXPERIMENT,
     )
@@ -115,7 +113,7 @@ def ask(look: Look) -> Iterator[Line]:
         texts = [template, look.words(f"missing_{why}")]
         line = Line(Phrase(Among(texts, look.by("token", is_hidden.astype(int))), values))
     yield line
-    yield Line(look.words("guess"), "note")
+    yield look.note("guess")
 
 
 def guess(look: Look) -> Buttons | None:

@@ -1,56 +1,38 @@
 """Architectures: two models side by side, where their parameters are, and what each kind of Transformer is for."""
 
-from __future__ import annotations
+from functools import partial
 
 from viz_model.island import say
-from viz_model.island.look import Look
-from viz_model.island.page import Item, Made, Page, Row, Section, Topic, Typed, beside, columns
+from viz_model.island.page import Page, Section, Topic, Typed, beside, columns
 from viz_model.topics.architectures import (
     apart,
     cache,
     choices,
     depth,
     diagram,
-    distances,
     heads,
     kinds,
     pair,
     parts,
-    ribbons,
     scale,
-    tree,
     vision,
     where,
 )
-
-
-def _of_two(item: Item) -> Item:
-    """What stands there only beside another model."""
-
-    def made(look: Look) -> Made:
-        return item(look) if pair.has_other(look) else None
-
-    return made
-
-
-def _each(*items: Item) -> tuple[Item, ...]:
-    return tuple(map(_of_two, items))
-
 
 SENTENCE = Section(
     "sentence",
     (
         say.title("sentence_title"),
-        *(item(n) for n in range(2) for item in (ribbons.title, ribbons.ribbon)),
-        columns(*((choices.title(n), choices.draw(n), choices.tell(n)) for n in range(2))),
-        columns(*((heads.title(n), heads.draw(n), heads.tell(n)) for n in range(2))),
+        *(item(n) for n in range(2) for item in (pair.title, pair.ribbon)),
+        columns(*zip(*map(pair.each, (choices.title, choices.draw, choices.tell)), strict=True)),
+        columns(*zip(*map(pair.each, (heads.title, heads.draw, heads.tell)), strict=True)),
         depth.title,
         depth.draw,
         depth.source,
         depth.tell,
-        distances.title,
-        distances.draw,
-        distances.tell,
+        heads.title_distances,
+        heads.draw_distances,
+        heads.tell_distances,
     ),
     ("other_token",),
     pair.has_other,
@@ -61,10 +43,10 @@ WHERE = Section(
         say.title("where_title"),
         columns((where.tell_blocks, where.draw_blocks), (where.tell_models, where.draw_models)),
         say.note("published"),
-        beside((scale.title, scale.draw), scale.tell),
+        beside((say.part("scale_title"), scale.draw), scale.tell),
         say.title("tree_title"),
-        tree.choose,
-        tree.draw,
+        parts.choose_tree,
+        parts.draw_tree,
         say.title("cache_title"),
         beside((cache.choose_bytes, cache.choose_length, cache.draw, say.note("published")), cache.tell),
     ),
@@ -77,9 +59,9 @@ PAGE = Page(
         say.text("lead"),
         pair.choose,
         pair.unread,
-        _of_two(diagram.title),
-        beside((columns(*_each(diagram.draw(0), diagram.draw(1))),), _of_two(diagram.tell)),
-        Section("formulas", (columns(*map(diagram.formulas, range(2))),), needs=pair.has_other),
+        diagram.title,
+        beside((columns(*pair.each(diagram.draw)),), diagram.tell),
+        Section("formulas", (columns(*pair.each(diagram.formulas)),), needs=pair.has_other),
         Section("parts", (parts.draw,), needs=pair.has_other),
         SENTENCE,
         WHERE,
@@ -87,8 +69,11 @@ PAGE = Page(
             "kinds",
             (
                 say.title("kinds_title"),
-                Row(
-                    [(kinds.title(kind), kinds.draw(kind), say.text(f"for_{kind}")) for kind in kinds.KINDS], (1, 1, 1)
+                columns(
+                    *(
+                        (partial(kinds.title, kind=kind), partial(kinds.draw, kind=kind), say.text(f"for_{kind}"))
+                        for kind in kinds.KINDS
+                    )
                 ),
                 kinds.note,
             ),

@@ -1,7 +1,5 @@
 """What a KV cache holds: bytes of every decoder, had it as many key–value heads as query heads, or one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,10 +14,10 @@ from viz_model.drawing.scene.writing import short
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
-from viz_model.measures import cache_size
-from viz_model.topics.architectures import pair, parts, rows
+from viz_model.measures import kv_cache
+from viz_model.topics.architectures import pair, parts
 from viz_model.topics.architectures.references import REFERENCES
-from viz_model.topics.architectures.rows import Dots
+from viz_model.topics.architectures.scale import Dots, rows
 
 SIZES = (4, 2)
 """Bytes that a number may take."""
@@ -61,19 +59,16 @@ def asked(look: Look) -> tuple[int, int]:
 def view(look: Look) -> CacheView:
     """The decoders among the two, then the published ones. Source and target are equally long."""
     length, n_bytes = asked(look)
-    rows = [(one.name, one.config, True) for one in pair.both(look)]
-    rows += [(ref.name, ref.config, False) for ref in REFERENCES]
-    rows = [row for row in rows if row[1].kind != "encoder"]
-    columns: dict[str, list[int]] = {name: [] for name in CacheView._fields[2:]}
-    for _, config, _ in rows:
-        n = min(length, config.n_context)
-        columns["lengths"].append(n)
-        for name, heads in (("mha", config.n_heads), ("own", config.n_kv_heads), ("mqa", 1)):
-            columns[name].append(cache_size.cache(config, n, heads, n_bytes, n_source=n).total)
-        for name in ("n_heads", "n_kv_heads"):
-            columns[name].append(getattr(config, name))
-    found = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
-    return CacheView(names=tuple(row[0] for row in rows), loaded=tuple(row[2] for row in rows), **found)
+    every = [(one.name, one.config, True) for one in pair.both(look)]
+    every += [(ref.name, ref.config, False) for ref in REFERENCES]
+    found = []
+    for name, config, is_loaded in every:
+        if config.kind != "encoder":
+            n, heads = min(length, config.n_context), (config.n_heads, config.n_kv_heads, 1)
+            sizes = [kv_cache.cache(config, n, each, n_bytes, n_source=n).total for each in heads]
+            found.append((name, is_loaded, n, *heads[:2], *sizes))
+    names, loaded, *columns = zip(*found, strict=True)
+    return CacheView(names, loaded, *(np.array(column, dtype=np.int64) for column in columns))
 
 
 def draw(look: Look) -> Scene:
@@ -95,7 +90,7 @@ def draw(look: Look) -> Scene:
     powers = [2**p for p in range(0, 51, 5) if low < p * math.log10(2) < high]
     axis = Axis(10**low, 10**high, look.words("cache_axis"), is_log=True)
     ticks = [(n, byte_size(n)) for n in powers]
-    return rows.draw(look, "cache", names, dots, axis, ticks, row=52, lines=(found.mqa, found.mha))
+    return rows(look, "cache", names, dots, axis, ticks, row=52, lines=(found.mqa, found.mha))
 
 
 def facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str, str]]:
@@ -105,9 +100,9 @@ def facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str
     n = min(length, config.n_context)
 
     def per(heads: int) -> int:
-        return cache_size.cache(config, 1, heads, n_bytes, n_source=0).total
+        return kv_cache.cache(config, 1, heads, n_bytes, n_source=0).total
 
-    own = cache_size.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
+    own = kv_cache.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
     return f"cache_{parts.sharing(config)}", {
         "layers": str(config.n_layers),
         "g": str(config.n_kv_heads),

@@ -1,8 +1,6 @@
 """What each of the two expects at the selected token, or with both sides of it in sight."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -85,57 +83,43 @@ def _key(one: One) -> str:
     return "choices_here" if one.config.kind == "encoder" else "choices_next"
 
 
-def title(which: int) -> Callable[[Look], Iterator[Line]]:
+def title(look: Look, one: One) -> Iterator[Line]:
     """What is most probable; of a model that predicts no tokens, that."""
-
-    def said(look: Look) -> Iterator[Line]:
-        one = pair.both(look)[which]
-        if one.trace is None:
-            return
-        seen = found(look, one)
-        if seen is None:
-            yield Line(look.words("no_head_title", model=one.code_name), "part")
-            yield look.text("no_head", d=one.config.d_model)
-        else:
-            yield Line(look.words(f"{_key(one)}_title", **_facts(look, one, seen)), "part")
-
-    return said
+    if one.trace is None:
+        return
+    seen = found(look, one)
+    if seen is None:
+        yield look.part("no_head_title", model=one.code_name)
+        yield look.text("no_head", d=one.config.d_model)
+    else:
+        yield look.part(f"{_key(one)}_title", **_facts(look, one, seen))
 
 
-def tell(which: int) -> Callable[[Look], Iterator[Line]]:
-    def said(look: Look) -> Iterator[Line]:
-        one = pair.both(look)[which]
-        if (seen := found(look, one)) is not None:
-            yield look.text(_key(one), **_facts(look, one, seen))
-
-    return said
+def tell(look: Look, one: One) -> Iterator[Line]:
+    if (seen := found(look, one)) is not None:
+        yield look.text(_key(one), **_facts(look, one, seen))
 
 
-def draw(which: int) -> Callable[[Look], Scene | None]:
+def draw(look: Look, one: One) -> Scene | None:
     """One bar a token, in the color of the model, whose name stands above."""
-
-    def drawn(look: Look) -> Scene | None:
-        one = pair.both(look)[which]
-        seen = found(look, one)
-        if seen is None:
-            return None
-        ids = np.unique(seen.ids)
-        labels = [seen.run.tokenizer.token(int(id)).label for id in ids]
-        names = Among(labels, look.by("token", np.searchsorted(ids, seen.ids)))
-        probs = look.by("token", seen.probs)
-        bars = [chart.Bars("", probs, pair.COLORS[which], write="percent", hatched=which == 1)]
-        id, alt = f"architectures.choices{which}", look.words("choices_alt", model=one.name)
-        both = [found_.probs for each in pair.both(look) if (found_ := found(look, each)) is not None]
-        scene = chart.bars(id, alt, names, bars, chart.axis(*both, write="%0"))
-        token = Among([token.label for token in seen.run.tokens], look.by("token", seen.positions))
-        heading = look.words(f"{_key(one)}_name", model=one.name, token=token)
-        call, other = pair.call(look, f"choices{which}")
-        return look.drawn(
-            headed(scene, heading), ["logits"] if which == 0 else (), data=ChoicesView(names, probs), call=call,
-            other=other, own=which == 0,
-        )  # fmt: skip
-
-    return drawn
+    seen = found(look, one)
+    if seen is None:
+        return None
+    ids = np.unique(seen.ids)
+    labels = [seen.run.tokenizer.token(int(id)).label for id in ids]
+    names = Among(labels, look.by("token", np.searchsorted(ids, seen.ids)))
+    probs = look.by("token", seen.probs)
+    bars = [chart.Bars("", probs, pair.COLORS[one.which], write="percent", hatched=one.which == 1)]
+    id, alt = f"architectures.choices{one.which}", look.words("choices_alt", model=one.name)
+    both = [found_.probs for each in pair.both(look) if (found_ := found(look, each)) is not None]
+    scene = chart.bars(id, alt, names, bars, chart.axis(*both, write="%0"))
+    token = Among([token.label for token in seen.run.tokens], look.by("token", seen.positions))
+    heading = look.words(f"{_key(one)}_name", model=one.name, token=token)
+    call, other = pair.call(look, f"choices{one.which}")
+    return look.drawn(
+        headed(scene, heading), ["logits"] if not one.which else (), data=ChoicesView(names, probs), call=call,
+        other=other, own=not one.which,
+    )  # fmt: skip
 
 
 def headed(scene: Scene, text: Any) -> Scene:

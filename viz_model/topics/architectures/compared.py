@@ -1,7 +1,5 @@
 """Two runs in one picture: what each expects, a head of each, their streams, and how far their heads lie apart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,10 +8,10 @@ from viz_model.drawing.brief import brief
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.scene import Scene, seen
 from viz_model.island.look import Look
-from viz_model.topics.architectures import choices, depth, distances, heads, pair
+from viz_model.topics.architectures import choices, depth, heads, pair
 from viz_model.topics.architectures.choices import ChoicesView
 from viz_model.topics.architectures.depth import DepthView
-from viz_model.topics.architectures.distances import ApartView
+from viz_model.topics.architectures.heads import ApartView
 
 NARROWEST = 320
 """Pixels of a part: two stand side by side across a page and in a notebook, and one on a phone."""
@@ -41,14 +39,14 @@ class ComparedView(NamedTuple):
 
 def parts(look: Look) -> dict[str, Scene]:
     """Each picture for itself, at the selected place, by its name."""
-    plot = depth.draw(look)
+    plot, (first, second) = depth.draw(look), pair.both(look)
     drawn = {
-        "choices0": choices.draw(0)(look),
-        "choices1": choices.draw(1)(look),
-        "head0": heads.draw(0)(look),
-        "head1": heads.draw(1)(look),
+        "choices0": choices.draw(look, first),
+        "choices1": choices.draw(look, second),
+        "head0": heads.draw(look, first),
+        "head1": heads.draw(look, second),
         "depth": plot and plot.scene,
-        "distances": distances.draw(look),
+        "distances": heads.draw_distances(look),
     }
     return {name: seen(scene, look.place) for name, scene in drawn.items() if scene is not None}
 

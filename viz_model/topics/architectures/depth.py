@@ -1,7 +1,5 @@
 """The mean length of the residual stream by depth in two models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -77,7 +75,7 @@ def title(look: Look) -> Iterator[Line]:
     for which, mean in zip(("first", "second"), found.mean, strict=True):
         times = float(mean[-1] / mean[0])
         grown[f"{which}_growth"] = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
-    yield Line(look.words("depth_title", **pair.names(look), **grown), "part")
+    yield look.part("depth_title", **pair.names(look), **grown)
 
 
 def figure(look: Look, found: DepthView) -> go.Figure:

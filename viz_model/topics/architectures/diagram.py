@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.architectures import pair, parts, plan
+from viz_model.topics.architectures.pair import One
 from viz_model.topics.architectures.plan import Element
 
 
@@ -100,67 +100,6 @@ _LEAVES = 0.22
 """How far above its first box a sub-layer leaves the stream."""
 
 
-class Box(NamedTuple):
-    """A slot's box. ``element`` is None where only the other stack has one there."""
-
-    slot: str
-    element: Element | None
-    differs: bool
-    left: float
-    right: float
-    low: float
-    high: float
-
-
-class Branch(NamedTuple):
-    """A sub-layer beside the stream: where its boxes begin, and where its result is added.
-
-    ``boxes`` is None where only the other stack has the sub-layer.
-    """
-
-    sub: str
-    boxes: tuple[Box, ...] | None
-    top: float
-    plus: float
-
-
-class Layout(NamedTuple):
-    """A stack laid out: the boxes on the stream, the sub-layers beside it, and the frame around a block."""
-
-    stream: tuple[Box, ...]
-    branches: tuple[Branch, ...]
-    frame: tuple[float, float]
-    bottom: float
-
-    @classmethod
-    def of(cls, view: DiagramView) -> Layout:
-        at = view.heights()
-        block = [slot for slot in view.slots if slot.partition(".")[0] in view.sublayers]
-
-        def box(slot: str, left: float, right: float) -> Box:
-            return Box(slot, view.elements.get(slot), slot in view.differing, left, right, *at[slot])
-
-        def stream() -> Iterator[Box]:
-            for slot in view.slots:
-                group, _, step = slot.partition(".")
-                if group in ("embed", "end"):
-                    yield box(slot, 0.0, _RIGHT)
-                elif step == "norm_post" and f"{group}.add" in view.elements:
-                    yield box(slot, 0.0, 2 * _STREAM)
-
-        def branches() -> Iterator[Branch]:
-            for sub in view.sublayers:
-                slots = [slot for slot in block if slot.startswith(f"{sub}.") and not slot.endswith("norm_post")]
-                if not slots:
-                    continue
-                *steps, add = slots
-                boxes = tuple(box(slot, _BESIDE, _RIGHT) for slot in steps) if add in view.elements else None
-                yield Branch(sub, boxes, at[slots[0]][1], sum(at[add]) / 2)
-
-        frame = (at[block[-1]][0] - 0.22, at[block[0]][1] + 0.48)
-        return cls(tuple(stream()), tuple(branches()), frame, min(low for low, _ in at.values()))
-
-
 def name_of(look: Look, element: Element) -> str:
     """What stands in a box: a text, or the labels of the values of a step that there is none of."""
     labels = look.words("plan_comma").join(dict.fromkeys(look.t.site_label(site) for site in element.sites))
@@ -193,35 +132,29 @@ def views(look: Look, layer: int) -> tuple[DiagramView, DiagramView]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield look.title("plan_title", **parts.facts(look))
+    if pair.has_other(look):
+        yield look.title("plan_title", **parts.facts(look))
 
 
 def tell(look: Look) -> Iterator[Line]:
-    yield look.text("see", **pair.names(look), **parts.facts(look))
+    if pair.has_other(look):
+        yield look.text("see", **pair.names(look), **parts.facts(look))
 
 
-def draw(which: int) -> Callable[[Look], Scene]:
+def draw(look: Look, one: One) -> Scene:
     """One stack from the top down, its block in a frame; of layers that are built otherwise each has its own."""
-
-    def drawn(look: Look) -> Scene:
-        view, one = views(look, look.layer)[which], pair.both(look)[which]
-        scene = of_view(look, view, one.name, which)
-        is_one = all(views(look, layer)[which].shown == view.shown for layer in look.layers)
-        return scene if is_one else look.only_here(scene)
-
-    return drawn
+    view = views(look, look.layer)[one.which]
+    scene = of_view(look, view, one.name, one.which)
+    is_one = all(views(look, layer)[one.which].shown == view.shown for layer in look.layers)
+    return scene if is_one else look.only_here(scene)
 
 
-def formulas(which: int) -> Callable[[Look], Iterator[Line]]:
+def formulas(look: Look, one: One) -> Iterator[Line]:
     """Of the steps that the other has otherwise, or not at all."""
-
-    def said(look: Look) -> Iterator[Line]:
-        found = [_formulas(look, views(look, layer)[which]) for layer in look.layers]
-        texts = list(dict.fromkeys(found))
-        yield Line(pair.both(look)[which].code_name, "part")
-        yield Line(Among(texts, look.by("layer", np.array([texts.index(text) for text in found]))))
-
-    return said
+    found = [_formulas(look, views(look, layer)[one.which]) for layer in look.layers]
+    texts = list(dict.fromkeys(found))
+    yield Line(one.code_name, "part")
+    yield Line(Among(texts, look.by("layer", np.array([texts.index(text) for text in found]))))
 
 
 def _formulas(look: Look, view: DiagramView) -> str:
@@ -234,19 +167,31 @@ def _formulas(look: Look, view: DiagramView) -> str:
 
 def of_view(look: Look, view: DiagramView, name: str, which: int) -> Scene:
     """The picture of a stack; ``which`` is 0 or 1: the model's color."""
-    layout, color = Layout.of(view), pair.COLORS[which]
-    steps = itertools.pairwise(box for box in layout.stream if box.element)
-    marks: list[Mark] = [
-        *(_line(f"stream.{b.slot}", (_STREAM, a.low), (_STREAM, b.high), color, 4) for a, b in steps),
+    at, color, before = view.heights(), pair.COLORS[which], None
+    lines: list[Mark] = []
+    boxes: list[Mark] = []
+    for slot in view.slots:
+        group, _, step = slot.partition(".")
+        if group not in ("embed", "end") and (step != "norm_post" or f"{group}.add" not in view.elements):
+            continue
+        if slot in view.elements:
+            if before is not None:
+                lines.append(_line(f"stream.{slot}", (_STREAM, before), (_STREAM, at[slot][1]), color, 4))
+            before = at[slot][0]
+        boxes += _box(look, view, slot, (0.0, _RIGHT if group in ("embed", "end") else 2 * _STREAM), at[slot])
+    for sub in view.sublayers:
+        boxes += _branch(look, view, sub, at, color)
+    block = [slot for slot in view.slots if slot.partition(".")[0] in view.sublayers]
+    low, high = at[block[-1]][0] - 0.22, at[block[0]][1] + 0.48
+    marks = [
+        *lines,
         Text(id="name", text=f"{pair.SIGNS[which]} {name}", x=(0.5, 0), y=_y(0.7), anchor="middle", size=14, bold=True,
              fill=color),
-        *_frame(layout, _blocks(look, view)),
+        _rect("frame", (-0.12, _RIGHT + 0.12), (low, high), stroke="residual", dash="5 4"),
+        Text(id="blocks", text=_blocks(look, view), x=_x(_RIGHT), y=_y(high + 0.3), anchor="end", bold=True),
+        *boxes,
     ]  # fmt: skip
-    for box in layout.stream:
-        marks += _box(look, box, view)
-    for branch in layout.branches:
-        marks += _branch(look, branch, view, color)
-    panel = Panel(id="plan", marks=marks, height=_y(layout.bottom - 0.1))
+    panel = Panel(id="plan", marks=marks, height=_y(min(low for low, _ in at.values()) - 0.1))
     return Scene(id=f"architectures.plan{which}", panels=[panel], title=look.words("plan_alt", model=name))
 
 
@@ -278,22 +223,20 @@ def _rect(id: str, across: tuple[float, float], up: tuple[float, float], **look:
     return Rect(id=id, x=_x(across[0]), y=_y(up[1]), width=width, height=(up[1] - up[0]) * _STEP, **look)
 
 
-def _box(look: Look, box: Box, view: DiagramView) -> list[Mark]:
+def _box(look: Look, view: DiagramView, slot: str, across: tuple[float, float], up: tuple[float, float]) -> list[Mark]:
     """A step and its name; dotted and empty where only the other stack has one."""
-    element, across = box.element, (box.left, box.right)
+    element, differs = view.elements.get(slot), slot in view.differing
     role = element.role if element else "residual"
-    edge = {"stroke": role, "thick": 3 if box.differs and element else 1, "dash": None if element else "2 3"}
-    marks: list[Mark] = [_rect(f"edge.{box.slot}", across, (box.low, box.high), **edge)]
+    edge = {"stroke": role, "thick": 3 if differs and element else 1, "dash": None if element else "2 3"}
+    marks: list[Mark] = [_rect(f"edge.{slot}", across, up, **edge)]
     if element:
         name = cut(name_of(look, element))
-        marks.insert(0, _rect(f"box.{box.slot}", across, (box.low, box.high), fill=role, opacity=0.18))
-        marks.append(
-            Text(id=f"name.{box.slot}", text=name, x=_x(sum(across) / 2), y=_y(box.high - 0.4), anchor="middle")
-        )
-    if element and box.slot.endswith(".heads"):
-        marks += _heads(view, across, (box.low + 0.12, box.low + 1.2))
-    if box.differs:
-        marks += _differs(box.slot, box.right, box.high - 0.02)
+        marks.insert(0, _rect(f"box.{slot}", across, up, fill=role, opacity=0.18))
+        marks.append(Text(id=f"name.{slot}", text=name, x=_x(sum(across) / 2), y=_y(up[1] - 0.4), anchor="middle"))
+    if element and slot.endswith(".heads"):
+        marks += _heads(view, across, (up[0] + 0.12, up[0] + 1.2))
+    if differs:
+        marks += _differs(slot, across[1], up[1] - 0.02)
     return marks
 
 
@@ -306,42 +249,35 @@ def _differs(id: str, x: float, y: float) -> list[Mark]:
     ]
 
 
-def _branch(look: Look, branch: Branch, view: DiagramView, color: str) -> list[Mark]:
+def _branch(look: Look, view: DiagramView, sub: str, at: Mapping[str, tuple[float, float]], color: str) -> list[Mark]:
     """A sub-layer off the stream, through its boxes, and back to where it is added."""
-    if branch.boxes is None:
-        middle = (branch.top + branch.plus) / 2
-        without = parts.said(look, f"plan_without_{branch.sub}", "–")
-        text = Text(id=f"without.{branch.sub}", text=without, x=_x(_BRANCH), y=_y(middle), anchor="middle")
-        return [text, *_differs(branch.sub, _RIGHT, middle)]
-    y = branch.top + _LEAVES
+    slots = [slot for slot in view.slots if slot.startswith(f"{sub}.") and not slot.endswith("norm_post")]
+    if not slots:
+        return []
+    top, plus = at[slots[0]][1], sum(at[slots[-1]]) / 2
+    if slots[-1] not in view.elements:
+        without = parts.said(look, f"plan_without_{sub}", "–")
+        text = Text(id=f"without.{sub}", text=without, x=_x(_BRANCH), y=_y((top + plus) / 2), anchor="middle")
+        return [text, *_differs(sub, _RIGHT, (top + plus) / 2)]
+    y = top + _LEAVES
     lines = [((_STREAM, y), (_BRANCH, y))]
     marks: list[Mark] = []
-    for box in branch.boxes:
-        if box.element:
-            lines.append(((_BRANCH, y), (_BRANCH, box.high)))
-            y = box.low
-        marks += _box(look, box, view)
-    lines.append(((_BRANCH, y), (_BRANCH, branch.plus)))
+    for slot in slots[:-1]:
+        if slot in view.elements:
+            lines.append(((_BRANCH, y), (_BRANCH, at[slot][1])))
+            y = at[slot][0]
+        marks += _box(look, view, slot, (_BESIDE, _RIGHT), at[slot])
+    lines.append(((_BRANCH, y), (_BRANCH, plus)))
     back = [_x(_BRANCH), (_x(_STREAM + 0.13)[0], 0.0)]
-    at = np.array([[0, _y(branch.plus)]] * 2)
-    plus = np.array([_x(_STREAM)])
     return [
-        *(_line(f"line.{branch.sub}.{n}", *ends, "residual") for n, ends in enumerate(lines)),
-        Path(id=f"back.{branch.sub}", x=np.array(back), y=at, stroke="residual", thick=1, head=7),
+        *(_line(f"line.{sub}.{n}", *ends, "residual") for n, ends in enumerate(lines)),
+        Path(id=f"back.{sub}", x=np.array(back), y=np.array([[0, _y(plus)]] * 2), stroke="residual", thick=1, head=7),
         *marks,
-        Items(id=f"sum.{branch.sub}", x=plus, y=np.array([_y(branch.plus)]), symbol="circle", size=20, fill=color,
+        Items(id=f"sum.{sub}", x=np.array([_x(_STREAM)]), y=np.array([_y(plus)]), symbol="circle", size=20, fill=color,
               walk=False),
-        Text(id=f"sign.{branch.sub}", text="+" if view.adds else "←", x=_x(_STREAM), y=_y(branch.plus), anchor="middle",
-             size=15, fill="white"),
+        Text(id=f"sign.{sub}", text="+" if view.adds else "←", x=_x(_STREAM), y=_y(plus), anchor="middle", size=15,
+             fill="white"),
     ]  # fmt: skip
-
-
-def _frame(layout: Layout, text: str) -> list[Mark]:
-    """The frame around the block, and how many there are of it."""
-    return [
-        _rect("frame", (-0.12, _RIGHT + 0.12), layout.frame, stroke="residual", dash="5 4"),
-        Text(id="blocks", text=text, x=_x(_RIGHT), y=_y(layout.frame[1] + 0.3), anchor="end", bold=True),
-    ]
 
 
 _MOST_SQUARES = 48

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,66 +64,58 @@ def _run(look: Look) -> Trace:
     return next((trace for trace in traces if len(trace.config.sides) > 1), traces[0])
 
 
-def title(kind: Kind) -> Callable[[Look], Iterator[Line]]:
-    def said(look: Look) -> Iterator[Line]:
-        here = [f"{pair.SIGNS[one.which]} {one.code_name}" for one in pair.both(look) if one.config.kind == kind]
-        yield Line(look.words(f"is_{kind}"), "part")
-        yield Line(" · ".join(here) or look.words("not_chosen"), "note")
-
-    return said
+def title(look: Look, kind: Kind) -> Iterator[Line]:
+    here = [f"{pair.SIGNS[one.which]} {one.code_name}" for one in pair.both(look) if one.config.kind == kind]
+    yield look.part(f"is_{kind}")
+    yield Line(" · ".join(here) or look.words("not_chosen"), "note")
 
 
 _LOOKS = (("residual", 0.16, ""), ("pattern", 0.75, "•"), ("query", 0.75, "×"))
 """Color, strength and sign of what is hidden, seen, and seen across."""
 
 
-def draw(kind: Kind) -> Callable[[Look], Scene]:
+def draw(look: Look, kind: Kind) -> Scene:
     """A cell for every query (row) and key (column): hidden, seen, or seen across from the encoder."""
+    run = _run(look)
+    source = [token.label for token in run.at(run.config.sides[0]).tokens]
+    view = SightView.of(kind, source, [token.label for token in run.target_tokens] or source)
+    n, kinds = len(view.labels), [look.words(f"sight_{name}") for name in ("hidden", "seen", "across")]
+    left = min(110.0, max(width_of(short(label)) for label in view.labels)) + 10
+    below = min(84.0, 0.9 * left)
+    tall, flat = (HEIGHT - TOP - below) / n, view.cells.ravel()
+    rows, columns = (part.ravel() for part in np.indices(view.cells.shape))
 
-    def drawn(look: Look) -> Scene:
-        run = _run(look)
-        source = [token.label for token in run.at(run.config.sides[0]).tokens]
-        view = SightView.of(kind, source, [token.label for token in run.target_tokens] or source)
-        n, kinds = len(view.labels), [look.words(f"sight_{name}") for name in ("hidden", "seen", "across")]
-        left = min(110.0, max(width_of(short(label)) for label in view.labels)) + 10
-        below = min(84.0, 0.9 * left)
-        tall, flat = (HEIGHT - TOP - below) / n, view.cells.ravel()
-        rows, columns = (part.ravel() for part in np.indices(view.cells.shape))
+    def across(share: np.ndarray) -> np.ndarray:
+        return np.stack([share, left - share * left], -1).astype(np.float32)
 
-        def across(share: np.ndarray) -> np.ndarray:
-            return np.stack([share, left - share * left], -1).astype(np.float32)
-
-        said = [
-            f"{view.labels[q]} → {view.labels[k]}: {kinds[view.cells[q, k]]}"
-            for q, k in zip(rows, columns, strict=True)
+    said = [
+        f"{view.labels[q]} → {view.labels[k]}: {kinds[view.cells[q, k]]}" for q, k in zip(rows, columns, strict=True)
+    ]
+    marks: list[Mark] = [
+        Items(
+            id="cells", x=across(columns / n), y=(TOP + rows * tall).astype(np.float32),
+            width=np.tile(np.array([[1 / n, -left / n - 1]], np.float32), (n * n, 1)),
+            height=np.full(n * n, tall - 1, np.float32), fill=[_LOOKS[seen][0] for seen in flat],
+            opacity=[_LOOKS[seen][1] for seen in flat],
+            labels=said,
+        ),
+        Texts(id="signs", texts=[_LOOKS[seen][2] for seen in flat], x=across((columns + 0.5) / n),
+              y=(TOP + (rows + 0.5) * tall).astype(np.float32), fill="white"),
+        Labels(id="rows", texts=view.labels, x=left - 8, y=TOP, length=n * tall, along="y"),
+        Labels(id="columns", texts=view.labels, x=left, y=HEIGHT - below + 3, length=(1, -left), turn="always"),
+    ]  # fmt: skip
+    if view.split < n:
+        cut = view.split / n
+        edge = (cut, left - cut * left)
+        marks += [
+            Rect(id="cut across", x=edge, y=TOP, width=2, height=n * tall, fill="residual"),
+            Rect(id="cut down", x=left, y=TOP + view.split * tall, width=(1, -left), height=2, fill="residual"),
         ]
-        marks: list[Mark] = [
-            Items(
-                id="cells", x=across(columns / n), y=(TOP + rows * tall).astype(np.float32),
-                width=np.tile(np.array([[1 / n, -left / n - 1]], np.float32), (n * n, 1)),
-                height=np.full(n * n, tall - 1, np.float32), fill=[_LOOKS[seen][0] for seen in flat],
-                opacity=[_LOOKS[seen][1] for seen in flat],
-                labels=said,
-            ),
-            Texts(id="signs", texts=[_LOOKS[seen][2] for seen in flat], x=across((columns + 0.5) / n),
-                  y=(TOP + (rows + 0.5) * tall).astype(np.float32), fill="white"),
-            Labels(id="rows", texts=view.labels, x=left - 8, y=TOP, length=n * tall, along="y"),
-            Labels(id="columns", texts=view.labels, x=left, y=HEIGHT - below + 3, length=(1, -left), turn="always"),
-        ]  # fmt: skip
-        if view.split < n:
-            cut = view.split / n
-            edge = (cut, left - cut * left)
-            marks += [
-                Rect(id="cut across", x=edge, y=TOP, width=2, height=n * tall, fill="residual"),
-                Rect(id="cut down", x=left, y=TOP + view.split * tall, width=(1, -left), height=2, fill="residual"),
-            ]
-            for name, middle in (("source", cut / 2), ("target", (1 + cut) / 2)):
-                at = (middle, left - middle * left)
-                marks.append(Text(id=name, text=look.words(f"sight_{name}"), x=at, y=TOP / 2, anchor="middle"))
-        panel = Panel(id="sight", marks=marks, height=HEIGHT)
-        return Scene(id=f"architectures.{kind}", panels=[panel], title=look.words(f"sight_{kind}_alt"), data=view)
-
-    return drawn
+        for name, middle in (("source", cut / 2), ("target", (1 + cut) / 2)):
+            at = (middle, left - middle * left)
+            marks.append(Text(id=name, text=look.words(f"sight_{name}"), x=at, y=TOP / 2, anchor="middle"))
+    panel = Panel(id="sight", marks=marks, height=HEIGHT)
+    return Scene(id=f"architectures.{kind}", panels=[panel], title=look.words(f"sight_{kind}_alt"), data=view)
 
 
 def note(look: Look) -> Iterator[Line]:

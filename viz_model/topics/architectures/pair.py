@@ -1,18 +1,17 @@
 """Two models side by side: that of the page and another one, and where each is looked at."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from viz_model.config import ModelConfig, Side
+from viz_model.drawing.chips import chip
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look, is_long
-from viz_model.island.page import Chooser
+from viz_model.island.page import Chooser, Ribbon
 from viz_model.island.prose import Line, line
 from viz_model.model.transformer import Transformer
 from viz_model.runs import notebook
@@ -92,6 +91,40 @@ def unread(look: Look) -> Iterator[Line]:
         yield line(look.words("alone"), "notice")
     elif look.other.refused:
         yield line(f"{both(look)[1].code_name}: {look.other.refused}", "notice")
+
+
+def each(item: Callable[[Look, One], Any]) -> tuple[Callable[[Look], Any], Callable[[Look], Any]]:
+    """An item of each of the two; there is none while there is no other model."""
+
+    def of(which: int) -> Callable[[Look], Any]:
+        return lambda look: item(look, both(look)[which]) if has_other(look) else None
+
+    return of(0), of(1)
+
+
+def title(n: int) -> Callable[[Look], Iterator[Line]]:
+    """What stands over :func:`ribbon`."""
+
+    def said(look: Look) -> Iterator[Line]:
+        if both(look)[1].trace and n < len(both(look)[1].config.sides):
+            yield look.note(("tokens", "tokens_target")[n], model=both(look)[1].code_name)
+
+    return said
+
+
+def ribbon(n: int) -> Callable[[Look], Ribbon | None]:
+    """The second model's own tokens in its n-th stack; a click on one of the stack in view follows that one there."""
+
+    def made(look: Look) -> Ribbon | None:
+        one = both(look)[1]
+        if one.trace is None or n >= len(one.config.sides):
+            return None
+        side, label = one.config.sides[n], look.words(("tokens", "tokens_target")[n], model=one.name)
+        chips = [chip(token, position, under=token.id) for position, token in enumerate(one.trace.at(side).tokens)]
+        there = (look.by("token", tokens_of(look, one)), "other_token", "token") if side == one.side else ()
+        return Ribbon(f"{side}.tokens", label, chips, *there)
+
+    return made
 
 
 # Where the two are looked at

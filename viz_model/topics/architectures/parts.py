@@ -1,6 +1,5 @@
-"""The parts that Transformers differ by, what each of two models says of them, and which model another is most like."""
-
-from __future__ import annotations
+"""The parts that Transformers differ by, what each of two models says of them, and which model another
+is most like; and the module tree of each."""
 
 import dataclasses
 import itertools
@@ -8,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from viz_model.config import ModelConfig, hidden_width
+from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
-from viz_model.island.page import Plain
+from viz_model.island.page import Chooser, Plain
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 from viz_model.topics.architectures import pair, parameters
+from viz_model.topics.architectures.parameters import Node
 from viz_model.topics.architectures.plan import ACTIVATIONS
 
 
@@ -75,7 +76,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
         Part("final_norm", "norm_placement", _yes({*map(config.norm_place, config.sides)} != {"post"})),
         _variant("head", "next_token", config.head),
-        Part("tied", "next_token", _tied(config)),
+        Part("tied", "next_token", _yes(config.tie_embeddings) if config.has_logits else "nohead"),
         _cap("logit_cap", "next_token", getattr(config.head, "cap", None)),
         Part("head_scale", "next_token", _head(config, "scale", False)),
         Part("head_bias", "next_token", _head(config, "bias", True)),
@@ -219,10 +220,6 @@ def _runs(each: Sequence[object]) -> str:
     return ", ".join(f"{n} × {one}" for one, n in runs)
 
 
-def _tied(config: ModelConfig) -> str:
-    return _yes(config.tie_embeddings) if config.has_logits else "nohead"
-
-
 def _head(config: ModelConfig, flag: str, otherwise: bool) -> str:
     """A flag of the head, or what it is of a head that has no such choice."""
     return _yes(getattr(config.head, flag, otherwise)) if config.has_logits else "nohead"
@@ -298,3 +295,39 @@ def draw(look: Look) -> Plain:
     return Plain(
         "parts", "architectures.parts", {"names": names, "colours": pair.COLORS, "words": words, "rows": listed}
     )
+
+
+# The module tree
+
+
+def choose_tree(look: Look) -> Chooser:
+    options = {str(one.which): one.name for one in pair.both(look)}
+    return Chooser("tree", options, look.words("tree"), look.words("tree_help"), asks=True)
+
+
+def draw_tree(look: Look) -> Plain:
+    """The modules of one of the two, read off the loaded model."""
+    node = parameters.tree(pair.both(look)[int(look.options.get("tree") or 0)].model)
+    total = max(1, node.size)
+
+    def plain(node: Node) -> dict[str, Any]:
+        notes = [look.words("tree_shared", name=node.shared)] if node.shared else []
+        notes += [look.words("tree_computed", name=name, shape=_shape(size)) for name, size in node.computed.items()]
+        return {
+            "name": node.name,
+            "kind": f"{node.copies} × {node.kind}" if node.copies > 1 else node.kind,
+            "shapes": [f"{name} {_shape(size)}" for name, size in node.shapes.items()],
+            "size": f"{node.size:,}",
+            "short": parameters.short(node.size),
+            "share": node.size / total,
+            "percent": percent(node.size / total) if node.size else "",
+            "note": " · ".join(notes),
+            "children": [plain(child) for child in node.children],
+        }
+
+    words = {key: look.words(f"tree_{key}") for key in ("open", "close", "alt", "module", "shape", "parameters")}
+    return Plain("tree", "architectures.modules", {"root": plain(node), "words": words})
+
+
+def _shape(sizes: Sequence[int]) -> str:
+    return "[" + " × ".join(f"{size:,}" for size in sizes) + "]"

@@ -1,21 +1,102 @@
-"""How large published models are beside the two: blocks, and parameters on a logarithmic axis."""
+"""Models in rows, a row a model, along a logarithmic scale: how large published ones are beside the two."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.chart import Axis
-from viz_model.drawing.scene import Scene
+from viz_model.drawing.chart import Axis, line_key
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Rect, Run, Scene, Series, Text, Texts
 from viz_model.drawing.scene.writing import short as cut
+from viz_model.drawing.scene.writing import width_of
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.topics.architectures import pair, parameters, rows
+from viz_model.topics.architectures import pair, parameters
 from viz_model.topics.architectures.parameters import short
 from viz_model.topics.architectures.references import REFERENCES
-from viz_model.topics.architectures.rows import Dots
+
+TOP = 8.0
+
+
+class Dots(NamedTuple):
+    """A point in every row.
+
+    Attributes:
+        name: in the legend; none where there is one series alone.
+        role: its color, or one for each.
+        symbol: its shape, or one for each.
+        said: what is said of each.
+        texts: written at each, behind it or, where ``above``, over it.
+    """
+
+    name: str
+    values: np.ndarray
+    role: str | Sequence[str]
+    symbol: str | Sequence[str]
+    size: float
+    said: Sequence[str]
+    texts: Sequence[str] = ()
+    above: bool = False
+
+
+def rows(
+    look: Look,
+    key: str,
+    names: Sequence[Sequence[str]],
+    dots: Sequence[Dots],
+    scale: Axis,
+    ticks: Sequence[tuple[float, str]],
+    *,
+    row: float,
+    lines: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Scene:
+    """The rows.
+
+    Args:
+        key: of the picture; the text ``<key>_alt`` says what it shows.
+        names: of each row, in lines.
+        ticks: along the scale, and how each is written.
+        lines: where a line begins and ends in each row.
+    """
+    n = len(names)
+    left = min(210.0, max(width_of(line) for name in names for line in name)) + 12
+    behind = max((width_of(text) for one in dots if not one.above for text in one.texts), default=0.0)
+    across, end = (1.0, -left - 14 - behind), TOP + n * row
+    y = (TOP + row * (np.arange(n) + 0.5)).astype(np.float32)
+
+    def x(values: Any) -> np.ndarray:
+        share = scale.share(np.asarray(values, dtype=np.float64))
+        return np.stack([share, left + share * across[1]], -1).astype(np.float32)
+
+    marks: list[Mark] = []
+    for k, (value, text) in enumerate(ticks):
+        at: Any = tuple(map(float, x(value)))
+        marks.append(Rect(id=f"grid.{k}", x=at, y=TOP, width=1, height=n * row, fill="grid"))
+        marks.append(Text(id=f"tick.{k}", text=text, x=at, y=end + 10, anchor="middle", fill="muted"))
+    if lines is not None:
+        for k, ends in enumerate(zip(*lines, strict=True)):
+            down = np.array([[0, y[k]]] * 2, np.float32)
+            marks.append(Path(id=f"line.{k}", x=x(ends), y=down, stroke="residual", thick=1))
+    for k, one in enumerate(dots):
+        marks.append(
+            Items(id=f"points.{k}", x=x(one.values), y=y, symbol=one.symbol, size=one.size, fill=one.role,
+                  labels=one.said, name=one.name, down=True)
+        )  # fmt: skip
+        if one.texts:
+            shift = np.array([0, 0 if one.above else one.size / 2 + 5], np.float32)
+            up, anchor = (one.size / 2 + 9, "middle") if one.above else (0, "start")
+            marks.append(Texts(id=f"texts.{k}", texts=one.texts, x=x(one.values) + shift, y=y - up, anchor=anchor))
+    listed = [tuple((Run(line),) for line in name) for name in names]
+    marks.append(Labels(id="names", texts=listed, x=left - 10, y=TOP, length=n * row, along="y", most=60))
+    marks.append(Text(id="title", text=scale.title, x=(0.5, left + across[1] / 2), y=end + 30, anchor="middle"))
+    named = [" ".join(name) for name in names]
+    return Scene(
+        id=f"architectures.{key}",
+        panels=[Panel(id="rows", marks=marks, height=end + 40)],
+        title=look.words(f"{key}_alt"),
+        keys=[line_key(one.name, str(one.role), str(one.symbol)) for one in dots if one.name],
+        series=[Series(one.name or scale.title, named, one.values) for one in dots],
+    )
 
 
 class ScaleView(NamedTuple):
@@ -49,11 +130,7 @@ def draw(look: Look) -> Scene:
     )  # fmt: skip
     axis = Axis(min(sizes) / 2, max(sizes) * 2, look.words("part_parameters"), is_log=True)
     ticks = [(tick, axis.named(tick)) for tick in axis.ticks()]
-    return rows.draw(look, "scale", [(name,) for name in names], [dots], axis, ticks, row=30)
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("scale_title"), "part")
+    return rows(look, "scale", [(name,) for name in names], [dots], axis, ticks, row=30)
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -1,7 +1,5 @@
 """The four tabs of this page, and its question: is a part missed by as much as the sum says of it?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -14,7 +12,7 @@ from viz_model.explain.written import Part, decompose
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz
 from viz_model.island.prose import Line
-from viz_model.measures.again import rerun
+from viz_model.measures.change import rerun
 from viz_model.runs.edits import AblateHead, Edit, Skip
 from viz_model.runs.recompute import Recomputed
 from viz_model.topics.attribution.asked import Asked, asked

@@ -1,7 +1,5 @@
 """What every head and feed-forward layer adds, at a glance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -39,7 +37,7 @@ def values(answer: Attribution) -> np.ndarray:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("grid_title"), "part")
+    yield look.part("grid_title")
 
 
 def draw(look: Look) -> Scene:

@@ -1,7 +1,5 @@
 """A tutorial's batch of four pieces of 16 ids, looked up in a table of the size that it has there."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -89,7 +87,7 @@ def choose(look: Look) -> Chooser:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("tutorial_rows", shape=sizes("BTD", lookup().vectors.shape), n=piece(look)), "part")
+    yield look.part("tutorial_rows", shape=sizes("BTD", lookup().vectors.shape), n=piece(look))
 
 
 def draw_rows(look: Look) -> Scene:

@@ -1,7 +1,5 @@
 """Who is chosen among experts: in every layer, in the selected one, over texts, and as measured beforehand."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -72,27 +70,6 @@ class RoutesView(NamedTuple):
         return tuple(range(first, min(len(self.layers), first + most)))
 
 
-class RoutingView(NamedTuple):
-    """The weights of the chosen experts [T, E], 0 of those that are not, and the selected ``token``."""
-
-    labels: tuple[str, ...]
-    weights: np.ndarray
-    site: str
-    token: int
-
-    @property
-    def chosen(self) -> tuple[int, ...]:
-        """The experts of the selected token, by weight downwards."""
-        row = self.weights[self.token]
-        return tuple(int(n) for n in np.argsort(-row, kind="stable") if row[n] > 0)
-
-    @property
-    def counts(self) -> np.ndarray:
-        """How many tokens chose each expert, [E]."""
-        found: np.ndarray = (self.weights > 0).sum(0)
-        return found
-
-
 def of_layer(trace: Trace, layer: int) -> Experts | None:
     """The experts of a layer; None where it has one network for all tokens."""
     return trace.config.layer(trace.stack.side, layer).experts
@@ -108,12 +85,13 @@ def routes(trace: Trace, layer: int, token: int) -> RoutesView | None:
     return RoutesView(tuple(t.label for t in trace.tokens), found, sites_, np.stack(weights), layer, token)
 
 
-def routing(trace: Trace, layer: int, token: int) -> RoutingView | None:
-    """Who is chosen for every token of a run; None in a layer without experts."""
+def routing(trace: Trace, layer: int, token: int) -> RoutesView | None:
+    """The same of one layer; None where it has one network for all tokens."""
     if of_layer(trace, layer) is None:
         return None
     site = f"blocks.{layer}.ffn.chosen"
-    return RoutingView(tuple(t.label for t in trace.tokens), trace[site].numpy(), site, token)
+    labels = tuple(token.label for token in trace.tokens)
+    return RoutesView(labels, (layer,), (site,), trace[site].numpy()[None], layer, token)
 
 
 class Parameters(NamedTuple):
@@ -298,30 +276,27 @@ def _routed(look: Look) -> tuple[int, ...]:
     return look.config.layers_with_experts(look.trace.stack.side)
 
 
-def _routing(look: Look) -> RoutingView | None:
-    return routing(look.trace, look.layer, look.token)
-
-
 def facts(look: Look) -> dict[str, Any]:
     """Of the selected layer; nothing where it has one network for all tokens."""
-    ffn, view = of_layer(look.trace, look.layer), _routing(look)
+    ffn, view = of_layer(look.trace, look.layer), routing(look.trace, look.layer, look.token)
     if ffn is None or view is None:
         return {}
     size = parameters(look.config, look.trace.stack.side, look.layer)
-    most, least = int(view.counts.argmax()), int(view.counts.argmin())
+    counts = (view.weights[0] > 0).sum(0)  # tokens that chose each
+    most, least = int(counts.argmax()), int(counts.argmin())
     return vectors.facts(look) | {
-        "chosen": look.words("experts_and").join(map(str, view.chosen)),
+        "chosen": look.words("experts_and").join(map(str, view.chosen(0, view.token))),
         "softmax": ffn.softmax,
         "k": ffn.top_k,
-        "n": len(view.counts),
+        "n": len(counts),
         "held": f"{size.held:,}",
         "used": f"{size.used:,}",
         "share": f"{size.used / size.held:.0%}",
         "n_tokens": len(view.labels),
         "most": most,
-        "most_count": int(view.counts[most]),
+        "most_count": int(counts[most]),
         "least": least,
-        "least_count": int(view.counts[least]),
+        "least_count": int(counts[least]),
     }
 
 
@@ -342,17 +317,17 @@ def tell_routes(look: Look) -> Iterator[Line]:
 
 def draw(look: Look) -> Scene | None:
     """A row an expert and a column a token; of a long text what stands around the selected one."""
-    if (view := _routing(look)) is None:
+    if (view := routing(look.trace, look.layer, look.token)) is None:
         return None
-    most = max(1, MOST_CELLS // view.weights.shape[1])
+    most = max(1, MOST_CELLS // view.weights.shape[-1])
     first = max(0, min(view.token - most // 2, len(view.labels) - most))
     places = tuple(range(first, min(len(view.labels), first + most)))
-    site = look.trace.full_name(view.site)
+    site = look.trace.full_name(view.sites[0])
     drawn = tuple(
         strips.Strip(
             f"{look.words('experts_row')} {n}", row, "share", 1.0, "ffn", Cells(site, (COLUMN, n), columns=places)
         )
-        for n, row in enumerate(view.weights[list(places)].T)
+        for n, row in enumerate(view.weights[0, list(places)].T)
     )
     labels = tuple(view.labels[n] for n in places)
     rows = strips.StripsView(drawn, labels, 70 + 28 * len(drawn), places, column_axis=look.common("axis_token"))

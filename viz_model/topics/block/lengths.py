@@ -1,14 +1,12 @@
 """How long each token's vector is, from the embedding to the last block."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import by_depth, chart, palettes, theme
+from viz_model.drawing import by_depth, chart, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Texts
 from viz_model.drawing.tables import Lengths, by
@@ -141,14 +139,14 @@ def _lines(found: LengthsView, on: chart.Plot) -> Iterator[Mark]:
         alike = [token for token in drawn if token % n_colors == color]
         y = np.pad(found.lengths[:, alike].T, ((0, 0), (0, 1)), constant_values=np.nan).ravel()
         x = np.tile(np.append(steps, np.nan), len(alike))
-        faint: Any = {"stroke": palettes.token(color), "thick": 1.2, "opacity": 0.65 if len(drawn) <= 32 else 0.3}
+        faint: Any = {"stroke": theme.token(color), "thick": 1.2, "opacity": 0.65 if len(drawn) <= 32 else 0.3}
         yield Path(id=f"line.{color}", x=on.at_x(x), y=on.lengths_y(y), **faint)
     labels = [
         f"{token}: {found.labels[token]}\n{site}\n{found.lengths[n, token]:.4f}"
         for token in drawn
         for n, site in enumerate(found.sites)
     ]
-    fill = [palettes.token(token) for token in drawn for _ in found.sites]
+    fill = [theme.token(token) for token in drawn for _ in found.sites]
     symbol = "circle" if len(labels) <= 400 else ""
     x, y = np.tile(steps, len(drawn)), found.lengths[:, drawn].T.ravel()
     yield Items(id="points", x=on.at_x(x), y=on.at_y(y), symbol=symbol, size=5, fill=fill, labels=labels)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, palettes
+from viz_model.drawing import chart, theme
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Mark, Panel, Path, Rect, Scene, Text
@@ -188,7 +188,7 @@ def table(look: Look) -> dict[str, Column]:
     """The columns: what the decoder reads, what the target has next, what is predicted, what the model would say."""
     found, own = steps(look), own_words(look)
     n, hits, first = len(found), [step.hit for step in found], [step.guesses[0] for step in found]
-    colors = [palettes.token(i) for i in range(n + 1)]
+    colors = [theme.token(i) for i in range(n + 1)]
     reads = [step.reads.label for step in found]
     comes = ["" if step.came is None else step.came.label for step in found]
     odds = [f"{step.came.label} · {percent(step.probability)} · #{step.rank}" if step.came else "" for step in found]

@@ -12,7 +12,7 @@ from viz_model.drawing.scene import Mark, Panel, Path, Rect, Scene, Text
 from viz_model.island import query
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures import cache_size
+from viz_model.measures import kv_cache
 from viz_model.topics.cross_attention.weights import facts
 
 MOST_BLOCKS = 5
@@ -133,7 +133,7 @@ def source(look: Look) -> Iterator[Line]:
 def tell(look: Look) -> Iterator[Line]:
     known, config = facts(look), look.config
     n_source, n_target = int(known["n_source"]), int(known["n_target"])
-    kept = cache_size.cache(config, n_target, config.n_kv_heads, BYTES, n_source)
+    kept = kv_cache.cache(config, n_target, config.n_kv_heads, BYTES, n_source)
     yield look.text("wiring", **known)
     yield look.text(
         "cache",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, heatmap, matrix, palettes
+from viz_model.drawing import chart, heatmap, matrix, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
@@ -74,7 +74,7 @@ def draw(look: Look) -> Scene:
     y[:, 0, 1], y[:, 1, 1] = starts, stops
     labels = [f"{n}: {label}" for n, label in enumerate(look.labels)]
     strip = np.linspace(0, n_vocab, len(found.strip), endpoint=False).astype(int)
-    colors = [palettes.token(n) for n in range(length)]
+    colors = [theme.token(n) for n in range(length)]
     marks: list[Mark] = [
         Text(id="table", text=words("lookup_table", **known), y=10),
         Text(id="rows", text=words("lookup_rows", **known), x=(1, 0), y=10, anchor="end"),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, palettes
+from viz_model.drawing import chart, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Cells, Items, Panel, Scene, Texts
 from viz_model.drawing.scene.writing import short, width_of
@@ -50,7 +50,7 @@ def bars(look: Look) -> Scene:
     found, words, count = look.once(table.near), look.words, len(look)
     names = table.named(look, found.ids)
     own = np.repeat(np.arange(count)[:, None], found.ids.shape[1], 1)
-    fill = Among([palettes.token(n) for n in range(count)], by("token", own))
+    fill = Among([theme.token(n) for n in range(count)], by("token", own))
     ids = Among([str(n) for n in np.unique(found.ids)], names.at)
     told = f"{{{{name}}}}\n{words('id')} {{{{id}}}}\n{words('cosine')} {{{{value}}}}"
     series = [chart.Bars("", by("token", found.cosines), "position", told, "2", fill=fill, facts={"id": ids})]
@@ -114,7 +114,7 @@ def draw(look: Look) -> Scene:
         look="share", role="token", walk=False, coarse=True,
     )  # fmt: skip
     told = f"{{{{name}}}}\n{words('id')} {{{{id}}}}"
-    colors = [palettes.token(n) for n in range(count)]
+    colors = [theme.token(n) for n in range(count)]
     near, ids = look.once(table.near), np.array(look.trace.own_ids)
     own: Any = Each(told, {"name": tuple(look.labels), "id": tuple(map(str, ids))})
     said: Any = Each(told, {"name": table.named(look, near.ids), "id": by("token", near.ids)})

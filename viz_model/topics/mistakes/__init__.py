@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Row, Topic, beside, columns
-from viz_model.topics.mistakes import apart, exercise, results
+from viz_model.topics.mistakes import apart, exercise
 from viz_model.topics.mistakes.pair import LETTERS, OPTIONS
 
 PAGE = Page(
@@ -14,12 +14,12 @@ PAGE = Page(
         exercise.tell,
         columns(
             *(
-                (exercise.code(letter), exercise.pick(letter), results.reply(letter), results.draw(letter))
+                (exercise.code(letter), exercise.pick(letter), exercise.reply(letter), exercise.draw(letter))
                 for letter in LETTERS
             )
         ),
-        results.draw_given,
-        results.draw_difference,
+        exercise.draw_given,
+        exercise.draw_difference,
         exercise.verdict,
         beside((exercise.why,), exercise.effect, exercise.go_on),
     ),

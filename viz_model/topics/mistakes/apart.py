@@ -1,7 +1,5 @@
 """The four tabs: the pair by formula, by hand, in code and as numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,9 +11,9 @@ from viz_model.island.page import Apart, Table
 from viz_model.island.prose import Line
 from viz_model.runs import notebook
 from viz_model.texts.markdown import literal, table
+from viz_model.topics.mistakes.exercise import in_words, names
 from viz_model.topics.mistakes.forward import View
 from viz_model.topics.mistakes.pair import Matrix, answer, given, outcome, pair
-from viz_model.topics.mistakes.results import in_words, names
 
 MOST_COLUMNS = 8
 
@@ -47,10 +45,10 @@ def _hand(look: Look) -> tuple[Line | None, Sequence[Any], dict[str, Any]]:
     """The row that differs most, number by number."""
     bug, view = pair(look)[:2]
     if view is None or answer(look) is None:
-        return Line(look.words("after_choice"), "note"), (), {}
+        return look.note("after_choice"), (), {}
     came = outcome(view, bug)
     if bug.shown != "matrix":
-        return Line(look.words("hand_none"), "note"), (), {}
+        return look.note("hand_none"), (), {}
     right, wrong = (_of(look, view, one) for one in (came.right, came.wrong))
     gaps = np.nan_to_num(np.abs(wrong - right), nan=-1.0)
     row, column = np.unravel_index(gaps.argmax(), gaps.shape)

@@ -1,7 +1,5 @@
 """The classic bugs: of each, where it belongs, what both functions are given there, and what there is to say of it."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Mapping
@@ -56,10 +54,6 @@ def _of_weights(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str
     return {"zeros": zeros, "wrong_zeros": wrong_zeros, "p": f"{P_DROPOUT:.0%}"}
 
 
-def _left_out(here: Here) -> dict[str, Any]:
-    return {"x": here.value, "p": P_DROPOUT, "training": False, "numbers": here.draws}
-
-
 def _two_draws(there: Look) -> list[Tensor]:
     run = there.trace
     return [vectors(run, changes(BUGS["leave_out"], run, wrong.leave_out, seed)) for seed in (1, 2)]
@@ -81,10 +75,6 @@ def _of_dropout(view: View, right: np.ndarray, made: np.ndarray) -> Mapping[str,
 def _own_ids(run: Trace) -> list[int]:
     """Those of the text, without control tokens around it."""
     return [id for id in run.ids if id not in run.tokenizer.controls]
-
-
-def _n_read(run: Trace, layer: int) -> Tensor | None:
-    return None if run.text is None else torch.tensor(len(_own_ids(run)) + run.n_dropped)
 
 
 def _of_count(view: View, n_tokens: int, n_characters: int) -> Mapping[str, Any]:
@@ -275,7 +265,7 @@ _EVERY = (
         needs=(),
         shown="reply",
         is_in_model=False,
-        traced=_n_read,
+        traced=lambda run, layer: None if run.text is None else torch.tensor(len(_own_ids(run)) + run.n_dropped),
         facts=_of_count,
     ),
     Bug(
@@ -321,7 +311,7 @@ _EVERY = (
     Bug(
         "leave_out",
         "blocks.{layer}.attn.out",
-        _left_out,
+        lambda here: {"x": here.value, "p": P_DROPOUT, "training": False, "numbers": here.draws},
         reads="x",
         also=("embed.out", "cross.out", "ffn.out"),
         facts=_of_dropout,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict, exceeds
-from viz_model.drawing import chart, palettes
+from viz_model.drawing import chart, theme
 from viz_model.drawing.cells import BESIDE, COLUMN, span_of
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.digits import percent
@@ -229,7 +229,7 @@ def draw(look: Look) -> Scene | None:
         "y": on.at_y(found.bits),
         "height": on.at_y(found.bits)._replace(start=0.0, end=on.bottom - on.top),
     }
-    fill = [palettes.token(int(position)) for position in found.positions]
+    fill = [theme.token(int(position)) for position in found.positions]
     said = _said(look, found, names["probability"], found.probs)
     marks.append(Items(id="bits", fill=fill, labels=said, name=str(bits.title), where=where, **box))
     if follows:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, palettes
+from viz_model.drawing import chart, theme
 from viz_model.drawing.chips import chip
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts
@@ -198,7 +198,7 @@ def _intervals(look: Look, row: int, step: Step, position: int) -> Iterator[_Int
     share, label = step.stop - step.start, step.token.label
     said = f"{label}\n{percent(step.final_probability)}\n{look.words('fell_number')} {step.drawn:.6f}"
     said += f"\n{look.words('fell_interval')} {step.start:.6f} – {step.stop:.6f}"
-    yield _Interval(row, step.start, share, palettes.token(position + row), 0.55, _label(label, share), said)
+    yield _Interval(row, step.start, share, theme.token(position + row), 0.55, _label(label, share), said)
 
 
 def _label(label: str, share: float) -> str:

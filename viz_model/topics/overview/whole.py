@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import heatmap, palettes
+from viz_model.drawing import heatmap, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
@@ -188,7 +188,7 @@ def _tokens(view: OverviewView, frame: _Frame) -> Panel:
     marks = heading(frame.look.words("scene_tokens"), str(len(view.labels)), Pick({"page": "tokens"}))
     for row in range(view.rows):
         position, y = row * view.pool, TOP + row * step
-        label, id, role = view.labels[position], view.ids[position], palettes.token(position)
+        label, id, role = view.labels[position], view.ids[position], theme.token(position)
         told = f"{position}: {label} · id {id}"
         box: dict[str, Any] = {"y": y + 1, "height": step - 2, "fill": role}
         marks += [

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, matrix, palettes, strips
+from viz_model.drawing import chart, matrix, strips, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
@@ -224,7 +224,7 @@ def curve(look: Look, prefix: str = "") -> Scene:
             y=on.at_y(dots),
             symbol="circle",
             size=8 if length <= 64 else 4,
-            fill=[palettes.token(position) for position in range(length)],
+            fill=[theme.token(position) for position in range(length)],
             labels=labels,
         )
     )

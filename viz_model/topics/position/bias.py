@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, matrix, palettes
+from viz_model.drawing import chart, matrix, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.scene import Items, Key, Panel, Path, Rect, Scene, Series
@@ -160,7 +160,7 @@ def curves(look: Look, alt: str) -> Scene:
     keys = np.clip(keys, 0, length - 1)
     sees = inside & look.visible[:, np.arange(length)[:, None], keys]
     dots = look.by("layer token", np.where(sees, near, np.nan).astype(np.float32))
-    roles = tuple(palettes.token(n) for n in range(length))
+    roles = tuple(theme.token(n) for n in range(length))
     slot = by("token", keys)
     y: Any = look.by(axes, values[..., near - at[0]].astype(np.float32))
     placed = tuple(f"{n}: {label}" for n, label in enumerate(look.labels))

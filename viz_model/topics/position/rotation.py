@@ -14,7 +14,7 @@ from torch import Tensor
 
 from viz_model import config
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, palettes
+from viz_model.drawing import chart, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.tables import By, by
@@ -165,7 +165,7 @@ def plane(look: Look, role: str) -> Scene:
         here = start + n
         is_chosen = here == at
         fixed = {**shared, "token": by("token", here)}
-        colors = by("token", [role if own else palettes.token(int(k)) for k, own in zip(here, is_chosen, strict=True)])
+        colors = by("token", [role if own else theme.token(int(k)) for k, own in zip(here, is_chosen, strict=True)])
         thick = by("token", np.where(is_chosen, 3.5, 1.6).astype(np.float32))
         for points, which in ((found.before, "before"), (found.after, "after")):
             is_after = which == "after"

@@ -11,7 +11,7 @@ import numpy as np
 from viz_model import config
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
-from viz_model.drawing import chart, palettes
+from viz_model.drawing import chart, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series
@@ -198,7 +198,7 @@ def draw(look: Look) -> Scene:
                 y=on.at_y(dots),
                 symbol="circle",
                 size=7 if length <= 64 else 3,
-                fill=[palettes.token(n) for n in range(length)],
+                fill=[theme.token(n) for n in range(length)],
                 labels=labels,
                 where=where,
             )
@@ -226,7 +226,7 @@ def _lines(look: Look, on: chart.Plot) -> list[Mark]:
     """A line for every token."""
     tall = on.bottom - on.top
     return [
-        Rect(id=f"token.{n}", x=on.at_x(n), y=on.top, width=1, height=tall, fill=palettes.token(n), opacity=0.45)
+        Rect(id=f"token.{n}", x=on.at_x(n), y=on.top, width=1, height=tall, fill=theme.token(n), opacity=0.45)
         for n in range(len(look))
     ]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import palettes
+from viz_model.drawing import theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Items, Mark, Panel, Scene, Text
 from viz_model.drawing.tables import Among, By, Phrase, by
@@ -263,7 +263,7 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
         tops = [4 + HEAD + row * step + (HEAD if row else 0) + down for row in rows]
         owners = [box.token if cut is found.upper else int(cut.origin[box.token]) for box in boxes]
         chosen += [(owner, box, top) for owner, box, top in zip(owners, boxes, tops, strict=True) if owner >= 0]
-        hues = [palettes.token(owner) if owner >= 0 else "token" for owner in owners]
+        hues = [theme.token(owner) if owner >= 0 else "token" for owner in owners]
         said = [_said(look, cut.tokens[box.token], box.token, cut.name) for box in boxes]
         marks += on.band(
             row, boxes, tops, cut.tokens, size, height=height, fill=hues, stroke=hues, opacity=0.22, labels=said
@@ -309,7 +309,7 @@ def _selected(
     def held(values: Any) -> Any:
         return By(("token",), values, start={"token": first} if first else {})
 
-    hue = held([palettes.token(first + n - at) for n in range(count)])
+    hue = held([theme.token(first + n - at) for n in range(count)])
     return Items(
         id="selected", x=held(on.across(places[..., 0])), y=held(tops), width=held(on.wide(np.diff(places)[..., 0])),
         height=np.full(most, height, np.float32), fill=hue, stroke=hue, opacity=0.36, thick=2.5, walk=False,
@@ -328,7 +328,7 @@ def _apart(look: Look, key: str, text: str, other: Tokenizer) -> Scene:
             line, used = (line + 1, 0.0) if used + wide > LINE else (line, used)
             boxes.append(Box(n, line, used, used + wide, [(used + wide / 2, token.label)]))
             used += wide
-        hues = [palettes.token(n) for n in range(len(tokens))]
+        hues = [theme.token(n) for n in range(len(tokens))]
         said = [_said(look, token, n, vocabulary.name) for n, token in enumerate(tokens)]
         tops = [top + HEAD + 4 + box.line * (height + 8) for box in boxes]
         marks.append(_name(f"name.{row}", look.words("row_apart", name=vocabulary.name, n=len(tokens)), top + 13))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import palettes
+from viz_model.drawing import theme
 from viz_model.drawing.scene import Labels, Mark, Panel, Scene
 from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.tables import By, by
@@ -69,7 +69,7 @@ def draw(look: Look, key: str, view: MergesView, step: By | None = None) -> Scen
         edges = np.cumsum([0, *map(len, parts)])
         starts, stops = view.left[edges[:-1]], np.append(view.left, view.width.sum())[edges[1:]]
         is_new = np.arange(len(parts)) == new
-        hues = [palettes.token(view.position) if one else "token" for one in is_new]
+        hues = [theme.token(view.position) if one else "token" for one in is_new]
         opacity: Any = [0.45 if one else 0.12 for one in is_new]
         if step is not None:
             is_past = by("word_step", (np.asarray(step.values) >= n).astype(int))

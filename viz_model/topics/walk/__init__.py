@@ -1,7 +1,5 @@
 """Start here: the model writes, and chapter by chapter one sees how. The reader sets the pace."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.island.beats import Story
@@ -14,7 +12,6 @@ from viz_model.topics.walk.chapters import (
     feedforward,
     heads,
     learned,
-    patches,
     position,
     prediction,
     scores,
@@ -74,7 +71,7 @@ MOST_BEATS = 9
 def story(look: Look) -> Story:
     """All chapters of a run."""
     run = Run.of(look)
-    own = {"embeddings": patches.embeddings, "tokens": patches.tokens} if look.config.reads_pictures else {}
+    own = {"embeddings": tokens.embeddings, "tokens": tokens.tokens} if look.config.reads_pictures else {}
     made = [own.get(name, make)(run) for name, make in CHAPTERS.items()]
     names = ("next", "back", "play", "pause", "hidden", "right", "wrong", "another", "chapters")
     place = {"layer": look.layer, "head": look.head}

@@ -1,16 +1,13 @@
 """A scene as an SVG file, drawn without a browser: what ``frontend/src`` draws for the same width and theme."""
 
-from __future__ import annotations
-
 from typing import Literal
 
-from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene.marks import Scene
 from viz_model.drawing.scene.svg.cells import HIDDEN, MOST_SHAPES
-from viz_model.drawing.scene.svg.flow import Place, flowed
-from viz_model.drawing.scene.svg.frame import above, below, moved
+from viz_model.drawing.scene.svg.frame import Place, above, below, flowed, moved
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.marks import drawn
+from viz_model.drawing.theme import PALETTES
 
 __all__ = ["FONTS", "MILLIMETRES", "MOST_SHAPES", "Theme", "svg", "tall"]
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import base64
 import math
+import struct
+import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from viz_model.drawing import theme
-from viz_model.drawing.scene import png
 from viz_model.drawing.scene.marks import Cells
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.writing import written
 from viz_model.drawing.scene.writing import width_of
+
+
+def data_uri(pixels: np.ndarray) -> str:
+    """uint8 [H, W, 4], red green blue alpha -> the address of an image that is in the file itself."""
+    height, width, _ = pixels.shape
+    # Every line begins with its filter: 0, none.
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+    return "data:image/png;base64," + base64.b64encode(data).decode()
+
+
+def _chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
 
 MOST_SHAPES = 2_000
 """Cells of a matrix that are drawn one by one; of more, as an image."""
@@ -157,7 +175,7 @@ def _image(matrix: Matrix, ground: Ground) -> str:
         height=matrix.height,
         preserveAspectRatio="none",
         style="image-rendering:pixelated" if is_large else None,
-        href=png.data_uri(pixels),
+        href=data_uri(pixels),
     )
 
 

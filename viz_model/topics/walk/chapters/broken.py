@@ -1,7 +1,5 @@
 """Take one thing away: whole and broken write side by side, with the same random numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,7 @@ import torch
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
 from viz_model.island.beats import Chapter, Guess, Text, Toy
-from viz_model.measures import again
+from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
@@ -76,7 +74,7 @@ def chapter(run: Run) -> Chapter:
 
 def _edited(run: Run, edit: Edit | None) -> torch.Tensor:
     """The logits with a part taken out, or as the run has them: [T, V]"""
-    return (run.trace if edit is None else again.rerun(run.trace, (edit,)))["logits"]
+    return (run.trace if edit is None else change.rerun(run.trace, (edit,)))["logits"]
 
 
 def _surprise(run: Run, edit: Edit | None) -> float:
@@ -109,7 +107,7 @@ def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> list[Any]:
     whole = probs(run.trace)
     best = int(whole.argmax())
     name = str(classes[best]) if classes else run.token(best)
-    shares = [float(whole[best]), *(float(probs(again.rerun(run.trace, (edit,)))[best]) for edit in found.values())]
+    shares = [float(whole[best]), *(float(probs(change.rerun(run.trace, (edit,)))[best]) for edit in found.values())]
     rows = [(layout.lengths(np.array(one), less=300), one) for one in shares]
     return [
         Text(text=look.words("chance_of", token=name), x=0, y=30, look="bold"),

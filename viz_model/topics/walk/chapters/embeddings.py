@@ -1,7 +1,5 @@
 """Embeddings: a token's number selects a row of a learned table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
