@@ -5,6 +5,8 @@
 English stands in the folder, Chinese in its ``zh``; FOLDER/index.html is where to begin, without a server.
 """
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
 

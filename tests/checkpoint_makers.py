@@ -1,5 +1,7 @@
 """Checkpoints to load: small random models of the `transformers` library, saved as it saves them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

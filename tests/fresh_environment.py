@@ -1,5 +1,7 @@
 """Environments that have all that ours has but the package itself, and kernels that run in them."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

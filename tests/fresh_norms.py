@@ -1,5 +1,7 @@
 """Norms that the package does not have (:mod:`fresh_variants`)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import torch

@@ -1,5 +1,7 @@
 """What holds between the values of any run, whatever the variant."""
 
+from __future__ import annotations
+
 import torch
 from tiny_models import close
 

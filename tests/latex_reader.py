@@ -4,6 +4,8 @@ A function takes the one thing that follows, Σ and max the product that follows
 a plus, a minus or a bracket.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -4,6 +4,8 @@ What AppTest cannot show is seen here: sessions beside each other in one server,
 breaks, a request that overtakes another.
 """
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json

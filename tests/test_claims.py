@@ -1,5 +1,7 @@
 """How values stand in what is said, and which words a claim finds."""
 
+from __future__ import annotations
+
 import pytest
 
 from viz_model import texts

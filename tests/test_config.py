@@ -1,5 +1,7 @@
 """viz_model.config: what it accepts, what it refuses, and that it survives JSON."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from typing import Any

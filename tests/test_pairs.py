@@ -1,5 +1,7 @@
 """Covering cases meet all that any case meets, and are fewer."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable
 from typing import Any, cast

@@ -1,5 +1,7 @@
 """What the README shows works as it is written."""
 
+from __future__ import annotations
+
 import contextlib
 import html
 import io

@@ -1,5 +1,7 @@
 """A folder with one small model of every kind, as the app finds it through VIZ_MODEL_PATH."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Small tokenizers, trained on a few lines."""
 
+from __future__ import annotations
+
 import io
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Where the writing of an SVG file stands: the box of every text, by the widths of Arial's letters."""
 
+from __future__ import annotations
+
 import math
 import re
 import unicodedata

@@ -1,5 +1,7 @@
 """``viz-model``: the app in the browser, from any folder."""
 
+from __future__ import annotations
+
 import argparse
 import os
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ Everywhere a picture is its levels, uint8 [H, W] in grey or [H, W, 3] in colour,
 those is read: no name, no place, no direction of the camera, no colour profile.
 """
 
+from __future__ import annotations
+
 import base64
 import binascii
 import io

@@ -1,5 +1,7 @@
 """Two sentences side by side: ``also`` in the address, one message with both runs, and what differs between them."""
 
+from __future__ import annotations
+
 import re
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What is drawn of a changed run: both runs' own numbers, and the right finding."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from tiny_models import describe, language_model, run_both, variants

@@ -1,5 +1,7 @@
 """Doors: declared with what is behind them, opened by a click, by their address, and by what is chosen behind them."""
 
+from __future__ import annotations
+
 from urllib.parse import parse_qs, parse_qsl
 
 import numpy as np

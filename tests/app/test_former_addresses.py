@@ -1,5 +1,7 @@
 """Links to an address that a page had before open the page, on what they ask for, also on a fresh server."""
 
+from __future__ import annotations
+
 from urllib.parse import parse_qs
 
 import pytest

@@ -1,5 +1,7 @@
 """The question at the end of a page: what is right is right by numbers that are read from the run here, apart."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import re

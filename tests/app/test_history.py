@@ -1,5 +1,7 @@
 """Back and Forward: the address that they lead to says what is shown, whatever the browser says of widgets."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs

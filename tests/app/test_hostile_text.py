@@ -1,5 +1,7 @@
 """Any text and any address: shown to the letter, or one line on why not; nothing of it is markup, code or a path."""
 
+from __future__ import annotations
+
 import importlib.util
 import itertools
 import json

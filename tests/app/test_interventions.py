@@ -1,5 +1,7 @@
 """Interventions in the app: they stand in the address, hold on every page, and can be taken back."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

@@ -1,5 +1,7 @@
 """Who says where to look: the browser, unless the address or the server has led it elsewhere meanwhile."""
 
+from __future__ import annotations
+
 import html
 import re
 import types

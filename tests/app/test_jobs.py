@@ -1,5 +1,7 @@
 """Jobs in the background: each ends, frees its place whatever happens, and ends when its visitor has gone."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable, Iterator

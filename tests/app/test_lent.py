@@ -1,5 +1,7 @@
 """A page that needs another kind of model is lent one, and the visitor's comes back."""
 
+from __future__ import annotations
+
 import dataclasses
 
 import pytest

@@ -1,5 +1,7 @@
 """Lessons in the app: a step beside its page, the way through, the end, and the teacher's page."""
 
+from __future__ import annotations
+
 import csv
 import io
 from pathlib import Path

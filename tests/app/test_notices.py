@@ -1,5 +1,7 @@
 """What an address asks for and is not there is said on every page, of the model that the page shows."""
 
+from __future__ import annotations
+
 import pytest
 from app_driver import answer, offer, open_page
 from tiny_models import language_model, tiny_config

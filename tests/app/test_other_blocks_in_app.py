@@ -1,5 +1,7 @@
 """Every page on blocks that are put together otherwise: side by side, a norm on the branch, norms on both ends."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Every page, run by Streamlit's own driver: real values, both languages, and any input."""
 
+from __future__ import annotations
+
 import base64
 import functools
 import json

@@ -1,5 +1,7 @@
 """Every page on every kind of model: it renders, in both languages, and its code runs and agrees."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """A server for many: headers, health, visitors beside each other, replicas."""
 
+from __future__ import annotations
+
 import importlib
 import shutil
 import threading

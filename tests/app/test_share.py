@@ -1,5 +1,7 @@
 """What is shown can be given to others: as an address, within a page of theirs, as a code."""
 
+from __future__ import annotations
+
 import json
 import struct
 from typing import Any

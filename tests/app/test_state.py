@@ -1,5 +1,7 @@
 """The address reproduces the view; whatever else it holds becomes a default and a notice."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from unittest import mock
 

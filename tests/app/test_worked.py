@@ -1,5 +1,7 @@
 """Numbers worked out by hand: every term can be had, and all agrees with the drawer."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

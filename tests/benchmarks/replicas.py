@@ -8,6 +8,8 @@ work, they come back with their address alone, and must see the same pictures, b
 was at the other replica must not notice. When the first one is back, nobody is moved again.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import os

@@ -5,6 +5,8 @@
 Made: forty places at a time, after a text of so many tokens, on one thread. Shown: with the pace at its most.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time

@@ -14,6 +14,8 @@ Every visit has a seed of its own, which is printed where one fails: ``--seed`` 
 on the page depends on how far it has come when an action begins, so a replay does much the same and not always all.
 """
 
+from __future__ import annotations
+
 import argparse
 import collections
 import contextlib

@@ -1,5 +1,7 @@
 """What only a real browser can show: painting, clicking, typing, links, narrow and dark screens."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from typing import Any

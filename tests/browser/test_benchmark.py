@@ -1,5 +1,7 @@
 """The benchmark of interactions counts no page as painted on which a picture is missing."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

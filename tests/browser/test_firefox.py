@@ -1,5 +1,7 @@
 """The same in Firefox: every page is drawn without an error, and what one does with pointer and keyboard works."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, urlencode

@@ -1,5 +1,7 @@
 """What stands around every page: how much room it takes, what stays in sight, and whom it serves."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

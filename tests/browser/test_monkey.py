@@ -1,5 +1,7 @@
 """What the seeded monkey compares a tab by: any difference is named."""
 
+from __future__ import annotations
+
 import collections
 
 import pytest

@@ -1,5 +1,7 @@
 """A click on a head, layer or token: pictures answer before it returns, texts soon after."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Payloads typed into the box of a real browser: shown to the letter, and nothing of them runs or is fetched."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Drawing a digit in a real browser: it is recognised while one draws, and where the model looks is painted."""
 
+from __future__ import annotations
+
 import io
 import itertools
 from typing import Any

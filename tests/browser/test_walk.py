@@ -1,5 +1,7 @@
 """The walk in a real browser: every beat fits its screen and stands still; it writes; guesses wait for an answer."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

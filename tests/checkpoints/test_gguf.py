@@ -1,5 +1,7 @@
 """GGUF files: the same numbers as the reference, quantised or not, and one line on everything else."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from pathlib import Path

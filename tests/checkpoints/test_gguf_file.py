@@ -1,5 +1,7 @@
 """Files that are no GGUF, or damaged: one line each, in no time and no memory."""
 
+from __future__ import annotations
+
 import random
 import resource
 import struct

@@ -1,5 +1,7 @@
 """Folders as Hugging Face lays them out: published configs, older spellings, and damage that is named."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import re

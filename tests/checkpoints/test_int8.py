@@ -1,5 +1,7 @@
 """viz_model.checkpoints.int8: matrices in eight bits, read as what they stand for."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Every family against the library its checkpoints come from: each value of small random models."""
 
+from __future__ import annotations
+
 import importlib.util
 from pathlib import Path
 from typing import Any

@@ -5,6 +5,8 @@ rotations, heads wider than D/H beside groups, tied tables beside biases. Every 
 Of families with experts every attribute that is read counts.
 """
 
+from __future__ import annotations
+
 import json
 import random
 from collections.abc import Callable, Mapping

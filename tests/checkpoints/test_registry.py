@@ -1,5 +1,7 @@
 """Finding models: bundled, in packages, in VIZ_MODEL_PATH and on the hub, without reading weights."""
 
+from __future__ import annotations
+
 import fnmatch
 import importlib.util
 import json

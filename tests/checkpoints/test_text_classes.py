@@ -1,5 +1,7 @@
 """Classifiers of texts against the library their checkpoints come from: their logits, by their labels."""
 
+from __future__ import annotations
+
 import ast
 import re
 from pathlib import Path

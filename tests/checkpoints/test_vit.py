@@ -1,5 +1,7 @@
 """Vision Transformers against the library their checkpoints come from: from the levels of a picture to its classes."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,5 +1,7 @@
 """viz_model.checkpoints: what is stored is what is loaded, and damage is one line that names it."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable

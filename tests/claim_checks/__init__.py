@@ -9,6 +9,8 @@ One module a topic, of the topic's name, with
     with the numbers, pictures and claims of the topic.
 """
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """Claims of the page on why a token is expected."""
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,5 +1,7 @@
 """Claims of the block page."""
 
+from __future__ import annotations
+
 import json
 import statistics
 import zlib

@@ -1,5 +1,7 @@
 """Claims of the cross-attention page."""
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Iterator
 from functools import partial

@@ -1,5 +1,7 @@
 """Claims of the embedding page."""
 
+from __future__ import annotations
+
 import functools
 import zlib
 from collections.abc import Iterator

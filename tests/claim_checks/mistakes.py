@@ -1,5 +1,7 @@
 """Claims of the page of the bugs."""
 
+from __future__ import annotations
+
 import copy
 import math
 import zlib

@@ -1,5 +1,7 @@
 """Claims of the page on Pre-LN and Post-LN."""
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Iterator
 from functools import cache, partial

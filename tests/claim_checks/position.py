@@ -1,5 +1,7 @@
 """Claims of the position page."""
 
+from __future__ import annotations
+
 import math
 import zlib
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Every claim has an example of which it is said, and one of which it must not be, and says the same everywhere."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Claims of the training lab. Those on trainings are made in ``tests/topics/training_lab/test_claims.py``."""
 
+from __future__ import annotations
+
 import math
 import zlib
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Colours are told apart by everybody, on a light page and on a dark one."""
 
+from __future__ import annotations
+
 import tomllib
 from itertools import combinations
 from pathlib import Path

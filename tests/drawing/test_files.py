@@ -1,5 +1,7 @@
 """A picture is written to files of every format, with what it says in them, and its numbers to a table."""
 
+from __future__ import annotations
+
 import base64
 import csv
 import io

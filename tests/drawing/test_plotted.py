@@ -1,5 +1,7 @@
 """A Plotly figure as a scene: where its points and bars stand, and what it says of them."""
 
+from __future__ import annotations
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest

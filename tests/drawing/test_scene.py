@@ -1,5 +1,7 @@
 """Scenes of many selections are sent as one: what is equal once, what differs by case, never more than the budget."""
 
+from __future__ import annotations
+
 import importlib
 import json
 from typing import Any

@@ -1,5 +1,7 @@
 """Rows of cells are sent as they are: every number, what it stands for, and what is masked."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import scenes

@@ -1,5 +1,7 @@
 """Small lessons to be read, and a place to read them in."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 

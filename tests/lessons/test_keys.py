@@ -1,5 +1,7 @@
 """The answer to a question is what the run says: compared with the values themselves."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

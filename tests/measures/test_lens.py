@@ -1,5 +1,7 @@
 """The logit lens ends in the model's own prediction, and begins before any block."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable
 from typing import Any

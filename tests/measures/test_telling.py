@@ -1,5 +1,7 @@
 """Which head is shown unasked: one that reads a word of its own for each query, not one that rests or spreads."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

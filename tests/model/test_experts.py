@@ -1,5 +1,7 @@
 """Experts: who is chosen, what is written, and that training computes the same."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator
 

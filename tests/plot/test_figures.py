@@ -1,5 +1,7 @@
 """Figures without the app: of every bundled model, in every format, the same picture that a page shows."""
 
+from __future__ import annotations
+
 import base64
 import inspect
 import re

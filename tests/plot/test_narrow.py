@@ -1,5 +1,7 @@
 """Figures in a column of a paper: nothing that is written crosses the edge, touches its neighbour, or is too small."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,5 +1,7 @@
 """viz_model.runs.edits: each intervention against the same change made by hand, on every variant."""
 
+from __future__ import annotations
+
 import copy
 import dataclasses
 import math

@@ -1,5 +1,7 @@
 """A run over a picture: its patches, its classes, what it says of itself, and what it refuses."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,7 @@
 """viz_model.runs.trace: full fidelity, the identities between values, and what it refuses."""
 
+from __future__ import annotations
+
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any

@@ -1,5 +1,7 @@
 """viz_model.training.batches: what a step reads, and what it is asked."""
 
+from __future__ import annotations
+
 import itertools
 from collections import Counter
 from typing import Any

@@ -1,5 +1,7 @@
 """viz_model.training.sources, corpus and vocabulary: what is read, what is set aside, and what is kept on disk."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import math

@@ -1,5 +1,7 @@
 """The training lab without its page: what it refuses, what it keeps of a run, and its sample text."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """viz_model.training.loop, against PyTorch's optimisers and the closed form of every learning rate."""
 
+from __future__ import annotations
+
 import copy
 import dataclasses
 import math

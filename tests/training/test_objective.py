@@ -1,5 +1,7 @@
 """viz_model.training.objective against PyTorch's own cross-entropy, and the gradients of every variant of the model."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 from typing import Any

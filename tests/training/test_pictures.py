@@ -1,5 +1,7 @@
 """Training on pictures: what is read and refused, how they are warped, what a step is, what a published model says."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import json

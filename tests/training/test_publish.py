@@ -1,5 +1,7 @@
 """A run's log, card, curves and published model; the command that makes them."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import math

@@ -1,5 +1,7 @@
 """viz_model.training.recipe: a recipe is whole and possible, or an error that names the field."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import math

@@ -1,5 +1,7 @@
 """viz_model.training.routing: what experts get of several kinds of text, against counting by hand."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 

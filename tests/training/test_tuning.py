@@ -1,5 +1,7 @@
 """Fine-tuning: the copy learns, the model does not, and it can be stopped at any step."""
 
+from __future__ import annotations
+
 import pytest
 import torch
 

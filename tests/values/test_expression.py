@@ -1,5 +1,7 @@
 """Index notation: what is printed, what is computed and what is coded are one thing."""
 
+from __future__ import annotations
+
 import itertools
 import math
 

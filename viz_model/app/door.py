@@ -1,5 +1,7 @@
 """A door: Streamlit's own sections of a page, behind a title."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

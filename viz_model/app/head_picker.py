@@ -1,5 +1,7 @@
 """All heads of all layers as small maps of this sentence: a click chooses layer and head at once."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from viz_model.app import components, runs, saving, state

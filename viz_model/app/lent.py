@@ -2,6 +2,8 @@
 not.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """Show a topic: the frame, the page as one component, and below it what is Streamlit's own."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Pictures that lie beside the weights of a model: a few that anybody may look at, with their classes."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import NamedTuple
 

@@ -4,6 +4,8 @@ A family is a module of :mod:`viz_model.checkpoints.families` with ``config`` (w
 mean), ``renames`` (what the tensors are here) and ``NAMES`` (our fields as its files call them).
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol

@@ -1,5 +1,7 @@
 """A matrix as coloured cells: the commonest picture of all."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

@@ -1,5 +1,7 @@
 """Which part of a long text a picture shows."""
 
+from __future__ import annotations
+
 import numpy as np
 
 

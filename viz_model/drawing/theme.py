@@ -5,6 +5,8 @@ any colour vision, which a test computes. A scale runs from transparent to its h
 colour on a light and on a dark page.
 """
 
+from __future__ import annotations
+
 import html
 from functools import lru_cache
 from typing import Literal

@@ -1,5 +1,7 @@
 """The lessons that are on offer: those that come with the package, and a teacher's own folder."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """Where in a TOML file something stands: the lines that a message names."""
 
+from __future__ import annotations
+
 import re
 import tomllib
 from typing import Any, TypeAlias

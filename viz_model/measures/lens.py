@@ -5,6 +5,8 @@ Post-LN there is none to apply, and none is needed: every block already ends in 
 it is. The first row, before any block, is not normalised there.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 

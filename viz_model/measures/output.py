@@ -1,5 +1,7 @@
 """What stands at the end of a run: the vectors of which logits are made."""
 
+from __future__ import annotations
+
 from viz_model.model import sites
 from viz_model.runs.trace import Trace
 

@@ -1,5 +1,7 @@
 """The positions of a model that reads pictures: [CLS], then patches row after row, with their names and pixels."""
 
+from __future__ import annotations
+
 import numpy as np
 
 import viz_model as vm

@@ -1,5 +1,7 @@
 """The residual stream by depth: where it is measured, how long its vectors are, how alike tokens; layers to show."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from viz_model.runs.trace import Trace

@@ -1,5 +1,7 @@
 """Which head tells most on a text: where to look when nobody has chosen."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from viz_model.measures import heads

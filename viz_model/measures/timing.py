@@ -1,5 +1,7 @@
 """How long something takes on this machine: the median of a few runs."""
 
+from __future__ import annotations
+
 import math
 import statistics
 import time

@@ -1,5 +1,7 @@
 """How a model was trained, from the log beside its weights."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """Normalisation of each position's vector, on its own, whatever the other positions hold."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, assert_never
 

@@ -1,5 +1,7 @@
 """From logits to text: what temperature, top-k and top-p keep, and the loop that draws tokens."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """A model together with its tokenizer: text or picture in, Trace or text out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

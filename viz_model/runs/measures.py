@@ -1,5 +1,7 @@
 """How open a prediction is, and how far two lie apart, in bits; what takes attention and gives little."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

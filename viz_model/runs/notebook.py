@@ -5,6 +5,8 @@ for what it has not. They start from named values and weights, and end by compar
 with the run: each comparison prints True.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

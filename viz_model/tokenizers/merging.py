@@ -1,5 +1,7 @@
 """Byte-pair encoding, step by step (Sennrich et al. 2016, section 3.2)."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias

@@ -3,6 +3,8 @@
 Here are the limits too, so that whoever asks for more, by whatever way, is told which field it was.
 """
 
+from __future__ import annotations
+
 import copy
 import itertools
 import math

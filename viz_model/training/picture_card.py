@@ -1,5 +1,7 @@
 """What is measured of a classifier of pictures, the examples that lie beside its weights, and its card."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -1,5 +1,7 @@
 """Experiments on one run: measures against their definitions, and what must hold of every kind of model."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,7 @@
 """The page of experiments: each on models of every kind, its answer against a run of the model."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import math

@@ -1,5 +1,7 @@
 """Two models side by side: parts, masks, one sentence, and what is said and drawn of them."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 from typing import Any

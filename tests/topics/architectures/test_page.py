@@ -1,5 +1,7 @@
 """The architectures page on pairs of models of every kind: real numbers, true words, code that agrees."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """The plan of a stack and its diagram: every declared value is a step of it, also of a variant without a text."""
 
+from __future__ import annotations
+
 import itertools
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The page on why a token, on models of every kind: its sum, its choices, and its words."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator
 from typing import Any

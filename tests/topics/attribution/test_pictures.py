@@ -1,5 +1,7 @@
 """The pictures of why: they hold the numbers they are made of, and label them."""
 
+from __future__ import annotations
+
 import dataclasses
 
 import islands

@@ -1,5 +1,7 @@
 """A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; on any model."""
 
+from __future__ import annotations
+
 import dataclasses
 
 import numpy as np

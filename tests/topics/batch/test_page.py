@@ -1,5 +1,7 @@
 """The page of the batch: any model, both languages, sentences that are chosen, and words that are its numbers'."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 

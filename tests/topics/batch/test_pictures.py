@@ -1,5 +1,7 @@
 """A batch's tables mark what nobody wrote, and leave out what has no room; the norms' frames stand where they say."""
 
+from __future__ import annotations
+
 import islands
 import numpy as np
 import pytest

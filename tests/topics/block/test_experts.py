@@ -1,5 +1,7 @@
 """The experts of a layer: who is chosen, what each gets, and what the page says of it."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """A neuron as key and value: what its key matches and its value promotes by plain sums, and what fires it."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, cast
 

@@ -1,5 +1,7 @@
 """The block page and the page on the place of the norm, on models of every kind: true words, code that agrees."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator
 

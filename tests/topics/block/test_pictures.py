@@ -1,5 +1,7 @@
 """The block page's views: every strip, norm, neuron and weight equal to the trace and to the block's equations."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import math

@@ -1,5 +1,7 @@
 """The bugs: right ones give what the run has, wrong ones differ as the words say, on models of every kind."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import inspect

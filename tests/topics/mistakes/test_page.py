@@ -1,5 +1,7 @@
 """The page of the bugs: any model, any pair, any answer; and the first answer is the one that counts."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import re

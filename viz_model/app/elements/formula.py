@@ -1,5 +1,7 @@
 """Formulas of values, from the registry, and what their symbols mean."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
 import streamlit as st

@@ -1,5 +1,7 @@
 """The run: its curves, what may be said of them, what the model writes on the way, and the model to keep."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from viz_model.app import elements, runs, state

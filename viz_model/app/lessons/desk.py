@@ -1,5 +1,7 @@
 """Where lessons begin and end: the list of them, the way into one, and what is handed in."""
 
+from __future__ import annotations
+
 import datetime
 
 import streamlit as st

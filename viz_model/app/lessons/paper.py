@@ -1,5 +1,7 @@
 """Worksheet and answer key of a lesson, for any sentence and model, to be saved and printed."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from viz_model.app import runs

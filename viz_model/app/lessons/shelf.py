@@ -1,5 +1,7 @@
 """The lessons of this server, and their keys on its models."""
 
+from __future__ import annotations
+
 import functools
 import importlib
 import pkgutil

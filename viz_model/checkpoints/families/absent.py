@@ -1,5 +1,7 @@
 """Families that are not read: which of those here is most like one, and what it would need besides."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Collection
 from typing import NamedTuple

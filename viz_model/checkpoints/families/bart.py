@@ -4,6 +4,8 @@ The traps: the tables of positions begin with two rows that no position reads; t
 bias stands apart from the head; the last norm of a block is called ``final_layer_norm``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -6,6 +6,8 @@ norm before the feed-forward layer is called ``post_attention_layernorm``. Nothi
 is what it was trained with.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import gpt_neox

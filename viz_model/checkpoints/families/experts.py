@@ -1,5 +1,7 @@
 """Experts as files hold them: a router, and three matrices under a number for each expert."""
 
+from __future__ import annotations
+
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, Share, rename
 from viz_model.config import Experts, ModelConfig

@@ -5,6 +5,8 @@ number; every other layer, the first among them, sees a window; ``query_pre_attn
 taken of in the place of K, 256 where the config says nothing; gains are stored from 1.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -5,6 +5,8 @@ scaled; gains are stored from 1, those of queries and keys too; ``query_pre_attn
 taken of in the place of K.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

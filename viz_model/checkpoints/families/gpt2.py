@@ -1,5 +1,7 @@
 """GPT-2 (Radford et al. 2019): a causal decoder, LayerNorm before each sub-layer, learned positions."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names

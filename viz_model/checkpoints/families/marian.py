@@ -1,6 +1,8 @@
 """Marian's translation models (Junczys-Dowmunt et al. 2018): the encoder–decoder of Vaswani et al. 2017, LayerNorm
 after each addition, sine and cosine positions, one embedding for both languages and the head."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

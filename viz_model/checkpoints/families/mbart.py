@@ -3,6 +3,8 @@
 The trap: the embedding is normalised nevertheless, so that the stream is normalised at both ends.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import bart

@@ -4,6 +4,8 @@ The traps: the window counts the query's own position; ``"sliding_window": null`
 where a file that says nothing means the first version's 4096.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -6,6 +6,8 @@ before attention; of the matrix ``Wi`` the first half is activated and the secon
 matrix; a norm may lack its shift.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -4,6 +4,8 @@ The traps: no norm stands before a sub-layer, which reads the stream as it is; `
 norm before the feed-forward layer, as it is in Llama; queries and keys are normalised over all heads as one vector.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

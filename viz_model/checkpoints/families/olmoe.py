@@ -4,6 +4,8 @@ The traps: the weights of the chosen experts are not normalised unless the file 
 files of its predecessor have, is refused.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

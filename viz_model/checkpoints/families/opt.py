@@ -5,6 +5,8 @@ called ``final_layer_norm``, as is that of the whole decoder; the file of 350 mi
 addition, and a narrower embedding, with which it is refused.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import bart

@@ -5,6 +5,8 @@ first; a part of each head may be left unturned; and of the long-context files, 
 text is, none can be shown (``longrope`` is refused).
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Qwen3 (Yang et al. 2025): Llama's block with every head's query and key normalised, and windows in some files."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

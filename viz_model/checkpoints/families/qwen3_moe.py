@@ -5,6 +5,8 @@ The traps: ``decoder_sparse_step`` counts from 1, and ``mlp_only_layers`` from 0
 layer, whatever ``max_window_layers`` says.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

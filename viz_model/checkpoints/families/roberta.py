@@ -5,6 +5,8 @@ The traps: the table of positions has rows that no position reads, up to that of
 activation is always the exact GELU.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

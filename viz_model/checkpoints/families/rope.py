@@ -3,6 +3,8 @@
 Older files have ``rope_theta`` beside ``rope_scaling``, newer ones both in ``rope_parameters``.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 

@@ -5,6 +5,8 @@ by √K. The first T5 ties its embeddings and scales the head; v1.1 does neither
 feed-forward layer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names

@@ -5,6 +5,8 @@ and deviation. Files of classifiers hold a head under ``classifier``; one of a s
 pooler of others are left out, and the model says so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names

@@ -1,5 +1,7 @@
 """Windows of attention as config files spell them: a word for each layer, and one size for those that slide."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from viz_model.checkpoints.families.attributes import Attributes

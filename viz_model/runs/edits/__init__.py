@@ -8,6 +8,8 @@ of one value the second reads what the first wrote. Values are changed where the
 them, so an edit of a later layer always sees the effect of an edit of an earlier one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor

@@ -1,5 +1,7 @@
 """What is asked: which token, at which position, compared with what; and the sum that answers it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,5 +1,7 @@
 """When it was decided: what the model would say if it stopped after each block."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

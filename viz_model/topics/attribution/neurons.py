@@ -1,5 +1,7 @@
 """The neurons that add most, where in the text they fire, and what they promote."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """The sum itself: its largest parts one by one, what lifts it, what lowers it, and four groups."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """LayerNorm and BatchNorm on the vectors of a batch: what each divides by, and what other neighbours change."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """What the four tabs of this page have, and what is asked at its end."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """The hidden neurons: how many work on each token, the strongest, their gates, and the activation function."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 

@@ -1,5 +1,7 @@
 """A token's vectors from the block's input up to its output, with the residual stream drawn beside them."""
 
+from __future__ import annotations
+
 import functools
 import re
 from collections.abc import Iterator

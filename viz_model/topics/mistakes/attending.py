@@ -1,5 +1,7 @@
 """Bugs of attention: how scores become weights, padding in a batch, and what becomes of the queries."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from functools import partial

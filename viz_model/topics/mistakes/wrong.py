@@ -3,6 +3,8 @@
 Never use them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
 

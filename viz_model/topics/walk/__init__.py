@@ -1,5 +1,7 @@
 """Start here: the model writes, and chapter by chapter one sees how. The reader sets the pace."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from viz_model.island.beats import Story

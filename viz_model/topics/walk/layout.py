@@ -1,5 +1,7 @@
 """Where things stand in a picture of 760 × 430: rows of tokens with their names on the left. Pixels, or shares."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Embeddings: a token's number selects a row of a learned table."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

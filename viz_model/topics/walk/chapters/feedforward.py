@@ -1,5 +1,7 @@
 """Feed-forward: a network that works on each token alone, and what one of its neurons does on this text."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from typing import Any

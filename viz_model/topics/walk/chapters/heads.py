@@ -1,5 +1,7 @@
 """What is read, by many heads: values, their weighted sum, and what all heads do."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

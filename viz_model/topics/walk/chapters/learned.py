@@ -1,5 +1,7 @@
 """Where the parameters come from: what the model wrote while it learned, and the norm's two places."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Position: what tells the first occurrence of a token from the second, in each of the ways that there are."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """From the last block to the prediction: the final norm, logits, softmax, temperature, and what each block has done."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Attention: what to read? The score of one query with every key, product by product."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

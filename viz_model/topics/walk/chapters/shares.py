@@ -1,5 +1,7 @@
 """From scores to attention weights: the mask, softmax, the division."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Two texts: queries from the text being written, keys and values from the text being read."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The residual stream: one vector a token, to which every block adds; and what each part of a block reads."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 
