@@ -42,7 +42,6 @@ class Language:
     Attributes:
         folder: where its texts stand; the folder's name is what ``lang`` in an address names.
         name: its own name for itself.
-        spaces: whether spaces part its words.
         letters: what its words begin with, as ranges of a regular expression.
         large: the number that ``models.size_large`` counts.
         small: the number that ``models.size_small`` counts.
@@ -50,7 +49,6 @@ class Language:
 
     folder: Path
     name: str
-    spaces: bool = True
     letters: str = "A-Za-z"
     large: int = 1_000_000_000
     small: int = 1_000_000
