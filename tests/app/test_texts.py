@@ -162,6 +162,15 @@ def test_a_model_is_offered_a_sentence_of_the_visitors_language_first() -> None:
     assert sorted(examples.of(lm, "en")) == sorted(examples.of(lm, "zh"))
 
 
+def test_a_factor_is_said_of_what_is_larger() -> None:
+    """“5.66 times as long”, never “grew 5.66 times” or “times fewer”; and a root that does not end is not equal."""
+    other = re.compile(
+        r"times (?:fewer|less|more|smaller|larger|longer|shorter)|[大小多少]了?\s*\{\{\w+\}\}\s*倍|√\S* = \{\{"
+    )
+    for path in PATHS:
+        assert not (found := other.findall(path.read_text(encoding="utf-8"))), (path, found)
+
+
 def test_no_text_asks_for_a_pointer_alone() -> None:
     for path in PATHS:
         assert not re.search(r"\bhover|悬停", path.read_text(encoding="utf-8"), flags=re.I), path

@@ -32,7 +32,7 @@ ENGLISH = "en"
 """The language that has every text."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_NEGATIVE = re.compile(r"-\d[\d,]*\.\d+%?")
+_NEGATIVE = re.compile(r"-\d[\d,]*(?:\.\d+%?|%)")
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def fill(template: str, values: Mapping[str, object]) -> str:
 
 
 def said(template: str, values: Mapping[str, object]) -> str:
-    """:func:`fill` for what is read: a decimal below zero has a minus sign, where Python writes a hyphen.
+    """:func:`fill` for what is read: a decimal or a percentage below zero has a minus, where Python writes a hyphen.
 
     Raises:
         KeyError: a placeholder without a value.

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
+from viz_model.drawing import digits
 from viz_model.drawing.digits import share
 from viz_model.measures import heads, masks
 from viz_model.runs.measures import is_sink
@@ -188,7 +189,12 @@ class Care(NamedTuple):
             return {}
         layer, head = np.unravel_index(np.nanargmin(self.ranks), self.ranks.shape)
         mean, low = float(np.nanmean(self.ranks)), float(self.ranks[layer, head])
-        return {"mean": correlation(mean), "low": correlation(low), "layer": str(layer), "head": str(head)}
+        return {
+            "mean": digits.written(mean, "2"),
+            "low": digits.written(low, "2"),
+            "layer": str(layer),
+            "head": str(head),
+        }
 
 
 def care(trace: Trace) -> Care:
@@ -262,11 +268,6 @@ def firsts(found: Arriving) -> First:
         return np.asarray(np.take_along_axis(values, keys[..., None], -1)[..., 0])
 
     return First(n_seen, read, at(weights, read), sender, at(weights, sender), at(shares, sender))
-
-
-def correlation(value: float) -> str:
-    """A rank correlation for prose; a dash where there is none."""
-    return f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
 def edited(trace: Trace) -> bool:
