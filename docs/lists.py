@@ -29,7 +29,7 @@ class Terms(SphinxDirective):
             said = nodes.paragraph(text=term.says)
             if term.source:
                 said += nodes.Text(t("common.brackets", text=term.source))
-            name = nodes.term(text=term.forms[0].term, ids=[f"term-{term.key.replace('_', '-')}"])
+            name = nodes.term(text=term.name, ids=[f"term-{term.key.replace('_', '-')}"])
             found += nodes.definition_list_item("", name, nodes.definition("", said))
         return [found]
 

@@ -62,8 +62,9 @@ def _words(words: Any, place: dict[str, int]) -> str:
 
 
 def plain(markup: str) -> str:
-    """HTML without its tags."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", markup))).strip()
+    """HTML without its tags; a marked term is as the words around it."""
+    words = re.sub(r'<span data-term="\w+">(.*?)</span>', r"\1", markup)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", words))).strip()
 
 
 def pictures(page: Page, look: Look, **place: int) -> dict[str, Scene]:

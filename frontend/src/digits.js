@@ -13,7 +13,7 @@ function significant(number, digits) {
   if (!number || !Number.isFinite(number)) return fixed(number, 0)
   const [mantissa, power] = Math.abs(number).toExponential(digits - 1).split("e"), sign = number < 0 ? "−" : ""
   if (power >= -5 && power < 15) return sign + bare(power >= digits - 1 ? String(Number(`${mantissa}e${power}`)) : Number(`${mantissa}e${power}`).toFixed(digits - 1 - power))
-  return `${sign}${bare(mantissa)}·10${String(Number(power)).replace(/[-\d]/g, one => RAISED[one])}`
+  return `${sign}${bare(mantissa)}\u00a0×\u00a010${String(Number(power)).replace(/[-\d]/g, one => RAISED[one])}`
 }
 const RULES = { percent, share }
 

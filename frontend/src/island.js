@@ -198,7 +198,7 @@ function create(root) {
     if (page.terms && glossary.of !== page.language) {
       glossary.of = page.language
       glossary.ends?.()
-      glossary.ends = terms(glossary, page.terms, [], null, root)
+      glossary.ends = terms(glossary, page.terms, root)
     }
     reachScrolling(root)
     turns(me, root, body)

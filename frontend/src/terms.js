@@ -1,58 +1,20 @@
-// Technical terms in the page's prose: underlined where each first stands, told at hover or tap, and listed for
-// who comes by keyboard. The page's elements are React's and stay as they are: terms are highlighted ranges.
+// Technical terms: what a text marks as one tells its meaning at hover or tap, and is listed for who comes by keyboard.
 import { afterChanges } from "./changes.js"
-import { found, patterns } from "./glossary.js"
 import { make } from "./nodes.js"
 import { tip } from "./tip.js"
 
-const NAME = "viz-terms"
-const PROSE = ":is(main, [role=dialog]) [data-testid=stMarkdownContainer]"
-const NOT = "a, button, label, summary, code, pre, h1, h2, h3, h4, h5, h6, [role=tab], .katex, style"
-const LINES = "p, li, td, th, dd, dt"
-const GAP = "\uFFFC" // in place of what is not searched, so that no term reaches across it
-
-// Lines of prose that can be seen, each with its text nodes and what of it is searched; an island has its own.
-function* lines(island) {
-  for (const part of [...document.querySelectorAll(PROSE), ...island?.querySelectorAll(".prose") ?? []]) {
-    if (part.closest(NOT) || !part.checkVisibility()) continue
-    for (const line of part.querySelectorAll(LINES)) {
-      const pieces = []
-      let text = ""
-      const walk = parent => {
-        for (const node of parent.childNodes) {
-          if (node.nodeType === Node.TEXT_NODE) {
-            pieces.push({ node, from: text.length })
-            text += node.data
-          } else if (node.nodeType === Node.ELEMENT_NODE) {
-            if (node.matches(NOT) || node.matches(LINES)) text += GAP
-            else walk(node)
-          }
-        }
-      }
-      walk(line)
-      if (pieces.length) yield { text, pieces }
-    }
-  }
-}
-
-function rangeOf(pieces, start, end) {
-  const range = new Range()
-  const at = (n, isEnd) => pieces.findLast(piece => isEnd ? piece.from < n : piece.from <= n)
-  const first = at(start, false), last = at(end, true)
-  range.setStart(first.node, start - first.from)
-  range.setEnd(last.node, end - last.from)
-  return range
-}
+const STREAMLITS = 'a[href^="#term-"]', MARKED = `[data-term], ${STREAMLITS}`
+const keyOf = element => element.dataset.term ?? element.hash.slice("#term-".length)
 
 const list = (root, title) => {
   const summary = make("summary", {}, title), rows = make("dl"), fold = make("details", { className: "terms" }, summary, rows)
   root.replaceChildren(fold)
   let shown = "", rest = () => {}
   const write = (here, lead) => {
-    const now = here.map(({ term }) => term.name).join("\n")
+    const now = here.map(([term]) => term.name).join("\n")
     if (now === shown) return
     shown = now
-    rows.replaceChildren(...here.flatMap(({ term }) => [
+    rows.replaceChildren(...here.flatMap(([term]) => [
       make("dt", {}, make("button", { type: "button", onclick: () => lead(term) }, term.name)),
       make("dd", {}, term.says, ...(term.source ? [make("small", {}, term.source)] : [])),
     ]))
@@ -67,71 +29,58 @@ const list = (root, title) => {
   }
 }
 
-export function terms(root, { terms, title, spaced }, arrays, tell, island) {
-  const known = patterns(terms, spaced)
+export function terms(root, { terms, title }, island) {
+  const known = Object.fromEntries(Object.entries(terms).map(([key, [name, says, source]]) => [key, { name, says, source }]))
   const fill = list(root, title)
   const { show, hide, holds } = tip(root)
-  let here = [], byElement = new Map()
+  let here = new Map() // where each first stands
 
   function scan() {
-    here = []
-    const seen = new Set()
-    for (const { text, pieces } of lines(island)) {
-      for (const { term, start, end } of found(text, known)) {
-        if (seen.has(term)) continue
-        seen.add(term)
-        here.push({ term, range: rangeOf(pieces, start, end) })
-      }
+    here = new Map()
+    for (const element of [...island.querySelectorAll("[data-term]"), ...document.querySelectorAll(STREAMLITS)]) {
+      const term = known[keyOf(element)]
+      if (!here.has(term) && element.checkVisibility()) here.set(term, element)
     }
-    byElement = Map.groupBy(here, ({ range }) => range.startContainer.parentElement)
-    globalThis.CSS?.highlights?.set(NAME, new Highlight(...here.map(({ range }) => range)))
-    fill(here, lead)
+    fill([...here], lead)
   }
-
-  const within = (rect, x, y) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom
-  function at(event) {
-    const { clientX, clientY } = event
-    for (const one of byElement.get(event.composedPath()[0]) ?? []) {
-      for (const rect of one.range.getClientRects()) if (within(rect, clientX, clientY)) return { term: one.term, rect }
-    }
-    return null
-  }
+  const tell = element => show(known[keyOf(element)], element.getBoundingClientRect())
   function lead(term) {
-    const place = here.find(one => one.term === term)?.range
-    if (!place) return
-    place.startContainer.parentElement.scrollIntoView({ block: "center", behavior: "instant" })
-    show(term, place.getBoundingClientRect())
+    const element = here.get(term)
+    if (!element?.isConnected) return
+    element.scrollIntoView({ block: "center", behavior: "instant" })
+    tell(element)
   }
 
+  const at = event => event.composedPath()[0].closest?.(MARKED)
   const point = event => {
     if (event.pointerType === "touch") return
-    const hit = at(event)
-    if (hit) show(hit.term, hit.rect)
+    const element = at(event)
+    if (element) tell(element)
     else if (!holds(event)) hide(200)
   }
   const tap = event => {
     if (holds(event) || root.contains(event.composedPath()[0])) return
-    const hit = at(event)
-    if (hit) show(hit.term, hit.rect)
-    else hide()
+    const element = at(event)
+    if (!element) return hide()
+    event.preventDefault() // of a link there is nowhere to go
+    tell(element)
   }
   const key = event => event.key === "Escape" && hide()
   const scrolled = () => hide()
   const leave = new AbortController()
-  for (const [name, heard] of Object.entries({ pointermove: point, click: tap, keydown: key, wheel: scrolled, touchmove: scrolled })) {
-    document.addEventListener(name, heard, { passive: true, signal: leave.signal })
+  for (const [name, heard] of Object.entries({ pointerover: point, click: tap, keydown: key, wheel: scrolled, touchmove: scrolled })) {
+    document.addEventListener(name, heard, { passive: name !== "click", capture: name === "click", signal: leave.signal })
   }
   let waiting = 0
   root.rescan = () => { // what changes within an island is seen from nowhere else
     clearTimeout(waiting)
     waiting = setTimeout(scan, 150)
   }
-  const stop = afterChanges(scan, { characterData: true, attributeFilter: ["open"] })
+  const stop = afterChanges(scan, { attributeFilter: ["open"] })
   return () => {
     stop()
     clearTimeout(waiting)
     hide()
-    globalThis.CSS?.highlights?.delete(NAME)
     leave.abort()
   }
 }

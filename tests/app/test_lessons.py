@@ -154,7 +154,7 @@ def test_other_pages_lead_to_the_desk(query: dict[str, str]) -> None:
     if "teacher" in query:
         assert Texts("en")("lesson.results_lead") in said
     elif query["lesson"] == "norms":
-        assert "Two twins" in said
+        assert "Two models that differ" in said
     else:
         assert "nobody" in said and Texts("en")("lesson.lead") in said
     assert len(urlencode(query)) < 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -93,6 +94,25 @@ TEXTS = {
 @pytest.mark.parametrize(("page", "text"), turns(PAGES, list(TEXTS)))
 def test_any_text_renders(page: str, text: str, visit: Open) -> None:
     visit(page, text=TEXTS[text], lang="en")
+
+
+ANOTHER_WAY = re.compile(
+    r"""\de[+-]?\d  # 10⁻⁵, not 1e-05
+    |(?<![\w`–.\]-])-\d+(?:\.\d+|%)  # a minus is no hyphen
+    |[−-]\s*−\d  # what is taken from something below 0 is added, or stands in brackets
+    |√\d+\s=\s\d+\.\d  # a root that does not end is about so much
+    |\d\s%""",
+    re.VERBOSE,
+)
+
+
+@pytest.mark.parametrize(("page", "model"), turns(PAGES, ["digits-vit", "story-alibi", "story-bert", "translate-t5"]))
+def test_numbers_are_written_in_one_way(page: str, model: str, visit: Open) -> None:
+    for language in ("en", "zh"):
+        app = visit(page, model=model, lang=language, text="" if model == "digits-vit" else CAT)
+        prose = "\n".join(line for line in said(app).splitlines() if "\\" not in line)  # LaTeX has its own signs
+        told = re.sub(r"`[^`]*`|<code.*?</code>|\$[^$]*\$", "", prose)
+        assert not [told[max(found.start() - 30, 0) : found.end() + 20] for found in ANOTHER_WAY.finditer(told)]
 
 
 @pytest.mark.full

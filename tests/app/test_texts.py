@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import terms as crosswalk
 from app_driver import heading, offer, open_page, said
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ import viz_model as vm
 from viz_model import texts
 from viz_model.app import examples, glossary
 from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.island.prose import html
 from viz_model.measures.heads import HEAD
 from viz_model.model import sites
 from viz_model.texts import ENGLISH, LANGUAGES, Language, Texts, fill, markdown
@@ -160,6 +162,15 @@ def test_a_model_is_offered_a_sentence_of_the_visitors_language_first() -> None:
     assert sorted(examples.of(lm, "en")) == sorted(examples.of(lm, "zh"))
 
 
+def test_a_factor_is_said_of_what_is_larger() -> None:
+    """“5.66 times as long”, never “grew 5.66 times” or “times fewer”; and a root that does not end is not equal."""
+    other = re.compile(
+        r"times (?:fewer|less|more|smaller|larger|longer|shorter)|[大小多少]了?\s*\{\{\w+\}\}\s*倍|√\S* = \{\{"
+    )
+    for path in PATHS:
+        assert not (found := other.findall(path.read_text(encoding="utf-8"))), (path, found)
+
+
 def test_no_text_asks_for_a_pointer_alone() -> None:
     for path in PATHS:
         assert not re.search(r"\bhover|悬停", path.read_text(encoding="utf-8"), flags=re.I), path
@@ -173,12 +184,18 @@ def test_formulas_use_one_notation() -> None:
 
 
 SENTENCE = {"en": re.compile(r"[A-Z][^.]*\.|[^.]*\d\.\d[^.]*\."), "zh": re.compile(r"[^。]+。")}
+LINK = re.compile(r"\[([^\[\]]*)\]\(([^()]*)\)")
+MARK = re.compile(r"#term-(\w+)")
 
 
-def prose(language: str) -> str:
-    """All that the app says in a language, but for its glossary."""
-    paths = [path for path in texts.LANGUAGES[language].folder.iterdir() if path.stem != "glossary"]
-    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+def every_text(language: str) -> Iterator[tuple[str, bool, str]]:
+    """All texts of a language by their places, and whether they are prose."""
+    for path in sorted(texts.LANGUAGES[language].folder.glob("*.*")):
+        if path.stem in ("glossary", "language"):
+            continue
+        is_prose = path.suffix == ".md"
+        found = (texts.sections if is_prose else texts.labels)(language, path.stem)
+        yield from ((f"{path.name} {key}", is_prose, text) for key, text in found.items())
 
 
 def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
@@ -189,22 +206,45 @@ def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
 
 
 @pytest.mark.parametrize("language", SENTENCE)
-def test_a_definition_is_one_sentence_and_no_form_has_two(language: str) -> None:
+def test_a_definition_is_one_sentence_and_no_name_has_two(language: str) -> None:
     terms = glossary.terms(language)
-    forms = [form for term in terms for form in term.forms]
-    assert len(set(forms)) == len(forms)
+    assert len({term.name for term in terms}) == len(terms)
     for term in terms:
         assert SENTENCE[language].fullmatch(term.says), term.key
         assert len(term.says) < 200, term.key
+        assert term.books.keys() <= {"en": {"d2l", "slp"}, "zh": {"d2l", "nndl"}}[language], term.key
 
 
 @pytest.mark.parametrize("language", SENTENCE)
-def test_every_form_stands_in_the_prose(language: str) -> None:
-    said = re.sub(r"[*_]", "", prose(language))
-    start, end = (r"(?<!\w)", r"(?!\w)") if language == "en" else ("", "")
-    forms = ["".join(form) for term in glossary.terms(language) for form in term.forms]
-    missing = [form for form in forms if not re.search(start + re.escape(form) + end, said, flags=re.IGNORECASE)]
-    assert not missing
+def test_every_mark_names_a_term_and_every_term_is_marked(language: str) -> None:
+    known, marked = {term.key for term in glossary.terms(language)}, set()
+    for place, is_prose, text in every_text(language):
+        named = [found[1] for _, to in LINK.findall(text) if (found := MARK.fullmatch(to))]
+        assert len(named) == text.count("#term-"), place  # none is written otherwise
+        assert len(set(named)) == len(named), place  # within a section the first place is enough
+        assert not named or is_prose, place  # labels are drawn, and become titles
+        marked |= set(named)
+    assert marked == known
+
+
+@pytest.mark.parametrize("language", SENTENCE)
+def test_no_markup_is_left_in_what_is_read(language: str) -> None:
+    """Bold that begins or ends at a sign beside a Chinese character is none: it stands within a mark."""
+    for place, is_prose, text in every_text(language):
+        read = re.sub(r"<code.*?</code>", "", html(text), flags=re.S)
+        assert not is_prose or not re.search(r"\*\*|\]\(", read), place
+
+
+def test_a_mark_is_a_term_on_a_page_and_the_part_of_a_picture_is_none() -> None:
+    made = html("**[queries](#term-query)** and [its key](#key), [here](https://a.example)")
+    assert '<strong><span data-term="query">queries</span></strong>' in made
+    assert '<span data-part="key">its key</span>' in made and '<a href="https://a.example">here</a>' in made
+
+
+@pytest.mark.parametrize("language", crosswalk.FILES)
+def test_the_table_of_terms_is_what_the_glossary_says(language: str) -> None:
+    """After a change: ``python docs/terms.py``."""
+    assert crosswalk.FILES[language].read_text(encoding="utf-8") == crosswalk.page(language)
 
 
 @pytest.fixture

@@ -9,40 +9,31 @@ from browser_driver import NARROW, WIDE, Visit, settle, wait_for_query
 
 pytestmark = pytest.mark.browser
 
-MARKED = "() => [...CSS.highlights.get('viz-terms')].map(range => range.toString())"
-PLACE = """word => {
-  const range = [...CSS.highlights.get('viz-terms')].find(range => range.toString() === word)
-  range.startContainer.parentElement.scrollIntoView({ block: 'center', behavior: 'instant' })
-  const { x, y, width, height } = range.getClientRects()[0]
-  return [x + width / 2, y + height / 2]
-}"""
 
-
-def marked(page: Any) -> list[str]:
-    page.wait_for_function("() => CSS.highlights.get('viz-terms')?.size")
-    page.wait_for_timeout(400)
-    words: list[str] = page.evaluate(MARKED)
-    return words
+def mark(page: Any, key: str) -> Any:
+    """Where a page marks a term first."""
+    found = page.locator(f'[data-term="{key}"]:visible').first
+    found.wait_for()
+    return found
 
 
 def test_a_term_is_told_at_hover_and_in_the_list(visit: Visit) -> None:
     page = visit("/attention", options=WIDE, text="The cat sat on the mat", lang="en")
-    before = marked(page)
-    assert {"tokens", "query", "key"} <= set(before) and len({word.lower() for word in before}) == len(before)
     told = page.locator(".told")
+    query = mark(page, "query")
     assert not told.is_visible()
-    page.mouse.move(*page.evaluate(PLACE, "query"))
+    query.hover()
     told.wait_for()
     assert "with which a token asks" in told.inner_text()
     page.keyboard.press("Escape")
     assert not told.is_visible()
 
-    # React may replace what was marked: another token, and other words.
+    # Sentences are written anew: another token, and other words.
     page.locator(".chip").nth(1).click()
     wait_for_query(page, token="1")
     page.get_by_text("中文", exact=True).click()
     wait_for_query(page, lang="zh")
-    page.wait_for_function("() => [...CSS.highlights.get('viz-terms')].some(range => range.toString() === '词元')")
+    page.locator('[data-term="token"]', has_text="词元").first.wait_for()
 
     page.locator(".terms summary").focus()
     page.keyboard.press("Enter")
@@ -51,14 +42,14 @@ def test_a_term_is_told_at_hover_and_in_the_list(visit: Visit) -> None:
     told.wait_for()
     rows = page.locator(".terms dt").all_inner_texts()
     assert told.inner_text().startswith(rows[0])
-    assert len(rows) == len(set(rows)) == page.evaluate("() => CSS.highlights.get('viz-terms').size")
+    marked = page.locator("[data-term]:visible").evaluate_all("all => all.map(one => one.dataset.term)")
+    assert len(rows) == len(set(rows)) == len(set(marked)) > 4
 
 
 def test_a_term_is_told_at_a_tap(visit: Visit) -> None:
     page = visit("/block", options=NARROW, text="The cat sat on the mat", lang="zh")
     settle(page)
-    assert "残差流" in marked(page)
-    page.touchscreen.tap(*page.evaluate(PLACE, "残差流"))
+    mark(page, "residual_stream").tap()
     told = page.locator(".told")
     told.wait_for()
     box = told.bounding_box()

@@ -23,7 +23,7 @@ from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.topics.ablations.compare import Compared
 from viz_model.topics.attention import weights as caveats
-from viz_model.topics.attention.brings import FIRST, SINKS
+from viz_model.topics.attention.brings import APART, FIRST, SINKS
 from viz_model.topics.attention.heads import SIGHT, Sight, sight
 from viz_model.topics.attention.pruning import PRUNED, Pruned, pruned
 
@@ -33,7 +33,7 @@ SIGHT_OF = Sight(
 )
 SMALL = Pruned({}, 2, 1, torch.zeros(1), difference=1e-6, size=1.0)
 CHANGED = Compared(0.0001, (0, 0))
-KEYS = caveats.First(*map(np.array, (4, 0, 0.5, 0, 0.5, 0.6)))
+KEYS = caveats.First(*map(np.array, (4, 0, 0.5, 0, 0.5, 0.6, False)))
 TAKEN = caveats.Taken((0,), np.array([[0.6]]), np.array([[0.2]]), 0.25)
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
 
@@ -58,8 +58,10 @@ EXAMPLES = {
     "attention.pruned.equal": (SMALL, SMALL._replace(difference=0.01)),
     "attention.guesses.same": (CHANGED, CHANGED._replace(divergence=0.0006)),
     "attention.guesses.stays": (CHANGED._replace(divergence=2.0), CHANGED._replace(divergence=2.0, best=(0, 1))),
+    "attention.first.tied": (KEYS._replace(is_tied=np.array(True)), KEYS),
     "attention.first.agree": (KEYS, KEYS._replace(weight=np.array(0.1))),
     "attention.first.differ": (KEYS._replace(weight=np.array(0.1)), KEYS._replace(n_seen=np.array(1))),
+    "attention.apart.nowhere": (TAKEN._replace(shares=np.array([[0.597]])), TAKEN),
     "attention.sinks.some": (TAKEN, TAKEN._replace(weights=np.array([[0.1]]))),
 }
 ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
@@ -137,19 +139,27 @@ def _arriving(trace: Trace, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _first(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
     weights, shares = (each[head, query] for each in _arriving(trace, layer))
+    if claim == "tied":
+        return any(each.sort().values.diff()[-1] < 0.00051 for each in (weights, shares))
     return (weights[shares.argmax()] >= weights.max()).item() == (claim == "agree")
 
 
-def _sinks(trace: Trace, positions: tuple[int, ...], claim: str) -> bool:
+def _taken(trace: Trace, positions: tuple[int, ...]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Of each layer the weight that its heads put on some positions, and the share that comes from there: each [H]."""
     group = torch.tensor(positions)
     for layer in range(trace.n_layers):
-        weights, shares = _arriving(trace, layer)
         seen = trace[f"blocks.{layer}.attn.mask"][0] == 0
         rows = [i for i in range(len(trace)) if i not in positions and seen[i].sum() > 1]
-        taken, given = (each[:, rows][..., group].sum(-1).mean(-1) for each in (weights, shares))
-        if ((taken >= 0.2) & (given < 0.5 * taken)).any():
-            return True
-    return False
+        taken, given = (each[:, rows][..., group].sum(-1).mean(-1) for each in _arriving(trace, layer))
+        yield taken, given
+
+
+def _sinks(trace: Trace, positions: tuple[int, ...], claim: str) -> bool:
+    return any(((taken >= 0.2) & (given < 0.5 * taken)).any() for taken, given in _taken(trace, positions))
+
+
+def _apart(trace: Trace, positions: tuple[int, ...], claim: str) -> bool:
+    return all(bool(((taken - given).abs() < 0.0051).all()) for taken, given in _taken(trace, positions))
 
 
 def _pruned(before: Trace, off: Trace, layer: int, head: int, claim: str) -> bool:
@@ -183,6 +193,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(FIRST, first, partial(_first, trace, layer, head, query))
     if chance % 12 == 0 and len(trace) > 1:
         for taken in caveats.care(trace).groups.values():
+            yield Shown(APART, taken, partial(_apart, trace, taken.positions))
             yield Shown(SINKS, taken, partial(_sinks, trace, taken.positions))
     if chance % 20 == 0 and trace.config.has_logits and "logits" in trace:
         lm = vm.LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())

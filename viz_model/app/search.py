@@ -62,7 +62,7 @@ def entries(t: Texts, config: ModelConfig, trace: vm.Trace | None) -> list[Entry
             for head, summary in enumerate(does):
                 label = t("common.head_name", layer=layer, head=head, does=HEAD.label(t.language, summary))
                 found.append(Entry(label, t("search.head"), "", {"page": "attention", "layer": layer, "head": head}))
-    found += [Entry(term.forms[0].term, t("search.term"), term.says, {}) for term in glossary.terms(t.language)]
+    found += [Entry(term.name, t("search.term"), term.says, {}) for term in glossary.terms(t.language)]
     return found
 
 

@@ -10,6 +10,7 @@ import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState
+from viz_model.claims import exceeds
 from viz_model.config import Side
 from viz_model.measures import telling
 from viz_model.texts import Texts
@@ -79,7 +80,8 @@ def note(t: Texts, run: runs.RunKey, view: ViewState, side: Side, part: str) -> 
     if not others:
         return None
     facts = {"n": len(tells), "much": f"{tells[best]:.2f}", "second": f"{tells[others[0]]:.2f}"}
-    return t("common.usual", layer=best.layer, head=best.head, **facts), t("common.usual_help", **facts)
+    key = "usual" if exceeds(tells[best], tells[others[0]], 2) else "usual_even"
+    return t(f"common.{key}", layer=best.layer, head=best.head, **facts), t("common.usual_help", **facts)
 
 
 def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Place, float]:

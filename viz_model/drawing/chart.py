@@ -120,9 +120,9 @@ class Axis(NamedTuple):
         """A tick as it is written."""
         if self.is_log and not 1e-3 <= tick <= 1e4:
             power = math.floor(math.log10(tick) + 1e-9)
-            times = f"{tick / 10.0**power:.3g}·" if tick > 1.01 * 10.0**power else ""
+            times = f"{tick / 10.0**power:.3g}\u00a0×\u00a0" if tick > 1.01 * 10.0**power else ""
             return f"{times}{power_of_ten(power)}"
-        return f"{tick:g}".replace("-", "−") if self.write == "0" else written(tick, self.write)
+        return written(tick, "g6") if self.write == "0" else written(tick, self.write)
 
 
 def _nice(rough: float) -> float:

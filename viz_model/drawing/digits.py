@@ -50,7 +50,7 @@ def _significant(number: float, digits: int) -> str:
     power = exact.adjusted()
     if -5 <= power < 15:
         return _bare(f"{exact:f}")
-    return f"{_bare(f'{exact.scaleb(-power):f}')}·{power_of_ten(power)}"
+    return f"{_bare(f'{exact.scaleb(-power):f}')}\u00a0×\u00a0{power_of_ten(power)}"
 
 
 def _bare(text: str) -> str:
@@ -89,6 +89,11 @@ def byte_size(n: float) -> str:
     return f"{n:,.0f} B"
 
 
+def three(n: float) -> str:
+    """A number of any size, with three significant digits."""
+    return written(n, "g3")
+
+
 def big(n: float) -> str:
     """A count for prose: whole up to six digits, then 4.30 × 10⁹."""
     return f"{n:,.0f}" if abs(n) < 1e6 else _scientific(n)
@@ -96,7 +101,7 @@ def big(n: float) -> str:
 
 def small(n: float) -> str:
     """A difference for prose: 0.57, or 1.0 × 10⁻⁶."""
-    return f"{n:.3g}" if n == 0 or n >= 1e-3 else _scientific(n)
+    return three(n) if n == 0 or n >= 1e-3 else _scientific(n)
 
 
 def _scientific(n: float) -> str:
@@ -105,6 +110,14 @@ def _scientific(n: float) -> str:
     if digits == "10.00":
         digits, power = "1.00", power + 1
     return f"{digits}\u00a0×\u00a0{power_of_ten(power)}"
+
+
+def root(n: float, digits: int = 2) -> tuple[str, str]:
+    """A square root, first behind the sign that is true of it as written: ("≈ 5.66", "5.66"), ("= 8", "8")."""
+    value = math.sqrt(n)
+    is_whole = abs(value - round(value)) < 1e-9
+    said = written(value, "0" if is_whole else str(digits))
+    return f"{'=' if is_whole else '≈'} {said}", said
 
 
 def duration(seconds: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.drawing import digits
 from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import By, Lengths, by
@@ -124,4 +125,4 @@ def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
 def _tick(top: Any, share: float) -> Any:
     if isinstance(top, By):
         return top._replace(values=np.asarray(top.values) * share, write="1" if share else "0")
-    return f"{float(f'{top * share:.2g}'):g}".replace("-", "−")
+    return digits.written(top * share, "g2")

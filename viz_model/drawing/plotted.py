@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import chart, theme
+from viz_model.drawing import chart, digits, theme
 from viz_model.drawing.chart import LINE, Axis
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Text, seen
 
@@ -53,7 +53,7 @@ def curve(
     width: float = 2,
     symbol: str = "",
     at: str = "{:g}",
-    written: Callable[[float], str] = "{:.3g}".format,
+    written: Callable[[float], str] = digits.three,
     **more: Any,
 ) -> None:
     """Add a line, with marks of a ``symbol`` on it; it is broken where a value is no number.

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import heatmap
+from viz_model.drawing import digits, heatmap
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Labels, Length, Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.scene.writing import short, width_of
@@ -257,4 +257,4 @@ def _scale(strip: Strip, end: float) -> list[Mark]:
 
 
 def _brief(value: float) -> str:
-    return f"{float(f'{value:.2g}'):g}".replace("-", "−")
+    return digits.written(value, "g2")

@@ -1,7 +1,8 @@
 """Sentences beside pictures: Markdown, of which the browser is sent HTML with its places open.
 
 ``$…$`` is a formula, which the browser sets. ``[its query](#query)`` names a part of the picture beside it, which has
-its color there and lights up. What fills a place is text and never HTML.
+its color there and lights up; ``[queries](#term-query)`` are words that mean an entry of the glossary. What fills a
+place is text and never HTML.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _colored(code: str, language: str, _: str) -> str:
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "highlight": _colored}).enable("table")
 _FORMULA = re.compile(r"(\$\$?)([^$]+)\1")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
-_PART = re.compile(r'<a href="#(\w+)">(.*?)</a>')
+_TERM, _PART = (re.compile(rf'<a href="#{kind}(\w+)">(.*?)</a>') for kind in ("term-", ""))
 
 
 class Line(NamedTuple):
@@ -77,6 +78,7 @@ def html(markdown: str) -> str:
     # To Markdown a place is as a letter: beside Chinese, bold ends before a sign of punctuation alone.
     made = _MARKDOWN.render(_PLACE.sub("\ue002\\1\ue003", _FORMULA.sub(keep, markdown)))
     made = made.replace("\ue002", "{{").replace("\ue003", "}}")
+    made = _TERM.sub(r'<span data-term="\1">\2</span>', made)
     made = _PART.sub(r'<span data-part="\1">\2</span>', made)
 
     def put(found: re.Match[str]) -> str:

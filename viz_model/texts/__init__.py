@@ -32,7 +32,7 @@ ENGLISH = "en"
 """The language that has every text."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_NEGATIVE = re.compile(r"-\d[\d,]*\.\d+%?")
+_NEGATIVE = re.compile(r"-\d[\d,]*(?:\.\d+%?|%)")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class Language:
     Attributes:
         folder: where its texts stand; the folder's name is what ``lang`` in an address names.
         name: its own name for itself.
-        spaces: whether spaces part its words.
         letters: what its words begin with, as ranges of a regular expression.
         large: the number that ``models.size_large`` counts.
         small: the number that ``models.size_small`` counts.
@@ -50,7 +49,6 @@ class Language:
 
     folder: Path
     name: str
-    spaces: bool = True
     letters: str = "A-Za-z"
     large: int = 1_000_000_000
     small: int = 1_000_000
@@ -213,7 +211,7 @@ def fill(template: str, values: Mapping[str, object]) -> str:
 
 
 def said(template: str, values: Mapping[str, object]) -> str:
-    """:func:`fill` for what is read: a decimal below zero has a minus sign, where Python writes a hyphen.
+    """:func:`fill` for what is read: a decimal or a percentage below zero has a minus, where Python writes a hyphen.
 
     Raises:
         KeyError: a placeholder without a value.

@@ -120,7 +120,7 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
         for head in range(6)
     ]
     most = int(np.argmax(costs))
-    assert f"head {most % 6} of layer {most // 6} ({costs[most]:.3f} bits)" in lines
+    assert f"head {most % 6} of layer {most // 6} makes the largest difference ({costs[most]:.3f} bits)" in lines
     assert f"is off: {kl(plain, after, token):.3f} bits" in lines
     (top, share), (new, new_share) = (run.next_tokens(token, 1)[0] for run in (plain, after))
     assert f"{top.label} ({share:.1%})" in lines.splitlines()[2] or f"{share:.1%}" in lines

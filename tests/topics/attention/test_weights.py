@@ -52,6 +52,13 @@ def test_orders_that_agree_and_orders_that_are_reversed() -> None:
     assert np.isnan(care.rank_correlations(weights, weights, np.tril(seen)[:, :4] & np.triu(seen, -1))).all()
 
 
+def test_what_differs_by_rounding_alone_has_no_order() -> None:
+    noise = np.random.default_rng(0).normal(1 / 6, 1e-8, (1, 6, 6))
+    seen = np.ones((6, 6), dtype=bool)
+    assert np.isnan(care.rank_correlations(noise, noise, seen)).all()
+    assert care.firsts(care.Arriving(noise, noise, seen)).is_tied.all()
+
+
 def test_a_head_that_looks_at_a_silent_token_has_a_sink() -> None:
     # Every query looks at token 0 alone, and its value is nothing beside that of the others.
     weights = np.zeros((1, 4, 4))

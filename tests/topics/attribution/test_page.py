@@ -118,7 +118,7 @@ def test_parts_and_neurons_can_be_chosen() -> None:
     neuron = list(map(str, offered["neuron"].options))[3]
     layer, number = neuron.split(".")
     words = said(looked(DECODER, neuron=neuron))
-    assert f"Here layer {layer} · neuron {number} stands at" in words
+    assert f"Here layer {layer} · neuron {number} has an activation of" in words
 
 
 def test_another_token_is_another_question() -> None:

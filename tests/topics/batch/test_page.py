@@ -59,7 +59,7 @@ def test_what_neighbours_change_is_told_of_the_selection(layer: int, token: int)
         here, there = (norms.batch_norm(torch.cat([own, *rows[:n]]))[token] for rows in (near, far))
         assert f"{float((there - here).norm() / here.norm()):.1%}" in told
     label, feature = look.trace.tokens[token].label, int(own[token].abs().argmax())
-    assert f"of {label} stays what it is" in told and f"enters block {layer}," in told
+    assert f"of {label} stays the same" in told and f"enters block {layer}," in told
     by_hand = apart._by_hand(replace(look, layer=layer, token=token))
     column = np.concatenate([each[:, feature] for each in (own, *near)])
     assert by_hand["d"] == feature and by_hand["feature_deviation"] == f"{np.sqrt(column.var() + norms.EPS):.4f}"

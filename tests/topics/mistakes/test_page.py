@@ -116,7 +116,7 @@ def test_rows_without_a_number_say_so() -> None:
     look = own("causal", "A")
     scene = islands.pictures(PAGE, look)[f"mistakes.result.{wrong_letter('causal')}"]
     assert "of 6 rows 1 are no numbers" in scene.heading and texts(scene).count("NaN") == 1
-    assert "not one number is left" in told(look)
+    assert "no number is left" in told(look)
 
 
 def test_the_likeliest_tokens_are_those_after_the_selected_one() -> None:

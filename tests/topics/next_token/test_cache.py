@@ -90,7 +90,7 @@ def test_a_cell_a_layer_and_a_token_are_what_they_weigh() -> None:
 def test_where_the_past_changes_nothing_is_kept() -> None:
     trace = run(KINDS[0], edits=(vm.edits.AblateHead(layer=1, head=0, to="mean"),))
     said = " ".join(islands.sentences(topic.NEXT, look_at(trace, options={"drawn": "10"})))
-    assert "nothing can be kept" in said and "Nothing is spared here" in said
+    assert "nothing can be kept" in said and "Nothing is saved here" in said
 
 
 def test_the_staircases_count_what_the_steps_compute() -> None:

@@ -230,7 +230,7 @@ def test_a_text_that_repeats_itself_is_told_with_its_probabilities() -> None:
 def test_with_a_change_at_one_position_nothing_is_drawn_and_that_is_said() -> None:
     patch = vm.edits.PatchResidual(site="embed.out", position=0, from_text="The cat")
     look = look_at(vm.load("story-pre-ln").trace(TEXT, edits=(patch,)), options={"drawn": "3"})
-    assert any("nothing can be drawn while it is made" in line for line in islands.sentences(topic.NEXT, look))
+    assert any("nothing can be drawn with that change in place" in line for line in islands.sentences(topic.NEXT, look))
     assert not of_page(look, Buttons) and not steps_of(look)
 
 

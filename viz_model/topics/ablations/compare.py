@@ -59,12 +59,17 @@ def title(look: Look) -> Iterator[Line]:
         yield look.part("vectors_title", amount=own.amount(own.cost.amount))
         return
     found = guesses(own)
-    labels = [token.label for token in own.answering.tokens]
+    changed = own.after.at(own.answers).tokens  # of a shuffled text another token stands there
+    labels = [_became(a.label, b.label) for a, b in zip(own.answering.tokens, changed, strict=True)]
     named = {name: _named(own, ids, is_code=True) for name, ids in zip(("before", "after"), found.tops, strict=True)}
     named["token"] = Among(labels, own.of_answers(np.array(own.positions)), is_code=True)
     verdict, values, axes = own.each(GUESSES, np.arange(len(found.ids)))
     compared = Compared(found.divergence[values], (found.best[0][values], found.best[1][values]))
     yield look.claim(verdict, compared, axes, "part", **named, **_facts(own, found))
+
+
+def _became(before: str, after: str) -> str:
+    return before if before == after else f"{before} → {after}"
 
 
 class Compared(NamedTuple):
@@ -116,7 +121,7 @@ def draw_spread(look: Look) -> Scene | None:
     first = max(0, min(look.token - MOST_POSITIONS // 2, n - MOST_POSITIONS))
     part = slice(first, first + MOST_POSITIONS)
     changed = [token.label for token in own.after.tokens]  # of a shuffled text they are others
-    columns = [a if a == b else f"{a} → {b}" for a, b in zip(own.labels, changed, strict=True)][part]
+    columns = [_became(a, b) for a, b in zip(own.labels, changed, strict=True)][part]
     rows, shown = own.depths[::-1], finite(values[::-1, part])
     scene = matrix.scene(
         "ablations.spread", look.words("spread_alt"), shown, rows, columns,

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth as depth
-from viz_model.drawing import theme
+from viz_model.drawing import digits, theme
 from viz_model.drawing.plotted import curve
 from viz_model.drawing.scene import Scene
 from viz_model.island.page import Plot
@@ -146,13 +146,15 @@ def _entropies(lab: Lab) -> dict[str, Any]:
 
 
 def _ask_scale(lab: Lab) -> Facts:
-    root, look = lab.plain.config.d_head**0.5, lab.look
+    look, width = lab.look, lab.plain.config.d_head
+    is_root, root = digits.root(width)
     return {
         "head": look.head_number,
         "layer": look.layer_number,
-        "d_head": lab.plain.config.d_head,
-        "root": f"{root:.2f}",
-        "ratio": f"{np.exp(root):,.0f}",
+        "d_head": width,
+        "is_root": is_root,
+        "root": root,
+        "ratio": f"{np.exp(width**0.5):,.0f}",
         "before": look.by("layer head", np.nanmean(_entropies(lab)["before"].values, -1), "2"),
     }
 

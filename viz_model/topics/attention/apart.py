@@ -75,7 +75,9 @@ def quiz(look: Look) -> Quiz | None:
         return None
     before = _before(look)
     shown = sorted({*np.linspace(0, look.n_heads - 1, min(6, look.n_heads)).round().astype(int).tolist()})
-    best = before.argmax(-1)
+    best, first = before.argmax(-1), np.sort(before, -1)[:, ::-1]
+    if look.n_heads > 1 and (first[:, 0] - first[:, 1] < 0.0005).any():
+        return None  # two heads give as much
     # Beside some heads evenly spread, the right one: in the place of the last where it is none of them.
     offered = np.stack([np.sort([*shown] if top in shown else [*shown[:-1], top]) for top in best])  # [L, N]
     names = [look.common("guess_head", n=n) for n in range(look.n_heads)]

@@ -141,6 +141,7 @@ def row_tell(look: Look) -> Iterator[Line]:
 
 FIRST: Verdict[First] = Verdict(
     "attention.first",
+    Claim("tied", lambda row: (row.n_seen > 1) & row.is_tied),
     Claim("agree", lambda row: (row.n_seen > 1) & (row.weight >= row.read_weight)),
     Claim("differ", lambda row: row.n_seen > 1),
 )
@@ -351,6 +352,7 @@ def gaps(look: Look) -> Iterator[Line]:
     found, look = every(look), look.of(TOPIC)
     if found is None:
         return
+    apart = [gap for gap in found.gaps if written(gap.weight, "share") != written(gap.share, "share")]
     lines = [
         "- "
         + look.words(
@@ -362,9 +364,10 @@ def gaps(look: Look) -> Iterator[Line]:
             weight=written(gap.weight, "share"),
             share=written(gap.share, "share"),
         )
-        for gap in found.gaps[:MOST_GAPS]
+        for gap in apart[:MOST_GAPS]
     ]
-    yield Line("\n".join([look.words("gaps_title"), "", *lines]))
+    if lines:
+        yield Line("\n".join([look.words("gaps_title"), "", *lines]))
 
 
 def ranks_tell(look: Look) -> Iterator[Line]:
@@ -427,9 +430,14 @@ def sinks_tell(look: Look) -> Iterator[Line]:
         return
     facts = _facts(look, found[1])
     yield look.text("sinks", **facts)
+    yield Line(APART.says(look.t.language, found[1], **facts))
+    yield look.text("direction")
     is_less = any(site.endswith("attn.sink") for site in look.trace)
     why = look.words("sinks_why_less" if is_less else "sinks_why")
     yield Line(SINKS.says(look.t.language, found[1], **facts, why=why))
 
 
+APART: Verdict[Taken] = Verdict(
+    "attention.apart", Claim("nowhere", lambda taken: bool((np.abs(taken.weights - taken.shares) < 0.005).all()))
+)
 SINKS: Verdict[Taken] = Verdict("attention.sinks", Claim("some", lambda taken: bool(taken.is_sink.any())))

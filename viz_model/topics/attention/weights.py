@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
+from viz_model.drawing import digits
 from viz_model.drawing.digits import share
 from viz_model.measures import heads, masks
 from viz_model.runs.measures import is_sink
@@ -94,12 +95,13 @@ def rank_correlations(weights: np.ndarray, lengths: np.ndarray, visible: np.ndar
     """Spearman's ρ of weights and lengths [H, T, T], a query at a time, and their mean over queries: [H].
 
     Queries that see fewer than three keys, and those of which one side is the same for all keys, are left out; NaN
-    where none is left. Equal numbers share the mean of their ranks. Of a long text :data:`MOST_RANKED` queries count.
+    where none is left. Equal numbers share the mean of their ranks, and equal are those that differ by no more than
+    rounding. Of a long text :data:`MOST_RANKED` queries count.
     """
     queries = np.flatnonzero(visible.sum(-1) >= LEAST_KEYS)
     queries = queries[np.unique(np.linspace(0, len(queries) - 1, MOST_RANKED).astype(int))] if len(queries) else queries
     weights, lengths, visible = weights[:, queries], lengths[:, queries], visible[queries]
-    first, second = (_ranks(np.where(visible, numbers, -np.inf)) for numbers in (weights, lengths))
+    first, second = (_ranks(np.where(visible, _rounded(numbers), -np.inf)) for numbers in (weights, lengths))
     middle = (2 * visible.shape[-1] - visible.sum(-1) - 1) / 2  # hidden keys hold the lowest ranks
     first, second = (np.where(visible, ranks - middle[:, None], 0.0) for ranks in (first, second))
     spread = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))  # [H, T]
@@ -107,6 +109,11 @@ def rank_correlations(weights: np.ndarray, lengths: np.ndarray, visible: np.ndar
     each = np.divide((first * second).sum(-1), spread, out=np.zeros_like(spread), where=counts)
     number = counts.sum(-1)
     return np.divide(each.sum(-1), number, out=np.full(len(number), np.nan), where=number > 0)
+
+
+def _rounded(numbers: np.ndarray) -> np.ndarray:
+    """As shares of the largest of each row, to as many digits as float32 is sure of."""
+    return np.asarray(np.round(numbers / np.maximum(np.abs(numbers).max(-1, keepdims=True), 1e-30), 5))
 
 
 def _ranks(numbers: np.ndarray) -> np.ndarray:
@@ -188,7 +195,12 @@ class Care(NamedTuple):
             return {}
         layer, head = np.unravel_index(np.nanargmin(self.ranks), self.ranks.shape)
         mean, low = float(np.nanmean(self.ranks)), float(self.ranks[layer, head])
-        return {"mean": correlation(mean), "low": correlation(low), "layer": str(layer), "head": str(head)}
+        return {
+            "mean": digits.written(mean, "2"),
+            "low": digits.written(low, "2"),
+            "layer": str(layer),
+            "head": str(head),
+        }
 
 
 def care(trace: Trace) -> Care:
@@ -242,6 +254,7 @@ class First(NamedTuple):
         n_seen: keys that it sees.
         read, read_weight: the key of most weight.
         sender, weight, share: the key from which most arrives, its weight, and its share of what arrives.
+        is_tied: whether another key has as much weight, or brings as much, to a tenth of a percentage point.
     """
 
     n_seen: np.ndarray
@@ -250,6 +263,7 @@ class First(NamedTuple):
     sender: np.ndarray
     weight: np.ndarray
     share: np.ndarray
+    is_tied: np.ndarray
 
 
 def firsts(found: Arriving) -> First:
@@ -261,12 +275,8 @@ def firsts(found: Arriving) -> First:
     def at(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
         return np.asarray(np.take_along_axis(values, keys[..., None], -1)[..., 0])
 
-    return First(n_seen, read, at(weights, read), sender, at(weights, sender), at(shares, sender))
-
-
-def correlation(value: float) -> str:
-    """A rank correlation for prose; a dash where there is none."""
-    return f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "–"
+    tied = [(each >= each.max(-1, keepdims=True) - 0.0005).sum(-1) > 1 for each in (weights, shares)]
+    return First(n_seen, read, at(weights, read), sender, at(weights, sender), at(shares, sender), tied[0] | tied[1])
 
 
 def edited(trace: Trace) -> bool:

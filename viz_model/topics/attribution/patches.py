@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.config import Patches
+from viz_model.drawing import theme
 from viz_model.drawing.digits import written
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Mark, Panel, Pick, Scene, Text
@@ -209,7 +210,8 @@ def _begin(look: Look) -> Any:
     lost, logit = float(_lost(look).max()), float(look.once(_classes).logits[chosen(look)])
     key = "hand_without" if look.once(worth).side == 1 else "hand_without_square"
     exact = {"logit_exact": logit, "without": logit - lost, "lost": lost}
-    said = look.text(key, **{name: f"{value:.4f}" for name, value in exact.items()}, **facts(look))
+    numbers = {name: f"{value:.4f}" for name, value in exact.items()} | {"taken": theme.signed(logit - lost)}
+    said = look.text(key, **numbers, **facts(look))
     return said, [Worked(("attribution.hand_class",), "class.logits", (chosen(look),))], facts(look)
 
 

@@ -13,6 +13,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import matrix, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.digits import root
 from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text, Texts
 from viz_model.drawing.tables import Among, By, Lengths, Phrase, by
 from viz_model.island.look import Look
@@ -169,7 +170,7 @@ def facts(look: Look) -> dict[str, Any]:
         "layer": look.layer,
         "norm": found.norm,
         "d_model": d_model,
-        "root": f"{d_model**0.5:.1f}",
+        "is_root": root(d_model, 1)[0],
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.digits import root
 from viz_model.drawing.tables import Among, by
 from viz_model.island.look import Look
 from viz_model.model.transformer import Transformer
@@ -150,6 +151,7 @@ def facts(look: Look) -> dict[str, Any]:
         "scaled": by("token", found.norms[ids] * scale, "2"),
         "root": f"\\sqrt{{{width}}}" if look.config.scale_embedding else "1",
         "scale": f"{scale:.4f}",
+        "is_scale": root(width, 4)[0],
         "size": f"{own:,}",
         "share": f"{own / total:.0%}",
         "two": f"{found.explained.sum():.0%}",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.drawing.digits import written
 from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Table
@@ -60,10 +61,10 @@ def _hand(look: Look) -> tuple[Line | None, Sequence[Any], dict[str, Any]]:
     head = [f"{look.words('row')} {literal(rows[row])}", *(literal(columns[c]) for c in shown)]
     lines = []
     for name, values in (("right", right), ("wrong", wrong)):
-        cells = [f"{values[row, c]:.4f}" for c in shown]
+        cells = [written(values[row, c], "4") for c in shown]
         cells[int(column) - start] = f"**{cells[int(column) - start]}**"
         lines.append([look.words(name), *cells])
-        lines[-1] += [f"{values[row].sum():.4f}"] if came.right.is_pattern else []
+        lines[-1] += [written(values[row].sum(), "4")] if came.right.is_pattern else []
     return Line(table([*head, *([look.words("sum")] if came.right.is_pattern else [])], lines)), (), {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.drawing import digits
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import scale
 from viz_model.model.positions import sinks
@@ -48,13 +48,15 @@ def beside_sink(here: Here, made: Tensor) -> Tensor:
 
 def of_pattern(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str, Any]:
     sums, width = wrong.sum(-1), view.run.config.d_head
+    is_root, root = digits.root(width)
     is_finite = np.isfinite(wrong).all(-1)
     n_finite = np.maximum(is_finite.sum(-1), 1)
     later = np.where(is_finite, np.triu(np.nan_to_num(wrong), 1).sum(-1), 0).sum(-1) / n_finite
     table = partial(view.by, "layer head")
     return {
         "k": width,
-        "root": f"{math.sqrt(width):.2f}".rstrip("0").rstrip("."),
+        "is_root": is_root,
+        "root": root,
         "sum_low": table(np.where(np.isnan(sums), np.inf, sums).min(-1), "2"),
         "sum_high": table(np.where(np.isnan(sums), -np.inf, sums).max(-1), "2"),
         "future": table(later, "%0"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart
+from viz_model.drawing.digits import root, written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import by
 from viz_model.island.look import Look
@@ -53,13 +54,13 @@ class DepthView(NamedTuple):
         before, after = np.median(found.before, 1), np.median(found.after, 1)
         shares = np.median(found.share[1:], axis=1)
         return {
-            "level": "" if self.level is None else f"{self.level:.1f}",
+            "is_level": "" if self.level is None else root(self.level**2, 1)[0],
             "first": f"{before[0]:.1f}",
             "last": f"{before[-1]:.1f}",
             "growth": f"×{ratio(float(before[-1] / (before[0] or 1.0)))}",
             "read_first": f"{after[0]:.1f}",
             "read_last": f"{after[-1]:.1f}",
-            "shares": f"{shares.min():.0%}–{shares.max():.0%}".replace("-0%", "0%"),
+            "shares": " … ".join(written(end, "%0") for end in (shares.min(), shares.max())),
             "alike": f"{found.alike[-1]:.2f}",
             "alike_before": f"{found.alike_before[-1]:.2f}",
             "alike_first": f"{found.alike[0]:.2f}",
@@ -148,7 +149,7 @@ def part(look: Look) -> Iterator[Line]:
 def lengths(look: Look) -> Finding:
     found = view(look)
     name = "lengths" if found.level else "lengths_by_formula" if has_norms(look.trace) else "lengths_other"
-    said = {"level": f"{found.level:.1f}", **beside(look)} if found.level else {}
+    said = {"is_level": root(found.level**2, 1)[0], **beside(look)} if found.level else {}
     return Finding(name, {at: found.facts(at) for at in found.readings}, said, sites=STREAM)
 
 

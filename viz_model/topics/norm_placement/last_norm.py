@@ -12,7 +12,7 @@ from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.digits import percent, written
+from viz_model.drawing.digits import percent, root, written
 from viz_model.drawing.scene import Scene, Texts
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -131,7 +131,8 @@ RESCALED: Verdict[int] = Verdict("norm_placement.rescaled", Claim("same", lambda
 
 def facts(found: LastNorm) -> dict[str, str]:
     """For prose: medians over the positions, and at how many the first choice is another than without the norm."""
-    said = {"level": f"{found.level:.1f}", "gain": f"{found.gain:.2f}", "positions": str(found.lengths.shape[1])}
+    said = {"is_level": root(found.level**2, 1)[0], "gain": f"{found.gain:.2f}"}
+    said["positions"] = str(found.lengths.shape[1])
     for n, variant in enumerate(VARIANTS):
         said[f"{variant}_length"] = f"{np.median(found.lengths[n]):.1f}"
         if found.p is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
+from viz_model.drawing.digits import written
 from viz_model.drawing.plotted import band, curve
 from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, Fit, Place, power_law
@@ -55,16 +57,16 @@ class StartView(NamedTuple):
             "deepest": str(self.found.depths.max()),
             "seeds": str(self.found.last["pre"].shape[1]),
             "tokens": str(self.found.n_tokens),
-            "length_exponent": _number(self.by_length.exponent),
+            "length_exponent": written(self.by_length.exponent, "2"),
             "length_error": f"{2 * self.by_length.error:.2f}",
-            "expected": _number(self.expected.exponent),
+            "expected": written(self.expected.exponent, "2"),
             "start": f"{self.start:.1f}",
             "gain": f"{self.gain:.2f}",
         }
         for place, fit in self.fits.items():
             blocks = self.blocks(place)
             said |= {
-                f"{place}_exponent": _number(fit.exponent),
+                f"{place}_exponent": written(fit.exponent, "2"),
                 f"{place}_theory": _theory(place),
                 f"{place}_blocks": ratio(float(blocks[0] / blocks[-1])),
             }
@@ -86,13 +88,13 @@ def draw_start(view: StartView, words: Words) -> Plot:
     line = np.array([depths.min(), depths.max()], dtype=float)
     figure = axes(words("depth"), words("w2_gradient"), type="log")
     figure.update_xaxes(type="log", range=np.log10([line[0] / 1.15, line[1] * 1.15]).tolist())
-    look: dict[str, Any] = {"at": "L = {:g}", "written": "{:.4f}".format}
+    look: dict[str, Any] = {"at": "L = {:g}", "written": partial(written, how="4")}
     for place in PLACES:
         values, fit, hue = view.found.last[place], view.fits[place], COLOURS[place]
         models = np.repeat(depths, values.shape[1])
         marks: dict[str, Any] = {"symbol": SYMBOLS[place], "mode": "markers", "showlegend": False}
         curve(figure, models, values.ravel(), NAMES[place], hue, **look, **marks)
-        name = f"{NAMES[place]}: {_number(fit.exponent)} ± {2 * fit.error:.2f}"
+        name = f"{NAMES[place]}: {written(fit.exponent, '2')} ± {2 * fit.error:.2f}"
         curve(figure, line, fit.at(line), name, hue, **look)
         # Through the middle of the measurements, as theory gives no factor.
         centre = float(np.exp(np.log(values).mean() - THEORY[place] * np.log(depths).mean()))
@@ -104,7 +106,7 @@ def draw_start(view: StartView, words: Words) -> Plot:
 def draw_by_block(view: StartView, words: Words) -> Plot:
     """The gradient of every block of the deepest models, in a band from the least seed to the largest."""
     figure = axes(words("block"), words("w2_gradient"), rangemode="tozero")
-    look: dict[str, Any] = {"at": f"{words('block')} {{:g}}", "written": "{:.4f}".format}
+    look: dict[str, Any] = {"at": f"{words('block')} {{:g}}", "written": partial(written, how="4")}
     for place in PLACES:
         values = view.found.by_block[place]
         blocks = np.arange(len(values))
@@ -119,12 +121,7 @@ def _middle(values: np.ndarray) -> np.ndarray:
 
 
 def _theory(place: Place) -> str:
-    return _number(THEORY[place], 1) if THEORY[place] else "0"
-
-
-def _number(value: float, digits: int = 2) -> str:
-    """With a real minus."""
-    return f"{value:.{digits}f}".replace("-", "−")
+    return written(THEORY[place], "1") if THEORY[place] else "0"
 
 
 class Law(NamedTuple):

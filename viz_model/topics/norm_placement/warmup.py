@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
+from viz_model.drawing.digits import written
 from viz_model.drawing.plotted import curve, level
 from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES
@@ -61,7 +63,7 @@ class WarmupView(NamedTuple):
         """For prose."""
         some = next(iter(self.runs.values()))
         said = {
-            "rate": f"{self.rate:g}",
+            "rate": written(self.rate, "g3"),
             "steps": str(some.steps[-1] + 1),
             "window": str(some.steps[0] + 1),
             "warmup": str(max(run.warmup for run in self.runs.values())),
@@ -79,7 +81,7 @@ class WarmupView(NamedTuple):
         for place in PLACES:
             for key, warms in (("with", True), ("without", False)):
                 learnt = [run.peak_rate for run in self.sweep(place, warms) if self.learns(run)]
-                said[f"{place}_highest_{key}"] = f"{max(learnt):g}" if learnt else "–"
+                said[f"{place}_highest_{key}"] = written(max(learnt), "g3") if learnt else "–"
         return said
 
     def table(self) -> dict[str, Sequence[object]]:
@@ -137,7 +139,7 @@ def _line(
     """A place of the norm, full with warm-up and dotted without."""
     name = f"{NAMES[place]}, {words('with_warmup' if warms else 'without_warmup')}"
     dash = "solid" if warms else "dot"
-    curve(figure, x, y, name, COLOURS[place], dash=dash, symbol=symbol, written="{:.3f}".format)
+    curve(figure, x, y, name, COLOURS[place], dash=dash, symbol=symbol, written=partial(written, how="3"))
 
 
 def _plateau(figure: go.Figure, view: WarmupView, words: Words) -> None:

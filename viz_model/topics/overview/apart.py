@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict, exceeds
+from viz_model.drawing.digits import written
 from viz_model.island import quiz as asking
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz, Table, Worked
@@ -78,7 +79,7 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     found, at = way(look), look.trace.norm_at
     names = [f"{look.t.site_label(look.trace.whole.site(site))} `{site}`" for site in found.sites]
     rows = zip(names, found.values[:, look.token], strict=True)
-    steps = "\n".join(f"| {name} | {value:+.4f} |" for name, value in rows)
+    steps = "\n".join(f"| {name} | {written(value, '+4')} |" for name, value in rows)
     key = f"hand_{'branch' if at == 'both' else at}"
     return look.text(key, token=look.code_name(look.token), steps=steps), (), {}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import by
 from viz_model.island import quiz as asking
@@ -59,7 +60,7 @@ def matrix(look: Look) -> Scene:
 def scale(look: Look) -> Iterator[Line]:
     yield from added.source(look)
     largest = np.abs(look.once(added.added)).max()
-    yield look.note("learned_scale", limit=f"{limit(look):.3g}", largest=f"{largest:.3g}")
+    yield look.note("learned_scale", limit=written(limit(look), "g3"), largest=written(largest, "g3"))
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,14 +68,6 @@ class Run:
 
     def by(self, axes: str, values: Any, write: str = "") -> Any:
         return self.look.by(axes, values, write) if axes else values
-
-    @staticmethod
-    def root(n: float) -> tuple[str, str]:
-        """A square root for prose, with the sign before it and without."""
-        root = math.sqrt(n)
-        is_whole = abs(root - round(root)) < 1e-9
-        said = f"{root:.0f}" if is_whole else f"{root:.2f}"
-        return f"{'=' if is_whole else '≈'} {said}", said
 
     # Tokens
 

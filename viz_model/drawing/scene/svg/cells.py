@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.drawing import digits as signs
 from viz_model.drawing import theme
 from viz_model.drawing.scene.marks import Cells
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
@@ -209,7 +210,7 @@ def numbers(mark: Cells, ground: Ground) -> list[str]:
 def _brief(value: float, digits: int, hidden: str) -> str:
     if not math.isfinite(value):
         return hidden
-    return "0" if value == 0 else f"{value:.{digits}f}".replace("-", "−")
+    return "0" if value == 0 else signs.written(value, str(digits))
 
 
 def _readable(ground: Ground, role: str, share: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from viz_model.config import Rope, Sinusoidal
+from viz_model.drawing.digits import root
 from viz_model.island.beats import Box, Cells, Chapter, Mark, Text, ends
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
@@ -37,7 +38,7 @@ def pair(run: Run) -> tuple[int, int] | None:
 def chapter(run: Run) -> Chapter:
     look, kind, twins = run.look, way(run), pair(run)
     values: dict[str, Any] = {"word": look.code_name(twins[0] if twins else look.token), "d": run.trace.config.d_model}
-    values["is_root"] = run.root(run.trace.config.d_model)[0]
+    values["is_root"] = root(run.trace.config.d_model)[0]
     beats = [run.says("position_1" if twins else "position_1_once", "row", **values)]
     beats.append(run.says(f"position_2_{kind}", "position", **values))
     if kind in ("waves", "learned"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.drawing.digits import root as root_of
 from viz_model.drawing.tables import Among, Phrase
 from viz_model.island.beats import Beat, Box, Chapter, Guess, Mark, Text, Toy, ends
 from viz_model.island.prose import Line
@@ -47,7 +48,7 @@ def chapter(run: Run) -> Chapter:
 def facts(run: Run) -> dict[str, Any]:
     share, sharp = run.rows(run.pattern), run.rows(run.sharp)
     dk, best = run.head(run.last("q")).shape[-1], share.argmax(-1)[:, None]
-    is_root, root = run.root(run.trace.config.root_of or dk)
+    is_root, root = root_of(run.trace.config.root_of or dk)
     return {
         "q": run.named(),
         "dk": dk,

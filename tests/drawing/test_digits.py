@@ -1,0 +1,21 @@
+"""How numbers are written for people."""
+
+from __future__ import annotations
+
+from viz_model.drawing.digits import root, small, three, written
+from viz_model.texts import said
+
+
+def test_a_root_is_equal_only_where_it_ends() -> None:
+    assert root(32) == ("≈ 5.66", "5.66") and root(192, 1) == ("≈ 13.9", "13.9") and root(64) == ("= 8", "8")
+
+
+def test_what_is_very_small_or_large_has_a_power_of_ten() -> None:
+    power = "\u00a0×\u00a010"
+    assert written(3.4e-7, "g3") == f"3.4{power}⁻⁷" and written(-4.2e17, "g3") == f"−4.2{power}¹⁷"
+    assert small(9e-8) == f"9.00{power}⁻⁸" and small(1234.5) == three(1234.5) == "1230"
+
+
+def test_below_zero_stands_a_minus_and_codes_stay() -> None:
+    told = {"x": "-1.42", "share": "-6%", "id": "-100", "name": "GPT-2"}
+    assert said("{{x}} {{share}} {{id}} {{name}}", told) == "−1.42 −6% -100 GPT-2"
