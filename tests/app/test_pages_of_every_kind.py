@@ -200,7 +200,7 @@ def test_a_gap_is_told_of_and_can_be_filled(visit: Open) -> None:
     app = visit("overview", "tiny-masked", text="the cat [MASK] on", token="3", lang="en")
     trace = vm.load("tiny-masked").trace("the cat [MASK] on")
     filled = [trace.next_tokens(3, 1)[0][0].id if id == trace.tokenizer.mask_id else id for id in trace.ids]
-    assert "In the place of [MASK]" in said(app)
+    assert "At the position of [MASK]" in said(app)
     take(app, "Fill the gap")
     assert app.query_params["text"] == trace.tokenizer.decode(filled) != trace.text
 
