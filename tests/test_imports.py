@@ -37,7 +37,7 @@ EXPERIMENTS = {
     for name in (
         *("batch/tutorial", "block/real_code", "embedding/nearest", "next_token/choice"),
         *("mistakes/bugs", "mistakes/right", "mistakes/wrong", "position/relative"),
-        *("norm_placement/fresh", "norm_placement/mixed", "norm_placement/readings"),
+        *("norm_placement/fresh", "norm_placement/mixed", "norm_placement/readings", "questions/measured"),
     )
 }
 """What draws numbers for an experiment of its own, or checks a text's own numbers, and says so on its page."""

@@ -23,7 +23,7 @@ from viz_model.texts import LANGUAGES, Texts, preferred
 from viz_model.texts.markdown import literal
 
 SECTIONS = {
-    "": ("walk", "overview"),
+    "": ("walk", "overview", "questions"),
     "section_input": ("tokens", "embedding"),
     "section_machine": ("attention", "position", "block"),
     "section_output": ("next_token", "attribution"),

@@ -1,0 +1,118 @@
+"""Each of the ten questions is answered with what the model really does with the sentence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import islands
+import numpy as np
+import pytest
+import torch
+
+import viz_model as vm
+from viz_model.drawing.digits import percent
+from viz_model.island.look import Look
+from viz_model.texts import LANGUAGES
+from viz_model.topics import questions
+from viz_model.topics.questions import PAGE, TOPIC, measured
+from viz_model.topics.questions.measured import LENGTHS, QUESTIONS
+
+TEXT = "Tom had a cat and a dog. The cat and the"
+MOST_WORDS = 200
+
+
+def look(
+    ask: str, move: str = "", text: str = TEXT, lang: str = "en", model: str = "story-pre-ln", **place: int
+) -> Look:
+    found = islands.look(vm.load(model).trace(text), PAGE, lang, **place)
+    return replace(found, options={"ask": ask, "move": move})
+
+
+def said(here: Look) -> str:
+    return " ".join(islands.sentences(PAGE, here))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.name)
+def test_every_question_has_a_picture_and_a_short_answer(question: object, lang: str) -> None:
+    for text in (TEXT, "小猫坐在垫子上", "a"):
+        here = look(question.name, text=text, lang=lang)  # type: ignore[attr-defined]
+        (scene,) = islands.pictures(PAGE, here).values()
+        assert scene.id == f"questions.{question.name}" and scene.title  # type: ignore[attr-defined]
+        answer = said(here)
+        assert "{{" not in answer
+        told = " ".join(islands.one(questions.answer(here), here.place))
+        assert len(re.findall(r"\w+", told)) <= MOST_WORDS or lang == "zh"
+
+
+def test_of_which_models_it_is() -> None:
+    fits = [name for name in vm.models() if TOPIC.page(vm.load(name).config)]
+    assert {"story-pre-ln", "story-moe", "story-modern"} <= set(fits)
+    assert not {"story-bert", "translate-2017", "digits-vit"} & set(fits)
+
+
+def test_repeating_makes_the_same_more_probable() -> None:
+    here = look("repeats", "2")
+    own = list(here.trace.own_ids)
+    logits = here.trace.model(torch.tensor([own * 3]))[0]
+    given = logits[:-1].softmax(-1).gather(-1, torch.tensor((own * 3)[1:])[:, None])[:, 0]
+    n = len(own)
+    expected = [given[: n - 1].mean(), given[n - 1 : 2 * n - 1].mean(), given[2 * n - 1 :].mean()]
+    np.testing.assert_allclose(measured(here).series["given"], torch.stack(expected), atol=1e-6)
+    assert percent(float(expected[-1])) in said(here)
+
+
+def test_what_each_token_is_worth_is_measured_without_it() -> None:
+    here = look("last_token", token=6)
+    own = list(here.trace.own_ids)
+    before = here.trace.model(torch.tensor([own]))[0, -1].log_softmax(-1)
+    after = here.trace.model(torch.tensor([own[:6] + own[7:]]))[0, -1].log_softmax(-1)
+    bits = torch.nn.functional.kl_div(after, before, log_target=True, reduction="sum").item() / np.log(2)
+    assert measured(here).series["bits"][6] == pytest.approx(bits, abs=1e-5)
+
+
+def test_another_first_token_is_followed_by_what_the_model_writes_then() -> None:
+    here = look("plans", "1")
+    lm = vm.load("story-pre-ln")
+    first = here.trace.next_tokens(-1, 3)[2][0]
+    ids = [*here.trace.own_ids, first.id]
+    for _ in range(7):
+        ids.append(int(lm.model(torch.tensor([ids]))[0, -1].argmax()))
+    assert lm.tokenizer.decode(ids[len(here.trace.own_ids) :]) in measured(here).facts["other"]
+
+
+def test_shuffled_tokens_are_the_same_but_for_their_order() -> None:
+    here = look("order", "3")
+    found = measured(here)
+    assert sum(found.series["as_it_is"]) <= 1 and found.series["as_it_is"] != found.series["shuffled"]
+    best = here.trace["logits"][-1].softmax(-1).topk(6).values
+    np.testing.assert_allclose(found.series["as_it_is"], best, atol=1e-6)
+
+
+def test_random_weights_know_next_to_nothing() -> None:
+    found = measured(look("training"))
+    ids = look("training").trace.own_ids
+    given = look("training").trace["logits"][:-1].softmax(-1).gather(-1, torch.tensor(ids[1:])[:, None])[:, 0]
+    np.testing.assert_allclose(found.series["trained"], -given.log2(), atol=1e-5)
+    assert np.mean(found.series["trained"]) < 8 < 12 < np.mean(found.series["untrained"])
+
+
+def test_attention_grows_with_the_text_and_nothing_else_does() -> None:
+    found = measured(look("context"))
+    config = vm.load("story-pre-ln").config
+    assert found.series["attention"] == [2.0 * config.n_layers * config.d_model * length for length in LENGTHS]
+    blocks = 12 * config.n_layers * config.d_model**2
+    assert found.series["rest"] == [float(blocks)] * len(LENGTHS)
+
+
+def test_heads_are_counted_once() -> None:
+    found = measured(look("most_heads", "0"))
+    assert sum(found.series["heads"]) == 24
+
+
+def test_one_thing_is_moved_and_a_new_question_begins_anew() -> None:
+    for question in QUESTIONS:
+        steps = {str(measured(look(question.name, str(n))).facts) for n in range(len(question.steps))}
+        tokens = {str(measured(look(question.name, token=n)).facts) for n in range(3)}
+        assert len(steps) == len(question.steps) or len(tokens) > 1
