@@ -39,10 +39,10 @@ def test_a_model_is_lent_and_the_former_comes_back_as_it_was() -> None:
     app = open_page("attention", {"model": OWN, "lang": "en", "text": "the cat sat", "head": "2", "edits": "no-scale"})
     before = app.session_state["view"]
     model, words = shown(go(app, "cross_attention"))
-    assert model == OTHER and "is lent translator" in words and not app.session_state["view"].edits
+    assert model == OTHER and "so it shows translator" in words and not app.session_state["view"].edits
     assert app.session_state["view"].text == before.text
     model, words = shown(go(app, "block"))
-    assert model == OWN and "is lent" not in words
+    assert model == OWN and "so it shows" not in words
     assert dataclasses.replace(app.session_state["view"], page=before.page) == before
 
 
@@ -62,7 +62,7 @@ def test_the_navigation_is_called_by_the_model_on_the_page(monkeypatch: pytest.M
 
 def test_what_was_chosen_on_the_page_or_in_the_address_stays() -> None:
     model, words = shown(open_page("cross_attention", {"model": OWN, "lang": "en"}))
-    assert model == OWN and "is lent" not in words
+    assert model == OWN and "so it shows" not in words
     app = open_page("cross_attention", {"lang": "en"})
     assert shown(app)[0] == OTHER
     app.selectbox(key="sidebar.model").set_value(OWN).run()

@@ -15,7 +15,7 @@ def test_a_section_of_another_page_opens_and_is_scrolled_to(visit: Visit) -> Non
     settle(page)
     page.keyboard.press("/")
     box = page.get_by_role("combobox", name="Search")
-    box.fill("feed-forward network")
+    box.fill("inside the feed-forward network")
     page.get_by_role("option", name="inside the feed-forward network").wait_for()
     page.keyboard.press("Enter")
     wait_for_query(page, door_neurons="1", text=TEXT)

@@ -161,7 +161,7 @@ def test_the_question_follows_the_layer_the_head_and_the_token() -> None:
         entropy = np.mean([-sum(p * math.log2(p) for p in row.tolist() if p > 0) for row in rows])
         assert f"{entropy:.2f} bits" in told(look, layer=layer, head=head)
     look = looking(run, "flip")
-    assert "sees nothing but itself" in told(look, token=0) and "Hide" in told(look, token=4)
+    assert "sees only itself" in told(look, token=0) and "Hide" in told(look, token=4)
     assert not trying.press(dataclasses.replace(look, token=0))
 
 
