@@ -202,7 +202,7 @@ OPTIONS = (
     ("key", range(FURTHEST)),
     ("shift", range(shifted.MAX_SHIFT + 1)),
     ("beyond", ("0", "1")),
-    ("relative", ("0", "1")),
+    ("relative", ("0", "1", "2")),
 )
 PAGE = Page(
     "position",
