@@ -75,7 +75,7 @@ def none_yet(look: Look) -> Iterator[Line]:
 
 def chips(taken: Sequence[Step], start: int, *, greedy: bool = False) -> list[dict[str, object]]:
     """The drawn tokens over their probabilities, or what greedy decoding would have taken there."""
-    found = (step.leaders[0] if greedy else (step.token, step.final_probability) for step in taken)
+    found = [step.leaders[0] if greedy else (step.token, step.final_probability) for step in taken]
     chips = [chip(token, start + n, percent(p)) for n, (token, p) in enumerate(found)]
     return bracketed(chips, [token for token, _ in found])
 
