@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
-from viz_model.topics.tokens import apart, cuts, odd, second, textbook, word
+from viz_model.topics.tokens import apart, cuts, odd, second, stretches, textbook, word
 from viz_model.topics.tokens.second import has_text
 
 PAGE = Page(
@@ -18,6 +18,7 @@ PAGE = Page(
         word.finding,
         beside((word.choose_step, word.draw), word.tell),
         word.result,
+        Section("stretches", (stretches.title, stretches.draw, stretches.tell), needs=stretches.has),
         Section(
             "odd", (odd.tell_counts, odd.title, odd.finding, beside(odd.draw, odd.tell), odd.own_words), needs=has_text
         ),
