@@ -2,7 +2,19 @@
 
 from viz_model.island import say, why
 from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
-from viz_model.topics.attention import apart, brings, forms, head, heads, painted, query, together
+from viz_model.topics.attention import (
+    apart,
+    brings,
+    buffer,
+    carries,
+    forms,
+    head,
+    heads,
+    painted,
+    projected,
+    query,
+    together,
+)
 
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
 LARGE = Section(
@@ -49,13 +61,18 @@ PAGE = Page(
     items=(
         heads.lead,
         beside((heads.draw, heads.source), heads.tell),
+        projected.title,
+        projected.draw,
+        projected.tell,
         query.title,
         query.draw,
         WHY,
+        Section("carries", (carries.title, beside(carries.draw, carries.tell)), needs=carries.has),
         FORMS,
         LARGE,
         TOGETHER,
         CARE,
+        Section("buffer", (buffer.title, beside(buffer.draw, buffer.tell)), needs=buffer.has),
     ),
     end=(apart.quiz, apart.to_try),
     options=(
