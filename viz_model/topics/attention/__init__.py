@@ -19,7 +19,17 @@ from viz_model.topics.attention import (
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
 LARGE = Section(
     "large",
-    (head.title, head.choose, columns((head.draw,), (head.lines,)), head.chain_title, CHAIN),
+    (
+        head.title,
+        head.choose,
+        columns((head.draw,), (head.lines,)),
+        carries.title,
+        beside(carries.draw, carries.tell),
+        head.chain_title,
+        CHAIN,
+        buffer.title,
+        beside(buffer.draw, buffer.tell),
+    ),
     ("matrix", "span", "section=matrices"),
 )
 TOGETHER = Section(
@@ -60,19 +70,14 @@ PAGE = Page(
     "attention",
     items=(
         heads.lead,
-        beside((heads.draw, heads.source), heads.tell),
-        projected.title,
-        projected.draw,
-        projected.tell,
+        beside((heads.draw, heads.source, projected.title, projected.draw), heads.tell, projected.tell),
         query.title,
         query.draw,
         WHY,
-        Section("carries", (carries.title, beside(carries.draw, carries.tell)), needs=carries.has),
         FORMS,
         LARGE,
         TOGETHER,
         CARE,
-        Section("buffer", (buffer.title, beside(buffer.draw, buffer.tell)), needs=buffer.has),
     ),
     end=(apart.quiz, apart.to_try),
     options=(

@@ -8,7 +8,6 @@ import numpy as np
 
 from viz_model.drawing.digits import byte_size
 from viz_model.drawing.scene import Mark, Panel, Path, Rect, Scene, Text
-from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
@@ -28,11 +27,15 @@ def has(look: Look) -> bool:
     return side == "decoder" and not any(config.window(side, layer) for layer in range(look.n_layers))
 
 
-title = say.title("buffer_title")
+def title(look: Look) -> Iterator[Line]:
+    if has(look):
+        yield look.title("buffer_title")
 
 
-def draw(look: Look) -> Scene:
+def draw(look: Look) -> Scene | None:
     """The triangle of the whole context, and in its corner what this text takes of it."""
+    if not has(look):
+        return None
     context, n, words = look.config.n_context, len(look), look.words
     corner = max(LEAST, SIDE * n / context)
     triangle = np.array([[0.0, 0.0], [0.0, SIDE], [SIDE, SIDE], [0.0, 0.0]], np.float32) + 1
@@ -50,6 +53,8 @@ def draw(look: Look) -> Scene:
 
 
 def tell(look: Look) -> Iterator[Line]:
+    if not has(look):
+        return
     context, n = look.config.n_context, len(look)
     yield look.text(
         "buffer", context=f"{context:,}", size=byte_size(context * context), n=n, seen=f"{n * (n + 1) // 2:,}"

@@ -12,6 +12,7 @@ from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.tables import Lengths, Phrase
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.measures.passage import put_together
 from viz_model.measures.stream import sum_lengths
 from viz_model.topics.attention.heads import PLACE, facts, largest
 
@@ -67,10 +68,6 @@ def is_own(look: Look) -> np.ndarray:
     return np.asarray(look.once(largest).at == np.arange(len(look)))
 
 
-def has(look: Look) -> bool:
-    return len(look) > 1
-
-
 def title(look: Look) -> Iterator[Line]:
     look = look.narrow
     yield Line(look.claim_label(CARRIES, is_own(look), PLACE, **facts(look)), "title")
@@ -87,7 +84,8 @@ def draw(look: Look) -> Scene:
     marks: list[Mark] = []
     for n in range(len(found.streams)):
         y, height = TOP + n * BLOCK, BLOCK
-        name = words("carries_start") if n == 0 else words("carries_block", n=n - 1)
+        key = "carries_sum" if put_together(look.trace) == "post" else "carries_block"
+        name = words("carries_start") if n == 0 else words(key, n=n - 1)
         marks.append(Text(id=f"block.{n}", text=name, x=0, y=y + height / 2, fill="muted"))
         own: Any = look.by("token", lines[n].astype(np.float32))
         other: Any = look.by(PLACE, of_key[n].astype(np.float32))

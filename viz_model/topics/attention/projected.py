@@ -19,7 +19,7 @@ from viz_model.values.expression import Expression
 from viz_model.values.leaves import Element
 
 LETTERS = {"q": "query", "k": "key", "v": "value"}
-TALL, GAP, TOP = 74.0, 30.0, 24.0
+TALL, GAP, TOP = 36.0, 22.0, 20.0
 """Pixels of one product, between two, and above the first."""
 LEFT, MIDDLE, RIGHT = (0.0, 0.3), (0.37, 0.27), (0.71, 0.29)
 """Where X, a matrix and its product begin, and how wide they are, as shares of the picture."""
@@ -63,7 +63,7 @@ def products(look: Look) -> Products:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield look.title("projected_title", head=look.head_number, layer=look.layer_number)
+    yield Line(look.words("projected_title", head=look.head_number, layer=look.layer_number), "part")
 
 
 def draw(look: Look) -> Scene:
@@ -105,7 +105,7 @@ def draw(look: Look) -> Scene:
             Text(id=f"{letter}.times", text="·", x=(0.335, 0), y=y + TALL / 2, anchor="middle", size=20, bold=True),
             Text(
                 id=f"{letter}.weight", text=words(f"projected_w{letter}", d=config.d_model, k=config.d_head),
-                x=(MIDDLE[0], 0), y=y - 12, bold=True,
+                x=(MIDDLE[0], 0), y=y - 11, bold=True,
             ),
             cells(
                 f"w.{letter}", look.by("layer head", w), MIDDLE, y, TALL, top=top(found.weights[letter], "layer head"),
