@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import palettes
+from viz_model.drawing import theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text
@@ -73,7 +73,7 @@ def draw(look: Look) -> Scene:
             Path(id=f"wave.{row}", x=across(at), y=y, stroke="position", thick=1.8),
             Items(
                 id=f"dots.{row}", x=across(tokens), y=dots, symbol="circle", size=6 if n <= 64 else 3,
-                fill=[palettes.token(k) for k in range(n)], labels=told,  # type: ignore[arg-type]
+                fill=[theme.token(k) for k in range(n)], labels=told,  # type: ignore[arg-type]
                 where=Cells(look.trace.full_name("embed.position"), (ROW, column)),
             ),
         ]  # fmt: skip
