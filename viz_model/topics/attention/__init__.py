@@ -70,7 +70,7 @@ PAGE = Page(
     "attention",
     items=(
         heads.lead,
-        beside((heads.draw, heads.source, projected.title, projected.draw), heads.tell, projected.tell),
+        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell),
         query.title,
         query.draw,
         WHY,

@@ -160,7 +160,7 @@ def draw(look: Look) -> Scene:
                 x=left,
                 y=top,
                 width=(1, -left - EDGE),
-                height=(0.7, -left - EDGE),
+                height=(0.56, -left - EDGE),
                 values=look.by("layer head", found.patterns, head=head),
                 look="share",
                 name=name,
@@ -177,7 +177,7 @@ def draw(look: Look) -> Scene:
         ]
         if has_names:
             listed = Labels(
-                id="names", texts=names, x=left - 3, y=top, length=(0.7, -left - EDGE), along="y", most=8, size=11,
+                id="names", texts=names, x=left - 3, y=top, length=(0.56, -left - EDGE), along="y", most=8, size=11,
                 fill="muted",
             )  # fmt: skip
             marks.append(listed)
@@ -188,7 +188,7 @@ def draw(look: Look) -> Scene:
                 Rect(id="shared", x=EDGE, y=25, width=4, height=14, fill="key"),
                 Text(id="shares", text=shares, x=EDGE + 9, y=32),
             ]
-        height = (0.7, top - left)
+        height = (0.56, top - left)
         act = Select(head=head)
         panels.append(Panel(id=f"head.{head}", marks=marks, height=height, min=132, most=260, act=act, label=kind))
     return Scene(

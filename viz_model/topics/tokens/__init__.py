@@ -18,9 +18,19 @@ PAGE = Page(
         word.finding,
         beside((word.choose_step, word.draw), word.tell),
         word.result,
-        Section("stretches", (stretches.title, stretches.draw, stretches.tell), needs=stretches.has),
         Section(
-            "odd", (odd.tell_counts, odd.title, odd.finding, beside(odd.draw, odd.tell), odd.own_words), needs=has_text
+            "odd",
+            (
+                stretches.title,
+                stretches.draw,
+                stretches.tell,
+                odd.tell_counts,
+                odd.title,
+                odd.finding,
+                beside(odd.draw, odd.tell),
+                odd.own_words,
+            ),
+            needs=has_text,
         ),
         Section("known", (say.title("known"), *cuts.example("chinese"), *cuts.example("tutorial")), needs=has_text),
         Section(

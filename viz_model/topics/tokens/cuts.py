@@ -102,10 +102,13 @@ class CutsView(NamedTuple):
         return cls(cuts[0], cuts[1], line, x, width, len(cutting.character_starts(raw)), len(raw), selected)
 
     def split(self) -> list[tuple[int, int, str]]:
-        """The bytes [start, stop) of each character that a vocabulary cuts, and the character."""
+        """The bytes [start, stop) of each character that the first vocabulary cuts, and the character.
+
+        What only the second cuts stands whole above its bytes.
+        """
         raw = b"".join(token.bytes for token in self.upper.tokens)
         starts = cutting.character_starts(raw)
-        edges = {*self.upper.starts.tolist(), *self.lower.starts.tolist()}
+        edges = set(self.upper.starts.tolist())
         found = zip(starts, [*starts[1:], len(raw)], strict=True)
         return [
             (start, stop, make_visible(raw[start:stop].decode(errors="ignore")))
@@ -266,7 +269,7 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
         first = int(found.line[found.upper.starts[place]]) // MOST_LINES * MOST_LINES
         lines = range(first, min(first + MOST_LINES, found.n_lines))
     on = Place(max(float((found.x + found.width).max()), SHORTEST))
-    size, height, gap = (19, 46, 18) if on.widest <= 24 else (15, 42, 16) if len(lines) <= 6 else (13, 36, 12)
+    size, height, gap = (19, 44, 12) if on.widest <= 24 else (15, 42, 16) if len(lines) <= 6 else (13, 36, 12)
     split = [one for one in found.split() if found.line[one[0]] in lines]
     above = ABOVE if split else 0
     step = 2 * height + 3 + gap + above
