@@ -269,7 +269,7 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
         first = int(found.line[found.upper.starts[place]]) // MOST_LINES * MOST_LINES
         lines = range(first, min(first + MOST_LINES, found.n_lines))
     on = Place(max(float((found.x + found.width).max()), SHORTEST))
-    size, height, gap = (19, 44, 12) if on.widest <= 24 else (15, 42, 16) if len(lines) <= 6 else (13, 36, 12)
+    size, height, gap = (19, 44, 12) if on.widest <= 24 else (15, 40, 12) if len(lines) <= 6 else (13, 36, 12)
     split = [one for one in found.split() if found.line[one[0]] in lines]
     above = ABOVE if split else 0
     step = 2 * height + 3 + gap + above
