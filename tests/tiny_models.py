@@ -96,6 +96,7 @@ def candidates() -> tuple[ModelConfig, ...]:
     """Configs of every kind, with every position and every other choice, which are tested as :func:`variants` alone."""
     positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
     positions += [config.T5Bias(buckets=8, max_distance=12), config.RelativeKey(), config.NoPosition()]
+    positions += [config.RelativeKey(with_keys=True)]
     forwards: list[config.FeedForward] = [
         config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
     ]

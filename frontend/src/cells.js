@@ -68,14 +68,55 @@ function tileOf(mark, colours) {
     pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
   }
   context.putImageData(pixels, 0, 0)
-  const made = { tile, masked, look, colours }
+  const made = { tile, masked, look, colours, data: pixels.data }
   painted.set(values, made)
   return made
 }
 
+// The tile where there are fewer pixels than cells, in one direction or both: each pixel is the mean of the cells that
+// it covers, as far as it covers them. The browser would leave cells out, and a wave show bands that it has not.
+function averaged(made, columns, rows, w, h) {
+  const wide = Math.max(1, Math.min(w, columns)), tall = Math.max(1, Math.min(h, rows))
+  if (wide === columns && tall === rows) return made.tile
+  if (made.small?.width === wide && made.small.height === tall) return made.small
+  const sums = new Float32Array(4 * wide * tall), across = covered(columns, wide), down = covered(rows, tall)
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) {
+      const from = 4 * (r * columns + c), alpha = made.data[from + 3]
+      for (const [y, high] of down[r]) {
+        for (const [x, broad] of across[c]) {
+          const to = 4 * (y * wide + x), share = high * broad
+          for (let n = 0; n < 3; n++) sums[to + n] += share * alpha * made.data[from + n]
+          sums[to + 3] += share * alpha
+        }
+      }
+    }
+  }
+  const small = document.createElement("canvas")
+  small.width = wide
+  small.height = tall
+  const context = small.getContext("2d"), pixels = context.createImageData(wide, tall)
+  for (let at = 0; at < sums.length; at += 4) {
+    const alpha = sums[at + 3]
+    for (let n = 0; n < 3; n++) pixels.data[at + n] = alpha ? Math.round(sums[at + n] / alpha) : 0
+    pixels.data[at + 3] = Math.round(alpha)
+  }
+  context.putImageData(pixels, 0, 0)
+  return made.small = small
+}
+
+// Of each of so many cells, which of the fewer pixels it stands in, and the share of each pixel that it covers.
+function covered(cells, pixels) {
+  return Array.from({ length: cells }, (_, n) => {
+    const from = n * pixels / cells, to = (n + 1) * pixels / cells, found = []
+    for (let at = Math.floor(from); at < Math.min(pixels, Math.ceil(to - 1e-9)); at++) found.push([at, Math.min(to, at + 1) - Math.max(from, at)])
+    return found
+  })
+}
+
 // All cells of a matrix as one small image, which is then stretched.
 function image(pen, mark, scale, colours) {
-  const { rows, columns, values } = mark, { tile, masked } = tileOf(mark, colours)
+  const { rows, columns, values } = mark, made = tileOf(mark, colours), { masked } = made
   const edge = n => Math.round(n * scale)
   const x = edge(mark.x), y = edge(mark.y), w = edge(mark.x + mark.width) - x, h = edge(mark.y + mark.height) - y
   if (masked) {
@@ -92,9 +133,7 @@ function image(pen, mark, scale, colours) {
       }
     }
   }
-  // A map smaller than its cells is averaged. A row of a vector is not: that would be a colour that no value has.
-  pen.imageSmoothingEnabled = w < columns && h < rows
-  pen.drawImage(tile, x, y, w, h)
+  pen.drawImage(averaged(made, columns, rows, w, h), x, y, w, h)
 }
 
 // Few cells, each for itself.

@@ -9,6 +9,18 @@ function picture({ values, shape: [, height, width] }, n, light) {
   return painted(canvas, values.subarray(n * height * width, (n + 1) * height * width), [height, width])
 }
 
+// Chips that only together spell a character stand over a bracket with it.
+function together(chips, buttons) {
+  const made = []
+  for (let n = 0; n < buttons.length; n++) {
+    const { of, to } = chips[n]
+    if (!of) { made.push(buttons[n]); continue }
+    made.push(make("span", { className: "cut" }, make("span", { className: "pieces" }, ...buttons.slice(n, to)), make("span", { className: "spells", "aria-hidden": "true" }, of)))
+    n = to - 1
+  }
+  return made
+}
+
 export function chips(root, header, arrays, tell) {
   const list = make("div", { className: ["chips", header.many && "many", header.flat && "flat"].filter(Boolean).join(" "), role: "group", "aria-label": header.label })
   const pick = position => header.selects ? store.select({ token: position }) : tell("picked", position)
@@ -24,7 +36,7 @@ export function chips(root, header, arrays, tell) {
     return made
   })
   const before = header.ends.filter(end => end.position < header.first), after = header.ends.filter(end => end.position >= header.first)
-  list.append(...before.map(onward), ...buttons, ...after.map(onward))
+  list.append(...before.map(onward), ...together(header.chips, buttons), ...after.map(onward))
 
   const selected = () => header.selects ? Math.min(store.selection.token, header.last ?? Infinity) : header.selected
   const roving = from => buttons.forEach((button, n) => { button.tabIndex = n === from ? 0 : -1 })

@@ -24,6 +24,7 @@ from viz_model.texts import Texts
 from viz_model.topics.ablations.compare import Compared
 from viz_model.topics.attention import weights as caveats
 from viz_model.topics.attention.brings import APART, FIRST, SINKS
+from viz_model.topics.attention.carries import CARRIES
 from viz_model.topics.attention.heads import SIGHT, Sight, sight
 from viz_model.topics.attention.pruning import PRUNED, Pruned, pruned
 
@@ -38,6 +39,7 @@ TAKEN = caveats.Taken((0,), np.array([[0.6]]), np.array([[0.2]]), 0.25)
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
 
 EXAMPLES = {
+    "attention.carries.itself": (True, False),
     "attention.head.alone": (NOWHERE._replace(chooses=False), NOWHERE),
     "attention.head.previous": (NOWHERE._replace(previous=0.51), NOWHERE._replace(previous=0.5)),
     "attention.head.next": (NOWHERE._replace(next=0.6), NOWHERE._replace(next=0.6, previous=0.7)),
@@ -185,6 +187,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()
     n_seen = int(masks.of_run(trace, layer)[query].sum())
     yield Shown(STRONGEST, heads.largest(row, n_seen), partial(_row, trace, layer, head, query))
+    yield Shown(CARRIES, int(row.argmax()) == query, lambda claim: bool((row[query] >= row).all()))
     seen = sight(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))
     yield Shown(SIGHT, seen, partial(_sight, trace, layer))
     if chance % 5 == 0 and len(trace) > 1:

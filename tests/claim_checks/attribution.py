@@ -117,10 +117,14 @@ def _parts(trace: Trace, position: int, token: int, rival: int | None, claim: st
 
 def _by_depth(trace: Trace, positions: Sequence[int]) -> list[Tensor]:
     """Logits [P, V] after the embedding and after each block, by the model's own end."""
-    sites = ["embed.out", *(f"blocks.{layer}.resid.out" for layer in range(trace.config.n_layers))]
-    norm = trace.stack.final_norm or torch.nn.Identity()
+    at = [f"blocks.{layer}." for layer in range(trace.config.n_layers)]
+    norm = trace.stack.final_norm or trace.stack.block(trace.n_layers - 1).ffn_norm
+    vectors = [trace["embed.out"], *(trace[f"{block}resid.out"] for block in at)]
+    if trace.stack.final_norm is None:  # under Post-LN the sum that the norm of a block reads
+        before = "resid.cross" if "blocks.0.resid.cross" in trace else "resid.mid"
+        vectors[1:] = [trace[block + before] + trace[f"{block}ffn.out"] for block in at]
     with torch.inference_mode():
-        return [trace.model.head(norm(trace[site][list(positions)])) for site in sites]
+        return [trace.model.head(norm(one[list(positions)])) for one in vectors]
 
 
 def _own(trace: Trace, positions: Sequence[int], claim: str) -> bool:

@@ -27,6 +27,8 @@ UNMOVED = Shuffled(order=(1, 0), bare=1e-6, own=2e-6, bare_masked=1e-6, own_mask
 EXAMPLES = {
     "cost.order.same": (UNMOVED, UNMOVED._replace(own=0.3)),
     "cost.order.differs": (UNMOVED._replace(own=0.3), UNMOVED._replace(bare=0.2, own=0.3)),
+    "cost.checkpointed.slower": ((1.0, 1.3), (1.0, 1.0)),
+    "cost.firsts.all": (0, 2),
     "cost.kinds.one": (1, 2),
     "cost.mask.tells": (UNMOVED._replace(bare_masked=0.5), UNMOVED),
     "cost.power.above": (2.4, 2.05),
@@ -40,6 +42,8 @@ ELSEWHERE = (
     "cost.power.above",
     "cost.bytes.fewer",
     "cost.share.most",
+    "cost.checkpointed.slower",
+    "cost.firsts.all",  # tests/topics/cost/test_quantized.py
 )
 
 

@@ -15,10 +15,11 @@ from claim_checks import Shown
 from viz_model.measures import kv_cache
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
-from viz_model.topics.next_token import arrivals
+from viz_model.topics.next_token import arrivals, beam
 from viz_model.topics.next_token import asked as asking
 from viz_model.topics.next_token.arrivals import EVEN, Surprise
 from viz_model.topics.next_token.asked import COVERED, KEPT, Kept
+from viz_model.topics.next_token.beam import BEAM, Ways
 from viz_model.topics.next_token.draws import ENDED, FELL, SAME
 from viz_model.topics.next_token.repetition import CIRCLES, REPEATS, repeated
 from viz_model.topics.next_token.work import SPARED, WorkView
@@ -37,6 +38,9 @@ EXAMPLES = {
     "next_token.circles.most": ((6, 10), (5, 10)),
     "next_token.repeats.rises": ((0.2, 0.3, None), (0.2, 0.3, 0.1)),
     "next_token.spared.some": ((9, 20), (20, 20)),
+    "next_token.beam.greedy": (Ways(-1.0, -1.0, 1), Ways(-1.0, -1.0, 2)),
+    "next_token.beam.better": (Ways(-1.0, -1.2, 3), Ways(-1.2, -1.2, 3)),
+    "next_token.beam.worse": (Ways(-1.2, -1.0, 3), Ways(-1.0, -1.2, 3)),
     "next_token.times.longer": ((0.001, 0.0012), (0.001, 0.00105)),
 }
 
@@ -130,6 +134,22 @@ def _ended(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
     return trace.tokenizer.controls >= {drawn[-1].token.id}
 
 
+def _ways(trace: Trace, best: Sequence[int], greedy: Sequence[int], width: int, claim: str) -> bool:
+    def chance(ids: Sequence[int]) -> float:
+        each = [_after(trace, [*trace.own_ids, *ids[:n]]).double().softmax(-1)[id].item() for n, id in enumerate(ids)]
+        return math.prod(each)
+
+    if claim == "greedy":
+        return width == 1
+    return chance(best) > chance(greedy) if claim == "better" else chance(greedy) > chance(best)
+
+
+def _ids(tree: beam.Tree) -> list[int]:
+    """Those of the best way, up to where it ends the text."""
+    way = beam.path(tree)
+    return [node.token.id for node, before in zip(way, (None, *way), strict=False) if before is None or not before.ends]
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
     """Drawing is dear, so most texts are passed over."""
     chance = zlib.crc32((trace.text or "").encode()) % 40
@@ -157,6 +177,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(SPARED, (work.with_cache, work.without_cache), check)
     if chance or len(trace) + DRAWN > trace.config.n_context:
         return
+    trees = {width: beam.search(trace, width) for width in (1, 2, 3, 5)}
+    for width, tree in trees.items():
+        ways = Ways(beam.path(tree)[-1].total, beam.path(trees[1])[-1].total, width)
+        yield Shown(BEAM, ways, partial(_ways, trace, _ids(tree), _ids(trees[1]), width))
     greedy = _drawn(trace, Sampling(temperature=0.0))
     for sampling in (Sampling(temperature=0.0), Sampling(temperature=0.05), Sampling()):
         drawn = _drawn(trace, sampling)

@@ -13,8 +13,10 @@ from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import ByteLevel, Token, cl100k_base
-from viz_model.topics.tokens import cuts, cutting, splitting
+from viz_model.topics.tokens import cuts, cutting, splitting, stretches
 from viz_model.topics.tokens.cuts import CUTS, OTHER
+from viz_model.topics.tokens.stretches import LENGTH
+from viz_model.topics.tokens.stretches import OTHER as FORM
 from viz_model.topics.tokens.textbook import ROWS, Rows, rows
 from viz_model.topics.tokens.word import JOINS
 
@@ -26,6 +28,9 @@ EXAMPLES = {
     "tokens.other.same": ((True, 1), (False, 1)),
     "tokens.other.cut": ((False, 2), (False, 0)),
     "tokens.joins.next": (1, 0),
+    "tokens.stretch.single": (1, 2),
+    "tokens.form.dearer": ((4, 7), (7, 7)),
+    "tokens.form.cheaper": ((7, 4), (7, 7)),
     "tokens.rows.alike": (TABLE, TABLE._replace(shared=False)),
 }
 
@@ -60,6 +65,14 @@ def _rows(trace: Trace, claim: str) -> bool:
     return shares and len(alike) > 0.01 * len(weight) and bool((cosines >= 0.9899).all(-1).any())
 
 
+def _form(trace: Trace, found: Sequence[stretches.Stretch], claim: str) -> bool:
+    def tokens(words: Sequence[str]) -> int:
+        return sum(len(trace.tokenizer.encode(word, special=False)) for word in words)
+
+    own, other = tokens([one.text for one in found]), tokens([one.other for one in found])
+    return own < other if claim == "dearer" else own > other
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
     look = Look.at(trace, Texts("en"), "tokens", token=len(trace) // 2)
     found = cuts.view(look, cl100k_base())
@@ -79,5 +92,13 @@ def shown(trace: Trace) -> Iterator[Shown]:
             for step in (0, len(split.joins)):
                 can = sum(pair.rank is not None for pair in split.pairs(step))
                 yield Shown(JOINS, can, partial(_joins, split.parts(step), known))
+    if trace.text and tokenizer.rule is not None and stretches.is_chinese(trace.text):
+        cut = stretches.stretches(trace.text, tokenizer)
+        longest = max((len(one.text.strip()) for one in cut if stretches.is_chinese(one.text)), default=1)
+        is_single = all(len(one.text.strip()) == 1 for one in cut if stretches.is_chinese(one.text))
+        yield Shown(LENGTH, longest, lambda claim: is_single)
+        if other := [one for one in cut if one.form]:
+            counts = sum(len(one.tokens) for one in other), sum(len(one.others) for one in other)
+            yield Shown(FORM, counts, partial(_form, trace, other))
     if trace.text == "the " * 5:
         yield Shown(ROWS, rows(trace.model), partial(_rows, trace))

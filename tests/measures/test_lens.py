@@ -49,7 +49,9 @@ def test_paths_follow_tokens_by_depth() -> None:
     found = lens.paths(trace, 4, [top, 3])
     assert found.probs.shape == found.ranks.shape == (trace.n_layers + 1, 2)
     assert found.ranks[-1, 0] == 1
-    middle = lens.logits(trace, trace["blocks.0.resid.out"][4][None])[0]
+    block = trace.stack.block(trace.n_layers - 1)
+    added = trace["blocks.0.resid.mid"][4] + trace["blocks.0.ffn.out"][4]
+    middle = trace.model.unembedding.weight @ block.ffn_norm(added)
     assert found.ranks[1, 1] == 1 + int((middle > middle[3]).sum())
     torch.testing.assert_close(torch.tensor(found.probs[1, 1]), middle.softmax(-1)[3])
 

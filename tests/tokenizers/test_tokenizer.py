@@ -48,7 +48,7 @@ def test_round_trip(name: str, text: str) -> None:
 
 def shown(label: str) -> bool:
     """Whether a label shows all it holds, with nothing blank but the gaps between loose bytes."""
-    label = re.sub("(?<=[0-9A-F]{2})\u00a0(?=[0-9A-F]{2})", "", label)
+    label = re.sub("(?<=0x[0-9A-F]{2})\u00a0(?=0x[0-9A-F]{2})", "", label)
     return (
         "\ufffd" not in label
         and not any(character.isspace() for character in label)
@@ -84,23 +84,23 @@ def test_parts_of_a_character_are_shown_as_their_bytes(tokenizer: ByteLevel) -> 
         id = tokenizer.encoding.encode_single_token(bytes([byte]))
         token = tokenizer.token(id)
         assert token.bytes == bytes([byte])
-        assert token.text == token.label == f"{byte:02X}"
+        assert token.text == token.label == f"0x{byte:02X}"
 
 
 def test_a_run_of_loose_bytes_is_spaced() -> None:
     tokenizer = cl100k_base()
     # 深 is E6 B7 B1, of which cl100k_base has the first two as one token.
     first, second = tokenizer.tokens(tokenizer.encode("深"))
-    assert (first.text, first.label) == ("E6 B7", "E6\u00a0B7")
-    assert (second.text, second.label) == ("B1", "B1")
+    assert (first.text, first.label) == ("0xE6 0xB7", "0xE6\u00a00xB7")
+    assert (second.text, second.label) == ("0xB1", "0xB1")
 
 
 def test_loose_bytes_beside_text() -> None:
     token = ByteLevel(
         tiktoken.Encoding("loose", pat_str=".", mergeable_ranks={b" \x80\x80 a\xe6": 0}, special_tokens={})
     ).token(0)
-    assert token.text == " 80 80 aE6"
-    assert token.label == "·80\u00a080·aE6"
+    assert token.text == " 0x80 0x80 a0xE6"
+    assert token.label == "·0x80\u00a00x80·a0xE6"
 
 
 @pytest.mark.parametrize(

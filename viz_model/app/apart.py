@@ -77,6 +77,8 @@ def _numbers(page: Page, look: Look, tabs: Apart) -> None:
     more = tabs.tables(look) if tabs.tables else ()
     for n, (site, values, rows, columns) in enumerate(filter(None, [tabs.numbers(look), *more])):
         elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")
+    if (first := tabs.numbers(look)) is not None:
+        elements.names_on_hub(page, first[0].partition("[")[0])
     for name, said, named in tabs.records(look) if tabs.records else ():
         if said:
             st.markdown(said)

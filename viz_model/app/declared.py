@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from viz_model.app import (
     block_doors,
     cache_times,
+    checkpoint_times,
     island,
     lab,
     mask_editor,
-    measuring,
     norm_training,
     other_sentences,
     two_sentences,
@@ -26,7 +26,7 @@ DOORS: dict[str, tuple[Door, ...]] = {
     "norm_placement": (norm_training.DOOR,),
     "embedding": (two_sentences.DOOR,),
     "next_token": (cache_times.DOOR,),
-    "cost": (measuring.DOOR,),
+    "cost": (checkpoint_times.DOOR,),
     "training_lab": lab.DOORS,
     "sentence_vectors": (other_sentences.DOOR,),
 }

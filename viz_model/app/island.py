@@ -19,7 +19,7 @@ from viz_model.app import components, examples, frame, interventions, runs, sket
 from viz_model.app.choices import Choice, one_of, switch, whole, words
 from viz_model.app.view import ViewState
 from viz_model.config import Side
-from viz_model.drawing.chips import chip
+from viz_model.drawing.chips import bracketed, chip
 from viz_model.drawing.scene import Arrays, value
 from viz_model.drawing.spans import around
 from viz_model.island.page import Chooser, Page, Typed
@@ -223,10 +223,13 @@ def _ribbon(trace: vm.Trace, side: Side, token: int, t: Texts, differing: Collec
     ends = [place for place in (shown.start - 1, shown.stop) if 0 <= place < len(tokens)]
     return {
         "side": side,
-        "chips": [
-            chip(one, n, under=one.id) | ({"differs": True} if n in differing else {})
-            for n, one in enumerate(tokens[shown], shown.start)
-        ],
+        "chips": bracketed(
+            [
+                chip(one, n, under=one.id) | ({"differs": True} if n in differing else {})
+                for n, one in enumerate(tokens[shown], shown.start)
+            ],
+            tokens[shown],
+        ),
         "selected": -1,
         "label": t(f"common.{label}", start=frame.start(trace, t)),
         "differs": t("common.differs"),

@@ -10,7 +10,6 @@ import streamlit as st
 import torch
 
 from viz_model.app import elements, run_lock
-from viz_model.app.door import Door
 from viz_model.app.page import Page
 from viz_model.drawing.digits import byte_size
 from viz_model.texts.markdown import literal, table
@@ -128,6 +127,3 @@ def _results(page: Page, view: TimesView) -> None:
 def _crossing(page: Page, view: TimesView, part: Part) -> str:
     at = view.crossing(part)
     return page.words("never", n=f"{view.lengths[-1]:,}") if at is None else f"n ≈ {at:,.0f}"
-
-
-DOOR = Door("measured", (products, section), is_alone=True)

@@ -28,6 +28,7 @@ from viz_model.app import (
     search,
     sketch,
     state,
+    twin,
     usual,
     writing,
 )
@@ -121,6 +122,7 @@ def _first(page: Page) -> str:
 @st.fragment(key=state.PLACE)
 def _place(opened: Opened) -> None:
     if isinstance(now := now_on(opened), Now):
+        twin.changed(now.page)
         head_picker.draw(now.page)
 
 

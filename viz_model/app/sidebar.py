@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import frame, interventions, island, runs, share, state
+from viz_model.app import frame, interventions, island, runs, share, state, twin
 from viz_model.app.view import ViewState
 from viz_model.checkpoints import registry
 from viz_model.texts import LANGUAGES, Texts
@@ -29,6 +29,7 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     """All but what stands in the slots."""
     _model(view, lm, t)
     norm_toggle(view, lm, t, "sidebar.norm_at")
+    twin.paired(lm, view, t)
     if len(lm.config.sides) > 1:
         sides = list(lm.config.sides)
         shown = view.stack(lm.config)

@@ -153,6 +153,8 @@ def fitted(view: ViewState, config: ModelConfig, example: str, languages: Sequen
     if within != view:
         st.session_state[_SESSION] = within
     first, reads_pictures = next(iter(languages), None), config.reads_pictures
+    if view.lang in languages and view.target is None:  # who reads Chinese is shown a translation into it
+        first = view.lang
     return replace(
         within,
         text=None if reads_pictures else example if within.text is None else within.text,

@@ -161,10 +161,14 @@ class RelativeKey(PositionScheme):
 
     As in BERT with ``position_embedding_type = "relative_key"``: every distance of the context has a vector of its
     own, which all heads share. There each layer has a table, here one serves all layers of a stack.
+
+    Attributes:
+        with_keys: whether the vector's product with the key is added too, as with ``"relative_key_query"``.
     """
 
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "relative keys"
+    with_keys: bool = False
 
     def check(self, model: ModelConfig) -> None:
         if 2 * model.n_context * model.d_head > MAX_POSITION_TABLE:

@@ -205,7 +205,9 @@ def by_hand(trace: Trace, layer: int, head: int, query: int, key: int, part: str
     cell = (head, query, key)
     capped = [Worked(("attention.hand_capped",), f"{at}capped", cell)] if f"{at}capped" in trace else []
     heads = "attention.hand_heads" if config.has_out_bias else "attention.hand_heads_no_bias"
+    projected = [] if part == "cross" else [Worked(("attention.hand_project",), f"{at}q", (head, query, 0))]
     return [
+        *projected,
         Worked((f"attention.hand_product{form}", scale), f"{at}scores", cell),
         *capped,
         Worked((*bias, "attention.hand_mask"), f"{at}masked", cell),

@@ -1,8 +1,7 @@
 """The logit lens: what the model would say if it stopped after each block (nostalgebraist 2020).
 
-The stream after a block goes straight to the model's own end: its final norm where it has one, then its head. Under
-Post-LN there is none to apply, and none is needed: every block already ends in a norm, so the head reads the vector as
-it is. The first row, before any block, is not normalised there.
+The stream after a block goes straight to the model's own end: its final norm, then its head. Under Post-LN the norm
+behind the last block is that end: every depth is read through it, with its γ and β, in place of its own norm.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.measures.passage import put_together
+from viz_model.model.norms import Norm
 from viz_model.runs.trace import Trace
 
 # Multiplications for one picture: some tenths of a second on one core.
@@ -50,21 +51,32 @@ def predicts(trace: Trace) -> bool:
 
 
 def stream(trace: Trace, depth: int, positions: Sequence[int]) -> Tensor:
-    """The residual stream after ``depth`` blocks: [P, D]."""
-    site = "embed.out" if depth == 0 else f"blocks.{depth - 1}.resid.out"
-    return trace[site][list(positions)]
+    """The residual stream after ``depth`` blocks, before a norm that stands on it: [P, D]."""
+    if depth == 0:
+        return trace["embed.out"][list(positions)]
+    if put_together(trace) == "post":
+        return trace.norm_input(f"blocks.{depth - 1}.ffn.norm")[list(positions)]
+    return trace[f"blocks.{depth - 1}.resid.out"][list(positions)]
+
+
+def last_norm(trace: Trace) -> Norm | None:
+    """What the output reads the stream through: the final norm, or under Post-LN that of the last block."""
+    if put_together(trace) == "post":
+        found: Norm = trace.stack.block(trace.n_layers - 1).ffn_norm
+        return found
+    return trace.stack.final_norm
 
 
 @torch.inference_mode()
 def logits(trace: Trace, vectors: Tensor) -> Tensor:
-    """Vectors of the stream [P, D] through the model's own end: [P, V].
+    """Vectors of the stream [P, D], before a norm on it, through the model's own end: [P, V].
 
     Raises:
         ValueError: no logits are made of this stack's vectors.
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    norm = trace.stack.final_norm
+    norm = last_norm(trace)
     read: Tensor = trace.model.head(vectors if norm is None else norm(vectors))
     return read
 

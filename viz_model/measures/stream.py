@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
+from viz_model.measures.passage import put_together
 from viz_model.runs.trace import Trace
 
 
@@ -20,6 +23,18 @@ def stream_sites(trace: Trace) -> tuple[str, ...]:
 def stream_norms(trace: Trace) -> np.ndarray:
     """‖r‖ of each position at each depth: [S, T]."""
     return np.stack([trace.noted(site).lengths.numpy() for site in stream_sites(trace)])
+
+
+def sum_lengths(trace: Trace, layer: int, part: Literal["attn", "ffn"]) -> np.ndarray:
+    """The length of the stream once a sub-layer's output is added, before a norm that stands on it: [T].
+
+    The same quantity for every place of the norm: Post-LN would bring it to its γ right after.
+    """
+    if put_together(trace) == "post" and trace.config.residual:
+        found = trace.norm_input(f"blocks.{layer}.{part}.norm")
+    else:
+        found = trace[f"blocks.{layer}.resid.{'mid' if part == 'attn' else 'out'}"]
+    return found.norm(dim=-1).numpy()
 
 
 def stream_similarity(trace: Trace) -> np.ndarray:

@@ -335,7 +335,10 @@ class T5Bias(Position):
 
 
 class RelativeKey(Position):
-    """Query · vector of the distance, added to every score (Shaw et al. 2018, equation 4, its key part)."""
+    """Query · vector of the distance, added to every score (Shaw et al. 2018, equation 4, its key part).
+
+    With ``with_keys`` the product of key and vector is added too (Huang et al. 2020, method 4).
+    """
 
     ends = True
 
@@ -343,6 +346,7 @@ class RelativeKey(Position):
         super().__init__(position, model, side)
         self.reach = model.n_context - 1
         self.distances = nn.Embedding(2 * self.reach + 1, model.d_head)
+        self.with_keys = position.with_keys
 
     def initialise(self) -> None:
         nn.init.normal_(self.distances.weight, std=0.02)  # as BERT's
@@ -350,7 +354,11 @@ class RelativeKey(Position):
     def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
         at = torch.arange(start, start + q.shape[-2], device=q.device)
         away = torch.arange(k.shape[-2], device=q.device) - at[:, None] + self.reach  # [Tq, Tk]
-        return torch.einsum("...ik,ijk->...ij", q, self.distances(away)) * scale
+        vectors = self.distances(away)  # [Tq, Tk, K]
+        added = torch.einsum("...ik,ijk->...ij", q, vectors)
+        if self.with_keys:
+            added = added + torch.einsum("...jk,ijk->...ij", k, vectors)
+        return added * scale
 
     @staticmethod
     def declare_content_bias(
@@ -363,8 +371,12 @@ class RelativeKey(Position):
     ) -> Value:
         (h, i, j), c, context = index, at.index("K"), at.sizes["C"]
         table = at.with_axis("R", 2 * context - 1).weight("distances.weight", "r", "R", "K")
+        vector = table[j - i + (context - 1), c]
+        added: Expression = Sum(c, q[h, i, c] * vector)
+        if position.with_keys:
+            added = added + Sum(c, k[h, j, c] * vector)
         return at.value(
-            "bias", index, scaled(Sum(c, q[h, i, c] * table[j - i + (context - 1), c])),
+            "bias", index, scaled(added),
             symbol="B", label="position bias", role="position", derived=True,
         )  # fmt: skip
 

@@ -21,6 +21,7 @@ import torch
 from viz_model.model import sites
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.text import spelled
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Element
 from viz_model.values.steps import (
@@ -194,7 +195,7 @@ def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float 
     if trace.picture is not None:
         return {"text": trace.tokenizer.token(id).label}
     token = trace.tokenizer.token(id)
-    return {"bytes": token.bytes.hex(" ").upper(), "text": token.label, "control": id in trace.tokenizer.controls}
+    return {"bytes": spelled(token.bytes), "text": token.label, "control": id in trace.tokenizer.controls}
 
 
 def _kv_head(trace: Trace, site: Site, index: tuple[int, ...]) -> int | None:

@@ -117,5 +117,10 @@ def decoded(raw: bytes) -> str:
     return raw.decode("utf-8", errors="surrogateescape")
 
 
+def spelled(raw: bytes, gap: str = " ") -> str:
+    """Bytes as they are read: 0xE5 0x9E. Without the 0x, a byte such as 80 would be taken for a number."""
+    return gap.join(f"0x{byte:02X}" for byte in raw)
+
+
 def hexadecimal(loose: str, gap: str) -> str:
-    return gap.join(f"{ord(byte) - 0xDC00:02X}" for byte in loose)
+    return spelled(bytes(ord(byte) - 0xDC00 for byte in loose), gap)

@@ -2,7 +2,7 @@
 
 The vocabularies of this package are byte-level: a token is a run of UTF-8 bytes, and a character
 outside the vocabulary's merges falls apart into tokens that hold only some of its bytes. Such
-tokens are shown as those bytes in hexadecimal (E6 B7), never as a replacement character. What
+tokens are shown as those bytes in hexadecimal (0xE6 0xB7), never as a replacement character. What
 other checkpoints bring is read by :mod:`viz_model.tokenizers.reading`.
 """
 

@@ -53,7 +53,11 @@ def by_sizes(config: ModelConfig, side: Side, n: int, n_source: int) -> Multipli
     d, k, h, g = config.d_model, config.d_head, config.n_heads, config.n_kv_heads
     depth, is_last = config.depth(side), side == config.sides[-1]
     ffns = [config.layer(side, i).ffn for i in range(depth)]
-    asked = sum(isinstance(config.layer(side, i).position, RelativeKey) for i in range(depth))
+    asked = sum(
+        1 + position.with_keys
+        for i in range(depth)
+        if isinstance(position := config.layer(side, i).position, RelativeKey)
+    )
     across = n * 2 * d * h * k + n_source * 2 * d * g * k + n * n_source * 2 * h * k
     head = n * (d * config.n_vocab + (d * d if type(config.head).__name__ == "MaskedHead" else 0))
     return Multiplications(

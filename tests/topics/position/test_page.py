@@ -21,7 +21,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.texts import LANGUAGES
 from viz_model.topics import position as topic
-from viz_model.topics.position import longer, schemes
+from viz_model.topics.position import longer, relative, schemes
 
 TEXT = "the cat and the dog ran"
 SCHEMES = {
@@ -136,13 +136,28 @@ def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(monkeypatch
 
 
 @pytest.mark.parametrize("text", [TEXT, "a b c", "a"])
-def test_relative_keys_are_put_into_a_model_that_has_none(text: str) -> None:
-    here = at(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32), text, relative="1")
+@pytest.mark.parametrize("which", ["1", "2"])
+def test_relative_keys_are_put_into_a_model_that_has_none(text: str, which: str) -> None:
+    here = at(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32), text, relative=which)
     for token in range(len(here)):
         words = "\n".join(sentences(topic.PAGE, here, token=token))
         assert "{{" not in words and ("before any training" in words) == (text != "a")
     if text != "a":
         assert "position.relative_bias" in pictures(topic.PAGE, here)
+
+
+def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> None:
+    here = at(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32, n_kv_heads=1), TEXT, relative="2")
+    there = relative.other(here)
+    assert there is not None
+    trace, reach = there.trace, there.config.n_context - 1
+    table = trace.stack.position_of(0).get_parameter("distances.weight").detach().numpy()
+    asked, whole = relative.by_query(there), there.every("attn.bias")
+    q, k = trace["blocks.0.attn.q"].numpy(), trace["blocks.0.attn.k"].numpy()
+    for head, i, j in ((0, 3, 1), (1, 4, 4), (2, 5, 0)):
+        vector, root = table[j - i + reach], there.config.d_head**0.5
+        assert asked[0, head, i, j] == pytest.approx(float(q[head, i] @ vector) / root, abs=1e-6)
+        assert whole[0, head, i, j] - asked[0, head, i, j] == pytest.approx(float(k[0, j] @ vector) / root, abs=1e-6)
 
 
 @pytest.mark.parametrize("position", [config.Learned(), config.Rope(), config.Alibi(), config.NoPosition()])

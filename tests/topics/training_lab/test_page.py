@@ -169,6 +169,14 @@ def test_training_again_stops_what_was_going_on(server: Jobs) -> None:
     assert run_of(app).job is not first and server.n_running <= 1
 
 
+def test_the_loss_of_the_training_before_is_kept() -> None:
+    app = train(open_lab(steps=10))
+    losses = tuple(one.loss for one in run_of(app).experiment.reports)
+    assert part.FORMER not in app.session_state
+    train(app)
+    assert app.session_state[part.FORMER].losses == losses
+
+
 def test_training_that_breaks_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(run: Any) -> Iterator[None]:
         raise TrainingError("step 0: the loss is nan")

@@ -142,3 +142,12 @@ def test_the_table_has_a_row_for_each_step() -> None:
     assert {len(column) for column in found.values()} == {4}
     assert found["held_out"] == [None, None, None, 5.0] and found["step_axis"] == [1, 2, 3, 4]
     assert "‖g‖ decoder.blocks.2" in found
+
+
+def test_the_training_before_stays_as_a_line() -> None:
+    view = RunView.of(run_of([report(step, loss=4.0) for step in range(20)]))
+    before = curves.Before(np.arange(30, 0, -1.0), "before")
+    plain, beside = curves.loss(view, words), curves.loss(view, words, before)
+    assert len(beside.figure.data) == len(plain.figure.data) + 1
+    line = beside.figure.data[0]
+    assert line.name == "before" and list(line.y) == list(before.losses) and list(line.x) == list(range(1, 31))

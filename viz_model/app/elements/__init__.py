@@ -3,6 +3,7 @@
 from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, door, fold, four_tabs, on_offer
 from viz_model.app.elements.formula import formula
+from viz_model.app.elements.hub_names import names_on_hub
 from viz_model.app.elements.prose import picture, plot, say, see, source, split, worked
 from viz_model.app.elements.tables import records, table
 
@@ -14,6 +15,7 @@ __all__ = [
     "fold",
     "formula",
     "four_tabs",
+    "names_on_hub",
     "on_offer",
     "picture",
     "plot",

@@ -13,6 +13,7 @@ from viz_model.app import runs
 from viz_model.app.choices import CODE
 from viz_model.app.elements.controls import control
 from viz_model.app.elements.formula import sized
+from viz_model.app.elements.hub_names import names_on_hub
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
 from viz_model.model import sites as sites_of
@@ -57,6 +58,7 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
     st.code(code_of[shown], language="python")
     if shown in shapes:
         st.caption(shapes[shown])
+        names_on_hub(page, next(site for site in sites if page.trace.full_name(site).endswith(shown)))
     if page.trace.edits and shown != OWN:
         st.caption(t("common.code_plain"))
     # Of one layer it is short enough to be read; of all of them it is complete.

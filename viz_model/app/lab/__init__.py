@@ -12,7 +12,7 @@ from viz_model.app.cache import cached
 from viz_model.app.choices import APART, Choice
 from viz_model.app.door import Door
 from viz_model.app.lab import settings, tune, watch
-from viz_model.app.lab.job import RUN, buttons, finished
+from viz_model.app.lab.job import RUN, buttons, current, finished
 from viz_model.app.lab.settings import COLUMN, IGNORED, chosen, refused
 from viz_model.app.page import Page
 from viz_model.texts.markdown import literal, table
@@ -41,6 +41,12 @@ def _start(page: Page) -> None:
         most=f"{jobs.MOST_SECONDS:.0f}",
     )
     buttons(page, RUN, lambda: (lab.Experiment(plan), settings))
+
+
+def _settings(page: Page) -> None:
+    """The form, folded away once something is trained, so that the curves stand right below the button."""
+    with st.expander(page.words("settings"), expanded=current() is None):
+        settings.draw(page)
 
 
 def _ignored(page: Page) -> None:
@@ -158,7 +164,7 @@ class _Tabs(Door):
 
 
 DOORS: tuple[Door, ...] = (
-    _Open("train", (settings.draw, _start, watch.section, watch.gradients, watch.keep), (*settings.SETTINGS, COLUMN)),
+    _Open("train", (_start, _settings, watch.section, watch.gradients, watch.keep), (*settings.SETTINGS, COLUMN)),
     Door("tune", (tune.section,), (settings.TUNE_STEPS,)),
     Door("ignored", (_ignored,), (IGNORED,)),
     _Tabs("tabs", ()),

@@ -12,7 +12,7 @@ from viz_model.app.page import Page
 from viz_model.training import lab, tuning
 from viz_model.training.checkpoint import TrainingError
 
-RUN, KEPT, TUNED = "training_lab.run", "training_lab.kept", "training_lab.tuned"
+RUN, KEPT, TUNED, FORMER = "training_lab.run", "training_lab.kept", "training_lab.tuned", "training_lab.former"
 EVERY_SECONDS = 1.0
 
 E = TypeVar("E", lab.Experiment, tuning.Tuning)
@@ -33,6 +33,18 @@ class Run(NamedTuple, Generic[E]):
     def broken(self) -> bool:
         """Whether the loss or its gradient was no number any more."""
         return isinstance(self.job.error, TrainingError)
+
+
+class Former(NamedTuple):
+    """What is left of the training before the last one: the loss of each step, and how it was trained."""
+
+    losses: tuple[float, ...]
+    settings: lab.Settings
+
+
+def former() -> Former | None:
+    found: Former | None = st.session_state.get(FORMER)
+    return found
 
 
 def current(key: str = RUN) -> Run[Any] | None:
@@ -81,8 +93,11 @@ def _begin(key: str, busy: str, make: Callable[[], tuple[Any, Any]]) -> None:
     except jobs.Busy:
         st.session_state[busy] = True
         return
+    last = current(key)
     st.session_state[key] = Run(experiment, job, settings)
     if key == RUN:
+        if last is not None and last.experiment.reports:
+            st.session_state[FORMER] = Former(tuple(one.loss for one in last.experiment.reports), last.settings)
         st.session_state[KEPT] = ()
 
 

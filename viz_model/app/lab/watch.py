@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, runs, state
-from viz_model.app.lab.job import KEPT, Run, current, finished, live, progress
+from viz_model.app.lab.job import KEPT, Run, current, finished, former, live, progress
 from viz_model.app.page import Page
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab import curves
@@ -35,15 +36,27 @@ def _show(page: Page, now: Run[lab.Experiment]) -> None:
     if view.warmup:
         rate = words("rate_title", warmup=view.warmup, peak=view.peak)
     left, right = st.columns(2, gap="large")
-    for place, title, draw in ((left, loss, curves.loss), (right, norms, curves.norms), (left, rate, curves.rate)):
+    plots = curves.loss(view, words, _before(page)), curves.norms(view, words), curves.rate(view, words)
+    for place, title, plot in zip((left, right, left), (loss, norms, rate), plots, strict=True):
         with place:
             st.markdown(f"#### {title}")
-            elements.plot(page, draw(view, words))
+            elements.plot(page, plot)
     if course is not None:
         with right:
             elements.say(page, COURSE, course, **course.facts())
             elements.say(page, ON_THE_WAY, course, **course.facts())
     _samples(page, run)
+
+
+def _before(page: Page) -> curves.Before | None:
+    """The loss of the training before this one, with how it was trained."""
+    last = former()
+    if last is None:
+        return None
+    made, norm = last.settings, {"pre": "Pre-LN", "post": "Post-LN"}[last.settings.norm_at]
+    warmup = page.words("former_warmup" if made.warmup else "former_no_warmup")
+    name = page.words("former", norm=norm, layers=made.n_layers, rate=f"{made.peak_rate:g}", warmup=warmup)
+    return curves.Before(np.array(last.losses), name)
 
 
 def _samples(page: Page, experiment: lab.Experiment) -> None:

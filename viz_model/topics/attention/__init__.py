@@ -2,12 +2,34 @@
 
 from viz_model.island import say, why
 from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
-from viz_model.topics.attention import apart, brings, forms, head, heads, painted, query, together
+from viz_model.topics.attention import (
+    apart,
+    brings,
+    buffer,
+    carries,
+    forms,
+    head,
+    heads,
+    painted,
+    projected,
+    query,
+    together,
+)
 
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
 LARGE = Section(
     "large",
-    (head.title, head.choose, columns((head.draw,), (head.lines,)), head.chain_title, CHAIN),
+    (
+        head.title,
+        head.choose,
+        columns((head.draw,), (head.lines,)),
+        carries.title,
+        beside(carries.draw, carries.tell),
+        head.chain_title,
+        CHAIN,
+        buffer.title,
+        beside(buffer.draw, buffer.tell),
+    ),
     ("matrix", "span", "section=matrices"),
 )
 TOGETHER = Section(
@@ -48,7 +70,7 @@ PAGE = Page(
     "attention",
     items=(
         heads.lead,
-        beside((heads.draw, heads.source), heads.tell),
+        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell),
         query.title,
         query.draw,
         WHY,

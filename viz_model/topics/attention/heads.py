@@ -12,8 +12,9 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import heatmap
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
-from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Select, Text
-from viz_model.drawing.tables import Among
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Select, Text
+from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.tables import Among, Phrase
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads
@@ -22,6 +23,8 @@ from viz_model.model import masks as masks_of
 from viz_model.texts.markdown import literal
 
 PLACE = "layer head token"
+MOST_NAMED = 20
+"""Tokens up to which each map has their names beside its rows."""
 GRID_SIZE, GRID_CELLS = 64, 48_000
 """Cells along a side of a map at the most, and of all maps of a layer together; longer texts are pooled."""
 HEAD_HEIGHT, EDGE = 24.0, 6.0
@@ -112,9 +115,29 @@ def sight(look: Look) -> Sight:
     )
 
 
-def does(look: Look, **fixed: int) -> Any:
-    """What each head does, in a word or two."""
-    return look.claim_label(HEAD, look.once(every).does, "layer head", fixed)
+def does(look: Look, **fixed: Any) -> Any:
+    """What each head does, in a word or two; of one without a single role, whom it reads most on this text."""
+    found = look.once(every)
+    labels = [one.label(look.t.language) for one in HEAD.every]
+    labels[-1] = look.words("does_here", share="{{share}}", key="{{key}}")
+    which = look.by("layer head", HEAD.table(found.does), **fixed)
+    key, share = look.once(favorite)
+    known = {
+        "share": look.by("layer head", share, "%0", **fixed),
+        "key": look.token_named(look.by("layer head", key, **fixed)),
+    }
+    return Phrase(Among(labels, which), known)
+
+
+def favorite(look: Look) -> tuple[np.ndarray, np.ndarray]:
+    """The token that gets most of each head's weight, averaged over the queries that have a choice, and how much.
+
+    Both [L, H].
+    """
+    chooses = look.visible.sum(-1) > 1  # [L, T]
+    rows = np.where(chooses[:, None, :, None], look.every("attn.pattern"), 0.0).sum(-2)  # [L, H, T]
+    mean = rows / np.maximum(chooses.sum(-1), 1)[:, None, None]
+    return mean.argmax(-1), mean.max(-1)
 
 
 def draw(look: Look) -> Scene:
@@ -123,6 +146,8 @@ def draw(look: Look) -> Scene:
     names = heatmap.spans(look.labels, found.pool)
     is_shared = look.config.n_kv_heads < look.n_heads
     top = HEAD_HEIGHT + (18 if is_shared else 0)
+    has_names = found.pool == 1 and len(names) <= MOST_NAMED
+    left = EDGE + (min(60.0, max(map(width_of, map(short, names)))) + 4 if has_names else 0)
     panels = []
     for head in range(look.n_heads):
         name, kind = f"{words('grid_head')} {head}", does(look, head=head)
@@ -132,10 +157,10 @@ def draw(look: Look) -> Scene:
             Text(id="does", text=kind, x=(1, -EDGE), y=14, anchor="end", fill="muted"),
             Cells(
                 id="cells",
-                x=EDGE,
+                x=left,
                 y=top,
-                width=(1, -2 * EDGE),
-                height=(1, -2 * EDGE),
+                width=(1, -left - EDGE),
+                height=(0.56, -left - EDGE),
                 values=look.by("layer head", found.patterns, head=head),
                 look="share",
                 name=name,
@@ -150,6 +175,12 @@ def draw(look: Look) -> Scene:
                 walk=False,
             ),
         ]
+        if has_names:
+            listed = Labels(
+                id="names", texts=names, x=left - 3, y=top, length=(0.56, -left - EDGE), along="y", most=8, size=11,
+                fill="muted",
+            )  # fmt: skip
+            marks.append(listed)
         if is_shared:
             group, sharing = heads.shared_with(look.config, head)
             shares = words("grid_shared", heads=heads.span(sharing), group=group)
@@ -157,7 +188,7 @@ def draw(look: Look) -> Scene:
                 Rect(id="shared", x=EDGE, y=25, width=4, height=14, fill="key"),
                 Text(id="shares", text=shares, x=EDGE + 9, y=32),
             ]
-        height = (1.0, top + EDGE - 2 * EDGE)
+        height = (0.56, top - left)
         act = Select(head=head)
         panels.append(Panel(id=f"head.{head}", marks=marks, height=height, min=132, most=260, act=act, label=kind))
     return Scene(
@@ -184,7 +215,9 @@ def tell(look: Look) -> Iterator[Line]:
     yield look.title("does_title", does=does(look), head=look.head_number, layer=look.layer_number)
     of = look.words("of_head", head=look.head_number, layer=look.layer_number)
     yield look.claim(STRONGEST, row, PLACE, of=of, **facts(look))
-    yield look.claim(HEAD, found.does, "layer head", **_written(look, found.does), marks=_marks(look))
+    yield look.claim(
+        HEAD, found.does, "layer head", **_written(look, found.does), marks=_marks(look), **_favorite(look)
+    )
     seen = look.once(sight)
     counts = {"size": look.by("layer", seen.size, "whole"), "hidden": look.by("layer", seen.hidden, "whole")}
     yield look.claim(SIGHT, seen, "layer", cells=seen.n**2, **counts, **_sums(look))
@@ -202,6 +235,11 @@ def _written(look: Look, head: heads.HeadSummary) -> dict[str, object]:
     shares = dict(zip(("previous", "next", "first", "itself"), places, strict=True))
     shares |= {"weight": np.max(places, axis=0), "even": head.even, "on_marks": head.marks}
     return {name: look.by("layer head", values, "%0") for name, values in shares.items()}
+
+
+def _favorite(look: Look) -> dict[str, object]:
+    key, share = look.once(favorite)
+    return {"key": look.token_named(look.by("layer head", key)), "share": look.by("layer head", share, "%0")}
 
 
 def _marks(look: Look) -> str:

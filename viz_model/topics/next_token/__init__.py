@@ -8,6 +8,7 @@ from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
 from viz_model.topics.next_token import (
     apart,
     arrivals,
+    beam,
     cache,
     choice,
     classes,
@@ -47,7 +48,7 @@ CACHE = (
     work.title,
     beside(work.draw, work.tell),
 )
-OPTIONS = (*asking.OPTIONS, *drawn.OPTIONS)
+OPTIONS = (*asking.OPTIONS, *drawn.OPTIONS, beam.OPTION)
 
 
 def group_of(config: ModelConfig) -> str:
@@ -71,6 +72,7 @@ NEXT = Page(
         beside((choice.draw, choice.mass, choice.source), choice.tell),
         *DRAWS,
         TAIL,
+        Section("beam", (beam.title, beam.choose, beam.draw, beam.tell), ("beam",), beam.can),
         Section("cache", CACHE),
         Section("arrivals", ARRIVALS),
     ),

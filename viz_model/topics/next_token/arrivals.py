@@ -178,6 +178,8 @@ def tell(look: Look) -> Iterator[Line]:
     surprise = Surprise(float(found.bits.mean()), look.config.n_vocab)
     # A run without norms may be wrong by more than any number holds.
     even = {"even": f"{2 ** min(surprise.bits, surprise.blind):,.1f}", "n_vocab": f"{surprise.n_vocab:,}"}
+    kind = "perplexity_covered" if look.config.kind == "encoder" else "perplexity"
+    even["perplexity"] = str(look.of("next_token").words(kind))
     said = EVEN.says(look.t.language, surprise, **even, blind=f"{surprise.blind:.2f}")
     yield look.text("arrivals", **found.facts(), even=said)
     if look.config.kind != "encoder":

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, theme
-from viz_model.drawing.chips import chip
+from viz_model.drawing.chips import bracketed, chip
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts
 from viz_model.drawing.scene.writing import short, width_of
@@ -75,8 +75,9 @@ def none_yet(look: Look) -> Iterator[Line]:
 
 def chips(taken: Sequence[Step], start: int, *, greedy: bool = False) -> list[dict[str, object]]:
     """The drawn tokens over their probabilities, or what greedy decoding would have taken there."""
-    found = (step.leaders[0] if greedy else (step.token, step.final_probability) for step in taken)
-    return [chip(token, start + n, percent(p)) for n, (token, p) in enumerate(found)]
+    found = [step.leaders[0] if greedy else (step.token, step.final_probability) for step in taken]
+    chips = [chip(token, start + n, percent(p)) for n, (token, p) in enumerate(found)]
+    return bracketed(chips, [token for token, _ in found])
 
 
 def said_of(name: str) -> Any:

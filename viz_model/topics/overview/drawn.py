@@ -23,7 +23,7 @@ from viz_model.measures.stream import evenly
 from viz_model.topics.overview.apart import hand, numbers
 from viz_model.topics.overview.whole import MOST_BLOCKS, heading
 
-TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 168.0, 112.0, 238.0, 22.0
+TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 132.0, 74.0, 238.0, 22.0
 """Pixels above a panel's body, of the picture, of those in the blocks, of all rows of a strip, and of a bar."""
 TALL = TOP + ROWS + 8
 
@@ -145,7 +145,7 @@ def _strip(look: Look, drawn: DrawnView, part: str, values: np.ndarray, site: st
     y: Any = by("token", (TOP + step * np.arange(len(values))).astype(np.float32))
     ring = Rect(id="ring", y=y, width=(1, 0), height=step, stroke="accent", thick=2)
     marks = [*heading(name, f"{values.shape[0]} × {values.shape[1]}", Pick({"page": page})), cells, ring]
-    return Panel(id=part, marks=marks, height=TALL, min=110, most=190)
+    return Panel(id=part, marks=marks, height=TALL, min=76, most=190)
 
 
 def _block(look: Look, drawn: DrawnView, one: Block) -> Panel:
@@ -172,7 +172,7 @@ def _classes(look: Look, said: Classes) -> Panel:
     shown = said.order[:10] if len(said.labels) > 10 else range(len(said.labels))
     left = 6.0 + 9.0 * max(len(said.labels[n]) for n in shown)
     marks += shares(said.labels, said.probs, shown, left=left, top=TOP, step=BAR, site="class.probs")
-    return Panel(id="classes", marks=marks, height=TALL, min=150, most=260)
+    return Panel(id="classes", marks=marks, height=TALL, min=124, most=260)
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import heatmap, theme
+from viz_model.drawing import chart, heatmap, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.heatmap import Pool
-from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
+from viz_model.drawing.scene import Cells, Key, Mark, Panel, Pick, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD, HeadSummary
-from viz_model.measures.stream import evenly
+from viz_model.measures.passage import has_norms
+from viz_model.measures.stream import evenly, sum_lengths
+from viz_model.runs.trace import Trace
 from viz_model.topics.overview.finding import Guesses, Strong, ending, guesses, held, selected
 
+ROW_WIDE = 890
+"""Pixels of a row of panels, without the room between them."""
 MOST_ROWS, MOST_BLOCKS = 56, 6
 """Rows of the picture, of longer texts several tokens share one; and blocks, of deeper models some are left out."""
 MOST_NUMBERS = 27_000
-"""Numbers of the whole picture, 4 bytes each: of strips that would be too wide every n-th dimension is drawn."""
+"""Numbers of the whole picture, 4 bytes each: of strips that would be too wide neighbors are drawn as their mean."""
 HIDDEN = -1.0
 """What a masked cell holds in place of a weight."""
 TOP, TALLEST, LEAST = 44.0, 420.0, 220.0
@@ -89,8 +94,8 @@ def block_view(look: Look, layer: int, pool: int) -> BlockView:
     def make(look: Look) -> BlockView:
         every = heads.together(look.trace, layer, pool)
         head = int(np.argmax(every.sharpness))
-        lengths = look.trace[f"blocks.{layer}.resid.out"].norm(dim=-1).split(pool)
-        means = np.array([group.mean().item() for group in lengths])
+        lengths = sum_lengths(look.trace, layer, "ffn")
+        means = np.array([lengths[n : n + pool].mean() for n in range(0, len(lengths), pool)])
         return BlockView(layer, head, every.does[head], np.nan_to_num(every.patterns[head], nan=HIDDEN), means)
 
     return look.once(make, ("block", layer, pool))
@@ -135,11 +140,18 @@ def draw(look: Look) -> Scene:
     panels = [_tokens(drawn, frame)]
     top = max(_largest(strip) for strip in drawn.strips)
     panels += [_strip(strip, n, top, frame) for n, strip in enumerate(drawn.strips)]
-    longest = max((float(block.norm.max(initial=0)) for block in drawn.blocks), default=1.0) or 1.0
-    panels += [_block(block, longest, frame) for block in drawn.blocks]
+    longest = look.once(longest_of)
+    place = norms_stand(look.trace)
+    for block in drawn.blocks:
+        panels.append(_block(block, longest, frame, place))
+        if look.has("cross.pattern"):
+            panels.append(_crossing(block.layer, frame))
     panels += [_strip(strip, 0, _largest(strip), frame) for strip in ends]
     if (found := guesses(look)) is not None:
         panels.append(_next(found, frame))
+    panels = _flow(panels)
+    if look.has("cross.pattern"):
+        panels = _source(look) + panels
     notes = [look.words("pooled", pool=drawn.pool)] if drawn.pool > 1 else []
     if len(drawn.blocks) < drawn.n_layers:
         notes.append(look.words("folded", shown=len(drawn.blocks), n_layers=drawn.n_layers))
@@ -150,6 +162,8 @@ def draw(look: Look) -> Scene:
         description=look.words("scene_hint"),
         words={"masked": look.words("scene_masked")},
         note=" ".join(notes),
+        keys=_keys(look, longest, place),
+        keys_at="below",
         data=drawn,
         call=look.call("overview", layer=look.layer, token=look.token),
     )
@@ -157,12 +171,81 @@ def draw(look: Look) -> Scene:
     return look.drawn(scene if len(drawn.blocks) == drawn.n_layers else look.only_here(scene), sites)
 
 
+def longest_of(look: Look) -> float:
+    """What a full bar stands for: the longest stream of this run, and of its twin where that is there too."""
+    has_twin = look.twin is not None and look.twin.ids == look.trace.ids
+    runs = [look.trace, *([look.twin.at(look.trace.stack.side)] if look.twin is not None and has_twin else [])]
+    found = [sum_lengths(run, layer, "ffn").max(initial=0) for run in runs for layer in range(run.n_layers)]
+    return float(max(found, default=1.0)) or 1.0
+
+
+def norms_stand(trace: Trace) -> str:
+    """Where the norms of a run stand: "before" what sub-layers read, "after" the addition, or "behind" a sub-layer."""
+    if not has_norms(trace):
+        return ""
+    return {"pre": "before", "post": "after", "branch": "behind", "both": "before"}.get(trace.norm_at, "before")
+
+
+def _keys(look: Look, longest: float, place: str) -> list[Key]:
+    """What the bars are, with their scale, and where the norms stand."""
+    keys = [chart.bar_key(look.words("scene_length", longest=f"{longest:.1f}"), "residual")]
+    if place:
+        keys.append(chart.bar_key(look.words(f"scene_norm_{place}"), "norm"))
+    return keys
+
+
+def _flow(panels: list[Panel]) -> list[Panel]:
+    """The same with an arrow from each heading to the next."""
+    arrow = Text(id="flow", text="→", x=(1, -2), y=10, anchor="end", fill="muted", size=14)
+    return [*(replace(panel, marks=[*panel.marks, arrow]) for panel in panels[:-1]), panels[-1]]
+
+
+def _source(look: Look) -> list[Panel]:
+    """The other stack, which reads the source: its tokens, what enters it and its blocks; nothing of it is selected."""
+    own: dict[Any, Any] = look.once(lambda _: {}, "source")
+    trace = look.trace.at("encoder")
+    there = replace(
+        look, trace=trace, token=len(trace) - 1, layer=0, layers=range(trace.n_layers), twin=None, _read=own
+    )
+    found = view(there)
+    step = max(6.0, min(22.0, 0.6 * TALLEST / found.rows))
+    names = [f"{n * found.pool}: {label}" for n, label in enumerate(found.labels[:: found.pool])]
+    frame = _Frame(there, found.pool, step * found.rows, TOP + step * found.rows + 8, names, 1)
+    every = -(-found.strips[0].values.size // 4_000)
+    longest = there.once(longest_of)
+    panels = [_tokens(found, frame, is_source=True)]
+    panels += [_strip(strip, n, _largest(strip), frame._replace(every=every)) for n, strip in enumerate(found.strips)]
+    # As wide as a page, so that the stack that is written begins in a row of its own.
+    wide = max(112, (ROW_WIDE - 118 - 98 * len(found.strips)) // max(1, len(found.blocks)))
+    for block in found.blocks:
+        panels.append(replace(_block(block, longest, frame, norms_stand(trace)), min=wide, most=max(wide, 300)))
+    return [replace(panel, id=f"source.{panel.id}") for panel in _flow(panels)]
+
+
+def _crossing(layer: int, frame: _Frame) -> Panel:
+    """What a decoder's block reads of the source: the pattern of its sharpest head of cross-attention."""
+    look, source = frame.look, frame.look.trace.at("encoder")
+    pattern = look.trace[f"blocks.{layer}.cross.pattern"].numpy()
+    head, across = int(pattern.max(-1).mean(-1).argmax()), -(-len(source) // MOST_ROWS)
+    labels = [token.label for token in source.tokens][::across]
+    site = look.trace.full_name(f"blocks.{layer}.cross.pattern")
+    cells = Cells(
+        id="cells", y=TOP, height=frame.height, values=heatmap.extremes(pattern[head], Pool(frame.pool, across)),
+        look="share", role="key", rows=frame.names, columns=labels, site=f"{site}[{head}]",
+        where=Where(site, (head, ROW, COLUMN)) if frame.pool == across == 1 else None,
+        bound="≤ " if frame.pool * across > 1 else "", name=look.words("scene_crossing"),
+    )  # fmt: skip
+    opens = Pick({"page": "cross_attention", "layer": layer, "head": head})
+    marks = [*heading(look.words("scene_crossing"), f"{look.words('scene_head')} {head}", opens), cells]
+    return Panel(id=f"cross.{layer}", marks=marks, height=frame.tall, min=84, most=200, grow=1)
+
+
 def _largest(strip: StripView) -> float:
     return float(np.abs(strip.values).max(initial=0)) or 1.0
 
 
 class _Frame(NamedTuple):
-    """What all panels share: pixels of all rows and of a panel, the names of the rows, every n-th dimension."""
+    """What all panels share: pixels of all rows and of a panel, the names of the rows, dimensions to a cell."""
 
     look: Look
     pool: int
@@ -182,22 +265,26 @@ def heading(name: str, beside: Any, opens: Any, label: Any = None) -> list[Mark]
     ]
 
 
-def _tokens(view: OverviewView, frame: _Frame) -> Panel:
+def _tokens(view: OverviewView, frame: _Frame, *, is_source: bool = False) -> Panel:
     """Tokens and their ids, a row each where there is room for letters; a click follows one."""
     step = frame.height / view.rows
-    marks = heading(frame.look.words("scene_tokens"), str(len(view.labels)), Pick({"page": "tokens"}))
+    name = "scene_source" if is_source else "scene_tokens"
+    marks = heading(frame.look.words(name), str(len(view.labels)), Pick({"page": "tokens"}))
     for row in range(view.rows):
         position, y = row * view.pool, TOP + row * step
         label, id, role = view.labels[position], view.ids[position], theme.token(position)
         told = f"{position}: {label} · id {id}"
         box: dict[str, Any] = {"y": y + 1, "height": step - 2, "fill": role}
+        act = None if is_source else Select(token=position)
         marks += [
-            Rect(id=f"row.{row}", width=(1, 0), opacity=0.13, act=Select(token=position), label=told, **box),
+            Rect(id=f"row.{row}", width=(1, 0), opacity=0.13, act=act, label=told, **box),
             Rect(id=f"mark.{row}", width=3, **box),
         ]
         if step >= 12:
             marks.append(Text(id=f"token.{row}", text=short(label, 10), x=8, y=y + step / 2, size=13))
             marks.append(Text(id=f"id.{row}", text=str(id), x=(1, -5), y=y + step / 2, anchor="end", fill="muted"))
+    if is_source:
+        return Panel(id="tokens", marks=marks, height=frame.tall, min=118, most=150)
     rows = np.arange(len(view.labels)) // view.pool
     chosen: Any = by("token", (TOP + step * rows).astype(np.float32))
     marks.append(Rect(id="chosen", y=chosen, width=(1, 0), height=step, stroke="accent", thick=2, radius=3))
@@ -205,15 +292,18 @@ def _tokens(view: OverviewView, frame: _Frame) -> Panel:
 
 
 def _strip(strip: StripView, n: int, top: float, frame: _Frame) -> Panel:
-    """Vectors, a row a token; of wide ones every n-th dimension."""
+    """Vectors, a row a token; of wide ones the mean of n dimensions."""
     words, every, width = frame.look.words, frame.every, strip.values.shape[1]
     said = words("scene_dimensions", n=width) if every == 1 else words("scene_every", n=every, of=width)
-    dimensions = tuple(range(0, width, every))
-    where = Where(strip.site, (ROW, COLUMN), (), dimensions if every > 1 else ()) if frame.pool == 1 else None
+    where = Where(strip.site, (ROW, COLUMN)) if frame.pool == every == 1 else None
+    starts = np.arange(0, width, every)
+    counts = np.diff([*starts, width])
+    means = np.add.reduceat(strip.values, starts, axis=1) / counts if every > 1 else strip.values
+    columns = [str(n) if count == 1 else f"{n} … {n + count - 1}" for n, count in zip(starts, counts, strict=True)]
     name = words(f"scene_{strip.part}")
     cells = Cells(
-        id="cells", y=TOP, height=frame.height, values=strip.values[:, ::every], top=top, rows=frame.names,
-        columns=[f"{words('scene_dimension')} {d}" for d in dimensions], site=strip.site, where=where, name=name,
+        id="cells", y=TOP, height=frame.height, values=means, top=top, rows=frame.names,
+        columns=[f"{words('scene_dimension')} {d}" for d in columns], site=strip.site, where=where, name=name,
     )  # fmt: skip
     # What is added has the dimensions of what it is added to.
     title, beside = f"{'+ ' if n else ''}{name}", "" if n else said
@@ -221,7 +311,7 @@ def _strip(strip: StripView, n: int, top: float, frame: _Frame) -> Panel:
     return Panel(id=f"strip.{strip.part}", marks=marks, height=frame.tall, min=math.ceil(max(76.0, width_of(beside))))
 
 
-def _block(block: BlockView, longest: float, frame: _Frame) -> Panel:
+def _block(block: BlockView, longest: float, frame: _Frame, place: str) -> Panel:
     """A block's sharpest head, which a click looks at, and the lengths of the stream behind it."""
     look, names, step = frame.look, frame.names, frame.height / len(block.norm)
     at = f"{look.trace.prefix}blocks.{block.layer}"
@@ -247,6 +337,10 @@ def _block(block: BlockView, longest: float, frame: _Frame) -> Panel:
     )  # fmt: skip
     opens = Pick({"page": "attention", "layer": block.layer, "head": block.head})
     marks = [*heading(title, f"{head} · {HEAD.label(look.t.language, block.does)}", opens), cells, *bars, lengths]
+    if place:
+        x: Any = 0 if place == "before" else (0.7, 0)
+        told = look.words(f"scene_norm_{place}")
+        marks.append(Rect(id="norm", x=x, y=TOP, width=3, height=frame.height, fill="norm", label=told))
     return Panel(id=f"block.{block.layer}", marks=marks, height=frame.tall, min=112, most=300, grow=2)
 
 

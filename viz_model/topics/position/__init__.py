@@ -22,6 +22,7 @@ from viz_model.topics.position import (
     rotation,
     schemes,
     shifted,
+    stacked,
     waves,
 )
 from viz_model.topics.position.schemes import has, only
@@ -47,12 +48,12 @@ APART = Apart(
 
 
 SINUSOIDAL: Items = (
-    *only("sinusoidal", waves.lead),
+    *only("sinusoidal", waves.lead, stacked.title),
+    beside(only("sinusoidal", stacked.draw), *only("sinusoidal", stacked.tell)),
     beside(
         only("sinusoidal", waves.choose_pair, waves.choose_range, waves.draw, added.source),
         *only("sinusoidal", waves.tell),
     ),
-    *only("sinusoidal", waves.matrix_title, waves.matrix, added.source),
 )
 LEARNED: Items = (
     *only("learned", learned.lead),
@@ -132,6 +133,7 @@ DOORS = (
     Section(
         "alike",
         (
+            *only("sinusoidal", waves.matrix_title, waves.matrix, added.source),
             *only("learned", learned.paper_title, learned.paper, learned.paper_note, learned.alike_title),
             *only("sinusoidal", waves.alike_title),
             columns(
@@ -202,7 +204,7 @@ OPTIONS = (
     ("key", range(FURTHEST)),
     ("shift", range(shifted.MAX_SHIFT + 1)),
     ("beyond", ("0", "1")),
-    ("relative", ("0", "1")),
+    ("relative", ("0", "1", "2")),
 )
 PAGE = Page(
     "position",

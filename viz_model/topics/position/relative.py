@@ -13,6 +13,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
+from viz_model.model import sites
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
@@ -21,14 +22,14 @@ from viz_model.topics.position.bias import PLACE
 from viz_model.topics.position.schemes import own
 
 
-def with_relative_keys(trace: Trace) -> Trace:
+def with_relative_keys(trace: Trace, *, with_keys: bool = False) -> Trace:
     """The same tokens, read by the same weights, with relative keys (Shaw et al. 2018) in every layer.
 
-    Their vectors are as they are before any training.
+    Their vectors are as they are before any training. ``with_keys`` has keys ask for them too (Huang et al. 2020).
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = Transformer(replace(trace.config, position=RelativeKey(), positions=()))
+        model = Transformer(replace(trace.config, position=RelativeKey(with_keys=with_keys), positions=()))
     weights = {name: weight for name, weight in trace.model.state_dict().items() if "position" not in name}
     model.load_state_dict(weights, strict=False)
     return record(model.eval().requires_grad_(False), trace.tokenizer, trace.ids, trace.target_ids).at(trace.stack.side)
@@ -48,15 +49,31 @@ def lead(look: Look) -> Iterator[Line]:
 def choose(look: Look) -> Chooser | None:
     if not has_sense(look):
         return None
-    options = {str(int(on)): look.common("on" if on else "off") for on in (False, True)}
+    options = {"0": look.common("off"), "1": "relative_key", "2": "relative_key_query"}
     return Chooser("relative", options, look.words("relative"), look.words("relative_help"), asks=True)
 
 
 def other(look: Look) -> Look | None:
     """The look at the run with relative keys, once it is asked for."""
-    if look.options.get("relative") != "1" or not has_sense(look):
+    asked = look.options.get("relative")
+    if asked not in ("1", "2") or not has_sense(look):
         return None
-    return look.once(lambda look: replace(look, trace=with_relative_keys(look.trace), _read={}), with_relative_keys)
+    both = asked == "2"
+    return look.once(
+        lambda look: replace(look, trace=with_relative_keys(look.trace, with_keys=both), _read={}), ("relative", both)
+    )
+
+
+def by_query(look: Look) -> np.ndarray:
+    """What the vectors of distances add by the queries, without what they add by the keys: [L, H, T, T]."""
+    made = []
+    for layer in look.layers:
+        queries = look.trace[sites.scored(f"blocks.{layer}.attn", look.config)[0]]
+        scheme, scale = look.trace.stack.position_of(layer), look.trace.stack.block(layer).attn.scale
+        added = scheme.content_bias(queries, torch.zeros_like(queries), 0, scale)
+        assert added is not None  # relative keys read queries
+        made.append(added.detach().numpy())
+    return np.stack(made)
 
 
 def tell(look: Look) -> Iterator[Line]:
@@ -74,8 +91,12 @@ def tell(look: Look) -> Iterator[Line]:
     layer, head = np.indices(keys.shape)[:2]
     values = {name: getattr(found, name)[layer, head, query, keys] for name in ("scores", "bias", "masked")}
     values["bias_other"] = found.bias[layer, head, query + step, keys + step]
+    by_both = look.options.get("relative") == "2"
+    if by_both:
+        asked = there.once(by_query)[layer, head, query, keys]
+        values |= {"asked": asked, "offered": values["bias"] - asked}
     yield there.text(
-        "relative_see",
+        "relative_see_both" if by_both else "relative_see",
         **{name: there.by(PLACE, value, "4") for name, value in values.items()},
         token=there.token_named(there.by(PLACE, query)),
         key=there.token_named(there.by(PLACE, keys)),

@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
-from viz_model.topics.tokens import apart, cuts, odd, second, textbook, word
+from viz_model.topics.tokens import apart, cuts, odd, second, stretches, textbook, word
 from viz_model.topics.tokens.second import has_text
 
 PAGE = Page(
@@ -19,7 +19,18 @@ PAGE = Page(
         beside((word.choose_step, word.draw), word.tell),
         word.result,
         Section(
-            "odd", (odd.tell_counts, odd.title, odd.finding, beside(odd.draw, odd.tell), odd.own_words), needs=has_text
+            "odd",
+            (
+                stretches.title,
+                stretches.draw,
+                stretches.tell,
+                odd.tell_counts,
+                odd.title,
+                odd.finding,
+                beside(odd.draw, odd.tell),
+                odd.own_words,
+            ),
+            needs=has_text,
         ),
         Section("known", (say.title("known"), *cuts.example("chinese"), *cuts.example("tutorial")), needs=has_text),
         Section(

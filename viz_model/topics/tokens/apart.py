@@ -12,7 +12,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
-from viz_model.tokenizers.text import TextError
+from viz_model.tokenizers.text import TextError, spelled
 from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, Token
 from viz_model.topics.tokens import cuts, cutting, merges, second
 from viz_model.topics.tokens.merges import MergesView
@@ -72,7 +72,7 @@ def _columns(look: Look, tokens: tuple[Token, ...]) -> dict[str, list[Any]]:
         look.words("column_position"): list(range(len(tokens))),
         look.words("column_token"): [token.label for token in tokens],
         look.words("column_id"): [token.id for token in tokens],
-        look.words("column_bytes"): [token.bytes.hex(" ").upper() for token in tokens],
+        look.words("column_bytes"): [spelled(token.bytes) for token in tokens],
     }
 
 

@@ -10,20 +10,22 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
 from viz_model.drawing.brief import brief
-from viz_model.drawing.scene import Items, Mark, Panel, Scene, Text
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Scene, Text, Texts
 from viz_model.drawing.tables import Among, By, Phrase, by
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Item
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
-from viz_model.tokenizers.text import make_visible
+from viz_model.tokenizers.text import make_visible, spelled
 from viz_model.tokenizers.tokenizer import ByteLevel, Token, Tokenizer, cl100k_base
 from viz_model.topics.tokens import cutting, second
 from viz_model.topics.tokens.layout import LINE, SHORTEST, Box, Place, label_of, lines_of, needs, width_of, widths_of
 
-MOST_LINES, HEAD = 8, 20
-"""Lines of a long text that are drawn, those with the selected token; pixels of the name of a row."""
+MOST_LINES, HEAD, ABOVE = 8, 20, 18
+"""Lines of a long text that are drawn, those with the selected token; pixels of the name of a row, and of the brackets
+over characters that a vocabulary cuts.
+"""
 EXAMPLES = {"chinese": "我爱深度学习", "tutorial": "Chapter 1: Building Rapport and Capturing"}
 
 CUTS: Verdict[tuple[int, int]] = Verdict(
@@ -98,6 +100,21 @@ class CutsView(NamedTuple):
             origin = np.array([other.get(span, -1) for span in spans[n]], dtype=int)
             cuts.append(Cut(names[n], tuple((upper, lower)[n]), edges[:, 0], edges[:, 1], origin >= 0, origin))
         return cls(cuts[0], cuts[1], line, x, width, len(cutting.character_starts(raw)), len(raw), selected)
+
+    def split(self) -> list[tuple[int, int, str]]:
+        """The bytes [start, stop) of each character that the first vocabulary cuts, and the character.
+
+        What only the second cuts stands whole above its bytes.
+        """
+        raw = b"".join(token.bytes for token in self.upper.tokens)
+        starts = cutting.character_starts(raw)
+        edges = set(self.upper.starts.tolist())
+        found = zip(starts, [*starts[1:], len(raw)], strict=True)
+        return [
+            (start, stop, make_visible(raw[start:stop].decode(errors="ignore")))
+            for start, stop in found
+            if edges & set(range(start + 1, stop))
+        ]
 
     def boxes(self, cut: Cut) -> list[Box]:
         """A row's boxes. A wide character stands over its own bytes, and so at the same place in both rows."""
@@ -176,7 +193,7 @@ def facts(look: Look) -> dict[str, Any]:
         "token": look.token_named(),
         "name": literal(tokenizer.name),
         "other_name": literal(other.name),
-        "bytes": _each(look, [token.bytes.hex(" ").upper() or "–" for token in tokens]),
+        "bytes": _each(look, [spelled(token.bytes) or "–" for token in tokens]),
     }
 
 
@@ -252,15 +269,17 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
         first = int(found.line[found.upper.starts[place]]) // MOST_LINES * MOST_LINES
         lines = range(first, min(first + MOST_LINES, found.n_lines))
     on = Place(max(float((found.x + found.width).max()), SHORTEST))
-    size, height, gap = (19, 46, 18) if on.widest <= 24 else (15, 42, 16) if len(lines) <= 6 else (13, 36, 12)
-    step = 2 * height + 3 + gap
+    size, height, gap = (19, 44, 12) if on.widest <= 24 else (15, 40, 12) if len(lines) <= 6 else (13, 36, 12)
+    split = [one for one in found.split() if found.line[one[0]] in lines]
+    above = ABOVE if split else 0
+    step = 2 * height + 3 + gap + above
     marks: list[Mark] = []
     chosen: list[tuple[int, Box, float]] = []
     for row, (cut, down) in {"upper": (found.upper, 0), "lower": (found.lower, height + 3)}.items():
         boxes = [box for box in found.boxes(cut) if box.line in lines]
         # The name of the lower row stands beneath the first line and pushes the others down.
         rows = [box.line - lines.start for box in boxes]
-        tops = [4 + HEAD + row * step + (HEAD if row else 0) + down for row in rows]
+        tops = [4 + HEAD + above + row * step + (HEAD if row else 0) + down for row in rows]
         owners = [box.token if cut is found.upper else int(cut.origin[box.token]) for box in boxes]
         chosen += [(owner, box, top) for owner, box, top in zip(owners, boxes, tops, strict=True) if owner >= 0]
         hues = [theme.token(owner) if owner >= 0 else "token" for owner in owners]
@@ -269,10 +288,11 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
             row, boxes, tops, cut.tokens, size, height=height, fill=hues, stroke=hues, opacity=0.22, labels=said
         )
         name = look.words("row", name=cut.name, n=len(cut.tokens), per=f"{found.n_bytes / max(1, len(cut.tokens)):.1f}")
-        marks.append(_name(f"{row}.name", name, 13 if cut is found.upper else HEAD + 2 * height + 17))
+        marks.append(_name(f"{row}.name", name, 13 if cut is found.upper else HEAD + above + 2 * height + 17))
+    marks += [mark for one in split for mark in _bracket(found, one, on, lines.start, step)]
     if at is not None and chosen:
         marks.append(_selected(look, on, chosen, height, at, is_last=lines.stop == found.n_lines))
-    bottom = 2 * HEAD + len(lines) * step - gap + 12
+    bottom = 2 * HEAD + above + len(lines) * step - gap + 12
     note = ""
     if len(lines) < found.n_lines:
         shown = [box.token for box in found.boxes(found.upper) if box.line in lines]
@@ -283,12 +303,28 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
 
 def _said(look: Look, token: Token, position: int, name: str) -> str:
     """What is said of a box."""
-    told = {"position": position, "id": token.id, "bytes": token.bytes.hex(" ").upper()}
+    told = {"position": position, "id": token.id, "bytes": spelled(token.bytes)}
     return "\n".join([token.label, *(f"{look.words(word)} {value}" for word, value in told.items()), name])
 
 
 def _name(id: str, name: str, y: float) -> Text:
     return Text(id=id, text=name, x=2, y=y, fill="muted")
+
+
+def _bracket(found: CutsView, split: tuple[int, int, str], on: Place, first: int, step: float) -> list[Mark]:
+    """A character over the bytes that it is cut into."""
+    start, stop, character = split
+    line = int(found.line[start])
+    last = max(n for n in range(start, stop) if found.line[n] == line)
+    left, right = float(found.x[start]) + 0.15, float(found.x[last] + found.width[last]) - 0.15
+    top = 4 + HEAD + (line - first) * step + (HEAD if line > first else 0)
+    y = np.array([top + ABOVE, top + ABOVE - 4, top + ABOVE - 4, top + ABOVE], np.float32) - 2
+    x = on.across([left, left, right, right])
+    middle = on.across([(left + right) / 2])
+    return [
+        Path(id=f"split.{start}", x=x, y=y, stroke="muted", thick=1),
+        Texts(id=f"split.{start}.text", texts=[character], x=middle, y=np.array([top + 5], np.float32), size=13),
+    ]
 
 
 def _selected(

@@ -18,6 +18,7 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.model.transformer import Transformer
 from viz_model.texts.markdown import literal, table
+from viz_model.tokenizers.text import spelled
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
 from viz_model.topics.tokens import second
 
@@ -98,7 +99,7 @@ def facts(_: Look) -> dict[str, Any]:
         "width": TEXTBOOK_WIDTH,
         "times": f"{full / compact:.1f}",
         "last": literal(last.label),
-        "last_bytes": literal(last.bytes.hex(" ").upper()),
+        "last_bytes": literal(spelled(last.bytes)),
     }
 
 

@@ -90,9 +90,19 @@ def thin(values: Sequence[float] | np.ndarray) -> np.ndarray:
     return np.add.reduceat(np.asarray(values, dtype=float), starts) / np.diff(np.append(starts, len(values)))
 
 
-def loss(view: RunView, words: Words) -> Plot:
-    """Both losses by step, with the two levels that need no understanding of the text."""
+class Before(NamedTuple):
+    """The training before: the loss of each step, and what it is called."""
+
+    losses: np.ndarray
+    name: str
+
+
+def loss(view: RunView, words: Words, before: Before | None = None) -> Plot:
+    """Both losses by step, with the two levels that need no understanding of the text; pale, the training before."""
     made = figure("loss_axis", len(view.planned), words)
+    if before is not None:
+        pale = theme.rgba(ROLES["residual"], 0.5)
+        curve(made, ends(len(before.losses)), thin(before.losses), before.name, pale, width=2)
     curve(made, view.steps, view.loss, words("train"), TRAIN)
     curve(made, view.held_steps, view.held_loss, words("held_out"), HELD_OUT, dash="dot")
     for name in ("guessing", "frequencies"):

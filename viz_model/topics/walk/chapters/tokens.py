@@ -10,6 +10,7 @@ import numpy as np
 from viz_model.island.beats import Cells, Chapter, Guess, Mark, Text, Toy, ends
 from viz_model.measures.patches import drawn, grid
 from viz_model.texts.markdown import literal
+from viz_model.tokenizers.text import spelled
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.write import pieces
@@ -26,7 +27,7 @@ def chapter(run: Run) -> Chapter:
         character = bytes_.decode("utf-8", "ignore")[:1]
         if character:
             own = character.encode()
-            said = " ".join(f"0x{byte:02X}" for byte in own)
+            said = spelled(own)
             parts = len(tokenizer.encode(character, special=False))
             beats.append(run.says("tokens_bytes", char=literal(character), bytes=said, n=len(own), k=parts))
     if tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer) and not trace.config.reads_pictures:

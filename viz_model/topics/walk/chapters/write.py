@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from viz_model.island.beats import Chapter, Text, Toy
+from viz_model.tokenizers.text import spelled
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
 
@@ -91,7 +92,7 @@ def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
                 "label": label,
                 "id": str(token.id),
                 "split": not token.is_whole,
-                "bytes": " ".join(f"0x{byte:02X}" for byte in token.bytes) if not token.is_whole else "",
+                "bytes": spelled(token.bytes) if not token.is_whole else "",
             }
             for token, label in zip(shown, run.labels[first : first + MOST_PIECES], strict=True)
         ],

@@ -1,0 +1,66 @@
+"""Names of weights on the hub against the models of transformers themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from tiny_models import random_model, tiny_config
+
+from viz_model.checkpoints.hub_names import hub_names, weights_of
+from viz_model.config import Gated
+
+SMALL: dict[str, Any] = {
+    "num_hidden_layers": 2,
+    "hidden_size": 8,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "vocab_size": 20,
+}
+THEIRS: dict[str, Callable[[], Any]] = {
+    "llama": lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL, num_key_value_heads=2)),
+    "qwen3": lambda: transformers.Qwen3ForCausalLM(
+        transformers.Qwen3Config(**SMALL, num_key_value_heads=2, head_dim=4)
+    ),
+    "gpt2": lambda: transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2, n_embd=8, n_head=2, vocab_size=20)),
+    "bert": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**SMALL)),
+    "t5": lambda: transformers.T5ForConditionalGeneration(
+        transformers.T5Config(num_layers=2, d_model=8, d_kv=4, num_heads=2, d_ff=16, vocab_size=20,
+                              feed_forward_proj="gated-gelu")
+    ),
+}  # fmt: skip
+CONFIG = tiny_config(n_layers=2, ffn=Gated(), n_heads=2)
+
+
+def names() -> list[str]:
+    return [name for name, _ in random_model(CONFIG).named_parameters()]
+
+
+@pytest.mark.parametrize("family", THEIRS)
+def test_a_family_has_tensors_of_these_names(family: str) -> None:
+    with torch.device("meta"):
+        model = THEIRS[family]()
+    theirs = set(model.state_dict())
+    parts = [f"decoder.blocks.1.{part}.out" for part in ("attn", "ffn", "attn_norm", "ffn_norm")]
+    weights = [name for part in parts for name in weights_of(names(), part) if name.endswith("weight")]
+    found = {named[family].split(" ")[0] for named in hub_names(CONFIG, weights).values() if family in named}
+    assert len(found) >= 4
+    assert found <= theirs
+
+
+def test_the_names_that_everybody_knows() -> None:
+    found = hub_names(CONFIG, names())
+    assert found["decoder.blocks.1.attn.q.weight"]["llama"] == "model.layers.1.self_attn.q_proj.weight"
+    assert found["decoder.blocks.0.ffn.gate.weight"]["qwen3"] == "model.layers.0.mlp.gate_proj.weight"
+    assert found["decoder.blocks.0.attn.k.weight"]["gpt2"] == "transformer.h.0.attn.c_attn.weight [2/3]"
+
+
+def test_weights_of_a_value_are_those_of_its_part() -> None:
+    own = weights_of(names(), "blocks.1.attn.pattern")
+    assert {name.split(".")[4] for name in own} == {"q", "k", "v", "o"}
+    assert all(name.startswith("decoder.blocks.1.attn.") for name in own)
+    assert weights_of(names(), "embed.token") == ["embedding.weight"]
+    assert weights_of(names(), "blocks.1.resid.out") == []

@@ -1,0 +1,151 @@
+"""What attention begins with: the vectors X times W_Q, W_K and W_V are the queries, keys and values of a head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing import heatmap
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.drawing.heatmap import Pool
+from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.tables import by
+from viz_model.island.look import Look
+from viz_model.island.prose import Line
+from viz_model.measures import heads
+from viz_model.values.expression import Expression
+from viz_model.values.leaves import Element
+
+LETTERS = {"q": "query", "k": "key", "v": "value"}
+TALL, GAP, TOP = 26.0, 18.0, 20.0
+"""Pixels of one product, between two, and above the first."""
+LEFT, MIDDLE, RIGHT = (0.0, 0.3), (0.37, 0.27), (0.71, 0.29)
+"""Where X, a matrix and its product begin, and how wide they are, as shares of the picture."""
+MOST_ROWS = 64
+"""Tokens, and rows of a matrix, that have a row of cells; of more several share one."""
+
+
+class Products(NamedTuple):
+    """What is read, [L, T, D], and by letter the ``weights`` [L, H, D, K] and what they make of it [L, H, T, K]."""
+
+    x: np.ndarray
+    weights: dict[str, np.ndarray]
+    made: dict[str, np.ndarray]
+
+
+def read_site(look: Look) -> str:
+    """The value that queries, keys and values are made of, as they are declared."""
+    site = next(_elements(look.trace.site(look.site("attn.q")).expression)).value.site
+    return site.removeprefix(look.trace.prefix).split(".", 2)[2]
+
+
+def _elements(expression: Expression) -> Iterator[Element]:
+    if isinstance(expression, Element):
+        yield expression
+        return
+    for part in expression.parts:
+        yield from _elements(part)
+
+
+def products(look: Look) -> Products:
+    config = look.config
+    weights: dict[str, list[np.ndarray]] = {letter: [] for letter in LETTERS}
+    for layer in look.layers:
+        attention: Any = look.trace.stack.block(layer).attn
+        for letter in LETTERS:
+            stored = getattr(attention, letter).weight.detach().numpy()  # [H·K or G·K, D]
+            of_head = stored.reshape(-1, config.d_head, stored.shape[-1]).swapaxes(-1, -2)
+            weights[letter].append(of_head.repeat(config.n_heads // len(of_head), axis=0))
+    made = {letter: look.of_heads(f"attn.{letter}") for letter in LETTERS}
+    return Products(look.every(read_site(look)), {name: np.stack(each) for name, each in weights.items()}, made)
+
+
+def title(look: Look) -> Iterator[Line]:
+    yield Line(look.words("projected_title", head=look.head_number, layer=look.layer_number), "part")
+
+
+def draw(look: Look) -> Scene:
+    """X on the left, and for each letter W and the product, the selected token's row framed."""
+    look = look.narrow
+    found, words, n = look.once(products), look.words, len(look)
+    pool, deep = -(-n // MOST_ROWS), -(-found.x.shape[-1] // MOST_ROWS)
+    names, config = heatmap.spans(look.labels, pool), look.config
+    whole = 3 * TALL + 2 * GAP
+    group = by("head", np.array([heads.shared_with(config, head)[0] for head in range(look.n_heads)]))
+
+    def cells(id: str, values: Any, place: tuple[float, float], y: float, height: float, **more: Any) -> Cells:
+        place_: dict[str, Any] = {"x": (place[0], 0), "y": y, "width": (place[1], 0), "height": height}
+        return Cells(id=id, values=values, look="signed", **place_, **more)
+
+    def top(values: np.ndarray, axes: str) -> Any:
+        most = np.abs(values).max((-2, -1))
+        return look.by(axes, np.where(most > 0, most, 1.0).astype(np.float32))
+
+    site = read_site(look)
+    x = heatmap.pooled(found.x, Pool(pool, 1))
+    marks: list[Mark] = [
+        Text(id="x.name", text=words("projected_x", t=n, d=config.d_model), x=(LEFT[0], 0), y=10, bold=True),
+        cells(
+            "x", look.by("layer", x), LEFT, TOP, whole, top=top(found.x, "layer"), rows=names, name="X",
+            columns=tuple(map(str, range(x.shape[-1]))), site=look.full(site),
+            where=look.cells(site, (ROW, COLUMN)) if pool == 1 else None,
+        ),
+    ]  # fmt: skip
+    for n_row, (letter, role) in enumerate(LETTERS.items()):
+        y = TOP + n_row * (TALL + GAP)
+        w, made = (
+            heatmap.pooled(found.weights[letter], Pool(deep, 1)),
+            heatmap.pooled(found.made[letter], Pool(pool, 1)),
+        )
+        columns = tuple(map(str, range(config.d_head)))
+        head: Any = "head" if letter == "q" else group
+        marks += [
+            Text(id=f"{letter}.times", text="·", x=(0.335, 0), y=y + TALL / 2, anchor="middle", size=20, bold=True),
+            Text(
+                id=f"{letter}.weight", text=words(f"projected_w{letter}", d=config.d_model, k=config.d_head),
+                x=(MIDDLE[0], 0), y=y - 11, bold=True,
+            ),
+            cells(
+                f"w.{letter}", look.by("layer head", w), MIDDLE, y, TALL, top=top(found.weights[letter], "layer head"),
+                rows=heatmap.spans(tuple(map(str, range(config.d_model))), deep), columns=columns, role=role,
+                name=f"W_{letter.upper()}", site=f"W_{letter.upper()}", bound="≤ " if deep > 1 else "",
+            ),
+            Text(id=f"{letter}.is", text="→", x=(0.675, 0), y=y + TALL / 2, anchor="middle", size=18, bold=True),
+            Text(
+                id=f"{letter}.made", text=words(f"projected_{letter}", t=n, k=config.d_head), x=(RIGHT[0], 0), y=y - 12,
+                bold=True,
+            ),
+            cells(
+                f"made.{letter}", look.by("layer head", made), RIGHT, y, TALL, role=role, rows=names, columns=columns,
+                top=top(found.made[letter], "layer head"), name=letter.upper(), site=look.full(f"attn.{letter}"),
+                where=look.cells(f"attn.{letter}", (head, ROW, COLUMN)) if pool == 1 else None,
+            ),
+        ]  # fmt: skip
+        marks.append(_frame(f"row.{letter}", RIGHT, y, TALL, n, pool))
+    marks.append(_frame("row.x", LEFT, TOP, whole, n, pool))
+    panel = Panel(id="projected", marks=marks, height=TOP + whole + 4, min=560)
+    scene = Scene(
+        id="attention.projected",
+        panels=[panel],
+        title=words("projected_alt", head=look.head_number, layer=look.layer_number),
+        note=look.common("pooled", rows=deep, columns=1) if deep > 1 else "",
+    )
+    return look.drawn(scene, [site, *(f"attn.{letter}" for letter in LETTERS)], data=found)
+
+
+def _frame(id: str, place: tuple[float, float], y: float, height: float, n: int, pool: int) -> Rect:
+    """Around the row of the selected token."""
+    rows = -(-n // pool)
+    at: Any = by("token", (y + height / rows * (np.arange(n) // pool)).astype(np.float32))
+    return Rect(id=id, x=(place[0], 0), y=at, width=(place[1], 0), height=height / rows, stroke="accent", thick=2)
+
+
+def tell(look: Look) -> Iterator[Line]:
+    config = look.config
+    bias: Any = look.trace.stack.block(look.layers.start).attn.q.bias
+    yield look.text(
+        "projected" if bias is None else "projected_bias", token=look.token_named(), d=config.d_model, k=config.d_head,
+        t=len(look), head=look.head_number, layer=look.layer_number,
+    )  # fmt: skip
