@@ -162,8 +162,8 @@ def island(data: Sent, query: Mapping[str, str], side: int = 0) -> tuple[dict[st
     lists = header.get("lists", [])
     asked = {name: int(query[name]) for name in header["usual"] if name in query}
     first, here = (
-        {**header["usual"], **{name: min(n, header["sides"][k][name] - 1) for name, n in asked.items()}}
-        for k in (0, side)
+        {**header["usual"], **{name: min(n, sizes[name] - 1) for name, n in asked.items() if name in sizes}}
+        for sizes in (header["sides"][0], header["sides"][side])
     )
     pictures: dict[str, Sent] = {}
     said: list[str] = []
