@@ -23,12 +23,12 @@ from viz_model.texts import LANGUAGES, Texts, preferred
 from viz_model.texts.markdown import literal
 
 SECTIONS = {
-    "": ("walk", "overview", "questions"),
+    "": ("walk", "overview"),
     "section_input": ("tokens", "embedding"),
     "section_machine": ("attention", "position", "block"),
     "section_output": ("next_token", "attribution"),
     "section_models": ("norm_placement", "cross_attention", "architectures", "batch", "cost"),
-    "section_training": ("training_lab", "ablations", "mistakes"),
+    "section_training": ("questions", "training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
 DESK, MODELS = "lessons", "models"

@@ -164,7 +164,7 @@ def agreement(lm: LanguageModel, texts: Iterable[Sequence[int]], fitted: FittedL
             said = trace["logits"].log_softmax(-1)
             n += len(trace)
             for layer in range(trace.n_layers):
-                plain = plain_lens.logits(trace, trace[f"blocks.{layer}.resid.in"])
+                plain = plain_lens.logits(trace, plain_lens.stream(trace, layer, range(len(trace))))
                 for row, read in enumerate((plain, lens(trace, layer, fitted))):
                     known = read.log_softmax(-1)
                     same = (known.argmax(-1) == said.argmax(-1)).sum()

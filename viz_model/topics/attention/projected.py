@@ -63,7 +63,7 @@ def products(look: Look) -> Products:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("projected_title", head=look.head_number, layer=look.layer_number), "part")
+    yield Line(look.words("projected_title", head=look.head_number, layer=look.layer_number), "title")
 
 
 def draw(look: Look) -> Scene:

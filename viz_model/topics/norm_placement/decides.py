@@ -28,7 +28,7 @@ def trained(look: Look) -> WarmupView:
 
 def outcome_title(look: Look) -> Iterator[Line]:
     if not is_alone(look):
-        yield Line(look.words("outcome_title", **trained(look).facts()), "part")
+        yield Line(look.words("outcome_title", **trained(look).facts()), "title")
 
 
 def outcome(look: Look) -> Scene | None:
