@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -159,9 +160,10 @@ def plots(app: AppTest) -> dict[str, dict[str, list[Any]]]:
 
 
 def said(app: AppTest) -> str:
-    """All that is said on a page, line by line."""
+    """All that is said on a page, line by line; of a word with an entry in the glossary the word."""
     parts = (*app.markdown, *app.caption, *app.subheader, *app.header, *app.info, *app.warning)
-    return "\n".join([*(part.value for part in parts), *island_lines(app)])
+    lines = [*(part.value for part in parts), *island_lines(app)]
+    return re.sub(r"\[([^]]*)\]\(#term-\w+\)", r"\1", "\n".join(lines))
 
 
 def heading(app: AppTest) -> str:

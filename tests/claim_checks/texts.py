@@ -34,11 +34,17 @@ CODE = (
     "import torch; q @ k.T / math.sqrt(d_k)",
 )
 SINGLE = ("a", "the", "cat", "猫", ".", "7", "🙂", "\n", "X", "Once")
-MIXED = ("She said 你好 and smiled.", "The 猫 sat on the 垫子.", "3 + 4 = 7, 五加二等于七", "A-B-A-B-A-B 一二一二")
+MIXED = (
+    "She said 你好 and smiled.",
+    "The 猫 sat on the 垫子.",
+    "3 + 4 = 7, 五加二等于七",
+    "A-B-A-B-A-B 一二一二",
+    "小貓喜歡讀書，天天都讀。",  # in traditional characters, which take more tokens than simplified ones
+)
 
 
 def texts() -> list[str]:
-    """The same texts every time, 179 of them."""
+    """The same texts every time, 180 of them."""
     chance = random.Random(17)
     # Every name with every deed, and either with every end.
     places = itertools.product(range(len(NAMES)), range(len(DEEDS)))

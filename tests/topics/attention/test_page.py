@@ -71,7 +71,7 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
         assert ("no step ÷ √dₖ" in text) == (not config.scale_scores)
         assert ("The norm." in text) == config.qk_norm
         assert ("The rotation." in text) == (type(config.position).__name__ == "Rope")
-        assert ("Position speaks here" in text) == (config.position.acts_on == "scores")
+        assert ("Position comes in here" in text) == (config.position.acts_on == "scores")
         assert ("with the bias of" in text) == config.has_out_bias
         if side == "encoder":
             # The question proposes to try that mask, and its answer says what then happens.
@@ -118,7 +118,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     off = [AblateHead(layer=1, head=head, side=side) for head in (0, 2)]
     token, _ = opened.trace(edits=off).next_tokens(2, 1)[0]
     before, _ = opened.trace().next_tokens(2, 1)[0]
-    (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first guess|.*the first guess)", part.value))
+    (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first choice|.*the first choice)", part.value))
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
     answer(app, place={"layer": 0, "head": 1, "token": 2})

@@ -66,7 +66,7 @@ def test_every_kind_of_model(config: ModelConfig, side: Side) -> None:
     assert ("Under Post-LN" in words) == (has_norm and config.norm_at == "post")
     assert ("This model has no norms" in words) == (not has_norm)
     assert ("takes the place of what it read" in words) == (not config.residual)
-    assert ("RMSNorm bends" in words) == isinstance(config.norm, choices.RMSNorm)
+    assert ("RMSNorm is nonlinear" in words) == isinstance(config.norm, choices.RMSNorm)
     assert ("taken as the factor" in words) == isinstance(config.head, choices.MaskedHead)
     assert ("× marks" in words) == (config.kind == "encoder_decoder" and side == "decoder")
     assert "{{" not in words

@@ -124,7 +124,7 @@ def test_the_bundled_model_tells_what_was_measured_and_stands_beside_its_sibling
         best = run.next_tokens(-1, 5)
         assert list(beside.iloc[:, n]) == [f"{token.label}  {p:.1%}" for token, p in best]
     other = open_page("block", {**query, **all_open("block"), "layer": "0"})
-    elsewhere = {"en": "experts stand in blocks 1, 3", "zh": "有专家的是块 1、3"}[lang]
+    elsewhere = {"en": "there are experts in blocks 1, 3", "zh": "有专家的是块 1、3"}[lang]
     assert elsewhere in said(other)
 
 

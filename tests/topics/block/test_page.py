@@ -80,12 +80,12 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     name = type(config.norm).__name__
     assert f"({name})" in words
     if not config.has_logits:
-        assert "has no head" in words and "nats a token" not in words
+        assert "has no head" in words and "nats per token" not in words
     elif config.kind == "encoder":
-        assert "at its own place" in words and "next token" not in words
+        assert "at its own position" in words and "next token" not in words
     else:
         assert ("loss is that of the target" in words) == (config.kind == "encoder_decoder")
-        assert "nats a token" in words
+        assert "nats per token" in words
     ends = config.has_logits and side == config.sides[-1]
     assert ("Bars: the largest probability" in words) == ends
     assert ("which no head turns into logits" in words) == (not ends)
@@ -119,7 +119,7 @@ def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatc
     monkeypatch.setattr("viz_model.topics.norm_placement.pull.MOST_WORK", 0)
     config = next(config for config in SAMPLE if config.kind == "decoder")
     asked, unasked = (opened("norm_placement", config, gradient=run) for run in ("1", "0"))
-    assert "nats a token" not in said(unasked) and "nats a token" in said(asked)
+    assert "nats per token" not in said(unasked) and "nats per token" in said(asked)
     assert pictures(asked).keys() - pictures(unasked).keys() == {"norm_placement.gradients"}
 
 
@@ -176,7 +176,7 @@ def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Open
     assert dropped in words and dropped not in closed
     assert "Softmax and norm in 32 bits" in words and "How weights begin" in words
     is_memory = True
-    assert ("short stories each the token" in words) == (is_memory and side == config.sides[0])
+    assert ("short stories the token on which" in words) == (is_memory and side == config.sides[0])
     assert ("Tokens whose own vector matches" in words and "as a memory" in words) == is_memory
     speaks = ends and isinstance(config.head, choices.LanguageHead)
     assert ("promotes and suppresses" in words) == (is_memory and speaks)

@@ -71,7 +71,7 @@ def test_of_a_norm_is_said_what_it_does(model: str, learnt: str, beside: str) ->
     """RMSNorm takes off no mean and adds nothing (Zhang and Sennrich 2019)."""
     app = open_page("norm_placement", {**all_open("norm_placement"), "model": model, "text": TEXT, "lang": "en"})
     words = said(app)
-    assert f"with {beside} alone (no division)" in words and f"changed by direction alone: by {beside}." in words
+    assert f"{beside} alone (no division)" in words and f"changed by direction: by {beside}." in words
     assert (
         f"after division by σ and with the norm's {learnt}. " in words
         and f"has above or below that is {learnt}." in words
@@ -94,7 +94,7 @@ def test_the_twins_are_compared_before_and_after_training() -> None:
         ends = [f"{np.median(found.before, 1)[n]:.1f}" for n in (0, -1)]
         assert f"{name}: before the norms the stream ends" in words and f"({ends[0]} → {ends[1]})" in words
         last = last_norm(trace)
-        assert f"divided by σ alone it is another at none of the {len(trace)} positions" in words
+        assert f"divided by σ alone, it changes at none of the {len(trace)} positions" in words
         assert f"with all of it at {last.changed('both')}" in words
     assert "can change no first choice" in words and "same say" not in words
     assert "Without warm-up, Post-LN's gradient is" in words
