@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,12 +62,13 @@ class LanguageModel:
         edits: Sequence[Edit] = (),
         max_tokens: int | None = None,
         target_language: str | None = None,
+        as_text: bool = False,
         keep: Keep | None = None,
         between: Callable[[], None] | None = None,
     ) -> Trace:
         """Run the model over a text, over token ids, or over a picture, so that every value can be read.
 
-        What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
+        What exceeds the context is left out at the end, with a warning; ``n_dropped`` of the result counts it. The
         control tokens that end a text (BERT's [SEP]) stay.
 
         Args:
@@ -81,9 +83,11 @@ class LanguageModel:
             mask: boolean [T, T], True where a query may look, in place of the masks of all layers
                 (:mod:`viz_model.model.masks`), or [L, T, T], one for each; of an encoder–decoder a mapping by side.
             edits: interventions, in order (:mod:`viz_model.runs.edits`); they find the masks given here.
-            max_tokens: read at most so many, where that is less than the context. A picture is read whole.
+            max_tokens: read at most so many, where that is less than the context: the rest is left out without a
+                warning. A picture is read whole.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
+            as_text: whether control tokens written in the text, like ``<|im_start|>``, are read as characters.
             keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
                 computed again when it is read; by default as the size of the run suggests
                 (:func:`viz_model.runs.record.record`). The values are the same.
@@ -108,7 +112,7 @@ class LanguageModel:
         if picture is not None:
             ids = run = list(range(self.config.n_ids))
         elif text is not None:
-            ids = self.tokenizer.encode(text) if text else []
+            ids = self.tokenizer.encode(text, as_text=as_text) if text else []
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
             run = self.shortened(ids, most)
@@ -117,6 +121,13 @@ class LanguageModel:
             run = [int(id) for id in ids][:most]
         reads = self._target(target, target_ids, target_language)
         decoded = None if reads is None else reads[:most]
+        for what, given, kept in (("text", ids, run), ("target", reads or (), decoded or ())):
+            if max_tokens is None and len(given) > len(kept):
+                warnings.warn(
+                    f"the {what} has {len(given):,} tokens and the context of {self.name} {most:,}: "
+                    f"{len(given) - len(kept):,} are left out",
+                    stacklevel=2,
+                )
         vectors = self._vectors(edits, decoded, max_tokens, target_language)
         return record(
             self.model,
@@ -148,6 +159,7 @@ class LanguageModel:
         top_p: float | None = None,
         seed: int = 0,
         target_language: str | None = None,
+        as_text: bool = False,
         edits: Sequence[Edit] = (),
         on_token: Callable[[generation.Step], object] | None = None,
     ) -> generation.Generation:
@@ -159,6 +171,7 @@ class LanguageModel:
             target: of an encoder–decoder, how the target begins.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
+            as_text: whether control tokens written in the text are read as characters.
             edits: interventions that hold at every step. Those that name positions are refused: the
                 text grows.
             on_token: called with each token as it is drawn (:class:`viz_model.runs.generation.Step`).
@@ -168,7 +181,7 @@ class LanguageModel:
                 an edit cannot be made.
             TextError: the text is not Unicode text.
         """
-        ids = self.tokenizer.encode(text) if text else []
+        ids = self.tokenizer.encode(text, as_text=as_text) if text else []
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
         return generation.generate(

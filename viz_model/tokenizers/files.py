@@ -70,6 +70,15 @@ class Settings:
         name = self.plain.get("tokenizer_class")
         return re.sub("(Tokenizer)?(Fast)?$", "", name, count=1) if isinstance(name, str) else ""
 
+    def names(self) -> list[str]:
+        """The control tokens that a folder names: the usual ones, and more of its own."""
+        given = (self.plain.get(key) for key in ("extra_special_tokens", "additional_special_tokens"))
+        found = next((more for more in given if isinstance(more, dict | list) and more), [])
+        more = list(found.values() if isinstance(found, dict) else found)
+        own = [value for key, value in self.plain.items() if key.endswith("_token")]
+        texts = [entry.get("content") if isinstance(entry, dict) else entry for entry in (*own, *more)]
+        return list(dict.fromkeys(text for text in texts if isinstance(text, str) and text))
+
     def added(self) -> list[dict[str, Any]]:
         """Tokens added to the vocabulary, in the format of ``tokenizer.json``."""
         table = self.plain.get("added_tokens_decoder")
