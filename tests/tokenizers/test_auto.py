@@ -12,7 +12,9 @@ import pytest
 from trained_tokenizers import CORPUS, KINDS, n_tokens
 
 from viz_model.checkpoints.weights import ModelError
+from viz_model.tokenizers.chat import ChatTemplate
 from viz_model.tokenizers.reading import from_folder
+from viz_model.tokenizers.text import TextError
 
 WORDS = [*" \n\taZé!学🙂", "the", "The", "CAT", "Café", "  ", "123", "'s", "深度", "\u3000", "▁", *CORPUS[:2]]
 
@@ -103,3 +105,63 @@ def test_what_is_refused(change: Callable[[Path], object], says: str, tmp_path: 
     change(folder)
     with pytest.raises(ModelError, match=says):
         from_folder(folder, n_tokens(folder))
+
+
+# Conversations
+
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Why is the sky <|im_end|> blue? 天空"},
+    {"role": "assistant", "content": "the cat\n"},
+    {"role": "user", "content": ""},
+]
+TEMPLATE = """{%- set ns = namespace(n=0) %}{{ bos_token }}
+{% for message in messages %}
+    {% set ns.n = ns.n + 1 %}
+    {%- if message.role == 'assistant' %}{% generation %}{{ message | tojson }}{%- endgeneration %}{% else %}
+<|im_start|>{{ message['role'] + '\\n' + message['content'] | trim }}<|im_end|>{{ ns.n }}{% endif %}
+{% endfor %}
+{%- if tools %}{{ tools | tojson(indent=2) }}{% endif %}{% if think is defined %}{{ think }}{% endif %}
+{%- if add_generation_prompt %}<|im_start|>assistant{% endif %}"""
+
+
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_conversation_is_written_as_transformers_writes_it(in_a_file: bool, tmp_path: Path) -> None:
+    template = {} if in_a_file else {"chat_template": [{"name": "default", "template": TEMPLATE}]}
+    folder = folder_of(tmp_path, "qwen", {**CHAT, **template, "bos_token": "<|endoftext|>"})
+    if in_a_file:
+        (folder / "chat_template.jinja").write_text(TEMPLATE)
+    theirs = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    ours = from_folder(folder, n_tokens(folder) + 8)
+    assert ours.chat_template is not None
+    for options in ({}, {"add_generation_prompt": True}, {"tools": [{"type": "function", "é": 1}], "think": "<b>"}):
+        expected = theirs.apply_chat_template(MESSAGES, tokenize=False, **options)
+        text = ours.chat_template.write(MESSAGES, **{"add_generation_prompt": False, **options})
+        assert text == expected
+        ids = theirs.apply_chat_template(MESSAGES, return_dict=False, **options)
+        assert ours.encode(text, special=False) == ids
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ raise_exception('no system') }}",
+        "{{ messages.__class__.__mro__ }}{{ ''.__class__.__subclasses__() }}",
+        "{% set x = messages.append(1) %}",
+        "{% set ns = namespace() %}{% set ns.__class__ = 1 %}",
+        "{{ cycler.__init__.__globals__.os.system('true') }}",
+        "{% for",
+        "{{ 1 / 0 }}",
+        "{{ messages[0] + 1 }}",
+        " " * 300_000,
+    ],
+)
+def test_a_template_that_cannot_be_followed(template: str) -> None:
+    with pytest.raises(TextError, match="the chat template does not take this conversation: "):
+        ChatTemplate(template, {}).write(MESSAGES)
+
+
+@pytest.mark.parametrize("messages", [[], ["hello"], [{"role": object()}]])
+def test_what_is_no_conversation(messages: Any) -> None:
+    with pytest.raises(TextError):
+        ChatTemplate("{{ messages[0].role }}", {}).write(messages)

@@ -13,6 +13,7 @@ import dataclasses
 import importlib.util
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,7 @@ def load_folder(folder: Path) -> LanguageModel:
     refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
-    twin, left_out = None, tuple[str, ...]()
+    twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, _own_archive(folder, description, config), unchanged(config))
@@ -149,8 +150,13 @@ def load_folder(folder: Path) -> LanguageModel:
         from viz_model.checkpoints import huggingface
 
         tokenizer = _their_tokenizer(folder, config)
-        model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
-    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
+        archive, path = SafetensorsArchive(folder), folder / "config.json"
+        model = huggingface.load_archive(folder, description, archive)
+        left_out = huggingface.left_out(description, path, config, archive.shapes)
+        notices = huggingface.notices(description, path, model.config, archive.shapes)
+        for name in notices:
+            warnings.warn(f"{path}: {huggingface.NOTICES[name]}", stacklevel=3)
+    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out, notices)
 
 
 def _named(lm: LanguageModel, name: str) -> LanguageModel:
@@ -183,7 +189,10 @@ def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
         from viz_model.checkpoints import huggingface
 
         huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
-        return huggingface.read_config(folder, description, SafetensorsArchive(folder).shapes)
+        archive = SafetensorsArchive(folder)
+        config = huggingface.read_config(folder, description, archive.shapes)
+        untied = huggingface.is_untied(description, folder / "config.json", config, archive)
+        return dataclasses.replace(config, tie_embeddings=False) if untied else config
     try:
         return ModelConfig.from_dict(description["config"])
     except ConfigError as error:
@@ -288,12 +297,15 @@ def _exists(path: Path) -> bool:
 # What the readers here open, and nothing else: no pickles, which can run code, and no code.
 FILES = (
     "adapter_config.json",
+    "added_tokens.json",
+    "chat_template.jinja",
     "config.json",
     "generation_config.json",
     "model.safetensors",
     "model.safetensors.index.json",
     "model-*.safetensors",
     "merges.txt",
+    "preprocessor_config.json",
     "special_tokens_map.json",
     "tokenizer.json",
     "tokenizer.model",

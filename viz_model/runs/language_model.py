@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from torch import Tensor
@@ -21,6 +22,9 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import Tokenizer
 
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
+"""A conversation: ``[{"role": "user", "content": "Hello"}, …]``."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LanguageModel:
@@ -31,6 +35,8 @@ class LanguageModel:
         twin: the name of the model that differs from it only in where the norm stands, if any.
         folder: where its weights, card and training log lie.
         left_out: parts that its files hold besides, such as a classifier, and that are not shown.
+        notices: what is to be said of files that can be read in more than one way: "untied", where the head is another
+            than the embedding that the config names, "no_head" where it was saved without one.
     """
 
     name: str
@@ -39,6 +45,7 @@ class LanguageModel:
     twin: str | None
     folder: Path
     left_out: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return display.model_line(self)
@@ -50,9 +57,40 @@ class LanguageModel:
     def config(self) -> ModelConfig:
         return self.model.config
 
+    def chat(
+        self,
+        messages: Messages,
+        *,
+        add_generation_prompt: bool = True,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        **values: Any,
+    ) -> str:
+        """The text of a conversation, as the model's template writes it: what :meth:`trace` reads of ``messages``.
+
+        Args:
+            messages: in order: ``[{"role": "user", "content": "Why is the sky blue?"}]``.
+            add_generation_prompt: whether the beginning of the model's answer stands at the end.
+            tools: JSON schemas of functions that the model may call.
+            values: what else the template asks for, such as ``enable_thinking=False``.
+
+        Raises:
+            ValueError: the model has no template.
+            TextError: the template does not take this conversation.
+        """
+        if (template := self.tokenizer.chat_template) is None:
+            raise ValueError(f"messages: {self.name} has no chat template; give a text")
+        return template.write(messages, add_generation_prompt=add_generation_prompt, tools=tools, **values)
+
+    def _encoded(self, text: str | Messages, as_text: bool) -> tuple[str, list[int]]:
+        """A text and its ids. A conversation is written by the template, which names all its control tokens."""
+        if isinstance(text, str):
+            return text, self.tokenizer.encode(text, as_text=as_text) if text else []
+        written = self.chat(text)
+        return written, self.tokenizer.encode(written, special=False, as_text=as_text)
+
     def trace(
         self,
-        text: str | images.Levels | None = None,
+        text: str | Messages | images.Levels | None = None,
         target: str | None = None,
         *,
         ids: Sequence[int] | None = None,
@@ -72,7 +110,8 @@ class LanguageModel:
         control tokens that end a text (BERT's [SEP]) stay.
 
         Args:
-            text: what the model reads, with the control tokens that its tokenizer puts around it. Of a model
+            text: what the model reads, with the control tokens that its tokenizer puts around it; or the messages of a
+                conversation, as :meth:`chat` writes them. Of a model
                 of pictures: levels, uint8 [H, W] or [H, W, 3], brought to its size and its colours; or a picture
                 that :func:`viz_model.images.encode` wrote as text.
             target: of an encoder–decoder, what the decoder has said so far. It reads its start
@@ -105,6 +144,8 @@ class LanguageModel:
         if isinstance(self.tokenizer, PatchTokenizer):
             if text is None:
                 raise ValueError("ids: this model reads pictures; give one as its levels or as text")
+            if not isinstance(text, str | np.ndarray):
+                raise ValueError("text: this model reads pictures, and no conversation")
             picture, text = self._picture(self.tokenizer, text)
         elif isinstance(text, np.ndarray):
             raise ValueError("text: this model reads tokens, and no pictures")
@@ -112,7 +153,8 @@ class LanguageModel:
         if picture is not None:
             ids = run = list(range(self.config.n_ids))
         elif text is not None:
-            ids = self.tokenizer.encode(text, as_text=as_text) if text else []
+            assert not isinstance(text, np.ndarray)
+            text, ids = self._encoded(text, as_text)
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
             run = self.shortened(ids, most)
@@ -150,7 +192,7 @@ class LanguageModel:
 
     def generate(
         self,
-        text: str,
+        text: str | Messages,
         target: str | None = None,
         *,
         max_new_tokens: int = 20,
@@ -168,6 +210,7 @@ class LanguageModel:
         The same arguments draw the same tokens. A text beyond the context is read from its end.
 
         Args:
+            text: the text, or the messages of a conversation that the model answers.
             target: of an encoder–decoder, how the target begins.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
@@ -181,7 +224,7 @@ class LanguageModel:
                 an edit cannot be made.
             TextError: the text is not Unicode text.
         """
-        ids = self.tokenizer.encode(text, as_text=as_text) if text else []
+        _, ids = self._encoded(text, as_text)
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
         return generation.generate(

@@ -33,7 +33,9 @@ def build(name: str, path: Path, description: dict[str, Any], settings: Settings
     parsed = Description(path, description, settings)
     check_size(path, parsed.pieces, n_rows)
     fast = FastTokenizer(name, parsed, n_rows)
-    return _as_byte_level(name, parsed, fast, n_rows) or fast
+    tokenizer = _as_byte_level(name, parsed, fast, n_rows) or fast
+    tokenizer.chat_template = settings.chat
+    return tokenizer
 
 
 class FastTokenizer(Tokenizer):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints.weights import ModelError, one_line, read_file, read_json
+from viz_model.tokenizers.chat import ChatTemplate
 from viz_model.tokenizers.rules import BY_GPT2, PRE_TOKENIZERS
 
 MAX_BYTES = 2**26
@@ -45,6 +46,9 @@ class Settings:
         """Raises ModelError where a file is damaged. Files that are missing say nothing."""
         names = ("special_tokens_map.json", "tokenizer_config.json", "config.json")
         mapped, plain, config = (read_object(folder / name) if (folder / name).exists() else {} for name in names)
+        template = folder / "chat_template.jinja"
+        if template.exists():
+            plain = {**plain, "chat_template": _read_text(template)}
         eos = config.get("eos_token_id")
         eos = eos[0] if isinstance(eos, list) and eos else eos
         return cls(
@@ -63,6 +67,20 @@ class Settings:
     def flag(self, key: str, default: bool) -> bool:
         value = self.plain.get(key)
         return value if isinstance(value, bool) else default
+
+    @property
+    def chat(self) -> ChatTemplate | None:
+        """How a conversation is written; of several ways, the one called default."""
+        found = self.plain.get("chat_template")
+        if isinstance(found, list):
+            named = {entry.get("name"): entry.get("template") for entry in found if isinstance(entry, dict)}
+            found = named.get("default")
+        keys = [key for key in self.plain if key.endswith("_token")]
+        return (
+            ChatTemplate(found, {key: self.named(key) for key in keys if self.named(key)})
+            if isinstance(found, str)
+            else None
+        )
 
     @property
     def kind(self) -> str:

@@ -170,7 +170,7 @@ def sentencepiece_of_file(folder: Path, path: Path, settings: Settings, n_rows: 
         if wanted and name not in id_of:
             raise ModelError(f"{path}: the token {name[:40]!r} is missing")
     mask = next((id_of[name] for name in (settings.named("mask_token"), *MASKS) if name in id_of), None)
-    return SentencePiece(
+    tokenizer = SentencePiece(
         folder.name,
         processor,
         range(size),
@@ -183,6 +183,8 @@ def sentencepiece_of_file(folder: Path, path: Path, settings: Settings, n_rows: 
         mask_id=mask,
         spaced_once=kind == "Llama" and not settings.flag("legacy", False),
     )
+    tokenizer.chat_template = settings.chat
+    return tokenizer
 
 
 def marian_of_files(folder: Path, settings: Settings, n_rows: int) -> Tokenizer:

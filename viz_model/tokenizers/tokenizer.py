@@ -25,6 +25,7 @@ import tiktoken
 
 from viz_model.config import Kind
 from viz_model.tokenizers import chips
+from viz_model.tokenizers.chat import ChatTemplate
 from viz_model.tokenizers.text import (
     LOOSE_BYTES,
     TextError,
@@ -142,8 +143,7 @@ class Tokenizer(ABC):
         is_lossless: whether ``decode(encode(text)) == text`` is promised for every text that
             ``encode`` accepts and that names no control token. Vocabularies that put everything in lower case, that
             join blanks, or that have a token for whatever they do not know, cannot promise it.
-        chat_template: how a conversation is written for the model, in Jinja, if its files say it
-            (:func:`viz_model.tokenizers.chat.written`).
+        chat_template: how a conversation is written for the model, if its files say it.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Tokenizer(ABC):
     is_lossless: bool = False
     unknown_id: int | None = None
     rule: Rule | None = None
-    chat_template: str | None = None
+    chat_template: ChatTemplate | None = None
 
     @abstractmethod
     def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
