@@ -248,6 +248,24 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     return config
 
 
+def check_config(folder: Path) -> None:
+    """Refuse by its ``config.json`` a model that cannot be read, before its weights are there.
+
+    Raises:
+        ModelError: as :func:`read_config`, whatever heads the weights may turn out to have.
+    """
+    plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
+    if "config" in plain:
+        return
+    try:
+        read_config(folder, plain, ())
+    except ModelError as error:
+        try:
+            read_config(folder, plain, ("lm_head.weight", "classifier.weight", "head.dense.weight"))
+        except ModelError:
+            raise error from None
+
+
 def _processor(folder: Path, family: Family) -> dict[str, Any]:
     """What the image processor of a model of pictures does, as one attribute."""
     path = folder / vit.PROCESSOR

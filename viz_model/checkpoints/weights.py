@@ -61,12 +61,14 @@ def unchanged(config: ModelConfig) -> list[Rename]:
 
 def stored_tensors(model: Transformer) -> dict[str, Tensor]:
     """The tensors that a checkpoint of ``model`` holds: a tied unembedding and a shared norm are stored once."""
-    state = dict(model.state_dict())
-    if model.config.tie_embeddings:
-        state.pop("head.unembedding.weight", None)
-    if model.config.shared_norm:
-        state = {name: tensor for name, tensor in state.items() if ".ffn_norm." not in name}
-    return state
+    return stored(model.state_dict(), model.config)
+
+
+def stored(state: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+    """Of the ``state_dict`` of a model of ours what its checkpoint holds."""
+    twice = ["head.unembedding.weight"] if config.tie_embeddings else []
+    twice += [name for name in state if config.shared_norm and ".ffn_norm." in name]
+    return {name: tensor for name, tensor in state.items() if name not in twice}
 
 
 def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename], *, in_place: bool = False) -> Transformer:
