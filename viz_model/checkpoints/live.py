@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,11 @@ def _saved(model: nn.Module) -> dict[str, Tensor]:
     """The tensors of a model under the names that its files would have."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
     try:
-        from transformers.core_model_loading import revert_weight_conversion
-    except ImportError:
+        revert: Any = import_module("transformers.core_model_loading").revert_weight_conversion
+    except (ImportError, AttributeError):  # transformers is not installed, or older than 5
         return tensors
     try:
-        return dict(revert_weight_conversion(model, tensors))
+        return dict(revert(model, tensors))
     except Exception:  # of a model that was not made by from_pretrained; its names are those of its modules
         return tensors
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_model.config import ModelConfig, NoHead
+from viz_model.config import LanguageHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display
 from viz_model.runs.trace import Trace, _counted
@@ -158,7 +158,7 @@ def observe(
         d_head=1,
         d_ffn=1,
         kind="decoder" if is_causal or (said is not None and not maps) else "encoder",
-        head=ModelConfig.__dataclass_fields__["head"].default if said is not None or is_causal else NoHead(),
+        head=LanguageHead() if said is not None or is_causal else NoHead(),
     )
     return Observed(
         model=_shapes(config),

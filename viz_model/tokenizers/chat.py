@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from jinja2 import Template, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from viz_model.checkpoints.weights import one_line
