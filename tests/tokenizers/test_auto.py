@@ -134,7 +134,9 @@ def test_a_conversation_is_written_as_transformers_writes_it(in_a_file: bool, tm
     theirs = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder, local_files_only=True)
     ours = from_folder(folder, n_tokens(folder) + 8)
     assert ours.chat_template is not None
-    asked: list[dict[str, Any]] = [{}, {"add_generation_prompt": True}, {"tools": [{"type": "function", "é": 1}], "think": "<b>"}):
+    tools = [{"type": "function", "é": 1}]
+    asked: list[dict[str, Any]] = [{}, {"add_generation_prompt": True}, {"tools": tools, "think": "<b>"}]
+    for options in asked:
         expected = theirs.apply_chat_template(MESSAGES, tokenize=False, **options)
         text = ours.chat_template.write(MESSAGES, **{"add_generation_prompt": False, **options})
         assert text == expected

@@ -81,12 +81,11 @@ class LanguageModel:
             raise ValueError(f"messages: {self.name} has no chat template; give a text")
         return template.write(messages, add_generation_prompt=add_generation_prompt, tools=tools, **values)
 
-    def _encoded(self, text: str | Messages, as_text: bool) -> tuple[str, list[int]]:
-        """A text and its ids. A conversation is written by the template, which names all its control tokens."""
+    def _encoded(self, text: str | Messages, as_text: bool) -> list[int]:
+        """The ids of a text, or of a conversation, whose template names all its control tokens."""
         if isinstance(text, str):
-            return text, self.tokenizer.encode(text, as_text=as_text) if text else []
-        written = self.chat(text)
-        return written, self.tokenizer.encode(written, special=False, as_text=as_text)
+            return self.tokenizer.encode(text, as_text=as_text) if text else []
+        return self.tokenizer.encode(self.chat(text), special=False, as_text=as_text)
 
     def trace(
         self,
@@ -154,7 +153,7 @@ class LanguageModel:
             ids = run = list(range(self.config.n_ids))
         elif text is not None:
             assert not isinstance(text, np.ndarray)
-            text, ids = self._encoded(text, as_text)
+            ids = self._encoded(text, as_text)
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
             run = self.shortened(ids, most)
@@ -181,11 +180,12 @@ class LanguageModel:
             visible=mask if mask is None or isinstance(mask, Mapping) else {self.config.sides[-1]: mask},
             edits=edits,
             vectors=vectors,
-            text=text,
+            text=text if isinstance(text, str) else None,
             target=target,
             n_dropped=len(ids) - len(run),
             n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
             name=self.name,
+            as_text=as_text,
             keep=keep,
             between=between,
         )
@@ -224,7 +224,7 @@ class LanguageModel:
                 an edit cannot be made.
             TextError: the text is not Unicode text.
         """
-        _, ids = self._encoded(text, as_text)
+        ids = self._encoded(text, as_text)
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
         return generation.generate(

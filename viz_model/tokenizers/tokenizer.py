@@ -180,6 +180,14 @@ class Tokenizer(ABC):
         """
         raise NotImplementedError(f"{self.name}: no rule is known")
 
+    def controls_in(self, text: str) -> tuple[str, ...]:
+        """The control tokens that ``text`` names and that :meth:`encode` finds there, in no particular order."""
+        return tuple(name for name in self._control_names if name in text)
+
+    @functools.cached_property
+    def _control_names(self) -> tuple[str, ...]:
+        return tuple(token.text for token in self.tokens(self.controls) if token.bytes)
+
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``. Control tokens are left out; a mask and an unknown word are named.
@@ -266,6 +274,9 @@ class ByteLevel(Tokenizer):
         with as_text_error():
             ids = self.encoding.encode(text, allowed_special=read, disallowed_special=())
         return [*self._before, *ids, *self._after] if special else ids
+
+    def controls_in(self, text: str) -> tuple[str, ...]:
+        return super().controls_in(text) if self._read > self._masks else ()
 
     def words(self, text: str) -> tuple[str, ...]:
         check_text(text)
