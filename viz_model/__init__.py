@@ -23,6 +23,7 @@ from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.observed import observe, observe_run
 from viz_model.runs.trace import Trace
+from viz_model.runs.words import words
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Token
 
@@ -55,6 +56,7 @@ __all__ = [
     "open_app",
     "plot",
     "show",
+    "words",
 ]
 
 

@@ -57,7 +57,8 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
 
 def test_pictures_of_it_are_those_of_the_run(run: vm.Trace, tmp_path: Path) -> None:
     seen = vm.observe(list(run.ids), **arrays(run), tokenizer=run.tokenizer)
-    for n, draw in enumerate((vm.plot.heads, vm.plot.residual, lambda one: vm.plot.head(one, 1, 2))):
+    drawn: list[Any] = [vm.plot.heads, vm.plot.residual, lambda one: vm.plot.head(one, 1, 2)]
+    for n, draw in enumerate(drawn):
         files = [tmp_path / f"{n}-{which}.csv" for which in ("seen", "run")]
         for file, of in zip(files, (seen, run), strict=True):
             draw(of).save(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -192,9 +193,10 @@ class LanguageModel:
 
     def generate(
         self,
-        text: str | Messages,
+        text: str | Messages | None = None,
         target: str | None = None,
         *,
+        ids: Sequence[int] | None = None,
         max_new_tokens: int = 20,
         temperature: float = 1.0,
         top_k: int | None = None,
@@ -211,6 +213,7 @@ class LanguageModel:
 
         Args:
             text: the text, or the messages of a conversation that the model answers.
+            ids: token ids in place of a text, read as they are.
             target: of an encoder–decoder, how the target begins.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
@@ -224,17 +227,30 @@ class LanguageModel:
                 an edit cannot be made.
             TextError: the text is not Unicode text.
         """
-        ids = self._encoded(text, as_text)
-        if not ids:
+        if (text is None) == (ids is None):
+            raise ValueError("give either a text or ids=[…]")
+        read = [int(id) for id in ids or ()] if text is None else self._encoded(text, as_text)
+        if not read:
             raise ValueError("the text is empty: there is nothing to continue")
-        return generation.generate(
-            self.decoder(ids, target, target_language, edits),
+        if wrong := [id for id in read if not 0 <= id < self.config.n_ids]:
+            raise ValueError(f"token id {wrong[0]}: the vocabulary has {self.config.n_ids}")
+        made = generation.generate(
+            self.decoder(read, target, target_language, edits),
             self.tokenizer,
             max_new_tokens=max_new_tokens,
             sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
             seed=seed,
             on_token=on_token,
         )
+        drawn, most = [step.token.id for step in made.steps], self.config.n_context
+
+        def run() -> Trace:
+            begun = self._target(target, None, target_language)
+            if begun is None:
+                return self.trace(ids=[*read, *drawn][-most:], edits=edits)
+            return self.trace(ids=read[:most], target_ids=[*begun, *drawn][-most:], edits=edits)
+
+        return dataclasses.replace(made, run=run)
 
     def decoder(
         self,
