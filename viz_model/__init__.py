@@ -21,12 +21,15 @@ from viz_model.model import masks
 from viz_model.runs import edits
 from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
+from viz_model.runs.observed import observe, observe_run
 from viz_model.runs.trace import Trace
+from viz_model.runs.words import words
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Token
 
 if TYPE_CHECKING:
     from viz_model import explain, plot
+    from viz_model.command import open_app
     from viz_model.plot import show
 
 __version__ = version("viz-model")
@@ -48,8 +51,12 @@ __all__ = [
     "load",
     "masks",
     "models",
+    "observe",
+    "observe_run",
+    "open_app",
     "plot",
     "show",
+    "words",
 ]
 
 
@@ -57,6 +64,8 @@ def __getattr__(name: str) -> Any:
     """Figures and explanations are loaded when they are asked for: they take longer, and import what is here."""
     if name in ("explain", "plot"):
         return import_module(f"viz_model.{name}")
+    if name == "open_app":
+        return import_module("viz_model.command").open_app
     if name == "show":
         return import_module("viz_model.plot").show
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

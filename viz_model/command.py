@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import os
+import socket
+import threading
+import time
+import urllib.request
+import webbrowser
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from streamlit.web import cli
+from streamlit import config
+from streamlit.web import bootstrap, cli
+from streamlit.web.server import Server
+
+if TYPE_CHECKING:
+    from viz_model.runs.language_model import LanguageModel
 
 MODELS, LESSONS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_LESSONS", "VIZ_MODEL_FRAME_ANCESTORS"
 """What the app reads from its environment."""
@@ -32,9 +46,10 @@ def parser() -> argparse.ArgumentParser:
         "--models",
         action="append",
         default=[],
-        metavar="PATH",
-        help="a model folder, a .gguf file, or a folder of these",
+        metavar="MODEL",
+        help="a model folder, a .gguf file, a folder of these, or org/name of the Hugging Face hub",
     )
+    parser.add_argument("--revision", metavar="NAME", help="on the hub: a branch, a tag or a commit")
     parser.add_argument("--lessons", metavar="FOLDER", help="lessons of your own (docs/teaching.md)")
     parser.add_argument(
         "--public",
@@ -47,6 +62,89 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('viz-model')}")
     return parser
+
+
+def place(model: str, revision: str | None = None) -> str:
+    """The path of a model that ``--models`` names: on this machine, or fetched from the hub.
+
+    Raises:
+        SystemExit: there is nothing of the name, or it cannot be read.
+    """
+    if Path(model).exists():
+        return str(Path(model).absolute())
+    # All that follows brings PyTorch, which a path does without.
+    from viz_model.checkpoints import hub
+    from viz_model.checkpoints.weights import ModelError
+
+    if (asked := hub.asked(model)) is None:
+        parser().error(f"--models: {model}: no such file or folder, and no org/name of the Hugging Face hub")
+    try:
+        return str(hub.fetch(asked, revision))
+    except ModelError as error:
+        parser().error(f"--models: {error}")
+
+
+def open_app(
+    lm: LanguageModel | None = None, *, port: int = 0, host: str = "localhost", open_browser: bool = True
+) -> str:
+    """The address of the app, served by this process, with a model of it: from a script or a notebook.
+
+    The server ends with the process; a script that has no more to do waits for nothing, so end it with ``input()``.
+    Called again, the same server offers one more model.
+
+    Args:
+        lm: what the app shows first; its weights are shared with it. None: the models that are there anyway.
+        port: of the server; 0 for any that is free. Of a server that runs already it says nothing.
+        open_browser: whether the address is opened.
+    """
+    global _address
+    from viz_model.checkpoints import registry
+
+    query = ""
+    if lm is not None:
+        registry.HANDED_OVER[lm.name] = lm
+        query = "?" + urlencode({"model": lm.name})
+    if _address is None:
+        _address = _served(host, port or _free_port(host))
+    else:
+        from viz_model.app import runs
+
+        runs.look_again()
+    if open_browser:
+        webbrowser.open(_address + query)
+    return _address + query
+
+
+_address: str | None = None
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def _served(host: str, port: int) -> str:
+    """The address of a server in a thread of this process, once it answers.
+
+    Raises:
+        RuntimeError: it does not answer, as where the port is taken.
+    """
+    script = str(site() / "app.py")
+    config._main_script_path = script
+    bootstrap.load_config_options({"server.port": port, "server.address": host, "server.headless": True})
+
+    async def serve() -> None:
+        server = Server(script, is_hello=False)
+        await server.start()
+        await server.stopped
+
+    threading.Thread(target=lambda: asyncio.run(serve()), name="viz-model", daemon=True).start()
+    for _ in range(300):
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/_stcore/health", timeout=1):
+            return f"http://{host}:{port}/"
+        time.sleep(0.1)
+    raise RuntimeError(f"the app does not answer on port {port}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -62,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if wanted.frame_ancestors and not wanted.public:
         parser().error("--frame-ancestors is for --public")
     present = os.environ.get(MODELS)
-    if paths := [*wanted.models, *([present] if present else [])]:
+    if paths := [*(place(model, wanted.revision) for model in wanted.models), *([present] if present else [])]:
         os.environ[MODELS] = os.pathsep.join(paths)
     if wanted.lessons:
         os.environ[LESSONS] = wanted.lessons

@@ -31,6 +31,7 @@ import viz_model as vm
 from viz_model import command
 from viz_model.app import serving
 from viz_model.app.frame import FIRST
+from viz_model.checkpoints import hub
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,7 +51,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_the_app_is_that_of_the_repository(started: list[list[str]]) -> None:
+def test_the_app_is_that_of_the_repository(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.gguf").touch()
     command.main(
         [
             "--port",
@@ -68,7 +74,28 @@ def test_the_app_is_that_of_the_repository(started: list[list[str]]) -> None:
         ["run", f"{ROOT}/app.py", "--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
     ]
     assert os.environ[command.LESSONS] == "own"
-    assert os.environ[command.MODELS] == os.pathsep.join(("a.gguf", "folder", "already/there"))
+    assert os.environ[command.MODELS] == os.pathsep.join((f"{tmp_path}/a.gguf", f"{tmp_path}/folder", "already/there"))
+
+
+def test_a_model_is_fetched_by_name_or_is_an_error(
+    started: list[list[str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def fetch(wanted: hub.Asked, revision: str | None) -> Path:
+        if wanted.repository == "org/none":
+            raise vm.ModelError("org/none: not fetched")
+        asked.append((wanted.repository, wanted.file, revision))
+        return Path("/cache/name")
+
+    monkeypatch.setattr(hub, "fetch", fetch)
+    command.main(["--models", "org/name/x.gguf", "--models", "https://huggingface.co/org/name", "--revision", "v1"])
+    assert asked == [("org/name", "x.gguf", "v1"), ("org/name", None, "v1")] and len(started) == 1
+    assert os.environ[command.MODELS] == os.pathsep.join(("/cache/name", "/cache/name", "already/there"))
+    for wrong, says in (("no/such/folder", "no such file or folder"), ("org/none", "org/none: not fetched")):
+        with pytest.raises(SystemExit):
+            command.main(["--models", wrong])
+        assert says in capsys.readouterr().err and len(started) == 1
 
 
 def test_strangers_are_served_by_another_script(started: list[list[str]]) -> None:
@@ -357,3 +384,20 @@ def test_what_the_container_builds_serves_without_a_home(tmp_path: Path) -> None
             assert not visitor.errors and not visitor.is_counted and visitor.pictures()
     assert {path for path in installed.rglob("*") if "__pycache__" not in path.parts} == there
     assert not list(empty.iterdir())
+
+
+@pytest.mark.server
+def test_the_app_of_a_model_in_memory() -> None:
+    code = """
+import urllib.request, viz_model as vm
+lm = vm.load("story-pre-ln")
+own = vm.load(lm.model.state_dict(), lm.tokenizer, config=lm.config, name="mine")
+address = vm.open_app(own, open_browser=False)
+again = vm.open_app(lm, open_browser=False)
+print(address, again, urllib.request.urlopen(address).status, vm.models()[:2])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert not said.returncode, said.stderr
+    first, second, status, *names = said.stdout.split(maxsplit=3)
+    assert first.endswith("/?model=mine") and second == first.replace("mine", "story-pre-ln")
+    assert (status, names) == ("200", ["['mine', 'story-pre-ln']\n"])

@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from app_driver import MOST_LINES, ROOT, answer, boxes, check_cells, heading, open_page, pictures, run_of, said, take
+from app_driver import (
+    MOST_LINES,
+    ROOT,
+    answer,
+    boxes,
+    check_cells,
+    heading,
+    messages,
+    open_page,
+    pictures,
+    run_of,
+    said,
+    take,
+)
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
@@ -165,6 +178,23 @@ def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:
     assert any("`xx`" in warning.value and "fr, zh" in warning.value for warning in app.warning)
     assert app.query_params["to"] == "fr"
     assert "to" not in visit("overview", "tiny-alibi", to="fr").query_params
+
+
+def test_control_tokens_of_a_sentence_are_tokens_or_characters(visit: Open) -> None:
+    lm, text = vm.load("tiny-qwen3"), "the cat<|endoftext|>the"
+
+    def count(app: AppTest) -> str:
+        counts = [box["count"] for one in messages(app).values() for box in one.header.get("boxes", [])[:1]]
+        return str(counts[0])
+
+    as_tokens, as_text = (len(lm.trace(text, as_text=way)) for way in (False, True))
+    app = visit("tokens", "tiny-qwen3", text=text, lang="en")
+    assert count(app).startswith(f"{as_tokens} of ") and "typed" not in app.query_params
+    assert "ordinary characters" not in said(app)
+    answer(app, options={"typed": "text"})
+    assert count(app).startswith(f"{as_text} of ") and app.query_params["typed"] == "text" and as_text > as_tokens
+    answer(app, options={"typed": "tokens"})
+    assert count(app).startswith(f"{as_tokens} of ") and "typed" not in app.query_params
 
 
 def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) -> None:

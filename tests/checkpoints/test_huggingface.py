@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from checkpoint_makers import Reference, change_config
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -302,7 +303,7 @@ def test_what_published_bert_files_hold_besides(tmp_path: Path) -> None:
         ),
     )
     same(huggingface.load_folder(tmp_path), before)
-    assert huggingface.left_out(tmp_path, before.config) == ("seq_relationship",)
+    assert registry.load_folder(tmp_path).left_out == ("seq_relationship",)
 
 
 def test_what_published_t5_files_hold_besides(tmp_path: Path) -> None:
@@ -512,9 +513,11 @@ def test_numbers_that_are_not_finite(folder: Path, value: float) -> None:
     refused(folder, "model.safetensors", "transformer.h.1.mlp.c_fc.weight", "finite")
 
 
-def test_copies_that_differ(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.update({"lm_head.weight": tensors["transformer.wte.weight"] + 1}))
-    refused(folder, "model.safetensors", "lm_head.weight", "copy")
+def test_copies_that_differ(tmp_path: Path) -> None:
+    Reference("T5ForConditionalGeneration").save(tmp_path)
+    other = {"encoder.embed_tokens.weight": load_file(tmp_path / "model.safetensors")["shared.weight"] + 1}
+    change_tensors(tmp_path, lambda tensors: tensors.update(other))
+    refused(tmp_path, "model.safetensors", "encoder.embed_tokens.weight", "copy")
 
 
 def test_an_archive_says_its_shapes_without_reading(folder: Path) -> None:
@@ -603,8 +606,49 @@ def test_an_adapter_is_told_apart(tmp_path: Path) -> None:
     for load in (registry.load_folder, registry.load):
         with pytest.raises(ModelError, match=r"this is an adapter .'LORA'.*merge it into its base .'org/base'. first"):
             load(tmp_path)
-    GPT2.save(tmp_path)  # a model beside which an adapter was left
-    assert huggingface.load_folder(tmp_path).config.n_layers == 2
+    GPT2.save(tmp_path)  # beside a model it would be added to its weights
+    for load in (registry.load_folder, registry.load):
+        with pytest.raises(ModelError, match=r"adapter_config.json: an adapter lies beside a model.*merge it first"):
+            load(tmp_path)
+
+
+@pytest.mark.parametrize("made", [GPT2, Reference("LlamaForCausalLM", {"tie_word_embeddings": True})], ids=str)
+def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> None:
+    made.save(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    (table,) = (tensor for name, tensor in tensors.items() if name.endswith(("wte.weight", "embed_tokens.weight")))
+    save_file(
+        tensors | {"lm_head.weight": table.flip(0).contiguous()}, tmp_path / "model.safetensors", {"format": "pt"}
+    )
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    with pytest.warns(
+        UserWarning, match="config.json: config.json says tie_word_embeddings, but the file holds another"
+    ):
+        lm = registry.load(tmp_path)
+    assert lm.notices == ("untied",) and not lm.config.tie_embeddings
+    assert registry._read_config(tmp_path) == lm.config
+    ids = [3, 1, 4, 1, 5]
+    expected = theirs(torch.tensor([ids])).logits[0].detach()
+    torch.testing.assert_close(lm.trace(ids=ids)["logits"], expected, atol=1e-5, rtol=1e-5)
+    save_file(tensors | {"lm_head.weight": table.clone()}, tmp_path / "model.safetensors", {"format": "pt"})
+    assert registry.load(tmp_path).notices == ()
+
+
+def test_a_model_saved_without_a_head_says_so(tmp_path: Path) -> None:
+    Reference("LlamaModel", {"tie_word_embeddings": True}).save(tmp_path)
+    with pytest.warns(UserWarning, match="saved without a head"):
+        assert registry.load(tmp_path).notices == ("no_head",)
+
+
+@pytest.mark.parametrize(("proj", "act", "gated"), [("relu", "gelu_new", False), ("gated-gelu", "relu", True)])
+def test_halves_of_a_feed_forward_that_disagree(proj: str, act: str, gated: bool, tmp_path: Path) -> None:
+    Reference("T5ForConditionalGeneration", {"feed_forward_proj": proj}).save(tmp_path)
+    change_config(tmp_path, dense_act_fn=act, is_gated_act=gated)
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path)
+    ids, target = [3, 1, 4, 1, 5], [0, 2, 6]
+    asked = {"input_ids": torch.tensor([ids]), "decoder_input_ids": torch.tensor([target])}
+    run = registry.load(tmp_path).trace(ids=ids, target_ids=target)
+    torch.testing.assert_close(run["logits"], theirs(**asked).logits[0].detach(), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("model_type", ["jukebox", "", None, 3, ["gpt2"], "x" * 10_000, ...])

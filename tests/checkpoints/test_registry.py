@@ -26,7 +26,7 @@ from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.checkpoints import gguf_file, registry
+from viz_model.checkpoints import gguf_file, hub, huggingface, registry
 from viz_model.checkpoints.weights import ModelError, stored_tensors
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
@@ -170,28 +170,68 @@ def test_what_is_no_model_is_one_line(source: str, monkeypatch: pytest.MonkeyPat
 
 def fake_hub(monkeypatch: pytest.MonkeyPatch, snapshot_download: Callable[..., str]) -> None:
     module: Any = ModuleType("huggingface_hub")
-    module.snapshot_download = snapshot_download
+    module.snapshot_download = module.hf_hub_download = snapshot_download
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
 
 
 def test_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, asked = write(tmp_path / "snapshot"), []
 
-    def download(name: str, *, allow_patterns: list[str]) -> str:
-        asked.append((name, allow_patterns))
+    def download(name: str, *, allow_patterns: list[str], revision: str | None) -> str:
+        asked.append((name, allow_patterns, revision))
         return str(folder)
 
     fake_hub(monkeypatch, download)
     monkeypatch.chdir(tmp_path)
-    lm = vm.load("org/tiny.model-1")
+    lm = vm.load("org/tiny.model-1", revision="v2")
     assert (lm.name, lm.folder) == ("org/tiny.model-1", folder)
-    assert asked == [("org/tiny.model-1", list(registry.FILES))]
+    small, everything = list(hub.SMALL), [*hub.SMALL, *hub.WEIGHTS]
+    assert asked == [("org/tiny.model-1", small, "v2"), ("org/tiny.model-1", everything, "v2")]
+
+
+def test_weights_of_what_cannot_be_read_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def download(name: str, *, allow_patterns: list[str], revision: str | None) -> str:
+        asked.append(allow_patterns)
+        return str(tmp_path)
+
+    fake_hub(monkeypatch, download)
+    (tmp_path / "config.json").write_text('{"model_type": "stablelm"}')
+    with pytest.raises(ModelError, match="'stablelm'"):
+        vm.load("org/name")
+    assert asked == [list(hub.SMALL)]
+
+
+@pytest.mark.parametrize("made", ["BertForMaskedLM", "ModernBertForMaskedLM", "FalconForCausalLM", "T5EncoderModel"])
+def test_a_config_alone_refuses_nothing_that_can_be_read(made: str, tmp_path: Path) -> None:
+    Reference(made).save(tmp_path)
+    huggingface.check_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("org/name", ("org/name", None, None)),
+        ("org/name/x-Q4_K.gguf", ("org/name", "x-Q4_K.gguf", None)),
+        ("https://huggingface.co/org/name", ("org/name", None, None)),
+        ("https://huggingface.co/org/name/tree/v1.0", ("org/name", None, "v1.0")),
+        ("https://huggingface.co/org/name/blob/main/sub/x.gguf?download=true", ("org/name", "sub/x.gguf", "main")),
+        ("https://example.org/org/name", None),
+        ("org/name/x.bin", None),
+        ("org/../name", None),
+        ("model.gguf", None),
+        ("models/model.gguf", None),
+    ],
+)
+def test_what_is_asked_of_the_hub(source: str, expected: object) -> None:
+    assert hub.asked(source) == expected
 
 
 def test_neither_pickles_nor_code_are_fetched() -> None:
 
     def fetched(file: str) -> bool:
-        return any(fnmatch.fnmatch(file, pattern) for pattern in registry.FILES)
+        return any(fnmatch.fnmatch(file, pattern) for pattern in (*hub.SMALL, *hub.WEIGHTS))
 
     for file in ("pytorch_model.bin", "model.pt", "rust_model.ot", "tf_model.h5", "modeling.py", "model.ckpt", "x.pkl"):
         assert not fetched(file)
@@ -241,7 +281,7 @@ def test_a_package_is_found_and_not_imported(package: Callable[[str], Path], nam
     assert PACKAGES[name] in vm.models()
     script = f"""
 import sys
-from viz_model.checkpoints import registry
+from viz_model.checkpoints import hub, huggingface, registry
 print(registry.config_of({PACKAGES[name]!r}).n_layers, {name!r} in sys.modules, "huggingface_hub" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -145,7 +145,7 @@ def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
 
         controls = frozenset({1, 2})
 
-        def encode(self, text: str, *, special: bool = True) -> list[int]:
+        def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
             inner = base.tokenizer.encode(text)
             return [1, *inner, 2] if special else inner
 

@@ -217,7 +217,7 @@ def _with_controls(n_context: int = 200) -> vm.LanguageModel:
     class Framed(IdTokenizer):
         controls = frozenset({1, 2})
 
-        def encode(self, text: str, *, special: bool = True) -> list[int]:
+        def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
             ids = super().encode(text)
             return [1, *ids, 2] if special else ids
 

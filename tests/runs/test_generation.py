@@ -405,3 +405,21 @@ def test_a_mask_that_was_typed_takes_the_space_before_it(family: dict[str, Path]
     assert tokenizer.decode(tokenizer.encode("the [MASK] sat")) == "the[MASK] sat" and not tokenizer.is_lossless
     plain = vm.load(family["tiny-alibi"]).tokenizer
     assert plain.decode(plain.encode("the [MASK] sat")) == "the [MASK] sat" and plain.is_lossless
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "translate-2017"])
+def test_a_generation_has_its_run(name: str) -> None:
+    lm = vm.load(name)
+    made = lm.generate("The cat", max_new_tokens=5, temperature=0)
+    run = made.trace
+    ids = run.ids if run.target_ids is None else run.target_ids
+    assert list(ids)[-len(made.steps) :] == [token.id for token in made.tokens]
+    rows = run["probs"][-len(made.steps) - 1 : -1]
+    for row, step in zip(rows, made.steps, strict=True):
+        assert row[step.token.id].item() == pytest.approx(step.probability, abs=1e-5)
+    again = lm.generate(ids=lm.tokenizer.encode("The cat"), max_new_tokens=5, temperature=0)
+    assert again == made and again.trace.ids == run.ids
+    refused: list[dict[str, Any]] = [{}, {"text": "a", "ids": [1]}, {"ids": []}, {"ids": [10**6]}]
+    for wrong in refused:
+        with pytest.raises(ValueError, match=r"give either|empty|token id"):
+            lm.generate(**wrong)

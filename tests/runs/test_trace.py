@@ -87,7 +87,11 @@ def test_ids_need_no_text(lm: vm.LanguageModel, trace: Trace) -> None:
 def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
     text = "The cat sat on the mat. " * 10
     n_tokens = len(lm.tokenizer.encode(text))
-    trace = lm.trace(text)
+    with pytest.warns(UserWarning, match=rf"the text has {n_tokens} tokens and the context of "):
+        trace = lm.trace(text)
+    with pytest.warns(UserWarning, match="left out"):
+        lm.trace(ids=[5] * (lm.config.n_context + 1))
+    assert f"{n_tokens - lm.config.n_context} beyond the context left out" in repr(trace)
     assert len(trace) == lm.config.n_context
     assert trace.n_dropped == n_tokens - lm.config.n_context > 0
     assert list(trace.ids) == lm.tokenizer.encode(text)[: lm.config.n_context]

@@ -163,7 +163,8 @@ def test_sentence_pieces_are_those_of_the_original(tmp_path: Path, begins: bool)
         assert tokenizer.decode(ids) == text
     (start,) = tokenizer.encode("<start>", special=False)[-1:]
     assert tokenizer.token(start).text == "<start>"
-    assert processor.eos_id() not in tokenizer.encode("</s>")
+    assert tokenizer.encode("</s>", special=False) == [processor.eos_id()]
+    assert processor.eos_id() not in tokenizer.encode("</s>", as_text=True)
 
 
 def test_sentence_pieces_without_a_beginning(tmp_path: Path) -> None:

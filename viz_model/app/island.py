@@ -17,7 +17,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import components, examples, frame, interventions, runs, sketch, state
 from viz_model.app.choices import Choice, one_of, switch, whole, words
-from viz_model.app.view import ViewState
+from viz_model.app.view import TYPED, ViewState
 from viz_model.config import Side
 from viz_model.drawing.chips import bracketed, chip
 from viz_model.drawing.scene import Arrays, value
@@ -71,7 +71,7 @@ def read(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Reading:
 
 def asked(view: ViewState, lm: vm.LanguageModel, text: str) -> runs.RunKey:
     """The run of a text; of an encoder–decoder with a target, which is what the model says where nobody has typed."""
-    key = runs.RunKey(view.model, text, edits=edits.write(view.edits))
+    key = runs.RunKey(view.model, text, edits=edits.write(view.edits), as_text=view.as_text)
     if lm.config.kind != "encoder_decoder":
         return key
     return key._replace(target=runs.readable(_target(view, text))[0], to=view.to)
@@ -95,11 +95,12 @@ def _remarks(typed: str, text: str, n_replaced: int, trace: vm.Trace, lm: vm.Lan
         said.append(line(t("common.truncated", total=total, context=runs.most_tokens(trace.config)), "notice"))
     if n_replaced:
         said.append(line(t("common.surrogates", n=n_replaced), "notice"))
-    if END_OF_TEXT in text:
+    if END_OF_TEXT in text and not trace.as_text and END_OF_TEXT not in lm.tokenizer.controls_in(text):
         said.append(line(t("common.typed_end_of_text", token=literal(END_OF_TEXT)), "note"))
     tokenizer = lm.tokenizer
-    if not tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer):
-        read = tokenizer.decode(tokenizer.encode(text, special=False))
+    named = tokenizer.controls_in(text)
+    if not tokenizer.is_lossless and not named and not isinstance(tokenizer, IdTokenizer):
+        read = tokenizer.decode(tokenizer.encode(text, special=False, as_text=True))
         if read != text:
             shown = literal(read if len(read) <= MOST_QUOTED else read[:MOST_QUOTED] + "…")
             said.append(line(t("common.reads_otherwise", read=shown), "note"))
@@ -149,6 +150,7 @@ def _boxes(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     pace: dict[str, float] = st.session_state.get(_PACE, {})
     common = {"live": pace.get(view.model, 0.0) < LIVE, "fixed": is_fixed}
+    keeps = lm.config.kind == "decoder" and not (is_fixed or is_story or view.as_text)
     box = {
         "name": "text",
         "text": view.text or "",
@@ -157,11 +159,16 @@ def _boxes(
         "count": _count(trace, t),
         "examples": [] if is_fixed else [[one, one] for one in examples.of(lm, t.language, is_story)],
         "examples_label": t("common.examples"),
-        "keeps": "" if is_fixed or is_story or lm.config.kind != "decoder" else t("common.keep_writing"),
+        "keeps": t("common.keep_writing") if keeps else "",
         **common,
     }
+    controls = []
+    if not is_fixed and (lm.tokenizer.controls_in(view.text or "") or view.as_text):
+        ways = {way: t(f"common.typed_{way}") for way in ("tokens", TYPED)}
+        shown = TYPED if view.as_text else "tokens"
+        controls.append(Chooser("typed", ways, t("common.typed"), t("common.typed_help"), shown, True).plain)
     if lm.config.kind != "encoder_decoder":
-        return [box], []
+        return [box], controls
     text = runs.readable(view.text or "")[0]
     target = {
         "name": "target",
@@ -172,7 +179,6 @@ def _boxes(
         **common,
     }
     languages = {language: t(f"common.to_{language}") for language in lm.tokenizer.languages}
-    controls = []
     if len(languages) > 1 and not is_fixed:
         chooser = Chooser("to", languages, t("common.to"), t("common.to_help"), view.to or next(iter(languages)), True)
         controls.append(chooser.plain)
@@ -276,7 +282,7 @@ def _chosen(view: ViewState, choices: Mapping[str, str], opened: list[str]) -> d
         "chosen": chosen,
         "options": dict(choices),
         "open": opened,
-        "words": (view.text, view.also, view.target, view.to),
+        "words": (view.text, view.also, view.target, view.to, view.as_text),
     }
 
 
@@ -354,6 +360,8 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     for name, said in (given if isinstance(given, Mapping) else {}).items():
         if name == "to" and isinstance(said, str):
             changes["to"] = said
+        elif name == "typed":
+            changes["as_text"] = said == TYPED
         elif name in options:
             try:
                 chosen.append((options[name], options[name].read(str(said))))
@@ -369,7 +377,7 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     if (view.model, view.lang) != (now.model, now.lang):
         state.run_again()
         return
-    if any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to")):
+    if any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to", "as_text")):
         state.run_alone(state.BODY, state.PLACE)
 
 

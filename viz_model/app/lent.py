@@ -18,7 +18,7 @@ from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
 _LENT = "lent"
-_OF_THE_MODEL = ("model", "target", "to", "side", "layer", "head", "token", "edits", "cell")
+_OF_THE_MODEL = ("model", "target", "to", "as_text", "side", "layer", "head", "token", "edits", "cell")
 """What stands in a view for one model: the sentence and the language are the visitor's on any."""
 
 

@@ -192,6 +192,7 @@ class RunKey(NamedTuple):
         target: of an encoder–decoder, what its decoder has said so far.
         to: the language of the target, of a model that translates into several.
         edits: interventions, as an address writes them (:func:`viz_model.runs.edits.write`).
+        as_text: whether control tokens that the text names are read as characters.
     """
 
     model: str
@@ -199,11 +200,12 @@ class RunKey(NamedTuple):
     target: str | None = None
     to: str | None = None
     edits: str = ""
+    as_text: bool = False
 
     @classmethod
     def of(cls, model: str, run: vm.Trace) -> RunKey:
         """The key of a run of a text."""
-        return cls(model, run.text or "", run.target, run.target_language, vm.edits.write(run.edits))
+        return cls(model, run.text or "", run.target, run.target_language, vm.edits.write(run.edits), run.as_text)
 
     @property
     def plain(self) -> RunKey:
@@ -252,6 +254,7 @@ def run(
             edits=vm.edits.parse(asked.edits),
             max_tokens=most_tokens(lm.config),
             target_language=asked.to,
+            as_text=asked.as_text,
             between=run_lock.check,
         )
 

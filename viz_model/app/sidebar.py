@@ -119,9 +119,10 @@ def model(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     """How large it is, what it has read and what it is good for, as far as that is known."""
     n_weights = sum(weight.numel() for weight in lm.model.parameters())
     card = t(f"models.card_{_card(name, lm)}", size=size(n_weights, t), does=_does(lm, t))
-    if not lm.left_out:
-        return card
-    return f"{card} {t('models.left_out', parts=', '.join(f'`{part}`' for part in lm.left_out))}"
+    said = [card, *(t(f"models.{notice}") for notice in lm.notices)]
+    if lm.left_out:
+        said.append(t("models.left_out", parts=", ".join(f"`{part}`" for part in lm.left_out)))
+    return " ".join(said)
 
 
 def _card(name: str, lm: vm.LanguageModel) -> str:

@@ -26,6 +26,8 @@ MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
 PRESENT = "present"
 """What an address says of a view for a projector."""
+TYPED = "text"
+"""What an address says of a view whose control tokens are characters."""
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 
 V = TypeVar("V")
@@ -41,7 +43,8 @@ class ViewState:
     as an address writes it (:mod:`viz_model.images`). ``also`` is another text, beside which the first stands on a page
     that is one component; in a lesson, and beside a picture, there is none. ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
-    it is asked for, of a model that translates into several, None the first of them. ``side`` is
+    it is asked for, of a model that translates into several, None the first of them. ``as_text`` is whether control
+    tokens that the text names are read as characters. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
     ``cell`` is the number whose derivation is open: of a value, or of a weight. ``present`` is whether a page
     shows its first picture alone, for a projector.
@@ -57,6 +60,7 @@ class ViewState:
     drawing: str | None = None
     target: str | None = None
     to: str | None = None
+    as_text: bool = False
     side: Side = "decoder"
     layer: int | None = None
     head: int | None = None
@@ -88,6 +92,8 @@ class ViewState:
             plain["drawing"] = self.drawing
         if self.to is not None:
             plain["to"] = self.to
+        if self.as_text:
+            plain["typed"] = TYPED
         if self.target is not None:
             plain["target"] = self.target[:MAX_URL_TEXT]
         if self.side != "decoder":
@@ -201,12 +207,15 @@ def parse(
             chosen[f"{page}.{choice.name}"] = choice.write(value)
     if query.get("view", PRESENT) != PRESENT:
         notices.append(Notice("common.unknown_beside", {"name": "view", "asked": query["view"][:80]}))
+    if query.get("typed", TYPED) != TYPED:
+        notices.append(Notice("common.unknown_beside", {"name": "typed", "asked": query["typed"][:80]}))
     view = ViewState(
         model=model,
         text=query.get("text"),
         also=(query.get("also") or None) if lesson is None else None,
         drawing=query.get("drawing"),  # whether it is one is seen when it is read
         target=query.get("target"),
+        as_text=query.get("typed") == TYPED,
         to=query.get("to"),  # whether the model translates into it is for its tokenizer to say
         side=shown,
         layer=index("layer", depth),

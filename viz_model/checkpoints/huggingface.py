@@ -6,9 +6,12 @@ mean), ``renames`` (what the tensors are here) and ``NAMES`` (our fields as its 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol
+
+import torch
 
 from viz_model.checkpoints.families import (
     absent,
@@ -43,7 +46,7 @@ from viz_model.checkpoints.families import (
 )
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.renames import Rename
-from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, ModelError, SafetensorsArchive, fill, read_json
+from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, Archive, ModelError, SafetensorsArchive, fill, read_json
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.model.transformer import Transformer
 
@@ -100,6 +103,15 @@ FAMILIES: dict[str, Family] = {
 }
 
 
+NOTICES = {
+    "untied": "config.json says tie_word_embeddings, but the file holds another head beside the embedding: both are "
+    "read, as Transformers does",
+    "no_head": "the model was saved without a head: its logits are read with its embedding, as tie_word_embeddings "
+    "says, and may never have been trained",
+}
+"""What is said of a checkpoint that can be read in more than one way."""
+
+
 def load_folder(folder: Path) -> Transformer:
     """Load the weights of a folder.
 
@@ -108,14 +120,70 @@ def load_folder(folder: Path) -> Transformer:
             supported, or the weights do not fit. The message names file and field or tensor.
     """
     plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
-    family = family_of(plain, folder / "config.json")
-    archive = SafetensorsArchive(folder)
+    family_of(plain, folder / "config.json")
+    return load_archive(folder, plain, SafetensorsArchive(folder))
+
+
+def load_archive(folder: Path, plain: dict[str, Any], archive: Archive, *, in_place: bool = False) -> Transformer:
+    """The model of a ``config.json`` as parsed, with the tensors of ``archive``; messages name files of ``folder``.
+
+    Args:
+        in_place: keep the archive's own tensors as weights wherever they have the shape and the type of ours.
+
+    Raises:
+        ModelError: as of :func:`load_folder`.
+    """
+    path = folder / "config.json"
     config = read_config(folder, plain, archive.shapes)
+    family = family_of(plain, path)
+    if is_untied(plain, path, config, archive):
+        config = dataclasses.replace(config, tie_embeddings=False)
     try:
-        return fill(config, archive, family.renames(config))
+        return fill(config, archive, family.renames(config), in_place=in_place)
     except ModelError:
-        _refuse_task(plain, folder / "config.json", config)
+        _refuse_task(plain, path, config)
         raise
+
+
+def is_untied(plain: dict[str, Any], path: Path, config: ModelConfig, archive: Archive) -> bool:
+    """Whether an archive holds another head beside an embedding that the config calls its head too."""
+    if not (config.tie_embeddings and config.has_logits):
+        return False
+    heads, tables = _tables(plain, path, config, archive.shapes)
+    return any(
+        archive.shapes[one] == archive.shapes[two] and not _equal(archive, one, two)
+        for one in heads
+        for two in tables[:1]
+    )
+
+
+def _tables(
+    plain: dict[str, Any], path: Path, config: ModelConfig, names: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """The tensors that can be the head of a model, and those that can be its embedding."""
+    rows = family_of(plain, path).renames(dataclasses.replace(config, tie_embeddings=False))
+
+    def of(place: str) -> list[str]:
+        own = [row.pattern for row in rows if row.ours == (place,) and row.how == "same"]
+        return [name for name in names if any(pattern.fullmatch(name) for pattern in own)]
+
+    return of("head.unembedding.weight"), of("embedding.weight")
+
+
+def _equal(archive: Archive, one: str, two: str) -> bool:
+    return torch.equal(archive.read(one), archive.read(two))
+
+
+def notices(plain: dict[str, Any], path: Path, loaded: ModelConfig, names: Collection[str]) -> tuple[str, ...]:
+    """The names of those of :data:`NOTICES` that are to be said of a loaded model."""
+    if not loaded.has_logits:
+        return ()
+    if plain.get("tie_word_embeddings") is True and not loaded.tie_embeddings:
+        return ("untied",)
+    if loaded.kind == "encoder":
+        return ()
+    heads, _ = _tables(plain, path, loaded, names)
+    return ("no_head",) if not heads and loaded.tie_embeddings and _is_bare(plain) else ()
 
 
 _TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice")
@@ -123,10 +191,8 @@ _TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAns
 
 def _refuse_task(plain: dict[str, Any], path: Path, config: ModelConfig) -> None:
     """Raises ModelError for the weights of a decoder that is to answer another question than the next token."""
-    names = plain.get("architectures")
-    name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
-    is_bare = name.endswith("Model") and not name.endswith(("HeadModel", "MTModel"))  # GPT2Model, not GPT2LMHeadModel
-    if not (name.endswith(_TASKS) or is_bare) or config.kind == "encoder":
+    name = _architecture(plain)
+    if not (name.endswith(_TASKS) or _is_bare(plain)) or config.kind == "encoder":
         return
     read = "AutoModelForCausalLM" if config.kind == "decoder" else "AutoModelForSeq2SeqLM"
     raise ModelError(
@@ -135,11 +201,20 @@ def _refuse_task(plain: dict[str, Any], path: Path, config: ModelConfig) -> None
     )
 
 
-def left_out(folder: Path, config: ModelConfig) -> tuple[str, ...]:
-    """The parts of a folder's model that are not loaded, of which a visitor is told: ``("classifier",)``."""
-    path = folder / "config.json"
-    rows = [row for row in family_of(read_json(path, MAX_CONFIG_BYTES), path).renames(config) if row.told]
-    names = SafetensorsArchive(folder).shapes if rows else ()
+def _architecture(plain: dict[str, Any]) -> str:
+    names = plain.get("architectures")
+    return names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
+
+
+def _is_bare(plain: dict[str, Any]) -> bool:
+    """Whether a model was saved without a head: GPT2Model, and not GPT2LMHeadModel."""
+    name = _architecture(plain)
+    return name.endswith("Model") and not name.endswith(("HeadModel", "MTModel"))
+
+
+def left_out(plain: dict[str, Any], path: Path, config: ModelConfig, names: Collection[str]) -> tuple[str, ...]:
+    """The parts of a model that are not loaded, of which a visitor is told: ``("classifier",)``."""
+    rows = [row for row in family_of(plain, path).renames(config) if row.told]
     told = (row.theirs.rpartition("]")[2] for row in rows if any(map(row.pattern.fullmatch, names)))
     return tuple(sorted({name.partition(".")[0] for name in told}))
 
@@ -171,6 +246,24 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
         raise ModelError(f"{path}: {family.NAMES.get(field, field)}:{rest}") from None
     attributes.finish()
     return config
+
+
+def check_config(folder: Path) -> None:
+    """Refuse by its ``config.json`` a model that cannot be read, before its weights are there.
+
+    Raises:
+        ModelError: as :func:`read_config`, whatever heads the weights may turn out to have.
+    """
+    plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
+    if "config" in plain:
+        return
+    try:
+        read_config(folder, plain, ())
+    except ModelError as error:
+        try:
+            read_config(folder, plain, ("lm_head.weight", "classifier.weight", "head.dense.weight"))
+        except ModelError:
+            raise error from None
 
 
 def _processor(folder: Path, family: Family) -> dict[str, Any]:

@@ -12,18 +12,20 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
-import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor, nn
+
+from viz_model.checkpoints import hub
 from viz_model.checkpoints.int8 import JoinedArchive, OwnArchive
 from viz_model.checkpoints.weights import (
     Archive,
     ModelError,
     SafetensorsArchive,
     fill,
-    one_line,
     read_json,
     refuse_adapter,
     unchanged,
@@ -52,7 +54,7 @@ TOKENIZERS = {"story-8k": story_tokenizer}
 
 def models() -> list[str]:
     """Names that :func:`load` accepts: bundled models, those in installed packages, those of VIZ_MODEL_PATH."""
-    return list(_found())
+    return [*HANDED_OVER, *_found()]
 
 
 def config_of(name: str) -> ModelConfig:
@@ -61,6 +63,8 @@ def config_of(name: str) -> ModelConfig:
     Raises:
         ModelError: there is no such model, or it cannot be loaded.
     """
+    if name in HANDED_OVER:
+        return HANDED_OVER[name].config
     found = _found()
     if name not in found:
         raise ModelError(f"no model {name!r}: expected one of {', '.join(found)}")
@@ -73,9 +77,10 @@ def vocabulary_of(name: str) -> str:
     Raises:
         ModelError: there is no such model, or its description is damaged.
     """
-    config, path = config_of(name), _found()[name]
-    if config.reads_pictures:
+    config = config_of(name)
+    if config.reads_pictures or name in HANDED_OVER:
         return name
+    path = _found()[name]
     description = read_json(path / "config.json") if path.is_dir() else {}
     return str(description["tokenizer"]) if "config" in description else name
 
@@ -86,6 +91,8 @@ def tokenizer_of(name: str) -> Tokenizer:
     Raises:
         ModelError: there is no such model, or its tokenizer cannot be read.
     """
+    if name in HANDED_OVER:
+        return HANDED_OVER[name].tokenizer
     config, path = config_of(name), _found()[name]
     if path.is_dir():
         description = read_json(path / "config.json")
@@ -113,23 +120,53 @@ def weights_of(folder: Path) -> str | None:
     return other if isinstance(other, str) and other in dict(_bundled()) else None
 
 
-def load(source: str | Path) -> LanguageModel:
-    """Load a model: a name of :func:`models`, a model folder, a ``.gguf`` file, or ``org/name`` on the hub.
+def load(
+    source: str | Path | nn.Module | Mapping[str, Tensor],
+    tokenizer: Any = None,
+    *,
+    config: Any = None,
+    name: str = "",
+    revision: str | None = None,
+) -> LanguageModel:
+    """Load a model, or show one that is in memory already.
+
+    Args:
+        source: a name of :func:`models`, a model folder, a ``.gguf`` file, ``org/name`` on the hub, its address, or
+            ``org/name/file.gguf``; or a model of ``transformers``, or a ``state_dict``, whose weights are not copied
+            where they are in single precision.
+        tokenizer: of a model in memory: one of ``transformers``, or a folder; None: it is given ids.
+        config: of a ``state_dict``, what its ``config.json`` says.
+        name: of a model in memory, what it shall be called.
+        revision: on the hub, a branch, a tag or a commit.
 
     Raises:
         ModelError: no such model, or its files are damaged, not supported, or do not fit together.
     """
+    if not isinstance(source, str | Path):
+        from viz_model.checkpoints import live
+
+        if not isinstance(source, nn.Module | Mapping):
+            raise ModelError(f"expected a name, a path, a model or a state_dict, got {type(source).__name__}")
+        return live.from_memory(source, tokenizer, config, name)
+    if tokenizer is not None or config is not None:
+        raise ModelError(f"{str(source)[:200]}: a model of files brings its own tokenizer and config")
     name, found = str(source), _found()
+    if name in HANDED_OVER:
+        return HANDED_OVER[name]
     if name in found:
         return _named(_load_path(found[name]), name)
     path = Path(source)
     if _exists(path):
         return _load_path(path)
-    if is_name(name):
-        return _named(_load_path(snapshot(name)), name)
+    if (asked := hub.asked(name)) is not None:
+        return _named(_load_path(hub.fetch(asked, revision)), name)
     raise ModelError(
         f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
     )
+
+
+HANDED_OVER: dict[str, LanguageModel] = {}
+"""Models of this process that its app offers too."""
 
 
 def load_folder(folder: Path) -> LanguageModel:
@@ -141,7 +178,7 @@ def load_folder(folder: Path) -> LanguageModel:
     refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
-    twin, left_out = None, tuple[str, ...]()
+    twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, _own_archive(folder, description, config), unchanged(config))
@@ -149,8 +186,13 @@ def load_folder(folder: Path) -> LanguageModel:
         from viz_model.checkpoints import huggingface
 
         tokenizer = _their_tokenizer(folder, config)
-        model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
-    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
+        archive, path = SafetensorsArchive(folder), folder / "config.json"
+        model = huggingface.load_archive(folder, description, archive)
+        left_out = huggingface.left_out(description, path, config, archive.shapes)
+        notices = huggingface.notices(description, path, model.config, archive.shapes)
+        for name in notices:
+            warnings.warn(f"{path}: {huggingface.NOTICES[name]}", stacklevel=3)
+    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out, notices)
 
 
 def _named(lm: LanguageModel, name: str) -> LanguageModel:
@@ -183,7 +225,10 @@ def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
         from viz_model.checkpoints import huggingface
 
         huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
-        return huggingface.read_config(folder, description, SafetensorsArchive(folder).shapes)
+        archive = SafetensorsArchive(folder)
+        config = huggingface.read_config(folder, description, archive.shapes)
+        untied = huggingface.is_untied(description, folder / "config.json", config, archive)
+        return dataclasses.replace(config, tie_embeddings=False) if untied else config
     try:
         return ModelConfig.from_dict(description["config"])
     except ConfigError as error:
@@ -283,49 +328,3 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # too long, or with a character that no path has
         return False
-
-
-# What the readers here open, and nothing else: no pickles, which can run code, and no code.
-FILES = (
-    "adapter_config.json",
-    "config.json",
-    "generation_config.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "model-*.safetensors",
-    "merges.txt",
-    "special_tokens_map.json",
-    "tokenizer.json",
-    "tokenizer.model",
-    "tokenizer_config.json",
-    "*.spm",
-    "spiece.model",
-    "vocab.json",
-    "vocab.txt",
-)
-_PART = r"[A-Za-z0-9][\w.-]{0,95}"
-_NAME = re.compile(f"{_PART}/{_PART}", re.ASCII)
-
-
-def is_name(source: str) -> bool:
-    """Whether this can be the name of a model of the hub: ``org/name``."""
-    return _NAME.fullmatch(source) is not None and ".." not in source
-
-
-def snapshot(name: str) -> Path:
-    """The folder with the files of a model, downloaded unless they are here already.
-
-    Raises:
-        ModelError: ``huggingface_hub`` is not installed, the hub cannot be reached, or it refuses.
-    """
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise ModelError(
-            f'{name}: no such folder; to load it from the Hugging Face hub, pip install "viz-model[hub]"'
-        ) from None
-    try:
-        return Path(snapshot_download(name, allow_patterns=list(FILES)))
-    except Exception as error:  # its own errors and those of its HTTP client have no base in common
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        raise ModelError(f"{name}: not fetched from the Hugging Face hub: {reason[:300]}") from None

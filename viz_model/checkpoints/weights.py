@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
@@ -61,16 +61,21 @@ def unchanged(config: ModelConfig) -> list[Rename]:
 
 def stored_tensors(model: Transformer) -> dict[str, Tensor]:
     """The tensors that a checkpoint of ``model`` holds: a tied unembedding and a shared norm are stored once."""
-    state = dict(model.state_dict())
-    if model.config.tie_embeddings:
-        state.pop("head.unembedding.weight", None)
-    if model.config.shared_norm:
-        state = {name: tensor for name, tensor in state.items() if ".ffn_norm." not in name}
-    return state
+    return stored(model.state_dict(), model.config)
 
 
-def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Transformer:
+def stored(state: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+    """Of the ``state_dict`` of a model of ours what its checkpoint holds."""
+    twice = ["head.unembedding.weight"] if config.tie_embeddings else []
+    twice += [name for name in state if config.shared_norm and ".ffn_norm." in name]
+    return {name: tensor for name, tensor in state.items() if name not in twice}
+
+
+def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename], *, in_place: bool = False) -> Transformer:
     """Build the model that ``config`` describes, with the weights of ``archive``.
+
+    Args:
+        in_place: keep the archive's own tensors, or views of them, wherever they are ours without a computation.
 
     Raises:
         ModelError: a tensor is missing, has no place, has another shape, holds something else
@@ -91,11 +96,25 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Tr
             whole, share = tensors[place], row.share
             ours_of_it = whole if share is None else whole.chunk(share.of, share.axis)[share.number]
             if (place, share) not in filled:
-                ours_of_it.copy_(piece)
+                if in_place and share is None:
+                    _put(model, place, piece)
+                    tensors[place] = piece
+                else:
+                    ours_of_it.copy_(piece)
                 filled.add((place, share))
             elif not torch.equal(ours_of_it, piece):
                 raise ModelError(f"{archive.path}: tensor {name!r} is not the copy of {place!r} that it should be")
     return model.eval().requires_grad_(False)
+
+
+def _put(model: Transformer, place: str, tensor: Tensor) -> None:
+    """Let a parameter, and those that are the same one, be ``tensor`` itself."""
+    former = model.get_parameter(place)
+    weight = nn.Parameter(tensor.detach(), requires_grad=False)
+    for module in model.modules():
+        for name, own in module.named_parameters(recurse=False):
+            if own is former:
+                setattr(module, name, weight)
 
 
 class _NoFirstValues(TorchFunctionMode):
@@ -203,16 +222,38 @@ def _their_name(place: str, renames: Iterable[Rename], archive: Archive) -> str:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Raises ModelError for a folder that holds only what is added to the weights of another model."""
+    """Raises ModelError for a folder that holds what is added to the weights of a model, there or elsewhere."""
     path = folder / "adapter_config.json"
-    if not path.exists() or any((folder / name).exists() for name in SAFETENSORS):
+    if not path.exists():
         return
     plain = read_json(path, MAX_CONFIG_BYTES)
+    if any((folder / name).exists() for name in SAFETENSORS):
+        raise ModelError(
+            f"{path}: an adapter lies beside a model, and Transformers adds it to the weights; merge it first, "
+            "merge_and_unload() of peft and save_pretrained, or move it away to see the model without it"
+        )
     kind, base = (repr(plain.get(name))[:80] for name in ("peft_type", "base_model_name_or_path"))
     raise ModelError(
         f"{path}: this is an adapter ({kind}), not a model; merge it into its base ({base}) first: "
         "merge_and_unload() of peft, and save_pretrained"
     )
+
+
+class StateArchive:
+    """Tensors that are in memory already: a ``state_dict``."""
+
+    path = Path("state_dict")
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._tensors = tensors
+        self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+    def read(self, name: str) -> Tensor:
+        """The tensor itself where it is of single precision and in main memory, else a copy that is."""
+        tensor = self._tensors[name].detach()
+        if not tensor.is_floating_point():
+            raise ModelError(f"{self.path}: tensor {name!r} is {tensor.dtype}, expected floating-point numbers")
+        return tensor.to("cpu", torch.float32)
 
 
 class SafetensorsArchive:

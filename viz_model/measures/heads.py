@@ -172,12 +172,11 @@ def together(trace: Trace, layer: int, pool: int = 1, marked: Sequence[int] | No
 
 
 def marks(trace: Trace) -> tuple[int, ...]:
-    """Positions of the control tokens that were put around the text, as no tokenisation of it has them."""
+    """Positions of the control tokens of a text: those that were put around it, and those that it names."""
     text = trace.target if trace.side == "decoder" and len(trace.config.sides) > 1 else trace.text
     if text is None:
         return ()
-    typed = set(trace.tokenizer.encode(text, special=False))
-    return tuple(position for position, token in enumerate(trace.tokens) if token.id not in typed)
+    return tuple(position for position, token in enumerate(trace.tokens) if token.id in trace.tokenizer.controls)
 
 
 def shared_with(config: ModelConfig, head: int) -> tuple[int, range]:

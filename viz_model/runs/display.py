@@ -48,6 +48,8 @@ def trace_line(trace: Trace) -> str:
         told = ["picture", f"[CLS] and {len(trace.ids) - 1} patches"]
     if trace.target_ids is not None:
         told += [f"target {_quoted(trace.target or '')}", f"{len(trace.target_ids)} tokens"]
+    if n_out := trace.n_dropped + trace.n_target_dropped:
+        told.append(f"{n_out:,} beyond the context left out")
     if trace.edits:
         told.append(f"{len(trace.edits)} edit{'s' if len(trace.edits) > 1 else ''}")
     return f"Trace({', '.join(told)}; {_sizes(trace.config)}; {len(trace.sites)} values, such as {_telling(trace)!r})"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +20,9 @@ from viz_model.runs import edits as interventions
 from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.recorder import recorder
 from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
+
+if TYPE_CHECKING:
+    from viz_model.runs.trace import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,11 +120,27 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Generation:
-    """What :func:`generate` drew. ``text`` is the continuation alone."""
+    """What :func:`generate` drew. ``text`` is the continuation alone.
+
+    Attributes:
+        run: makes the run of :attr:`trace`; of a model by itself there is none.
+    """
 
     text: str
     steps: tuple[Step, ...]
     stopped: Literal["length", "end_of_text"]
+    run: Callable[[], Trace] | None = field(default=None, compare=False)
+
+    @functools.cached_property
+    def trace(self) -> Trace:
+        """The run of what was read and what was drawn, as far as the context holds its end.
+
+        Raises:
+            ValueError: nobody knows what was read.
+        """
+        if self.run is None:
+            raise ValueError("trace: ask the generation of a LanguageModel, which knows what was read")
+        return self.run()
 
     @property
     def tokens(self) -> Tokens:

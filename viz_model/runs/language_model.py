@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from torch import Tensor
@@ -20,6 +23,9 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import Tokenizer
 
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
+"""A conversation: ``[{"role": "user", "content": "Hello"}, …]``."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LanguageModel:
@@ -30,6 +36,8 @@ class LanguageModel:
         twin: the name of the model that differs from it only in where the norm stands, if any.
         folder: where its weights, card and training log lie.
         left_out: parts that its files hold besides, such as a classifier, and that are not shown.
+        notices: what is to be said of files that can be read in more than one way: "untied", where the head is another
+            than the embedding that the config names, "no_head" where it was saved without one.
     """
 
     name: str
@@ -38,6 +46,7 @@ class LanguageModel:
     twin: str | None
     folder: Path
     left_out: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return display.model_line(self)
@@ -49,9 +58,39 @@ class LanguageModel:
     def config(self) -> ModelConfig:
         return self.model.config
 
+    def chat(
+        self,
+        messages: Messages,
+        *,
+        add_generation_prompt: bool = True,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        **values: Any,
+    ) -> str:
+        """The text of a conversation, as the model's template writes it: what :meth:`trace` reads of ``messages``.
+
+        Args:
+            messages: in order: ``[{"role": "user", "content": "Why is the sky blue?"}]``.
+            add_generation_prompt: whether the beginning of the model's answer stands at the end.
+            tools: JSON schemas of functions that the model may call.
+            values: what else the template asks for, such as ``enable_thinking=False``.
+
+        Raises:
+            ValueError: the model has no template.
+            TextError: the template does not take this conversation.
+        """
+        if (template := self.tokenizer.chat_template) is None:
+            raise ValueError(f"messages: {self.name} has no chat template; give a text")
+        return template.write(messages, add_generation_prompt=add_generation_prompt, tools=tools, **values)
+
+    def _encoded(self, text: str | Messages, as_text: bool) -> list[int]:
+        """The ids of a text, or of a conversation, whose template names all its control tokens."""
+        if isinstance(text, str):
+            return self.tokenizer.encode(text, as_text=as_text) if text else []
+        return self.tokenizer.encode(self.chat(text), special=False, as_text=as_text)
+
     def trace(
         self,
-        text: str | images.Levels | None = None,
+        text: str | Messages | images.Levels | None = None,
         target: str | None = None,
         *,
         ids: Sequence[int] | None = None,
@@ -61,16 +100,18 @@ class LanguageModel:
         edits: Sequence[Edit] = (),
         max_tokens: int | None = None,
         target_language: str | None = None,
+        as_text: bool = False,
         keep: Keep | None = None,
         between: Callable[[], None] | None = None,
     ) -> Trace:
         """Run the model over a text, over token ids, or over a picture, so that every value can be read.
 
-        What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
+        What exceeds the context is left out at the end, with a warning; ``n_dropped`` of the result counts it. The
         control tokens that end a text (BERT's [SEP]) stay.
 
         Args:
-            text: what the model reads, with the control tokens that its tokenizer puts around it. Of a model
+            text: what the model reads, with the control tokens that its tokenizer puts around it; or the messages of a
+                conversation, as :meth:`chat` writes them. Of a model
                 of pictures: levels, uint8 [H, W] or [H, W, 3], brought to its size and its colours; or a picture
                 that :func:`viz_model.images.encode` wrote as text.
             target: of an encoder–decoder, what the decoder has said so far. It reads its start
@@ -81,9 +122,11 @@ class LanguageModel:
             mask: boolean [T, T], True where a query may look, in place of the masks of all layers
                 (:mod:`viz_model.model.masks`), or [L, T, T], one for each; of an encoder–decoder a mapping by side.
             edits: interventions, in order (:mod:`viz_model.runs.edits`); they find the masks given here.
-            max_tokens: read at most so many, where that is less than the context. A picture is read whole.
+            max_tokens: read at most so many, where that is less than the context: the rest is left out without a
+                warning. A picture is read whole.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
+            as_text: whether control tokens written in the text, like ``<|im_start|>``, are read as characters.
             keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
                 computed again when it is read; by default as the size of the run suggests
                 (:func:`viz_model.runs.record.record`). The values are the same.
@@ -101,6 +144,8 @@ class LanguageModel:
         if isinstance(self.tokenizer, PatchTokenizer):
             if text is None:
                 raise ValueError("ids: this model reads pictures; give one as its levels or as text")
+            if not isinstance(text, str | np.ndarray):
+                raise ValueError("text: this model reads pictures, and no conversation")
             picture, text = self._picture(self.tokenizer, text)
         elif isinstance(text, np.ndarray):
             raise ValueError("text: this model reads tokens, and no pictures")
@@ -108,7 +153,8 @@ class LanguageModel:
         if picture is not None:
             ids = run = list(range(self.config.n_ids))
         elif text is not None:
-            ids = self.tokenizer.encode(text) if text else []
+            assert not isinstance(text, np.ndarray)
+            ids = self._encoded(text, as_text)
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
             run = self.shortened(ids, most)
@@ -117,6 +163,13 @@ class LanguageModel:
             run = [int(id) for id in ids][:most]
         reads = self._target(target, target_ids, target_language)
         decoded = None if reads is None else reads[:most]
+        for what, given, kept in (("text", ids, run), ("target", reads or (), decoded or ())):
+            if max_tokens is None and len(given) > len(kept):
+                warnings.warn(
+                    f"the {what} has {len(given):,} tokens and the context of {self.name} {most:,}: "
+                    f"{len(given) - len(kept):,} are left out",
+                    stacklevel=2,
+                )
         vectors = self._vectors(edits, decoded, max_tokens, target_language)
         return record(
             self.model,
@@ -128,26 +181,29 @@ class LanguageModel:
             visible=mask if mask is None or isinstance(mask, Mapping) else {self.config.sides[-1]: mask},
             edits=edits,
             vectors=vectors,
-            text=text,
+            text=text if isinstance(text, str) else None,
             target=target,
             n_dropped=len(ids) - len(run),
             n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
             name=self.name,
+            as_text=as_text,
             keep=keep,
             between=between,
         )
 
     def generate(
         self,
-        text: str,
+        text: str | Messages | None = None,
         target: str | None = None,
         *,
+        ids: Sequence[int] | None = None,
         max_new_tokens: int = 20,
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int = 0,
         target_language: str | None = None,
+        as_text: bool = False,
         edits: Sequence[Edit] = (),
         on_token: Callable[[generation.Step], object] | None = None,
     ) -> generation.Generation:
@@ -156,9 +212,12 @@ class LanguageModel:
         The same arguments draw the same tokens. A text beyond the context is read from its end.
 
         Args:
+            text: the text, or the messages of a conversation that the model answers.
+            ids: token ids in place of a text, read as they are.
             target: of an encoder–decoder, how the target begins.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
+            as_text: whether control tokens written in the text are read as characters.
             edits: interventions that hold at every step. Those that name positions are refused: the
                 text grows.
             on_token: called with each token as it is drawn (:class:`viz_model.runs.generation.Step`).
@@ -168,17 +227,30 @@ class LanguageModel:
                 an edit cannot be made.
             TextError: the text is not Unicode text.
         """
-        ids = self.tokenizer.encode(text) if text else []
-        if not ids:
+        if (text is None) == (ids is None):
+            raise ValueError("give either a text or ids=[…]")
+        read = [int(id) for id in ids or ()] if text is None else self._encoded(text, as_text)
+        if not read:
             raise ValueError("the text is empty: there is nothing to continue")
-        return generation.generate(
-            self.decoder(ids, target, target_language, edits),
+        if wrong := [id for id in read if not 0 <= id < self.config.n_ids]:
+            raise ValueError(f"token id {wrong[0]}: the vocabulary has {self.config.n_ids}")
+        made = generation.generate(
+            self.decoder(read, target, target_language, edits),
             self.tokenizer,
             max_new_tokens=max_new_tokens,
             sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
             seed=seed,
             on_token=on_token,
         )
+        drawn, most = [step.token.id for step in made.steps], self.config.n_context
+
+        def run() -> Trace:
+            begun = self._target(target, None, target_language)
+            if begun is None:
+                return self.trace(ids=[*read, *drawn][-most:], edits=edits)
+            return self.trace(ids=read[:most], target_ids=[*begun, *drawn][-most:], edits=edits)
+
+        return dataclasses.replace(made, run=run)
 
     def decoder(
         self,

@@ -74,6 +74,8 @@ def call(trace: Trace) -> str:
     elif trace.target_ids is not None:
         said += [repr(trace.target)] if trace.target is not None else []
         said += [f"target_language={language!r}"] if language is not None else []
+    if trace.as_text and trace.text is not None:
+        said.append("as_text=True")
     if trace.segments is not None:
         said.append(f"segments={list(trace.segments)}")
     cut = [len(ids or ()) for ids, n in ((trace.ids, trace.n_dropped), (trace.target_ids, trace.n_target_dropped)) if n]

@@ -44,6 +44,7 @@ def record(
     n_dropped: int = 0,
     n_target_dropped: int = 0,
     name: str = "",
+    as_text: bool = False,
     keep: Keep | None = None,
     between: Callable[[], None] | None = None,
 ) -> Trace:
@@ -53,6 +54,7 @@ def record(
         picture: [H, W, C], of a model that reads one; the ids then say which patch stands where.
         vectors: those of other runs, which patches among the edits put in.
         name: what the model is called.
+        as_text: whether control tokens that the text names were read as characters.
         keep: "everything" that is recorded; or the residual "stream", from which the rest is
             computed again, a block at a time, when it is read. By default the former where it
             takes at most :data:`MOST_KEPT` bytes. What is read is the same.
@@ -115,6 +117,7 @@ def record(
         changes=run.changes,
         loaded=config,
         name=name,
+        as_text=as_text,
     )
 
 

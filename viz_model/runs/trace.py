@@ -59,7 +59,7 @@ class Trace:
         loaded: the config of the model as it was loaded; ``config`` is that of what was run, which
             an edit may have taken a part from.
         side: the stack this trace is seen from, if it is.
-        name: what the model is called, where it has a name.
+        name, as_text: what the model is called; whether control tokens that the text names were read as characters.
     """
 
     model: Transformer
@@ -79,6 +79,7 @@ class Trace:
     loaded: ModelConfig
     side: Side | None = None
     name: str = ""
+    as_text: bool = False
 
     @property
     def config(self) -> ModelConfig:

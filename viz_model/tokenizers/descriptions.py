@@ -126,7 +126,8 @@ class Description:
         pieces: what stands in the vocabulary, by id.
         added: ids of tokens that are found in a text before it is cut.
         controls: ids of control tokens, without the mask and the unknown token.
-        library: the ``tokenizers.Tokenizer``, for which control tokens in a text are text.
+        library: the ``tokenizers.Tokenizer``, which finds control tokens in a text.
+        splits_controls: whether the folder asks that control tokens in a text are text.
 
     Raises:
         ModelError: damaged, written in another way than the library writes it, or with rules that make much of little
@@ -171,12 +172,21 @@ class Description:
         if settings.before or settings.after:
             plain = {**plain, "added_tokens": list(added)}
             surround(plain, settings.before, settings.after, path)
-        self.plain = _with_typed_controls_as_text(plain, special.difference({mask}), mask)
+        self._special = special
+        self.plain = _same_each_time(plain)
         self.library = _parsed(path, self.plain)
+        self.splits_controls = settings.flag("split_special_tokens", False)
+        self.library.encode_special_tokens = self.splits_controls
         for entry in self.plain["added_tokens"]:
             if self.library.token_to_id(entry["content"]) != entry["id"]:
-                content = entry["content"].removeprefix(UNTYPED)
-                raise ModelError(f"{path}: added_tokens: {content[:40]!r} does not have the id {entry['id']}")
+                raise ModelError(f"{path}: added_tokens: {entry['content'][:40]!r} does not have the id {entry['id']}")
+
+    @cached_property
+    def library_of_text(self) -> Any:
+        """Like :attr:`library`, for which control tokens in a text are text; built when it is first asked for."""
+        parsed = _parsed(self.path, _with_controls_as_text(self.plain, self._special))
+        parsed.encode_special_tokens = True
+        return parsed
 
     @cached_property
     def pre_tokenizers(self) -> list[dict[str, Any]]:
@@ -195,7 +205,8 @@ class Description:
             for part in self.pre_tokenizers
         )
         unchanged = not any(part.get("add_prefix_space") for part in self.pre_tokenizers)
-        exact = not any(entry.get("lstrip") or entry.get("rstrip") for entry in self.plain["added_tokens"])
+        flags = ("lstrip", "rstrip", "single_word")
+        exact = not any(entry.get(flag) for entry in self.plain["added_tokens"] for flag in flags)
         return self.is_byte_level and keeping and unchanged and exact and self.plain.get("normalizer") is None
 
     @cached_property
@@ -285,11 +296,22 @@ def from_symbols(piece: str) -> bytes | None:
         return None
 
 
-def _with_typed_controls_as_text(plain: dict[str, Any], controls: set[str], mask: str | None) -> dict[str, Any]:
-    """The description with other names for control tokens, and a mask that is an ordinary added token.
+def _same_each_time(plain: dict[str, Any]) -> dict[str, Any]:
+    """The description with its merges as pairs, without what depends on chance or on other texts."""
+    model = dict(plain["model"])
+    if isinstance(model.get("merges"), list):
+        model["merges"] = [_pair(merge) for merge in model["merges"]]
+    if model.get("dropout"):  # which would cut the same text in another way each time
+        model["dropout"] = None
+    added = [{**entry, "special": entry.get("special") is True} for entry in plain.get("added_tokens") or []]
+    return {**plain, "model": model, "added_tokens": added, "truncation": None, "padding": None}
 
-    The library can be told to leave special tokens in a text alone, which the mask must not be.
-    Still, some models would find the names of the others among the pieces of their vocabulary.
+
+def _with_controls_as_text(plain: dict[str, Any], controls: set[str]) -> dict[str, Any]:
+    """The description with other names for control tokens.
+
+    The library can be told to leave special tokens in a text alone. Still, some models would find their names among
+    the pieces of their vocabulary.
     """
     model = dict(plain["model"])
 
@@ -303,16 +325,9 @@ def _with_typed_controls_as_text(plain: dict[str, Any], controls: set[str], mask
     if isinstance(model.get("unk_token"), str):
         model["unk_token"] = renamed(model["unk_token"])
     if isinstance(model.get("merges"), list):
-        pairs = [_pair(merge) for merge in model["merges"]]
-        model["merges"] = [pair for pair in pairs if controls.isdisjoint((*pair, pair[0] + pair[1]))]
-    if model.get("dropout"):  # which would cut the same text in another way each time
-        model["dropout"] = None
-    added = [
-        {**entry, "content": renamed(entry["content"]), "special": entry.get("special") is True}
-        | ({"special": False} if entry["content"] == mask else {})
-        for entry in plain.get("added_tokens") or []
-    ]
-    return {**plain, "model": model, "added_tokens": added, "truncation": None, "padding": None}
+        model["merges"] = [pair for pair in model["merges"] if controls.isdisjoint((*pair, pair[0] + pair[1]))]
+    added = [{**entry, "content": renamed(entry["content"])} for entry in plain["added_tokens"]]
+    return {**plain, "model": model, "added_tokens": added}
 
 
 def _pair(merge: Any) -> tuple[str, str]:
@@ -327,7 +342,6 @@ def _parsed(path: Path, description: dict[str, Any]) -> Any:
     library = package("tokenizers", path)
     try:
         parsed = library.Tokenizer.from_str(json.dumps(description))
-        parsed.encode_special_tokens = True
     except BaseException as error:
         if isinstance(error, Exception) or is_panic(error):
             raise ModelError(f"{path}: {one_line(error)}"[:500]) from None

@@ -10,7 +10,7 @@ from typing import Any
 import tiktoken
 
 from viz_model.checkpoints.weights import ModelError
-from viz_model.tokenizers.descriptions import UNTYPED, Description, from_symbols
+from viz_model.tokenizers.descriptions import Description, from_symbols
 from viz_model.tokenizers.files import Settings, check_size, package
 from viz_model.tokenizers.rules import tiktoken_pattern
 from viz_model.tokenizers.text import TextError, as_text_error, check_bytes, check_text, missing_bytes
@@ -33,7 +33,9 @@ def build(name: str, path: Path, description: dict[str, Any], settings: Settings
     parsed = Description(path, description, settings)
     check_size(path, parsed.pieces, n_rows)
     fast = FastTokenizer(name, parsed, n_rows)
-    return _as_byte_level(name, parsed, fast, n_rows) or fast
+    tokenizer = _as_byte_level(name, parsed, fast, n_rows) or fast
+    tokenizer.chat_template = settings.chat
+    return tokenizer
 
 
 class FastTokenizer(Tokenizer):
@@ -58,11 +60,12 @@ class FastTokenizer(Tokenizer):
         if (highest := max(around, default=0)) >= n_rows:
             raise ModelError(f"{description.path}: post_processor: the model has no token {highest}")
 
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         check_text(text)
         check_bytes(text, self._missing, self.name)
         with as_text_error():
-            ids: list[int] = self._library.encode(text, add_special_tokens=special).ids
+            library = self._description.library_of_text if as_text else self._library
+            ids: list[int] = library.encode(text, add_special_tokens=special).ids
         return ids
 
     def words(self, text: str) -> tuple[str, ...]:
@@ -76,7 +79,7 @@ class FastTokenizer(Tokenizer):
             return self._spelled(ids)
         named = [token.id for token in self.tokens(ids) if token.bytes and token.id not in self.controls]
         text: str = self._library.decode(named, skip_special_tokens=False)
-        return text.replace(UNTYPED, "")
+        return text
 
     def token(self, id: int) -> Token:
         id = int(id)
@@ -108,10 +111,21 @@ def _as_byte_level(name: str, description: Description, fast: FastTokenizer, n_r
         return None
 
     controls = {piece: id for id, piece in description.pieces.items() if id in description.controls}
+    names = sorted(controls)
+    if any(second.startswith(first) for first, second in pairwise(names)):
+        return None  # the library takes the longest name that stands in a text, tiktoken any
     encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=controls)
     before, after = _around(fast, ranks)
-    result = ByteLevel(encoding, n_rows=n_rows, end_of_text=description.end_of_text, before=before, after=after)
-    return result if all(_ids(result, text) == _ids(fast, text) for text in SAMPLES) else None
+    result = ByteLevel(
+        encoding,
+        n_rows=n_rows,
+        end_of_text=description.end_of_text,
+        before=before,
+        after=after,
+        reads_controls=not description.splits_controls,
+    )
+    samples = (*SAMPLES, " x".join(controls), "".join(controls))
+    return result if all(_ids(result, text) == _ids(fast, text) for text in samples) else None
 
 
 def _around(tokenizer: Tokenizer, ranks: Iterable[bytes]) -> tuple[list[int], list[int]]:

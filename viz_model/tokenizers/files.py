@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints.weights import ModelError, one_line, read_file, read_json
+from viz_model.tokenizers.chat import ChatTemplate
 from viz_model.tokenizers.rules import BY_GPT2, PRE_TOKENIZERS
 
 MAX_BYTES = 2**26
@@ -45,6 +46,9 @@ class Settings:
         """Raises ModelError where a file is damaged. Files that are missing say nothing."""
         names = ("special_tokens_map.json", "tokenizer_config.json", "config.json")
         mapped, plain, config = (read_object(folder / name) if (folder / name).exists() else {} for name in names)
+        template = folder / "chat_template.jinja"
+        if template.exists():
+            plain = {**plain, "chat_template": _read_text(template)}
         eos = config.get("eos_token_id")
         eos = eos[0] if isinstance(eos, list) and eos else eos
         return cls(
@@ -65,10 +69,33 @@ class Settings:
         return value if isinstance(value, bool) else default
 
     @property
+    def chat(self) -> ChatTemplate | None:
+        """How a conversation is written; of several ways, the one called default."""
+        found = self.plain.get("chat_template")
+        if isinstance(found, list):
+            named = {entry.get("name"): entry.get("template") for entry in found if isinstance(entry, dict)}
+            found = named.get("default")
+        keys = [key for key in self.plain if key.endswith("_token")]
+        return (
+            ChatTemplate(found, {key: self.named(key) for key in keys if self.named(key)})
+            if isinstance(found, str)
+            else None
+        )
+
+    @property
     def kind(self) -> str:
         """The class that a folder names, without the endings by which Transformers' versions differ."""
         name = self.plain.get("tokenizer_class")
         return re.sub("(Tokenizer)?(Fast)?$", "", name, count=1) if isinstance(name, str) else ""
+
+    def names(self) -> list[str]:
+        """The control tokens that a folder names: the usual ones, and more of its own."""
+        given = (self.plain.get(key) for key in ("extra_special_tokens", "additional_special_tokens"))
+        found = next((more for more in given if isinstance(more, dict | list) and more), [])
+        more = list(found.values() if isinstance(found, dict) else found)
+        own = [value for key, value in self.plain.items() if key.endswith("_token")]
+        texts = [entry.get("content") if isinstance(entry, dict) else entry for entry in (*own, *more)]
+        return list(dict.fromkeys(text for text in texts if isinstance(text, str) and text))
 
     def added(self) -> list[dict[str, Any]]:
         """Tokens added to the vocabulary, in the format of ``tokenizer.json``."""

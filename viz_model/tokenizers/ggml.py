@@ -37,7 +37,7 @@ def from_gguf(metadata: Mapping[str, Any], path: Path, n_rows: int) -> Tokenizer
         ModelError: another kind of vocabulary, or fields that are missing or do not fit together.
             The message names file and field.
     """
-    fields = _Fields({k: v for k, v in metadata.items() if k.startswith("tokenizer.ggml.")}, path)
+    fields = _Fields({key: value for key, value in metadata.items() if key.startswith("tokenizer.ggml.")}, path)
     model = fields.value("model", str, "")
     if model not in ("gpt2", "llama"):
         expected = "gpt2 (byte-level BPE) or llama (SentencePiece's BPE)"
@@ -45,7 +45,9 @@ def from_gguf(metadata: Mapping[str, Any], path: Path, n_rows: int) -> Tokenizer
     vocabulary = _Vocabulary.of(fields)
     pre = fields.value("pre", str, "") if model == "gpt2" else ""
     eos = fields.value("eos_token_id", int, -1)
+    template = metadata.get("tokenizer.chat_template")
     settings = Settings(
+        plain={"chat_template": template, **fields.names(vocabulary.tokens)} if isinstance(template, str) else {},
         eos_id=eos if 0 <= eos < len(vocabulary.tokens) else None,
         before=fields.control("bos", vocabulary.tokens, default=model == "llama" or pre in _BEGIN_WITH_BOS),
         after=fields.control("eos", vocabulary.tokens, default=False),
@@ -70,6 +72,11 @@ class _Fields:
         if not found or not all(isinstance(entry, str) for entry in found):
             raise ModelError(f"{self.path}: tokenizer.ggml.{name}: expected a list of strings")
         return found
+
+    def names(self, tokens: Sequence[str]) -> dict[str, str]:
+        """The control tokens that a chat template may name."""
+        ids = {name: self.values.get(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos")}
+        return {f"{name}_token": tokens[id] for name, id in ids.items() if type(id) is int and 0 <= id < len(tokens)}
 
     def control(self, name: str, tokens: Sequence[str], *, default: bool) -> tuple[str, ...]:
         """The control token that texts are put behind or before, where the file asks for it."""

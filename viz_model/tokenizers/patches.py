@@ -38,7 +38,7 @@ class PatchTokenizer(Tokenizer):
         self.n_vocab = patches.n_patches + 1
         self.controls = frozenset((0,))
 
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         """[CLS] and every patch, whatever the picture is.
 
         Raises:

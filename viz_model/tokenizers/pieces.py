@@ -23,6 +23,7 @@ class SentencePiece(Tokenizer):
         pieces: what stands in the vocabulary, by the model's id.
         before, after: control tokens that the model expects around a text.
         target: processor and ids of the language that a decoder speaks, where it is another.
+        spaced_once: whether the space before a text stands at its very start alone, and not behind control tokens.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class SentencePiece(Tokenizer):
         end_of_text: int | None = None,
         mask_id: int | None = None,
         target: tuple[Any, Sequence[int]] | None = None,
+        spaced_once: bool = False,
     ) -> None:
         self.name = name
         self.n_vocab = n_rows
@@ -49,6 +51,9 @@ class SentencePiece(Tokenizer):
         self._target = target or self._source
         self._pieces = pieces
         self._before, self._after = list(before), list(after)
+        self._named = {pieces[id]: id for id in (*self.controls, mask_id) if id is not None and pieces.get(id)}
+        self._spaced_once = spaced_once
+        self._find = re.compile("|".join(re.escape(name) for name in sorted(self._named, key=len, reverse=True)))
         self.unknown_id = ids[processor.unk_id()] if processor.unk_id() >= 0 else None
         if is_unigram(processor):
             spelled = [(processor.id_to_piece(id), id) for id in range(processor.get_piece_size())]
@@ -57,14 +62,14 @@ class SentencePiece(Tokenizer):
             self.rule = Rule("unigram", {piece: ids[id] for piece, id in usable}, scores=scores)
         self._languages = {piece: id for id, piece in pieces.items() if target and _LANGUAGE.fullmatch(piece)}
 
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         """Token ids of ``text``. A language that begins it, like ``>>fra<<``, is asked for by its token."""
         check_text(text)
         begin = []
         if (match := _LANGUAGE.match(text)) and match[0] in self._languages:
             begin = [self._languages[match[0]]]
             text = text[match.end() :]
-        return self._around([*begin, *self._ids(text, self._source)], special)
+        return self._around([*begin, *self._ids(text, self._source, as_text)], special)
 
     def words(self, text: str) -> tuple[str, ...]:
         """The whole text is one stretch: nothing but the scores keeps a piece from crossing words."""
@@ -72,23 +77,30 @@ class SentencePiece(Tokenizer):
         with as_text_error():
             return ("".join(self._source[0].encode(text, out_type=str)),)
 
-    def encode_target(self, text: str, *, special: bool = True) -> list[int]:
+    def encode_target(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         check_text(text)
-        return self._around(self._ids(text, self._target), special)
+        return self._around(self._ids(text, self._target, as_text), special)
 
     def _around(self, ids: list[int], special: bool) -> list[int]:
         return [*self._before, *ids, *self._after] if special else ids
 
-    def _ids(self, text: str, side: tuple[Any, Sequence[int]]) -> list[int]:
+    def _ids(self, text: str, side: tuple[Any, Sequence[int]], as_text: bool) -> list[int]:
         processor, ids = side
-        parts = [text] if self.mask_id is None else text.split(self._pieces[self.mask_id])
         found: list[int] = []
-        for number, part in enumerate(parts):
-            if number and self.mask_id is not None:
-                found.append(self.mask_id)
-            with as_text_error():
-                found += [ids[id] for id in processor.encode(part)]
-        return found
+        start = 0
+        for name in () if as_text or not self._named else self._find.finditer(text):
+            found += [*self._cut(processor, ids, text, start, name.start()), self._named[name[0]]]
+            start = name.end()
+        return found + self._cut(processor, ids, text, start, len(text))
+
+    def _cut(self, processor: Any, ids: Sequence[int], text: str, start: int, stop: int) -> list[int]:
+        if start == stop:
+            return []
+        # SentencePiece puts a space before whatever it is given: before these signs, where the text goes on.
+        before = "<unk>" if self._spaced_once and start else ""
+        with as_text_error():
+            n_before = len(processor.encode(before)) if before else 0
+            return [ids[id] for id in processor.encode(before + text[start:stop])][n_before:]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``, without the space that stands before every first word."""
@@ -158,7 +170,7 @@ def sentencepiece_of_file(folder: Path, path: Path, settings: Settings, n_rows: 
         if wanted and name not in id_of:
             raise ModelError(f"{path}: the token {name[:40]!r} is missing")
     mask = next((id_of[name] for name in (settings.named("mask_token"), *MASKS) if name in id_of), None)
-    return SentencePiece(
+    tokenizer = SentencePiece(
         folder.name,
         processor,
         range(size),
@@ -169,7 +181,10 @@ def sentencepiece_of_file(folder: Path, path: Path, settings: Settings, n_rows: 
         after=[id_of[eos]] if with_eos else [],
         end_of_text=id_of.get(eos),
         mask_id=mask,
+        spaced_once=kind == "Llama" and not settings.flag("legacy", False),
     )
+    tokenizer.chat_template = settings.chat
+    return tokenizer
 
 
 def marian_of_files(folder: Path, settings: Settings, n_rows: int) -> Tokenizer:

@@ -11,11 +11,13 @@ Files are data here: nothing in a folder is run or unpickled, whatever it asks f
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers.fast import SAMPLES, FastTokenizer, build
 from viz_model.tokenizers.files import Settings, bpe_of_files, read_object, wordpiece_of_file
 from viz_model.tokenizers.ggml import from_gguf
+from viz_model.tokenizers.overrides import overridden
 from viz_model.tokenizers.pieces import SentencePiece, marian_of_files, sentencepiece_of_file
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 
@@ -37,17 +39,18 @@ def from_folder(folder: Path, n_rows: int) -> Tokenizer:
     def there(*names: str) -> bool:
         return all((folder / name).exists() for name in names)
 
+    def settled(path: Path, description: dict[str, Any]) -> Tokenizer:
+        return build(folder.name, path, overridden(path, description, settings, n_rows), settings, n_rows)
+
     if there("tokenizer.json"):
         path = folder / "tokenizer.json"
-        return build(folder.name, path, read_object(path), settings, n_rows)
+        return settled(path, read_object(path))
     if there("source.spm", "target.spm", "vocab.json"):
         return marian_of_files(folder, settings, n_rows)
     if there("vocab.json", "merges.txt"):
-        description = bpe_of_files(folder, settings)
-        return build(folder.name, folder / "vocab.json", description, settings, n_rows)
+        return settled(folder / "vocab.json", bpe_of_files(folder, settings))
     if there("vocab.txt"):
-        description = wordpiece_of_file(folder, settings)
-        return build(folder.name, folder / "vocab.txt", description, settings, n_rows)
+        return settled(folder / "vocab.txt", wordpiece_of_file(folder, settings))
     for name in ("spiece.model", "tokenizer.model"):
         if there(name):
             return sentencepiece_of_file(folder, folder / name, settings, n_rows)

@@ -25,6 +25,7 @@ import tiktoken
 
 from viz_model.config import Kind
 from viz_model.tokenizers import chips
+from viz_model.tokenizers.chat import ChatTemplate
 from viz_model.tokenizers.text import (
     LOOSE_BYTES,
     TextError,
@@ -140,8 +141,9 @@ class Tokenizer(ABC):
         unknown_id: what stands for a part of a text that the vocabulary cannot write, if there is one.
         rule: how a word is cut, where that is known here.
         is_lossless: whether ``decode(encode(text)) == text`` is promised for every text that
-            ``encode`` accepts. Vocabularies that put everything in lower case, that join blanks, or
-            that have a token for whatever they do not know, cannot promise it.
+            ``encode`` accepts and that names no control token. Vocabularies that put everything in lower case, that
+            join blanks, or that have a token for whatever they do not know, cannot promise it.
+        chat_template: how a conversation is written for the model, if its files say it.
     """
 
     name: str
@@ -153,21 +155,23 @@ class Tokenizer(ABC):
     is_lossless: bool = False
     unknown_id: int | None = None
     rule: Rule | None = None
+    chat_template: ChatTemplate | None = None
 
     @abstractmethod
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         """Token ids of ``text``; with ``special`` between the control tokens that the model expects.
 
-        Control tokens written out, like ``<|endoftext|>``, are text. The mask alone is not: that is
-        how it is asked for.
+        Control tokens written out, like ``<|im_start|>`` or ``[MASK]``, are those tokens, as ``AutoTokenizer`` reads
+        them; with ``as_text`` they are characters like any others. The models that come with this package find no
+        other control token in a text than their mask.
 
         Raises:
             TextError: ``text`` cannot be written in this vocabulary, or is not Unicode text.
         """
 
-    def encode_target(self, text: str, *, special: bool = True) -> list[int]:
+    def encode_target(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         """Like :meth:`encode`, for what a decoder says, where that is another language."""
-        return self.encode(text, special=special)
+        return self.encode(text, special=special, as_text=as_text)
 
     def words(self, text: str) -> tuple[str, ...]:
         """The stretches of ``text`` that :attr:`rule` cuts one by one; what it does never crosses from one to the next.
@@ -175,6 +179,14 @@ class Tokenizer(ABC):
         They stand as the rule reads them: a tokenizer may put a text into lower case first, or write spaces otherwise.
         """
         raise NotImplementedError(f"{self.name}: no rule is known")
+
+    def controls_in(self, text: str) -> tuple[str, ...]:
+        """The control tokens that ``text`` names and that :meth:`encode` finds there, in no particular order."""
+        return tuple(name for name in self._control_names if name in text)
+
+    @functools.cached_property
+    def _control_names(self) -> tuple[str, ...]:
+        return tuple(token.text for token in self.tokens(self.controls) if token.bytes)
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
@@ -221,6 +233,7 @@ class ByteLevel(Tokenizer):
         mask: what asks for a hidden token, where the model knows that: typed, it is that token. The
             space in front of it is part of what it hides, as a word's space is part of the word.
         languages: see :class:`Tokenizer`.
+        reads_controls: whether a control token written in a text is that token.
     """
 
     is_lossless = True
@@ -235,6 +248,7 @@ class ByteLevel(Tokenizer):
         after: Sequence[int] = (),
         mask: str | None = None,
         languages: Mapping[str, int] | None = None,
+        reads_controls: bool = False,
     ) -> None:
         self.encoding = encoding
         self.name = encoding.name
@@ -242,7 +256,8 @@ class ByteLevel(Tokenizer):
         if mask is not None:
             self.mask_id = encoding.encode_single_token(mask)
             self.is_lossless = False
-        self._typed = set() if mask is None else {mask}
+        self._masks = set() if mask is None else {mask}
+        self._read = self._masks | (set(encoding._special_tokens) if reads_controls else set())
         self.n_vocab = encoding.n_vocab if n_rows is None else n_rows
         self.controls = frozenset(encoding._special_tokens.values()) - {self.mask_id}
         self.end_of_text = encoding._special_tokens.get(END_OF_TEXT) if end_of_text is None else end_of_text
@@ -250,14 +265,18 @@ class ByteLevel(Tokenizer):
         self._missing = missing_bytes(encoding._mergeable_ranks)
         self.rule = Rule("byte_pairs")
 
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         check_text(text)
         check_bytes(text, self._missing, self.name)
-        for mask in self._typed:
+        read = set() if as_text else self._read
+        for mask in self._masks & read:
             text = text.replace(f" {mask}", mask)
         with as_text_error():
-            ids = self.encoding.encode(text, allowed_special=self._typed, disallowed_special=())
+            ids = self.encoding.encode(text, allowed_special=read, disallowed_special=())
         return [*self._before, *ids, *self._after] if special else ids
+
+    def controls_in(self, text: str) -> tuple[str, ...]:
+        return super().controls_in(text) if self._read > self._masks else ()
 
     def words(self, text: str) -> tuple[str, ...]:
         check_text(text)
@@ -285,7 +304,7 @@ class IdTokenizer(Tokenizer):
         self.name = "ids"
         self.n_vocab = n_vocab
 
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         """The ids written in ``text``, between blanks or commas.
 
         Raises:

@@ -259,7 +259,7 @@ def test_the_bars_of_odd_splits_are_shares_of_each_kind(lm: vm.LanguageModel) ->
 class Lower(type(cl100k_base())):  # type: ignore[misc]
     """Puts everything into lower case, as some vocabularies do."""
 
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
         return list(super().encode(text.lower(), special=special))
 
 

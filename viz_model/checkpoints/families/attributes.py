@@ -48,7 +48,7 @@ _BOOKKEEPING = """
     _name_or_path _attn_implementation _attn_implementation_autoset _commit_hash architectures dtype torch_dtype
     is_encoder_decoder model_type output_attentions output_hidden_states output_past output_scores return_dict
     return_dict_in_generate tokenizer_class torchscript transformers.js_config transformers_version
-    unsloth_fixed unsloth_version
+    unsloth_fixed unsloth_version attn_implementation model_max_length keys_to_ignore_at_inference license
 """
 NO_EFFECT = frozenset((_TRAINING + _DROPOUT + _DECODING + _BOOKKEEPING).split())
 

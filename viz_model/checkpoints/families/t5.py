@@ -30,7 +30,7 @@ NAMES = {
     "start_id": "decoder_start_token_id",
 }
 
-FEED_FORWARDS: dict[str, FeedForward] = {
+FEED_FORWARDS: dict[str, Dense | Gated] = {
     **{word: Dense(activation=activation, bias=False) for word, activation in ACTIVATIONS.items()},
     **{f"gated-{word}": Gated(activation=activation) for word, activation in ACTIVATIONS.items()},
     # What its authors call gelu is the approximation.
@@ -39,7 +39,6 @@ FEED_FORWARDS: dict[str, FeedForward] = {
 
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    a.no_effect(["dense_act_fn", "is_gated_act"])  # they repeat feed_forward_proj
     layers = a.size("num_layers", 6)
     decoder_layers = a.size("num_decoder_layers", layers)
     encoder_only = not a.flag("is_encoder_decoder", True) or a.words("architectures") == ["T5EncoderModel"]
@@ -58,7 +57,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
             buckets=a.size("relative_attention_num_buckets", 32),
             max_distance=a.size("relative_attention_max_distance", 128),
         ),
-        ffn=a.choice("feed_forward_proj", FEED_FORWARDS, "relu"),
+        ffn=_feed_forward(a),
         head=NoHead() if encoder_only else LanguageHead(scale=scaled),
         attention_bias=False,
         scale_scores=False,
@@ -66,6 +65,14 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         scale_embedding=False,
         start_id=None if encoder_only else a.size("decoder_start_token_id", a.size("pad_token_id", 0, 0), 0),
     )
+
+
+def _feed_forward(a: Attributes) -> FeedForward:
+    """What ``feed_forward_proj`` says; newer files repeat its two halves, and where they say otherwise they count."""
+    said = a.choice("feed_forward_proj", FEED_FORWARDS, "relu")
+    is_gated = a.flag("is_gated_act", isinstance(said, Gated))
+    activation = a.choice("dense_act_fn", ACTIVATIONS) if "dense_act_fn" in a else said.activation
+    return Gated(activation=activation) if is_gated else Dense(activation=activation, bias=False)
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -1,0 +1,120 @@
+"""Models in memory: the same values as their own forward pass, from their own weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from checkpoint_makers import Reference
+from torch import nn
+from trained_tokenizers import KINDS, n_tokens
+
+import viz_model as vm
+from viz_model.checkpoints.weights import ModelError
+from viz_model.tokenizers.tokenizer import IdTokenizer
+
+IDS, TARGET = [3, 1, 4, 1, 5], [0, 2, 6]
+SHARED = {
+    "GPT2LMHeadModel": 1.0,
+    "LlamaForCausalLM": 1.0,
+    "GemmaForCausalLM": 0.95,  # its norms are stored as how far they are from 1
+    "MixtralForCausalLM": 0.1,  # its experts are stored together
+    "T5ForConditionalGeneration": 1.0,
+    "BertForMaskedLM": 1.0,
+    "OPTForCausalLM": 1.0,
+    "BartForConditionalGeneration": 0.95,  # its tables of positions begin with rows that nothing reads
+}
+
+
+def logits_of(model: Any, two: bool) -> torch.Tensor:
+    more = {"decoder_input_ids": torch.tensor([TARGET])} if two else {}
+    with torch.no_grad():
+        logits: torch.Tensor = model(torch.tensor([IDS]), **more).logits[0]
+    return logits
+
+
+def compared(lm: vm.LanguageModel, model: Any) -> None:
+    two = lm.config.kind == "encoder_decoder"
+    run = lm.trace(ids=IDS, target_ids=TARGET if two else None)
+    torch.testing.assert_close(run["logits"], logits_of(model, two), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("made", SHARED)
+def test_a_live_model_is_shown_from_its_own_weights(made: str) -> None:
+    model = Reference(made).build()
+    lm = vm.load(model)
+    assert lm.name == made and isinstance(lm.tokenizer, IdTokenizer)
+    compared(lm, model)
+    theirs = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+    own = list(lm.model.parameters())
+    shared = sum(weight.numel() for weight in own if weight.untyped_storage().data_ptr() in theirs)
+    assert shared >= SHARED[made] * sum(weight.numel() for weight in own)
+    assert all(weight.requires_grad for weight in model.parameters())
+    with torch.no_grad():  # what changes there is seen here
+        next(iter(model.parameters())).mul_(1.5)
+    compared(lm, model)
+
+
+def test_a_state_dict_and_its_config() -> None:
+    model = Reference("LlamaForCausalLM").build()
+    tensors = {f"module._orig_mod.{name}"[len("module.") :]: tensor for name, tensor in model.state_dict().items()}
+    for config in (model.config, model.config.to_dict() | {"architectures": ["LlamaForCausalLM"]}):
+        compared(vm.load(tensors, config=config, name="mine"), model)
+    half = {name: tensor.bfloat16() for name, tensor in tensors.items()}
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(weight.bfloat16())
+    compared(vm.load(half, config=model.config), model)
+    ours = vm.load(model)
+    again = vm.load(ours.model.state_dict(), config=ours.config)
+    assert torch.equal(again.trace(ids=IDS)["logits"], ours.trace(ids=IDS)["logits"])
+
+
+def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
+    folder = KINDS["qwen"](tmp_path / "qwen")
+    (folder / "config.json").write_text('{"model_type": "qwen3"}')
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    theirs.chat_template = "{{ messages[0].content }}<|endoftext|>"
+    model = Reference("Qwen3ForCausalLM", {"vocab_size": n_tokens(folder)}).build()
+    lm = vm.load(model, theirs)
+    text = "the cat<|endoftext|><think> sat"
+    assert list(lm.trace(text).ids) == theirs.encode(text)
+    messages = [{"role": "user", "content": "the cat"}]
+    assert lm.chat(messages) == "the cat<|endoftext|>"
+    asked = lm.trace(messages)
+    assert asked.text is None and asked.ids[-1] == theirs.eos_token_id
+    assert lm.tokenizer.end_of_text not in lm.trace(messages, as_text=True).ids
+    assert lm.generate(messages, max_new_tokens=2).text
+    assert vm.load(model, folder).trace(text).ids == lm.trace(text).ids
+    with pytest.raises(ValueError, match="has no chat template"):
+        vm.load(model).trace(messages)
+
+
+class Unknown(nn.Module):
+    config = transformers.StableLmConfig()
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "says"),
+    [
+        (nn.Linear(2, 2), {}, "Linear: it has no config"),
+        ({"a": torch.zeros(2)}, {}, "state_dict: .*give its config"),
+        ({}, {"config": 3}, "config: expected a mapping or a config of transformers, got int"),
+        (3, {}, "expected a name, a path, a model or a state_dict, got int"),
+        ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
+        (Unknown(), {}, "Unknown: model_type 'stablelm' is not recomputed here; vm.observe_run"),
+    ],
+)
+def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> None:
+    with pytest.raises(ModelError, match=says):
+        vm.load(source, **more)
+
+
+def test_a_tokenizer_that_does_not_fit() -> None:
+    model = Reference("LlamaForCausalLM").build()
+    for tokenizer in (vm.load("story-pre-ln").tokenizer, object()):
+        with pytest.raises(ModelError, match="tokenizer: "):
+            vm.load(model, tokenizer)

@@ -1,0 +1,106 @@
+"""Runs that happened elsewhere: what was handed over is there, exactly, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import viz_model as vm
+from viz_model.runs.observed import Observed
+
+TEXT = "The cat sat on the mat."
+
+
+@pytest.fixture(scope="module")
+def run() -> vm.Trace:
+    return vm.load("story-pre-ln").trace(TEXT)
+
+
+def arrays(run: vm.Trace) -> dict[str, Any]:
+    layers = range(run.n_layers)
+    return {
+        "attentions": [run[f"blocks.{n}.attn.pattern"].numpy() for n in layers],
+        "hidden_states": [run["embed.out"][None], *(run[f"blocks.{n}.resid.out"][None] for n in layers)],
+        "logits": run["logits"].tolist(),
+    }
+
+
+@pytest.mark.parametrize("names", ["texts", "ids"])
+def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
+    tokens = [token.label for token in run.tokens] if names == "texts" else list(run.ids)
+    seen = vm.observe(tokens, **arrays(run), tokenizer=run.tokenizer if names == "ids" else None, name="mine")
+    assert isinstance(seen, vm.Trace) and len(seen) == len(run) and repr(seen).startswith("Observed(")
+    assert [token.label for token in seen.tokens] == [token.label for token in run.tokens]
+    assert set(seen.sites) <= set(run.sites) and all(name in seen for name in seen.sites)
+    for name in set(seen.sites) - {"tokens.ids"}:
+        torch.testing.assert_close(seen[name], run[name])
+        assert seen.site(name).axes == run.site(name).axes and seen.shape(name)[0] == run.shape(name)[0]
+    pattern = "blocks.1.attn.pattern"
+    torch.testing.assert_close(seen.head(pattern, 2), run.head(pattern, 2))
+    torch.testing.assert_close(seen.row(pattern, -1), run.row(pattern, -1))
+    torch.testing.assert_close(seen.row(pattern, 3, 1), run.row(pattern, 3, 1))
+    torch.testing.assert_close(torch.cat(list(seen.chunks("probs", 2))), run["probs"])
+    assert [p for _, p in seen.next_tokens(k=3)] == pytest.approx([p for _, p in run.next_tokens(k=3)], abs=1e-6)
+    assert torch.equal(seen.mask(0), run.mask(0))
+    for name in ("blocks.0.attn.q", "blocks.0.ffn.act", "final.norm.out"):
+        assert name not in seen and name in run
+        with pytest.raises(KeyError, match=f"{name}: this run was observed, not recomputed; what was handed over is"):
+            seen[name]
+    with pytest.raises(KeyError, match="no site"):
+        seen["blocks.9.attn.pattern"]
+
+
+def test_pictures_of_it_are_those_of_the_run(run: vm.Trace, tmp_path: Path) -> None:
+    seen = vm.observe(list(run.ids), **arrays(run), tokenizer=run.tokenizer)
+    drawn: list[Any] = [vm.plot.heads, vm.plot.residual, lambda one: vm.plot.head(one, 1, 2)]
+    for n, draw in enumerate(drawn):
+        files = [tmp_path / f"{n}-{which}.csv" for which in ("seen", "run")]
+        for file, of in zip(files, (seen, run), strict=True):
+            draw(of).save(file)
+        assert files[0].read_text() == files[1].read_text()
+
+
+@pytest.mark.parametrize("made", ["StableLmForCausalLM", "ElectraModel"])
+def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
+    sizes = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2}
+    cls: Any = getattr(transformers, made)
+    config = cls.config_class(**sizes, num_attention_heads=4, num_key_value_heads=4, embedding_size=32)
+    torch.manual_seed(0)
+    model = cls._from_config(config, attn_implementation="eager").eval()
+    ids = [1, 2, 3, 4]
+    seen = vm.observe_run(model, ids)
+    assert isinstance(seen, Observed) and seen.name == made and list(seen.ids) == ids
+    said = model(torch.tensor([ids]), output_attentions=True, output_hidden_states=True)
+    for n, expected in enumerate(said.attentions):
+        torch.testing.assert_close(seen[f"blocks.{n}.attn.pattern"], expected[0].detach())
+    decodes = made == "StableLmForCausalLM"
+    assert seen.config.kind == ("decoder" if decodes else "encoder")
+    last = "final.norm.out" if decodes else "blocks.1.resid.out"
+    torch.testing.assert_close(seen[last], said.hidden_states[-1][0].detach())
+    assert ("final.norm.out" in seen, "logits" in seen) == (decodes, decodes)
+    with pytest.raises(ValueError, match="give a tokenizer"):
+        vm.observe_run(model, "a text")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"attentions": (), "hidden_states": (), "logits": None}, "give tokens, and"),
+        ({"attentions": [np.ones((2, 3, 3))]}, r"attentions\[0\]: expected \[H, 2, 2\] for 2 tokens"),
+        ({"attentions": [np.ones((2, 2, 2))]}, "rows of a query sum to 1"),
+        ({"attentions": ["x"]}, "expected numbers in 3 axes"),
+        ({"hidden_states": [np.ones((3, 4))]}, r"hidden_states\[0\]: expected \[2, D\]"),
+        ({"hidden_states": [np.full((2, 4), np.nan)]}, "expected finite numbers in 2 axes"),
+        ({"hidden_states": [np.ones((2, 4))], "attentions": [np.eye(2)[None]]}, "expected 2 for 1 layers, got 1"),
+        ({"logits": np.ones((3, 4))}, r"logits: expected \[2, V\]"),
+        ({"tokens": [-1, 2], "logits": np.ones((2, 4))}, "an id is -1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        vm.observe(**{"tokens": ["a", "b"], **changes})

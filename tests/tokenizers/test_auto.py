@@ -1,0 +1,169 @@
+"""Every setting beside a ``tokenizer.json``: the ids are those of ``AutoTokenizer``, or the folder is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trained_tokenizers import CORPUS, KINDS, n_tokens
+
+from viz_model.checkpoints.weights import ModelError
+from viz_model.tokenizers.chat import ChatTemplate
+from viz_model.tokenizers.reading import from_folder
+from viz_model.tokenizers.text import TextError
+
+WORDS = [*" \n\taZé!学🙂", "the", "The", "CAT", "Café", "  ", "123", "'s", "深度", "\u3000", "▁", *CORPUS[:2]]
+
+CHAT = {"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]}
+TOOL = {"content": "<tool>", "lstrip": False, "rstrip": False, "single_word": False, "normalized": True}
+NAMED = {
+    "gpt2": ("gpt2", "GPT2Tokenizer"),
+    "roberta": ("roberta", "RobertaTokenizer"),
+    "bert": ("bert", "BertTokenizer"),
+    "llama2": ("llama", "LlamaTokenizer"),
+    "llama3": ("llama", "PreTrainedTokenizerFast"),
+    "qwen": ("qwen3", "Qwen2Tokenizer"),
+}
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    *((kind, {}) for kind in NAMED),
+    *((kind, CHAT) for kind in NAMED),
+    *((kind, {"extra_special_tokens": {"image_token": "<image>"}, "pad_token": "[X]"}) for kind in NAMED),
+    *((kind, {"split_special_tokens": True}) for kind in ("gpt2", "bert", "llama3")),
+    *((kind, {"add_prefix_space": True}) for kind in ("gpt2", "roberta", "qwen", "llama2", "llama3")),
+    ("llama2", {"add_prefix_space": False}),
+    ("llama2", {"legacy": True}),
+    ("bert", {"do_lower_case": False}),
+    ("bert", {"strip_accents": False}),
+    ("bert", {"do_lower_case": False, "strip_accents": True}),
+    ("bert", {"tokenize_chinese_chars": False}),
+    *((kind, {"add_bos_token": True, "add_eos_token": True}) for kind in ("gpt2", "llama2", "llama3")),
+]
+
+
+def folder_of(tmp_path: Path, kind: str, settings: dict[str, Any]) -> Path:
+    folder = KINDS[kind](tmp_path / kind)
+    model_type, name = NAMED[kind]
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "tokenizer_class": name, **settings}))
+    (folder / "config.json").write_text(json.dumps({"model_type": model_type}))
+    return folder
+
+
+def compared(folder: Path, n_texts: int, more: list[str], spare: int = 8) -> None:
+    """Ids of texts drawn from words and from all control tokens, added ones included."""
+    theirs = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    ours = from_folder(folder, n_tokens(folder) + spare)
+    names = [*map(str, theirs.added_tokens_decoder.values()), *more]
+    rng = random.Random(0)
+    for _ in range(n_texts):
+        text = "".join(rng.choice(names if rng.random() < 0.25 else WORDS) for _ in range(rng.randrange(1, 12)))
+        assert ours.encode(text) == theirs.encode(text, padding=False, truncation=False), text
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS, ids=str)
+def test_settings_change_ids_as_they_change_those_of_transformers(
+    kind: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    compared(folder_of(tmp_path, kind, settings), 100, ["<|im_start|>", "<image>", "[X]"])
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_added_tokens_of_a_table(kind: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, kind, {})
+    plain = json.loads((folder / "tokenizer.json").read_text())
+    listed = {entry["id"]: {k: v for k, v in entry.items() if k != "id"} for entry in plain["added_tokens"]}
+    listed |= {n_tokens(folder): {**TOOL, "special": False}, n_tokens(folder) + 1: {**TOOL, "content": "<t>"}}
+    compared(folder_of(tmp_path, kind, {"added_tokens_decoder": listed}), 200, ["<tool>", "<t>"])
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_added_tokens_of_a_file(kind: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, kind, {})
+    (folder / "added_tokens.json").write_text(json.dumps({"<tool>": n_tokens(folder)}))
+    compared(folder, 200, ["<tool>"])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda folder: (folder / "added_tokens.json").write_text('{"<a>": "x"}'),
+            "added_tokens.json: the id of '<a>'",
+        ),
+        (
+            lambda folder: (folder / "tokenizer_config.json").write_text('{"fix_mistral_regex": true}'),
+            "tokenizer_config.json: fix_mistral_regex: expected false",
+        ),
+    ],
+)
+def test_what_is_refused(change: Callable[[Path], object], says: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "gpt2", {})
+    change(folder)
+    with pytest.raises(ModelError, match=says):
+        from_folder(folder, n_tokens(folder))
+
+
+# Conversations
+
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Why is the sky <|im_end|> blue? 天空"},
+    {"role": "assistant", "content": "the cat\n"},
+    {"role": "user", "content": ""},
+]
+TEMPLATE = """{%- set ns = namespace(n=0) %}{{ bos_token }}
+{% for message in messages %}
+    {% set ns.n = ns.n + 1 %}
+    {%- if message.role == 'assistant' %}{% generation %}{{ message | tojson }}{%- endgeneration %}{% else %}
+<|im_start|>{{ message['role'] + '\\n' + message['content'] | trim }}<|im_end|>{{ ns.n }}{% endif %}
+{% endfor %}
+{%- if tools %}{{ tools | tojson(indent=2) }}{% endif %}{% if think is defined %}{{ think }}{% endif %}
+{%- if add_generation_prompt %}<|im_start|>assistant{% endif %}"""
+
+
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_conversation_is_written_as_transformers_writes_it(in_a_file: bool, tmp_path: Path) -> None:
+    template = {} if in_a_file else {"chat_template": [{"name": "default", "template": TEMPLATE}]}
+    folder = folder_of(tmp_path, "qwen", {**CHAT, **template, "bos_token": "<|endoftext|>"})
+    if in_a_file:
+        (folder / "chat_template.jinja").write_text(TEMPLATE)
+    theirs = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    ours = from_folder(folder, n_tokens(folder) + 8)
+    assert ours.chat_template is not None
+    tools = [{"type": "function", "é": 1}]
+    asked: list[dict[str, Any]] = [{}, {"add_generation_prompt": True}, {"tools": tools, "think": "<b>"}]
+    for options in asked:
+        expected = theirs.apply_chat_template(MESSAGES, tokenize=False, **options)
+        text = ours.chat_template.write(MESSAGES, **{"add_generation_prompt": False, **options})
+        assert text == expected
+        ids = theirs.apply_chat_template(MESSAGES, return_dict=False, **options)
+        assert ours.encode(text, special=False) == ids
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ raise_exception('no system') }}",
+        "{{ messages.__class__.__mro__ }}{{ ''.__class__.__subclasses__() }}",
+        "{% set x = messages.append(1) %}",
+        "{% set ns = namespace() %}{% set ns.__class__ = 1 %}",
+        "{{ cycler.__init__.__globals__.os.system('true') }}",
+        "{% for",
+        "{{ 1 / 0 }}",
+        "{{ messages[0] + 1 }}",
+        " " * 300_000,
+    ],
+)
+def test_a_template_that_cannot_be_followed(template: str) -> None:
+    with pytest.raises(TextError, match="the chat template does not take this conversation: "):
+        ChatTemplate(template, {}).write(MESSAGES)
+
+
+@pytest.mark.parametrize("messages", [[], ["hello"], [{"role": object()}]])
+def test_what_is_no_conversation(messages: Any) -> None:
+    with pytest.raises(TextError):
+        ChatTemplate("{{ messages[0].role }}", {}).write(messages)

@@ -1,0 +1,131 @@
+"""Models that are in memory already: a ``transformers`` model, or a ``state_dict`` with its config."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from viz_model.checkpoints import huggingface
+from viz_model.checkpoints.weights import ModelError, StateArchive, fill, one_line, stored, unchanged
+from viz_model.config import ModelConfig
+from viz_model.runs.language_model import LanguageModel
+from viz_model.tokenizers import reading
+from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
+
+_WRAPPERS = ("_orig_mod.", "module.")
+"""What torch.compile and DataParallel put before the names of a model's weights."""
+
+
+def from_memory(
+    source: nn.Module | Mapping[str, Tensor], tokenizer: Any = None, config: Any = None, name: str = ""
+) -> LanguageModel:
+    """A model in memory as one that can be shown; its weights are not copied where they are in single precision.
+
+    Args:
+        source: a model of ``transformers`` or of this package, or the tensors of one by their names.
+        tokenizer: of ``transformers``, of this package, or a folder; None: the model is given ids.
+        config: of a ``state_dict``, what its ``config.json`` says: a mapping, or an object of ``transformers``; or a
+            :class:`~viz_model.ModelConfig`, where the tensors have the names of this package.
+
+    Raises:
+        ModelError: a class that is not known here, or tensors or a tokenizer that do not fit.
+    """
+    if isinstance(source, nn.Module):
+        config = getattr(source, "config", None) if config is None else config
+        if config is None:
+            raise ModelError(f"{type(source).__name__}: it has no config; give one, config=…")
+        tensors = _saved(source)
+        name = name or type(source).__name__
+    else:
+        tensors, name = dict(source), name or "state_dict"
+        if config is None:
+            raise ModelError("state_dict: its shapes do not say what is computed with them; give its config, config=…")
+    archive = StateArchive({_unwrapped(key): tensor for key, tensor in tensors.items()})
+    folder = Path(name)
+    if isinstance(config, ModelConfig):
+        own = StateArchive(stored(tensors, config))
+        model = fill(config, own, unchanged(config), in_place=True)
+        return LanguageModel(name, model, _tokenizer(tokenizer, config.n_vocab, ""), None, Path())
+    plain = _plain(config, source)
+    if isinstance(source, nn.Module) and plain.get("model_type") not in huggingface.FAMILIES:
+        raise ModelError(
+            f"{name}: model_type {str(plain.get('model_type'))[:40]!r} is not recomputed here; "
+            "vm.observe_run(model, text, tokenizer) shows what its own run says of itself"
+        )
+    model = huggingface.load_archive(folder, plain, archive, in_place=True)
+    path, read = folder / "config.json", model.config
+    if read.reads_pictures:
+        raise ModelError(f"{name}: a model of pictures is loaded from its folder, with its image processor")
+    return LanguageModel(
+        name,
+        model,
+        _tokenizer(tokenizer, read.n_vocab, str(plain.get("model_type", ""))),
+        None,
+        Path(),
+        huggingface.left_out(plain, path, read, archive.shapes),
+        huggingface.notices(plain, path, read, archive.shapes),
+    )
+
+
+def _saved(model: nn.Module) -> dict[str, Tensor]:
+    """The tensors of a model under the names that its files would have."""
+    tensors: dict[str, Tensor] = dict(model.state_dict())
+    try:
+        revert: Any = import_module("transformers.core_model_loading").revert_weight_conversion
+    except (ImportError, AttributeError):  # transformers is not installed, or older than 5
+        return tensors
+    try:
+        return dict(revert(model, tensors))
+    except Exception:  # of a model that was not made by from_pretrained; its names are those of its modules
+        return tensors
+
+
+def _unwrapped(name: str) -> str:
+    for prefix in _WRAPPERS:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def _plain(config: Any, source: object) -> dict[str, Any]:
+    """What the ``config.json`` of a model would say."""
+    if isinstance(config, Mapping):
+        return dict(config)
+    if not hasattr(config, "to_diff_dict"):
+        raise ModelError(f"config: expected a mapping or a config of transformers, got {type(config).__name__}")
+    plain: dict[str, Any] = json.loads(json.dumps(config.to_diff_dict(), default=str))
+    if isinstance(source, nn.Module):
+        plain["architectures"] = [type(source).__name__]
+        start = getattr(getattr(source, "generation_config", None), "decoder_start_token_id", None)
+        if isinstance(start, int):
+            plain.setdefault("decoder_start_token_id", start)
+    return plain
+
+
+def _tokenizer(given: Any, n_rows: int, model_type: str) -> Tokenizer:
+    if given is None:
+        return IdTokenizer(n_rows)
+    if isinstance(given, Tokenizer):
+        if given.n_vocab != n_rows:
+            raise ModelError(f"tokenizer: it has {given.n_vocab} tokens, but the model has rows for {n_rows}")
+        return given
+    if isinstance(given, str | Path):
+        return reading.from_folder(Path(given), n_rows)
+    if not hasattr(given, "save_pretrained"):
+        raise ModelError(f"tokenizer: expected one of transformers, a folder or None, got {type(given).__name__}")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            given.save_pretrained(folder)
+        except Exception as error:  # whatever a class of somebody else raises
+            raise ModelError(f"tokenizer: {type(given).__name__} cannot be saved: {one_line(error)[:200]}") from None
+        (Path(folder) / "config.json").write_text(json.dumps({"model_type": model_type}))
+        tokenizer = reading.from_folder(Path(folder), n_rows)
+    if isinstance(tokenizer, IdTokenizer):
+        raise ModelError(f"tokenizer: the files of {type(given).__name__} are of a kind that is not read here")
+    tokenizer.name = str(getattr(given, "name_or_path", "") or type(given).__name__)
+    return tokenizer
