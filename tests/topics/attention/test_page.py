@@ -118,7 +118,9 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     off = [AblateHead(layer=1, head=head, side=side) for head in (0, 2)]
     token, _ = opened.trace(edits=off).next_tokens(2, 1)[0]
     before, _ = opened.trace().next_tokens(2, 1)[0]
-    (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first choice|.*the first choice)", part.value))
+    (title,) = (
+        part.value for part in app.markdown if re.match(r"\*\*(The first choice|.*the first choice)", part.value)
+    )
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
     answer(app, place={"layer": 0, "head": 1, "token": 2})
