@@ -111,10 +111,8 @@ def test_a_click_picks_a_head(visit: Visit) -> None:
 def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="0", head="0")
     panel = page.locator(".viz-island .panel").first
-    first = panel.locator(".cell").first
-    first.focus()  # it says where the cells are, and how large
-    box = first.bounding_box()
-    page.mouse.move(box["x"] + 1.5 * box["width"], box["y"] + 3.5 * box["height"])
+    box = panel.locator("[data-mark='cells']").bounding_box()
+    page.mouse.move(box["x"] + 1.5 * box["width"] / 6, box["y"] + 3.5 * box["height"] / 6)
     value, row, column, *_ = panel.locator(".tip").inner_text().splitlines()
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.0.attn.pattern"][0, 3, 1]
     assert (value, row, column) == (f"{expected:.4f}", "from (query) ·on", "to (key) ·cat")

@@ -238,7 +238,7 @@ def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
 
 def test_on_a_phone_the_answer_is_in_sight(visit: Visit) -> None:
     page = visit("/overview", options=NARROW, text=TEXT, lang="en")
-    answer = page.get_by_text("first guess is").bounding_box()
+    answer = page.get_by_text("first choice is").bounding_box()
     assert answer["y"] + answer["height"] <= 844
 
 

@@ -34,7 +34,7 @@ STAGES = {
     "overview": {"token"},
     "embedding": {"token"},
     "position": {"token"},
-    "attention": {"token", "head", "layer"},
+    "attention": {"token", "head"},  # of X · W a message holds one layer's matrices
     "block": {"token"},
     "next_token": {"token"},
     "attribution": {"head", "layer"},

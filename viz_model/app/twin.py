@@ -22,6 +22,8 @@ _FORMER = "twin.former"
 
 def paired(lm: vm.LanguageModel, view: ViewState, t: Texts) -> None:
     """Of a model without a twin, which pair has one, on a button; of the pair, the way back to that model."""
+    if view.edits:  # their list stands in the sidebar's room
+        return
     former = st.session_state.get(_FORMER)
     if lm.twin in runs.names():
         if former in runs.names() and former != view.model:
@@ -44,7 +46,7 @@ def _go(label: str, model: str, former: str | None) -> None:
 def changed(page: Page) -> None:
     """What the twin has of this sentence in the same layer, head and token, and what is the same in both."""
     twin = page.lm.twin
-    if twin is None or twin not in runs.names() or not page.lm.config.has_logits:
+    if twin is None or twin not in runs.names() or not page.lm.config.has_logits or page.view.edits:
         return
     key, side = page.run_key.plain, page.trace.stack.side
     own, other = (runs.trace(key._replace(model=name)).at(side) for name in (key.model, twin))

@@ -177,7 +177,7 @@ def draw(look: Look) -> Scene:
         ]
         if has_names:
             listed = Labels(
-                id="names", texts=names, x=left - 3, y=top, length=(0.56, -left - EDGE), along="y", most=8, size=11,
+                id="names", texts=names, x=left - 3, y=top, length=(0.56, -left - EDGE), along="y", most=8,
                 fill="muted",
             )  # fmt: skip
             marks.append(listed)
