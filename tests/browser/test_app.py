@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -111,11 +112,15 @@ def test_a_click_picks_a_head(visit: Visit) -> None:
 def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="0", head="0")
     panel = page.locator(".viz-island .panel").first
-    box = panel.locator("[data-mark='cells']").bounding_box()
-    page.mouse.move(box["x"] + 1.5 * box["width"] / 6, box["y"] + 3.5 * box["height"] / 6)
-    value, row, column, *_ = panel.locator(".tip").inner_text().splitlines()
-    expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.0.attn.pattern"][0, 3, 1]
-    assert (value, row, column) == (f"{expected:.4f}", "from (query) ·on", "to (key) ·cat")
+    box = panel.evaluate("panel => panel.querySelector('canvas').getBoundingClientRect().toJSON()")
+    told = {}
+    for x, y in itertools.product(range(5, 100, 6), range(15, 100, 6)):  # of each cell some point
+        page.mouse.move(box["x"] + x / 100 * box["width"], box["y"] + y / 100 * box["height"])
+        value, row, column, *_ = [*panel.locator(".tip").inner_text().splitlines(), "", "", ""]
+        told[row, column] = value
+    pattern = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.0.attn.pattern"][0]
+    assert told["from (query) ·on", "to (key) ·cat"] == f"{pattern[3, 1]:.4f}"
+    assert told["from (query) ·mat", "to (key) The"] == f"{pattern[5, 0]:.4f}"
 
 
 def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> None:

@@ -267,6 +267,7 @@ SMALLEST = """() => {
   const sizes = [], zoom = Number(getComputedStyle(document.querySelector('[data-testid=stMain]')).zoom)
   const walk = root => {
     for (const element of root.querySelectorAll('*')) {
+      if (element.closest('.katex')) continue // an index is smaller than what it stands at
       if (element.shadowRoot) walk(element.shadowRoot)
       const says = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim())
       if (says && element.getClientRects().length) sizes.push(zoom * parseFloat(getComputedStyle(element).fontSize))
@@ -307,6 +308,7 @@ LOWEST = """() => {
   let lowest = 0, rightmost = 0, drawn = 0
   const walk = root => {
     for (const element of root.querySelectorAll('*')) {
+      if (element.closest('.katex')) continue // an index is smaller than what it stands at
       if (element.shadowRoot) walk(element.shadowRoot)
       const box = element.getClientRects()[0]
       const counts = element.matches('.flow, .panel, .panel text, .stage-of-plot, p, h2, pre, button')

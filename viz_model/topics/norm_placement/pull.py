@@ -233,7 +233,7 @@ def draw(look: Look) -> Scene | None:
         if n <= FEW:
             above: Any = on.at_y(norms)._replace(start=on.bottom - 8, end=on.top - 8)
             x: Any = on.at_x(left + wide / 2)
-            marks.append(Texts(id=f"{at}.numbers", texts=[f"{norm:.2f}" for norm in norms], x=x, y=above, size=11))
+            marks.append(Texts(id=f"{at}.numbers", texts=[f"{norm:.2f}" for norm in norms], x=x, y=above, size=12))
     keys = [chart.line_key(NAMES[at], COLOURS[at], "square") for at in found] if n_places > 1 else []
     panel = Panel(id="gradients", marks=marks, height=HEIGHT)
     title = look.words("gradients_alt")
