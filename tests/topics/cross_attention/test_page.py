@@ -60,7 +60,7 @@ def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opene
     assert ("query heads share one" in words) == (config.n_kv_heads < config.n_heads)
     assert ("the dot product of the normalized ones" in words) == config.qk_norm
     assert ("which has no bias in this model" in words) == (not config.has_out_bias)
-    assert ("the norm that follows the addition" in words) == (config.norm_at == "post")
+    assert ("the norm after the addition" in words) == (config.norm_at == "post")
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

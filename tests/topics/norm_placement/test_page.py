@@ -65,7 +65,7 @@ def test_a_large_model_is_drawn_anew_only_when_asked(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("model", "learnt", "beside"),
-    [("story-pre-ln", "γ and β", "γ, β and centring"), ("story-modern", "γ", "γ"), ("translate-t5", "γ", "γ")],
+    [("story-pre-ln", "γ and β", "γ, β and centering"), ("story-modern", "γ", "γ"), ("translate-t5", "γ", "γ")],
 )
 def test_of_a_norm_is_said_what_it_does(model: str, learnt: str, beside: str) -> None:
     """RMSNorm takes off no mean and adds nothing (Zhang and Sennrich 2019)."""
@@ -74,10 +74,10 @@ def test_of_a_norm_is_said_what_it_does(model: str, learnt: str, beside: str) ->
     assert f"{beside} alone (no division)" in words and f"changed by direction: by {beside}." in words
     assert (
         f"after division by σ and with the norm's {learnt}. " in words
-        and f"has above or below that is {learnt}." in words
+        and f"has above or below that comes from {learnt}." in words
     )
-    assert ("every centered vector" in words) == ("centring" in beside)
-    assert ("are not to be compared with those of a model" in words) == (model != "story-pre-ln")
+    assert ("every centered vector" in words) == ("centering" in beside)
+    assert ("cannot be compared with those of a model" in words) == (model != "story-pre-ln")
 
 
 def test_the_twins_are_compared_before_and_after_training() -> None:
@@ -96,7 +96,7 @@ def test_the_twins_are_compared_before_and_after_training() -> None:
         last = last_norm(trace)
         assert f"divided by σ alone, it changes at none of the {len(trace)} positions" in words
         assert f"with all of it at {last.changed('both')}" in words
-    assert "can change no first choice" in words and "same say" not in words
+    assert "cannot change a first choice" in words and "same say" not in words
     assert "Without warm-up, Post-LN's gradient is" in words
     mixed = said(open_page("norm_placement", {**query, "mixed": "post_pre"}))
     assert "The Post-LN encoder" in mixed and "The Pre-LN decoder" in mixed
