@@ -88,7 +88,8 @@ def fit_lens(lm: LanguageModel, texts: Iterable[str | Sequence[int]]) -> FittedL
     if not n:
         raise ValueError("texts: there are none")
     ridge = RIDGE * squares.diagonal(dim1=-2, dim2=-1).mean(-1)
-    found = torch.linalg.solve(squares + ridge[:, None, None] * torch.eye(width), products)
+    factor = torch.linalg.cholesky(squares + ridge[:, None, None] * torch.eye(width))
+    found = torch.cholesky_solve(products, factor)
     return FittedLens(found.float(), digest(lm.model))
 
 
