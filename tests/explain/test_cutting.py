@@ -23,14 +23,8 @@ def traced(config: ModelConfig) -> Trace:
 
 
 def edges(found: explain.Routes) -> list[tuple[Stop, Stop | None]]:
-    """The edges of the listed routes, each once, that start at no bias of a reader's own."""
-    pairs = {
-        (writer, reader)
-        for route in found.listed
-        for writer, reader in zip(route.stops, (*route.stops[1:], None), strict=True)
-        if writer.position is not None and writer.part.kind != "projection"
-    }
-    return sorted(pairs, key=str)
+    """The edges of the listed routes, each once."""
+    return sorted({edge for route in found.listed for edge in route.edges}, key=str)
 
 
 @pytest.mark.parametrize("config", PREDICTING, ids=describe)

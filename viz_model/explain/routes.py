@@ -44,6 +44,12 @@ class Route(NamedTuple):
     value: float
     others: bool = False
 
+    @property
+    def edges(self) -> tuple[tuple[Stop, Stop | None], ...]:
+        """Who wrote and who reads, from stop to stop; None is the answer. A bias is read from nowhere."""
+        ends = zip(self.stops, (*self.stops[1:], None), strict=True)
+        return tuple((writer, reader) for writer, reader in ends if writer.part.kind in (*SOURCES, "head", "ffn"))
+
 
 @dataclass(frozen=True, eq=False)
 class Routes:

@@ -14,7 +14,7 @@ from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Scene, Text, points
 from viz_model.drawing.tables import Among, By
-from viz_model.explain import Cut, Route, Routes, Stop
+from viz_model.explain import Cut, Routes, Stop
 from viz_model.explain.routes import SOURCES
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Typed
@@ -69,22 +69,16 @@ def view(question: Asked) -> RoutesView:
     listed = routes.listed[: STEPS[-1]]
     edges: dict[Edge, int] = {}
     for route in listed:
-        for edge in _edges(route):
+        for edge in route.edges:
             edges.setdefault(edge, len(edges))
     flows = np.zeros((len(STEPS), len(edges)))
     for step, most in enumerate(STEPS):
         for route in listed[:most]:
-            for edge in _edges(route):
+            for edge in route.edges:
                 flows[step, edges[edge]] += route.value
     shown = np.array([sum(route.value for route in listed[:most]) for most in STEPS])
     error = abs(sum(route.value for route in routes.terms) - routes.total)
     return RoutesView(tuple(edges), flows, shown, routes.total, error)
-
-
-def _edges(route: Route) -> list[Edge]:
-    """Without what a bias adds: it is read from nowhere."""
-    ends: list[Edge] = list(zip(route.stops, (*route.stops[1:], None), strict=True))
-    return [(writer, reader) for writer, reader in ends if writer.part.kind in (*SOURCES, "head", "ffn")]
 
 
 def name_of(edge: Edge) -> str:
