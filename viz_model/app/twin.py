@@ -44,13 +44,14 @@ def _go(label: str, model: str, former: str | None) -> None:
 
 
 def changed(page: Page) -> None:
-    """What the twin has of this sentence in the same layer, head and token, and what is the same in both."""
+    """What the twin makes of this sentence, and what is the same in both."""
     twin = page.lm.twin
     if twin is None or twin not in runs.names() or not page.lm.config.has_logits or page.view.edits:
         return
     key, side = page.run_key.plain, page.trace.stack.side
     own, other = (runs.trace(key._replace(model=name)).at(side) for name in (key.model, twin))
-    known = facts(own, other, page.view.layer, page.view.head, page.token)
+    # Of the last token: a click on another one does not run this part again.
+    known = facts(own, other, own.n_layers - 1, 0, len(own) - 1)
     st.caption(page.t("common.twin_changed", **known, twin=literal(runs.label(twin))))
 
 
