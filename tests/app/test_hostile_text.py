@@ -80,11 +80,11 @@ def check(tokenizer: Tokenizer, text: str) -> None:
         return
     tokens = tokenizer.tokens(ids)
     assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokens)
-    back = tokenizer.decode(ids)
+    back = tokenizer.decode(tokenizer.encode(text, as_text=True))
     back.encode()
     assert back == text or not tokenizer.is_lossless
-    # What stands around a text stands there once, and nothing typed becomes it.
-    inner = tokenizer.encode(text, special=False)
+    # What stands around a text stands there once, and nothing typed becomes it where it is read as characters.
+    inner = tokenizer.encode(text, special=False, as_text=True)
     assert not tokenizer.controls.intersection(inner)
     if tokenizer.rule is not None:
         tokenizer.words(text)

@@ -161,7 +161,11 @@ def _tables(
     plain: dict[str, Any], path: Path, config: ModelConfig, names: Collection[str]
 ) -> tuple[list[str], list[str]]:
     """The tensors that can be the head of a model, and those that can be its embedding."""
-    rows = family_of(plain, path).renames(dataclasses.replace(config, tie_embeddings=False))
+    try:
+        untied = dataclasses.replace(config, tie_embeddings=False)
+    except ConfigError:  # larger than any that may have a head of its own
+        return [], []
+    rows = family_of(plain, path).renames(untied)
 
     def of(place: str) -> list[str]:
         own = [row.pattern for row in rows if row.ours == (place,) and row.how == "same"]
