@@ -275,7 +275,7 @@ TOLD = {
     "position": {"token"},
     "attention": {"token", "head", "layer"},
     "block": {"token"},
-    "norm_placement": {"layer"},
+    "norm_placement": {"token"},  # the twins through all layers stand first
     "next_token": {"token"},
     "attribution": {"head", "layer"},
     "cross_attention": {"token", "head", "layer"},
