@@ -34,7 +34,7 @@ STAGES = {
     "overview": {"token"},
     "embedding": {"token"},
     "position": {"token"},
-    "attention": {"token", "head"},  # of X · W a message holds one layer's matrices
+    "attention": {"token", "head", "layer"},
     "block": {"token"},
     "next_token": {"token"},
     "attribution": {"head", "layer"},

@@ -23,8 +23,8 @@ TALL, GAP, TOP = 26.0, 18.0, 20.0
 """Pixels of one product, between two, and above the first."""
 LEFT, MIDDLE, RIGHT = (0.0, 0.3), (0.37, 0.27), (0.71, 0.29)
 """Where X, a matrix and its product begin, and how wide they are, as shares of the picture."""
-MOST_ROWS = 64
-"""Tokens, and rows of a matrix, that have a row of cells; of more several share one."""
+MOST_ROWS, MOST_DEEP = 64, 24
+"""Tokens, and rows of a matrix, that have a row of cells; of more several share one: a row takes a pixel at least."""
 
 
 class Products(NamedTuple):
@@ -68,9 +68,8 @@ def title(look: Look) -> Iterator[Line]:
 
 def draw(look: Look) -> Scene:
     """X on the left, and for each letter W and the product, the selected token's row framed."""
-    look = look.narrow
     found, words, n = look.once(products), look.words, len(look)
-    pool, deep = -(-n // MOST_ROWS), -(-found.x.shape[-1] // MOST_ROWS)
+    pool, deep = -(-n // MOST_ROWS), -(-found.x.shape[-1] // MOST_DEEP)
     names, config = heatmap.spans(look.labels, pool), look.config
     whole = 3 * TALL + 2 * GAP
     group = by("head", np.array([heads.shared_with(config, head)[0] for head in range(look.n_heads)]))
@@ -110,7 +109,9 @@ def draw(look: Look) -> Scene:
             cells(
                 f"w.{letter}", look.by("layer head", w), MIDDLE, y, TALL, top=top(found.weights[letter], "layer head"),
                 rows=heatmap.spans(tuple(map(str, range(config.d_model))), deep), columns=columns, role=role,
-                name=f"W_{letter.upper()}", site=f"W_{letter.upper()}", bound="≤ " if deep > 1 else "",
+                name=f"W_{letter.upper()}", site=f"W_{letter.upper()}",
+                # Of every layer and head: rows that share cells are for the eye, and a byte a number is enough.
+                coarse=deep > 1, walk=deep == 1,
             ),
             Text(id=f"{letter}.is", text="→", x=(0.675, 0), y=y + TALL / 2, anchor="middle", size=18, bold=True),
             Text(
