@@ -219,7 +219,7 @@ def test_every_page_starts_short(visit: Visit) -> None:
     shown = [(name, {"lang": "en"}) for names in SECTIONS.values() for name in names]
     for name, query in (*shown, *TALL):
         turn(page, "/" if name == FIRST else f"/{name}", **query)
-        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_060, page.url
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000, page.url
 
 
 @pytest.mark.parametrize("name", ["attention", "next_token"])

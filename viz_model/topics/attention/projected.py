@@ -19,7 +19,7 @@ from viz_model.values.expression import Expression
 from viz_model.values.leaves import Element
 
 LETTERS = {"q": "query", "k": "key", "v": "value"}
-TALL, GAP, TOP = 26.0, 18.0, 20.0
+TALL, GAP, TOP = 24.0, 18.0, 20.0
 """Pixels of one product, between two, and above the first."""
 LEFT, MIDDLE, RIGHT = (0.0, 0.3), (0.37, 0.27), (0.71, 0.29)
 """Where X, a matrix and its product begin, and how wide they are, as shares of the picture."""

@@ -1,0 +1,75 @@
+"""X · W → Q, the head between two streams, and the mask as a buffer: each by other arithmetic."""
+
+from __future__ import annotations
+
+import islands
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, few, language_model, run_both
+
+import viz_model as vm
+from viz_model.drawing.scene import Cells, Rect, seen
+from viz_model.island.look import Look
+from viz_model.topics.attention import PAGE, buffer, carries, projected
+
+
+@pytest.fixture(params=few(), ids=describe)
+def look(request: pytest.FixtureRequest) -> Look:
+    trace = run_both(language_model(request.param), length=8).at(request.param.sides[-1])
+    return islands.look(trace, PAGE, layer=1, head=2, token=3)
+
+
+def test_what_is_read_times_the_matrices_is_what_is_drawn(look: Look) -> None:
+    config, block = look.config, look.trace.stack.block(1)
+    scene = seen(projected.draw(look), look.place)
+    cells = {mark.id: np.asarray(mark.values) for mark in scene.panels[0].marks if isinstance(mark, Cells)}
+    group = config.kv_head(2)
+    for letter, head in (("q", 2), ("k", group), ("v", group)):
+        own = slice(head * config.d_head, (head + 1) * config.d_head)
+        layer: torch.nn.Linear = getattr(block.attn, letter)
+        matrix = layer.weight[own].T.numpy()
+        bias = 0 if layer.bias is None else layer.bias[own].numpy()
+        np.testing.assert_allclose(cells["x"] @ matrix + bias, cells[f"made.{letter}"], atol=1e-4)
+        # Of a matrix with more rows than pixels a cell is the number furthest from 0 of those it stands for.
+        deep = -(-len(matrix) // len(cells[f"w.{letter}"]))
+        parts = np.split(matrix, range(deep, len(matrix), deep))
+        furthest = np.stack([np.take_along_axis(p, np.abs(p).argmax(0)[None], 0)[0] for p in parts])
+        np.testing.assert_allclose(np.abs(cells[f"w.{letter}"]), np.abs(furthest), atol=1e-6)
+
+
+def test_one_message_holds_every_layer_and_head() -> None:
+    trace = vm.load("story-pre-ln").trace("Tom had a cat")
+    look = islands.look(trace, PAGE)
+    for layer, head in ((0, 0), (3, 5)):
+        scene = seen(projected.draw(look), {**look.place, "layer": layer, "head": head})
+        made = next(mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id == "made.q")
+        np.testing.assert_allclose(made.values, trace[f"blocks.{layer}.attn.q"][head], atol=1e-6)
+
+
+def test_a_head_adds_its_weighted_value_through_the_output_matrix(look: Look) -> None:
+    found, trace, config = carries.carried(look.narrow), look.trace, look.config
+    pattern, v = trace["blocks.1.attn.pattern"][2, 3], trace["blocks.1.attn.v"][config.kv_head(2)]
+    key = int(pattern.argmax())
+    assert found.key[0, 2, 3] == key
+    w_o = trace.stack.block(1).attn.o.weight[:, 2 * config.d_head : 3 * config.d_head]
+    assert found.added[0, 2, 3] == pytest.approx(float((pattern[key] * (w_o @ v[key])).norm()), abs=1e-4)
+    assert found.update[0, 3] == pytest.approx(float(trace["blocks.1.attn.out"][3].norm()), abs=1e-5)
+    scene = seen(carries.draw(look), look.place)
+    thick = {mark.id: float(np.asarray(mark.width)) for mark in scene.panels[0].marks
+             if isinstance(mark, Rect) and mark.id.startswith("to.")}  # fmt: skip
+    lengths = found.streams[:, 3]
+    np.testing.assert_allclose(
+        [thick[f"to.{n}"] / thick["to.0"] for n in range(len(lengths))], lengths / lengths[0], rtol=1e-4
+    )
+
+
+def test_the_mask_takes_the_text_out_of_the_context() -> None:
+    look = islands.look(vm.load("story-pre-ln").trace("Tom had a cat"), PAGE)
+    scene = buffer.draw(look)
+    assert scene is not None
+    sides = {mark.id: mark.width for mark in scene.panels[0].marks if isinstance(mark, Rect)}
+    assert sides["text"] / sides["whole"] == pytest.approx(len(look) / look.config.n_context)  # type: ignore[operator]
+    said = " ".join(islands.one(buffer.tell(look), look.place))
+    assert "256" in said and str(int(look.trace.mask(0).sum())) in said
+    assert not buffer.has(islands.look(vm.load("story-bert").trace("Tom had a cat"), PAGE))
