@@ -82,8 +82,8 @@ def _measured(found: Routes, pull: Pull, row: int, writer: Stop, reader: Stop | 
     if reader is None:
         norm = trace.stack.final_norm
         return _answer(found, left.float() if norm is None else norm(left.float())) - found.total
-    name, put = _written_again(frozen, trace, reader, left.float()[None])
-    changes = {**trace.changes, name: (*trace.changes.get(name, ()), put)}
+    put = _written_again(frozen, trace, reader, left.float()[None])
+    changes = {**trace.changes, put.name: (*trace.changes.get(put.name, ()), put)}
     segments = None if trace.segments is None else torch.tensor([trace.segments])
     leaving = trace.model.vectors(
         torch.tensor([trace.ids]),
@@ -104,7 +104,7 @@ def _answer(found: Routes, leaving: Tensor) -> float:
     return float(sums.less(head.uncapped(leaving)[found.position].double(), found.token, found.against))
 
 
-def _written_again(frozen: Frozen, trace: Trace, reader: Stop, left: Tensor) -> tuple[str, _Put]:
+def _written_again(frozen: Frozen, trace: Trace, reader: Stop, left: Tensor) -> _Put:
     """What the reader writes when it reads ``left`` [1, T, D], as a change of the value that it writes."""
     layer, position, side = reader.part.layer, reader.position, trace.stack.side
     assert layer is not None and position is not None
@@ -115,7 +115,7 @@ def _written_again(frozen: Frozen, trace: Trace, reader: Stop, left: Tensor) -> 
     kept = recorder(trace.config, trace.changes)
     if reader.part.kind == "ffn":
         made = block.feed_forward(block.ffn_norm(left) if normed else left, given, kept.at(at))
-        return f"{at}.ffn.out", _Put(None, position, made[0, position])
+        return _Put(f"{at}.ffn.out", None, position, made[0, position])
     if reader.part.at == "cross":
         stream = frozen.stream(side)
         own = stream.at_read(stream.reads[layer, "cross"]).float()[None]
@@ -123,17 +123,17 @@ def _written_again(frozen: Frozen, trace: Trace, reader: Stop, left: Tensor) -> 
     else:
         block.attend(block.attn_norm(left) if normed else left, given, kept.at(at))
     name = f"{at}.{reader.part.at}.z"
-    return name, _Put(reader.part.head, position, kept.values[name][0, reader.part.head, position])
+    return _Put(name, reader.part.head, position, kept.values[name][0, reader.part.head, position])
 
 
 class _Put(ValueEdit):
     """Another row in the place of what a part wrote at one position: ``head`` is that of mixed values."""
 
-    def __init__(self, head: int | None, position: int, row: Tensor) -> None:
-        self.head, self.position, self.row = head, position, row
+    def __init__(self, name: str, head: int | None, position: int, row: Tensor) -> None:
+        self.name, self.head, self.position, self.row = name, head, position, row
 
     def site(self, config: ModelConfig) -> str:
-        raise NotImplementedError("it is put in where it is made")
+        return self.name
 
     def apply(self, value: Tensor, name: str, seen: Mapping[str, Tensor]) -> Tensor:
         value = value.clone()

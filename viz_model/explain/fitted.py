@@ -30,7 +30,7 @@ from viz_model.model import ops
 from viz_model.model.transformer import Transformer
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recorder import recorder
-from viz_model.runs.trace import Trace
+from viz_model.runs.trace import Trace, counted
 
 FILE = "lens.safetensors"
 RIDGE = 1e-6
@@ -106,9 +106,7 @@ def lens(trace: Trace, layer: int, fitted: FittedLens | None = None) -> Tensor:
     fitted = fitted or shipped(trace.model, trace.name)
     if fitted is None:
         raise ValueError("there is no fitted lens for this model: vm.explain.fit_lens makes one")
-    if not -trace.n_layers <= layer < trace.n_layers:
-        raise IndexError(f"layer {layer}: there are {trace.n_layers}")
-    layer %= trace.n_layers
+    layer = counted("layer", layer, trace.n_layers)
     with torch.inference_mode():
         return logits(trace, fitted.read(trace[f"blocks.{layer}.resid.in"], layer))
 

@@ -18,7 +18,7 @@ from viz_model.measures.lens import predicts
 from viz_model.model.attention import Attention
 from viz_model.model.feedforward import slopes
 from viz_model.model.heads import ClassHead
-from viz_model.runs.trace import Trace
+from viz_model.runs.trace import Trace, counted
 
 
 class Stop(NamedTuple):
@@ -57,9 +57,7 @@ def asked(trace: Trace, position: int, token: int, against: Against = None) -> A
         return Answer(0, direction, prior, float(_less(trace["class.logits"].double(), token, against)))
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    if not -len(trace) <= position < len(trace):
-        raise IndexError(f"position {position}: the trace has {len(trace)}")
-    position, unembedding = position % len(trace), trace.model.unembedding
+    position, unembedding = counted("position", position, len(trace)), trace.model.unembedding
     logits = trace.row("raw_logits" if "raw_logits" in trace else "logits", position)
     prior = 0.0 if unembedding.bias is None else float(_less(unembedding.bias.detach(), token, against))
     direction = _less(unembedding.weight.detach(), token, against)
@@ -182,10 +180,8 @@ class Frozen:
     def by_neuron(self, side: Side, part: Part, position: int, above: Tensor) -> tuple[Tensor, float]:
         """What each neuron of a layer adds [F], and what the layer adds without them, in the direction [1, D]."""
         assert part.layer is not None
-        neurons, above = (
-            self._neurons(side, part.layer),
-            self._behind(side, part.layer, "ffn").at(slice(position, position + 1)).back(above),
-        )
+        neurons, behind_it = self._neurons(side, part.layer), self._behind(side, part.layer, "ffn")
+        above = behind_it.at(slice(position, position + 1)).back(above)
         act = neurons.slope[position] * neurons.before[position]
         values = act * (above[0].float() @ neurons.down)
         return values, float(neurons.rest[position] @ above[0])

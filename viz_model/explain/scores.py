@@ -26,7 +26,7 @@ from viz_model.model import masks
 from viz_model.model.attention import Attention
 from viz_model.model.norms import Norm
 from viz_model.model.positions import rotates
-from viz_model.runs.trace import Trace
+from viz_model.runs.trace import Trace, counted
 
 At = Literal["attn", "cross"]
 MOST_NUMBERS = 20_000_000
@@ -122,7 +122,7 @@ def score(trace: Trace, *, layer: int, head: int, query: int, key: int, attentio
         IndexError: no such layer, head or position. ValueError: this stack has no cross-attention.
     """
     found = row(trace, layer=layer, head=head, query=query, attention=attention)
-    return found.at(_counted("key", key, len(found.scores)))
+    return found.at(counted("key", key, len(found.scores)))
 
 
 @torch.inference_mode()
@@ -130,8 +130,8 @@ def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "att
     """The scores of one query, all keys at once; the arguments are those of :func:`score`."""
     if trace.side is None:
         trace = trace.at(trace.config.sides[-1])
-    layer, head = _counted("layer", layer, trace.n_layers), _counted("head", head, trace.config.n_heads)
-    query = _counted("query", query, len(trace))
+    layer, head = counted("layer", layer, trace.n_layers), counted("head", head, trace.config.n_heads)
+    query = counted("query", query, len(trace))
     block = trace.stack.block(layer)
     if attention == "cross" and block.cross is None:
         raise ValueError("attention: this stack has no cross-attention")
@@ -225,10 +225,3 @@ def _end(trace: Trace, where: slice) -> tuple[list[Part], Tensor]:
     """What leaves a stack, of each writer: [P, T, D]."""
     found = decompose(trace, where)
     return list(found.parts), torch.stack([found.carry(v, n) for v, n in zip(found.written, found.passed, strict=True)])
-
-
-def _counted(name: str, n: int, count: int) -> int:
-    """A number that counts from 0, or from the end where it is negative."""
-    if not -count <= n < count:
-        raise IndexError(f"{name} {n}: there are {count}")
-    return n % count

@@ -22,7 +22,7 @@ from viz_model.model.attention import Attention
 from viz_model.model.feedforward import slopes
 from viz_model.model.heads import MaskedHead
 from viz_model.model.norms import Norm
-from viz_model.runs.trace import Trace
+from viz_model.runs.trace import Trace, counted
 
 Kind = Literal[
     "token", "patch", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior", "projection", "distance"
@@ -252,9 +252,7 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
         IndexError: no such position.
     """
     if isinstance(position, int):
-        if not -len(trace) <= position < len(trace):
-            raise IndexError(f"position {position}: the trace has {len(trace)}")
-        position %= len(trace)
+        position = counted("position", position, len(trace))
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
     post = trace.norm_at == "post"
     kinds: tuple[Kind, ...] = ("token", "patch", "segment", "position")

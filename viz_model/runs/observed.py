@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from viz_model.config import LanguageHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display
-from viz_model.runs.trace import Trace, _counted
+from viz_model.runs.trace import Trace, counted
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
 
 Arrays = Sequence[Any]
@@ -47,12 +47,12 @@ class Observed(Trace):
         value = self[name]
         if not self.site(name).has_heads:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(self.site(name).axes)}")
-        return value[_counted("head", head, len(value))]
+        return value[counted("head", head, len(value))]
 
     def row(self, name: str, position: int, head: int | None = None) -> Tensor:
         value = self[name] if head is None else self.head(name, head)
         axis = int(self.site(name).has_heads and head is None)
-        return value.select(axis, _counted("position", position, value.shape[axis]))
+        return value.select(axis, counted("position", position, value.shape[axis]))
 
     def chunks(self, name: str, rows: int = 64) -> Iterator[Tensor]:
         yield from self[name].split(rows, dim=int(self.site(name).has_heads))

@@ -243,7 +243,7 @@ class Trace:
         site = sites.find(full, self.config)
         if not site.has_heads:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
-        head = _counted("head", head, self.config.n_heads)
+        head = counted("head", head, self.config.n_heads)
         if full in self.values:
             found = self._alone(full, head, self.values) if isinstance(self.values, Recomputed) else None
             if found is not None:
@@ -276,9 +276,9 @@ class Trace:
             raise ValueError(f"site {name!r} has no positions: its axes are {' '.join(site.axes)}")
         # Of cross-attention, keys and values are the source's: only the value knows how many.
         count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._count(full)
-        position = _counted("position", position, count)
+        position = counted("position", position, count)
         rows = slice(position, position + 1)
-        head = None if head is None else _counted("head", head, self.config.n_heads)
+        head = None if head is None else counted("head", head, self.config.n_heads)
         if full not in self.values:
             found = self._derive(full, head, rows).select(axis, 0)
             return found if head is None else found[0]
@@ -363,7 +363,7 @@ class Trace:
         full = self.full_name(name)
         if position is None:
             return self._norm_input(full)
-        position = _counted("position", position, self._length(full))
+        position = counted("position", position, self._length(full))
         return self._norm_input(full, slice(position, position + 1))[0]
 
     def _rows(self, full: str, rows: slice) -> Tensor:
@@ -443,7 +443,7 @@ class Trace:
         return RunReader(self)
 
 
-def _counted(name: str, n: int, count: int) -> int:
+def counted(name: str, n: int, count: int) -> int:
     """A number that counts from 0, or from the end where it is negative."""
     if not -count <= n < count:
         raise IndexError(f"{name} {n}: there are {count}")

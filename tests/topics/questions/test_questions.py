@@ -9,13 +9,15 @@ import islands
 import numpy as np
 import pytest
 import torch
+from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
+from viz_model import config as choices
 from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
 from viz_model.texts import LANGUAGES
 from viz_model.topics import questions
-from viz_model.topics.questions import PAGE, TOPIC, measured
+from viz_model.topics.questions import PAGE, TOPIC, measured, measured_for
 from viz_model.topics.questions.measured import LENGTHS, QUESTIONS
 
 TEXT = "Tom had a cat and a dog. The cat and the"
@@ -53,13 +55,13 @@ def test_of_which_models_it_is() -> None:
 
 
 def test_repeating_makes_the_same_more_probable() -> None:
-    here = look("repeats", "2")
+    here = look("repeats", "1")
     own = list(here.trace.own_ids)
     logits = here.trace.model(torch.tensor([own * 3]))[0]
     given = logits[:-1].softmax(-1).gather(-1, torch.tensor((own * 3)[1:])[:, None])[:, 0]
     n = len(own)
     expected = [given[: n - 1].mean(), given[n - 1 : 2 * n - 1].mean(), given[2 * n - 1 :].mean()]
-    np.testing.assert_allclose(measured(here).series["given"], torch.stack(expected), atol=1e-6)
+    np.testing.assert_allclose(measured_for(here).series["given"], torch.stack(expected), atol=1e-6)
     assert percent(float(expected[-1])) in said(here)
 
 
@@ -69,7 +71,7 @@ def test_what_each_token_is_worth_is_measured_without_it() -> None:
     before = here.trace.model(torch.tensor([own]))[0, -1].log_softmax(-1)
     after = here.trace.model(torch.tensor([own[:6] + own[7:]]))[0, -1].log_softmax(-1)
     bits = torch.nn.functional.kl_div(after, before, log_target=True, reduction="sum").item() / np.log(2)
-    assert measured(here).series["bits"][6] == pytest.approx(bits, abs=1e-5)
+    assert measured_for(here).series["bits"][6] == pytest.approx(bits, abs=1e-5)
 
 
 def test_another_first_token_is_followed_by_what_the_model_writes_then() -> None:
@@ -79,40 +81,63 @@ def test_another_first_token_is_followed_by_what_the_model_writes_then() -> None
     ids = [*here.trace.own_ids, first.id]
     for _ in range(7):
         ids.append(int(lm.model(torch.tensor([ids]))[0, -1].argmax()))
-    assert lm.tokenizer.decode(ids[len(here.trace.own_ids) :]) in measured(here).facts["other"]
+    assert lm.tokenizer.decode(ids[len(here.trace.own_ids) :]) in measured_for(here).facts["other"]
 
 
 def test_shuffled_tokens_are_the_same_but_for_their_order() -> None:
     here = look("order", "3")
-    found = measured(here)
+    found = measured_for(here)
     assert sum(found.series["as_it_is"]) <= 1 and found.series["as_it_is"] != found.series["shuffled"]
     best = here.trace["logits"][-1].softmax(-1).topk(6).values
     np.testing.assert_allclose(found.series["as_it_is"], best, atol=1e-6)
 
 
 def test_random_weights_know_next_to_nothing() -> None:
-    found = measured(look("training"))
+    found = measured_for(look("training"))
     ids = look("training").trace.own_ids
     given = look("training").trace["logits"][:-1].softmax(-1).gather(-1, torch.tensor(ids[1:])[:, None])[:, 0]
     np.testing.assert_allclose(found.series["trained"], -given.log2(), atol=1e-5)
     assert np.mean(found.series["trained"]) < 8 < 12 < np.mean(found.series["untrained"])
 
 
+def test_of_a_large_model_nothing_is_said_that_was_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "MOST_WEIGHTS", 1_000)
+    here = look("training", token=2)
+    assert set(measured_for(here).series) == {"trained"}
+    assert "equally likely" in said(here) and "With random weights" not in said(here)
+
+
 def test_attention_grows_with_the_text_and_nothing_else_does() -> None:
-    found = measured(look("context"))
+    found = measured_for(look("context"))
     config = vm.load("story-pre-ln").config
     assert found.series["attention"] == [2.0 * config.n_layers * config.d_model * length for length in LENGTHS]
     blocks = 12 * config.n_layers * config.d_model**2
     assert found.series["rest"] == [float(blocks)] * len(LENGTHS)
 
 
+def test_a_window_bounds_what_attention_costs_and_experts_count_where_they_are_chosen() -> None:
+    config = tiny_config(windows=(4, 0), ffn=choices.Experts(n_experts=4, top_k=1))
+    here = islands.look(run_both(language_model(config)), PAGE)
+    found = measured_for(replace(here, options={"ask": "context", "move": "0"}))
+    one = 2 * config.n_heads * config.d_head
+    assert found.series["attention"] == [float(one * (4 + length)) for length in LENGTHS]
+    assert "1 of 2 layers" in said(replace(here, options={"ask": "context"}))
+    block = here.trace.stack.block(0)
+    attention = sum(part.weight.numel() for part in (block.attn.q, block.attn.k, block.attn.v, block.attn.o))
+    ffn = sum(
+        weight.numel() for name, weight in block.ffn.named_parameters() if weight.dim() > 1 and "router" not in name
+    )
+    router = config.d_model * 4
+    assert found.series["rest"][0] == 2 * (attention + ffn / 4 + router)
+
+
 def test_heads_are_counted_once() -> None:
-    found = measured(look("most_heads", "0"))
+    found = measured_for(look("most_heads", "0"))
     assert sum(found.series["heads"]) == 24
 
 
 def test_one_thing_is_moved_and_a_new_question_begins_anew() -> None:
     for question in QUESTIONS:
-        steps = {str(measured(look(question.name, str(n))).facts) for n in range(len(question.steps))}
-        tokens = {str(measured(look(question.name, token=n)).facts) for n in range(3)}
+        steps = {str(measured_for(look(question.name, str(n))).facts) for n in range(len(question.steps))}
+        tokens = {str(measured_for(look(question.name, token=n)).facts) for n in range(3)}
         assert len(steps) == len(question.steps) or len(tokens) > 1

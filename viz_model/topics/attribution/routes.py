@@ -26,7 +26,7 @@ STEPS = (3, 6, 12, 25, 50, 100)
 """How many of the largest routes are drawn."""
 MANY, CUT = "many", "cut"
 USUAL = 2
-OPTIONS = ((MANY, tuple(map(str, range(len(STEPS))))), (CUT, Typed(most=120)))
+OPTIONS = ((MANY, tuple(map(str, (USUAL, *(n for n in range(len(STEPS)) if n != USUAL))))), (CUT, Typed(most=120)))
 LEFT, TOP, HIGH, THICK = 118.0, 26.0, 420.0, 8.0
 """Pixels for the names of the rows and above them, of all rows together, and of the line that carries most."""
 MOST_NUMBERS = 20_000_000

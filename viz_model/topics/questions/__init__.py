@@ -37,7 +37,7 @@ def _step(look: Look) -> int:
     return int(said) if said.isdecimal() and int(said) < len(question.steps) else question.usual
 
 
-def measured(look: Look) -> Measured:
+def measured_for(look: Look) -> Measured:
     """What is measured for the question, at the step and the token that are chosen."""
     question, step = asked(look), _step(look)
     return look.once(lambda look: question.measure(look, step), (question.name, step, look.token))
@@ -68,7 +68,7 @@ def move_token(look: Look) -> Iterator[Line]:
 
 def draw(look: Look) -> Scene:
     """What was measured, a bar a row."""
-    question, found = asked(look), measured(look)
+    question, found = asked(look), measured_for(look)
     several, told = len(found.series) > 1, "{{name}} {{value}}"
     names = [str(look.words(f"series_{name}")) if several else "" for name in found.series]
     series = [
@@ -87,7 +87,8 @@ def draw(look: Look) -> Scene:
 def answer(look: Look) -> Iterator[Line]:
     if len(look) < 2:
         yield Line(look.words("one_token"), "notice")
-    yield look.text(asked(look).name, **measured(look).facts)
+    found = measured_for(look)
+    yield look.text(f"{asked(look).name}{found.of}", **found.facts)
 
 
 def leads(n: int) -> Item:

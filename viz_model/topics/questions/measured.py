@@ -15,8 +15,11 @@ from torch.nn import functional as F
 from viz_model.drawing.digits import byte_size, percent, written
 from viz_model.island.look import Look
 from viz_model.measures import heads, kv_cache
+from viz_model.model import sites
 from viz_model.model.transformer import Transformer
+from viz_model.runs.generation import Decoder, Sampling, generate
 from viz_model.texts.markdown import literal
+from viz_model.values import counts
 
 MOST_BARS = 24
 """Tokens that have a bar; of a longer text the last ones."""
@@ -32,12 +35,14 @@ class Measured(NamedTuple):
         series: what is measured, by the key of its name: a number for each row.
         write: how a number is written.
         facts: what fills the places of the answer.
+        of: which of several answers it is, by the end of its key.
     """
 
     names: Sequence[str]
     series: Mapping[str, Sequence[float]]
     write: str
     facts: Mapping[str, Any]
+    of: str = ""
 
 
 @torch.inference_mode()
@@ -66,7 +71,7 @@ def _bits(after: Tensor, before: Tensor) -> float:
 def repeats(look: Look, step: int) -> Measured:
     """The same sentence several times over: how probable is the token that comes, in each copy?"""
     own = look.trace.own_ids
-    copies = min(step + 1, look.config.n_context // len(own))
+    copies = max(1, min(step + 2, look.config.n_context // len(own)))
     ids = own * copies
     given = _given(_logits(look, ids), ids) if len(ids) > 1 else torch.zeros(0)
     # The first token of a copy is given by the copy before.
@@ -111,16 +116,16 @@ def letters(look: Look, step: int) -> Measured:
         "same": same,
         "n": len(others),
     }
-    counts = [float(len(look.trace.tokens[n].text.strip())) for n in places]
-    return Measured([look.labels[n] for n in places], {"letters": counts}, "whole", facts)
+    lengths = [float(len(look.trace.tokens[n].text.strip())) for n in places]
+    return Measured([look.labels[n] for n in places], {"letters": lengths}, "whole", facts)
 
 
 def chinese(look: Look, step: int) -> Measured:
     """One sentence in two languages: its characters, its bytes, its tokens."""
     encode = look.trace.tokenizer.encode
     pair = [str(look.words(f"pair_{step}_{language}")) for language in ("en", "zh")]
-    counts = [(len(text), len(text.encode()), len(encode(text, special=False))) for text in pair]
-    (e_chars, _, e_tokens), (c_chars, _, c_tokens) = counts
+    sizes = [(len(text), len(text.encode()), len(encode(text, special=False))) for text in pair]
+    (e_chars, _, e_tokens), (c_chars, _, c_tokens) = sizes
     facts = {
         "english": literal(pair[0]),
         "chinese": literal(pair[1]),
@@ -131,7 +136,7 @@ def chinese(look: Look, step: int) -> Measured:
     }
     names = [str(look.words(name)) for name in ("characters", "bytes", "tokens")]
     return Measured(
-        names, {"english": list(map(float, counts[0])), "chinese": list(map(float, counts[1]))}, "whole", facts
+        names, {"english": list(map(float, sizes[0])), "chinese": list(map(float, sizes[1]))}, "whole", facts
     )
 
 
@@ -159,31 +164,45 @@ def plans(look: Look, step: int) -> Measured:
 
 
 def _written(look: Look, ids: list[int], more: int) -> list[int]:
-    """The last token and ``more`` that the model finds most probable, one after another."""
-    start = len(ids) - 1
-    for _ in range(more):
-        ids = [*ids, int(_logits(look, ids)[-1].argmax())]
-    return ids[start:]
+    """The last token and up to ``more`` that the model finds most probable, one after another."""
+    with look.turn():
+        decoder, tokenizer = Decoder(look.trace.model, ids), look.trace.tokenizer
+        drawn = generate(decoder, tokenizer, max_new_tokens=more, sampling=Sampling(temperature=0), seed=0)
+    return [ids[-1], *(token.id for token in drawn.tokens)]
 
 
 def last_token(look: Look, step: int) -> Measured:
     """How far the next token's probabilities move without each token."""
     own, places = look.trace.own_ids, _shown(look)
-    said = _logits(look, own)[-1]
-    moved = [_bits(_logits(look, [*own[:n], *own[n + 1 :]])[-1], said) if len(own) > 1 else math.nan for n in places]
-    without = [*own[: look.token], *own[look.token + 1 :]]
-    after = _logits(look, without)[-1].softmax(-1) if without else said.softmax(-1)
+    said = look.trace.row("logits", -1)
+    if len(own) > 1:
+        without = _ends(look, [[*own[:n], *own[n + 1 :]] for n in {*places, look.token}])
+        after = dict(zip({*places, look.token}, without, strict=True))
+    else:
+        after = {look.token: said}
+    moved = [_bits(after[n], said) for n in places]
+    most = places[int(np.argmax(moved))]
+    chances = after[look.token].softmax(-1)
     facts = {
         "token": look.code_name(look.token),
         "last": look.code_name(len(look) - 1),
         "moved_last": written(moved[-1], "2"),
-        "most": look.code_name(places[int(np.nanargmax(moved))] if len(own) > 1 else 0),
-        "moved_most": written(float(np.nanmax(moved)) if len(own) > 1 else math.nan, "2"),
+        "most": look.code_name(most),
+        "moved_most": written(max(moved), "2"),
         "before": literal(_named(look, int(said.argmax()))),
-        "after": literal(_named(look, int(after.argmax()))),
-        "share": percent(float(after.max())),
+        "after": literal(_named(look, int(chances.argmax()))),
+        "share": percent(float(chances.max())),
     }
     return Measured([look.labels[n] for n in places], {"bits": moved}, "2", facts)
+
+
+@torch.inference_mode()
+def _ends(look: Look, texts: Sequence[Sequence[int]]) -> Tensor:
+    """What the model says after the last token of each of some equally long texts: [N, V]."""
+    with look.turn():
+        last = look.trace.model.vectors(torch.tensor(texts))[:, -1:]
+        logits: Tensor = look.trace.model.head(last)[:, 0]
+    return logits
 
 
 SHARES = (0.3, 0.5, 0.7)
@@ -192,16 +211,16 @@ SHARES = (0.3, 0.5, 0.7)
 def most_heads(look: Look, step: int) -> Measured:
     """How many heads put more than a share of their weight on one sort of place."""
     share, kinds = SHARES[step], ("first", "previous", "itself")
-    counts: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for layer in heads.kinds(look.trace):
         for head in layer:
             most = max(kinds, key=lambda kind: getattr(head, kind))
-            counts[most if getattr(head, most) > share else "spread"] += 1
+            found[most if getattr(head, most) > share else "spread"] += 1
     total = look.n_layers * look.n_heads
     every = (*kinds, "spread")
-    facts = {"n": total, "share": percent(share), **{kind: counts[kind] for kind in every}}
+    facts = {"n": total, "share": percent(share), **{kind: found[kind] for kind in every}}
     names = [str(look.words(f"head_{kind}")) for kind in every]
-    return Measured(names, {"heads": [float(counts[kind]) for kind in every]}, "whole", facts)
+    return Measured(names, {"heads": [float(found[kind]) for kind in every]}, "whole", facts)
 
 
 LENGTHS = (32, 256, 2048, 16_384, 131_072)
@@ -210,20 +229,24 @@ LENGTHS = (32, 256, 2048, 16_384, 131_072)
 def context(look: Look, step: int) -> Measured:
     """What one more token costs, after a text of a length: multiplications by attention, and by all the rest."""
     config, length = look.config, LENGTHS[step]
-    weights = sum(p.numel() for block in look.trace.stack.blocks for p in block.parameters() if p.dim() == 2)
-    per_token = 2 * config.n_layers * config.n_heads * config.d_head
-    costs = [float(per_token * one) for one in LENGTHS]
-    equal = weights / per_token
+    blocks = [site for name, site in sites.in_order(config) if name.startswith("blocks.")]
+    rest = sum(counts.used(weight, site) for weight, site in counts.weights(blocks).values() if len(weight.shape) > 1)
+    windows = [config.window("decoder", layer) for layer in range(config.n_layers)]
+    one = 2 * config.n_heads * config.d_head  # a score and a share of the mix, of one key in all heads of a layer
+    attention = [sum(one * min(seen, window or seen) for window in windows) for seen in LENGTHS]
     facts = {
         "length": f"{length:,}",
-        "attention": f"{per_token * length:,}",
-        "rest": f"{weights:,}",
-        "equal": f"{equal:,.0f}",
+        "attention": f"{attention[step]:,}",
+        "rest": f"{rest:,}",
+        "equal": f"{rest / (one * config.n_layers):,.0f}",
         "cache": byte_size(kv_cache.bytes_of(config, length)),
         "context": f"{config.n_context:,}",
+        "n_windows": sum(map(bool, windows)),
+        "layers": config.n_layers,
+        "window": f"{max(windows):,}",
     }
-    series = {"attention": costs, "rest": [float(weights)] * len(LENGTHS)}
-    return Measured([f"{one:,}" for one in LENGTHS], series, "whole", facts)
+    series = {"attention": list(map(float, attention)), "rest": [float(rest)] * len(LENGTHS)}
+    return Measured([f"{one:,}" for one in LENGTHS], series, "whole", facts, "_window" if any(windows) else "")
 
 
 def order(look: Look, step: int) -> Measured:
@@ -248,24 +271,26 @@ def order(look: Look, step: int) -> Measured:
 def training(look: Look, step: int) -> Measured:
     """How surprising each token is that comes, before training and after it."""
     ids, places = look.trace.own_ids, [n for n in _shown(look) if n]
-    both = {"untrained": _random(look, step, ids), "trained": look.trace["logits"]}
-    bits = {name: -_given(logits, ids).log2() for name, logits in both.items()}
+    n_weights = sum(p.numel() for p in look.trace.model.parameters())
+    logits = {"trained": look.trace["logits"]}
+    if n_weights <= MOST_WEIGHTS:
+        logits = {"untrained": _random(look, step, ids), **logits}
+    bits = {name: -_given(one, ids).log2() for name, one in logits.items()}
     facts = {
-        "before": written(bits["untrained"].mean(), "2"),
+        "before": written(bits["untrained"].mean(), "2") if "untrained" in bits else "",
         "after": written(bits["trained"].mean(), "2"),
         "even": written(math.log2(look.config.n_vocab), "1"),
         "n_tokens": f"{look.config.n_vocab:,}",
-        "n": f"{sum(p.numel() for p in look.trace.model.parameters()):,}",
+        "n": f"{n_weights:,}",
     }
     series = {name: [float(one[n - 1]) for n in places] or [math.nan] for name, one in bits.items()}
-    return Measured([look.labels[n] for n in places] or ["–"], series, "1", facts)
+    of = "" if "untrained" in bits else "_large"
+    return Measured([look.labels[n] for n in places] or ["–"], series, "1", facts, of)
 
 
 @torch.inference_mode()
 def _random(look: Look, seed: int, ids: Sequence[int]) -> Tensor:
-    """What the same architecture says with random weights; of a large model the even guess."""
-    if sum(p.numel() for p in look.trace.model.parameters()) > MOST_WEIGHTS:
-        return torch.zeros(len(ids), look.config.n_vocab)
+    """What the same architecture says with random weights."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         fresh = Transformer(look.config).eval()
@@ -296,7 +321,7 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question("repeats", (1, 2, 3, 4, 5), 3, repeats, ("attention", "next_token")),
+    Question("repeats", (2, 3, 4, 5), 2, repeats, ("attention", "next_token")),
     Question("makes_up", TEMPERATURES, 1, makes_up, ("next_token", "attribution")),
     Question("letters", (), 0, letters, ("tokens", "embedding")),
     Question("chinese", (1, 2, 3), 0, chinese, ("tokens",)),
