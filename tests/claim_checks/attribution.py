@@ -25,7 +25,7 @@ from viz_model.topics.attribution.routes import REACT
 from viz_model.topics.attribution.waterfall import GROUPS, PARTS
 
 EVEN = {"embedding": 1.0, "attention": 1.0, "ffn": 1.0, "constant": 1.0}
-CUT = explain.Cut(explain.Stop(Part("token"), 0, "decoder"), None, -1.0, -1.0)
+CUT = explain.Cut(explain.Node(Part("token"), 0, "decoder"), None, -1.0, -1.0)
 ALREADY = Depths(depths=(0, 1, 2), own=(3, 2, 1), final=(0, 3, 4), n=4)
 
 EXAMPLES = {
@@ -185,10 +185,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
         return
     if trace.name == "story-pre-ln":
         routes, last = explain.routes(trace, position, token, most=1), trace.n_layers - 1
-        reader = explain.Stop(Part("ffn", last), position, "decoder")
+        reader = explain.Node(Part("ffn", last), position, "decoder")
         writers = {Part("token"): "embed.token", **{Part("ffn", n): f"blocks.{n}.ffn.out" for n in range(last)}}
         for part, site in writers.items():
-            cut = explain.cut(routes, explain.Stop(part, position, "decoder"), reader)
+            cut = explain.cut(routes, explain.Node(part, position, "decoder"), reader)
             yield Shown(REACT, cut, partial(_cut, trace, position, token, trace[site][position]))
     found = decompose(trace, position)
     for asked, rival in ((lowest, None), (lowest, token), (token, None)):

@@ -10,7 +10,7 @@ from tiny_models import describe, few, language_model, of_classes, of_pictures, 
 import viz_model as vm
 from viz_model import explain
 from viz_model.config import ModelConfig
-from viz_model.explain import Stop
+from viz_model.explain import Node
 from viz_model.explain.written import Part
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
@@ -22,7 +22,7 @@ def traced(config: ModelConfig) -> Trace:
     return run_both(language_model(config))
 
 
-def edges(found: explain.Routes) -> list[tuple[Stop, Stop | None]]:
+def edges(found: explain.Routes) -> list[tuple[Node, Node | None]]:
     """The edges of the listed routes, each once."""
     return sorted({edge for route in found.listed for edge in route.edges}, key=str)
 
@@ -32,12 +32,14 @@ def test_what_flows_into_a_part_flows_out_of_it(config: ModelConfig) -> None:
     """All edges to a reader, and what its biases add, are what it writes times what one more of it adds."""
     found = explain.routes(traced(config), 0, 1, most=40)
     frozen = found.frozen
-    for (side, part), above in frozen.above.items():
+    for (side, part), gradient in frozen.gradient.items():
         stream = frozen.stream(side)
-        out = (above * stream.written[stream.row(part)]).sum(-1)
-        for position in range(len(above)):
-            pull = frozen.pull_of(Stop(part, position, side))
-            assert float(frozen.writers(pull).sum()) + pull.constant == pytest.approx(float(out[position]), abs=1e-4)
+        out = (gradient * stream.written[stream.row(part)]).sum(-1)
+        for position in range(len(gradient)):
+            pullback = frozen.pullback_of(Node(part, position, side))
+            assert float(frozen.writers(pullback).sum()) + pullback.constant == pytest.approx(
+                float(out[position]), abs=1e-4
+            )
     for writer, reader in edges(found)[:6]:
         assert explain.cut(found, writer, reader).measured != 0
 
@@ -45,8 +47,8 @@ def test_what_flows_into_a_part_flows_out_of_it(config: ModelConfig) -> None:
 def test_an_edge_carries_what_all_routes_through_it_carry() -> None:
     """Of one layer, where all routes through an edge are listed."""
     found = explain.routes(traced(tiny_config("pre", n_layers=1)), -1, 3, most=10_000)
-    writer, reader = Stop(Part("token"), 6, "decoder"), Stop(Part("ffn", 0), 6, "decoder")
-    direct = [r.value for r in found.listed if r.stops == (writer, reader)]
+    writer, reader = Node(Part("token"), 6, "decoder"), Node(Part("ffn", 0), 6, "decoder")
+    direct = [r.value for r in found.listed if r.nodes == (writer, reader)]
     assert explain.cut(found, writer, reader).predicted == pytest.approx(-sum(direct), abs=1e-5)
 
 
@@ -54,7 +56,7 @@ def test_an_edge_carries_what_all_routes_through_it_carry() -> None:
 def test_a_head_that_no_longer_reads_a_token_is_measured_by_hand(place: str) -> None:
     trace = traced(tiny_config(place))  # type: ignore[arg-type]
     found = explain.routes(trace, -1, 7)
-    writer, reader = Stop(Part("token"), 2, "decoder"), Stop(Part("head", 0, 1, "attn"), 6, "decoder")
+    writer, reader = Node(Part("token"), 2, "decoder"), Node(Part("head", 0, 1, "attn"), 6, "decoder")
     stack, block = trace.stack, trace.stack.block(0)
     less = trace["embed.out"].clone()
     less[2] -= trace["embed.token"][2]
@@ -85,7 +87,7 @@ def test_a_vector_that_the_last_norm_no_longer_reads_is_measured_by_hand() -> No
     assert trace.stack.final_norm is not None
     rows = trace.model.unembedding.weight
     end = trace.stack.final_norm(trace["blocks.1.resid.out"][-1] - written)
-    made = explain.cut(found, Stop(Part("head", 1, 2, "attn"), 6, "decoder"))
+    made = explain.cut(found, Node(Part("head", 1, 2, "attn"), 6, "decoder"))
     assert made.measured == pytest.approx((end @ (rows[7] - rows[3])).item() - found.total, abs=1e-4)
 
 
@@ -105,16 +107,16 @@ def test_what_reads_all_positions_can_be_cut_too() -> None:
     with installed():
         (config,) = [config for config in looking_configs() if config.norm_at == "branch"]
         found = explain.routes(traced(config), -1, 3)
-        made = explain.cut(found, Stop(Part("token"), 6, "decoder"), Stop(Part("ffn", 1), 6, "decoder"))
+        made = explain.cut(found, Node(Part("token"), 6, "decoder"), Node(Part("ffn", 1), 6, "decoder"))
         assert made.predicted == 0 and made.measured != 0
 
 
 def test_edges_that_do_not_exist_are_refused() -> None:
     found = explain.routes(traced(tiny_config("pre")), -1, 7)
-    late, early = Stop(Part("ffn", 1), 6, "decoder"), Stop(Part("head", 0, 1, "attn"), 6, "decoder")
+    late, early = Node(Part("ffn", 1), 6, "decoder"), Node(Part("head", 0, 1, "attn"), 6, "decoder")
     with pytest.raises(ValueError, match="is not read there"):
         explain.cut(found, late, early)
     with pytest.raises(ValueError, match="neuron"):
         explain.cut(found, early, late._replace(neuron=3))
     with pytest.raises(ValueError, match="reads no stream"):
-        explain.cut(found, early, Stop(Part("token"), 6, "decoder"))
+        explain.cut(found, early, Node(Part("token"), 6, "decoder"))

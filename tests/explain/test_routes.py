@@ -11,7 +11,7 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model import explain
 from viz_model.config import ModelConfig
-from viz_model.explain import Stop
+from viz_model.explain import Node
 from viz_model.explain.written import Part
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
@@ -64,7 +64,7 @@ def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> No
     assert found.total == pytest.approx(logit.item(), abs=1e-4)
     assert row.grad is not None
     for position in range(len(trace)):
-        routes = [route for route in found.terms if route.stops[0] == Stop(Part("token"), position, "decoder")]
+        routes = [route for route in found.terms if route.nodes[0] == Node(Part("token"), position, "decoder")]
         expected = (row.grad[position] * trace["embed.token"][position]).sum().item()
         assert sum(route.value for route in routes) == pytest.approx(expected, abs=1e-4)
 
@@ -74,8 +74,8 @@ def test_a_route_is_carried_from_stop_to_stop() -> None:
     trace = traced(tiny_config("post"))
     found = explain.routes(trace, -1, 7)
     head, ffn = Part("head", 0, 1, "attn"), Part("ffn", 1)
-    (route,) = [r for r in found.listed if [s.part for s in r.stops] == [Part("token"), head, ffn]][:1]
-    source, last = route.stops[0].position, route.stops[-1].position
+    (route,) = [r for r in found.listed if [s.part for s in r.nodes] == [Part("token"), head, ffn]][:1]
+    source, last = route.nodes[0].position, route.nodes[-1].position
     assert source is not None and last == len(trace) - 1
 
     def through(layer: int, at: str, x: torch.Tensor) -> torch.Tensor:
@@ -102,7 +102,7 @@ def test_of_bundled_models_of_each_kind(name: str) -> None:
         trace = lm.trace("The cat sleeps.")
     found = explain.routes(trace)
     adds_up(found)
-    sides = {stop.side for route in found.terms for stop in route.stops}
+    sides = {node.side for route in found.terms for node in route.nodes}
     assert sides == set(lm.config.sides)
 
 
@@ -114,7 +114,7 @@ def test_of_parts_that_the_package_does_not_have() -> None:
                 adds_up(explain.routes(traced(config), -1, 3, most=30))
         (shifted,) = [config for config in looking_configs() if config.norm_at == "branch"]
         found = explain.routes(traced(shifted), -1, 3)
-        assert any(route.stops[0].part == Part("projection", 1, None, "ffn") for route in found.listed)
+        assert any(route.nodes[0].part == Part("projection", 1, None, "ffn") for route in found.listed)
 
 
 def test_places_that_do_not_exist_are_refused() -> None:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig
 from viz_model.explain import sums
-from viz_model.explain.frozen import Frozen, Pull, Stop
+from viz_model.explain.frozen import Frozen, Node, Pullback
 from viz_model.explain.routes import Routes
 from viz_model.explain.written import Read
 from viz_model.model.attention import Given, Source
@@ -37,13 +37,13 @@ class Cut(NamedTuple):
         measured: the change when the model runs again without it.
     """
 
-    writer: Stop
-    reader: Stop | None
+    writer: Node
+    reader: Node | None
     predicted: float
     measured: float
 
 
-def cut(found: Routes, writer: Stop, reader: Stop | None = None) -> Cut:
+def cut(found: Routes, writer: Node, reader: Node | None = None) -> Cut:
     """Cut one edge of some routes; ``reader`` None is the unembedding.
 
     Raises:
@@ -53,27 +53,27 @@ def cut(found: Routes, writer: Stop, reader: Stop | None = None) -> Cut:
     if writer.neuron is not None or (reader is not None and reader.neuron is not None):
         raise ValueError("neuron: edges between whole layers and heads can be cut")
     with torch.inference_mode():
-        pull = frozen.pull_of(reader)
-        row, place = _place(frozen, pull, writer)
-        predicted = -float(frozen.writers(pull)[row, place])
-        return Cut(writer, reader, predicted, _measured(found, pull, row, writer, reader))
+        pullback = frozen.pullback_of(reader)
+        row, place = _place(frozen, pullback, writer)
+        predicted = -float(frozen.writers(pullback)[row, place])
+        return Cut(writer, reader, predicted, _measured(found, pullback, row, writer, reader))
 
 
-def _place(frozen: Frozen, pull: Pull, writer: Stop) -> tuple[int, int]:
-    """The row of a writer among the parts that a pull reads, and its place among the positions."""
-    stream = frozen.stream(pull.side)
-    known = stream.parts[: pull.read.n_parts if pull.read else None]
-    place = -1 if writer.position is None else writer.position - pull.start
-    if writer.side != pull.side or writer.part not in known or not 0 <= place < len(pull.directions):
+def _place(frozen: Frozen, pullback: Pullback, writer: Node) -> tuple[int, int]:
+    """The row of a writer among the parts that a pullback reads, and its place among the positions."""
+    stream = frozen.stream(pullback.side)
+    known = stream.parts[: pullback.read.n_parts if pullback.read else None]
+    place = -1 if writer.position is None else writer.position - pullback.start
+    if writer.side != pullback.side or writer.part not in known or not 0 <= place < len(pullback.directions):
         raise ValueError(f"writer: {writer.part.site} at {writer.position} is not read there")
     return known.index(writer.part), place
 
 
-def _measured(found: Routes, pull: Pull, row: int, writer: Stop, reader: Stop | None) -> float:
-    frozen, stream = found.frozen, found.frozen.stream(pull.side)
-    trace = frozen.at(pull.side if reader is None else reader.side)
-    read = pull.read or stream.reads[frozen.at(pull.side).n_layers, "end"]
-    if reader is not None and pull.read is None:  # a decoder reads what leaves its encoder
+def _measured(found: Routes, pullback: Pullback, row: int, writer: Node, reader: Node | None) -> float:
+    frozen, stream = found.frozen, found.frozen.stream(pullback.side)
+    trace = frozen.at(pullback.side if reader is None else reader.side)
+    read = pullback.read or stream.reads[frozen.at(pullback.side).n_layers, "end"]
+    if reader is not None and pullback.read is None:  # a decoder reads what leaves its encoder
         read = Read(len(stream.parts), len(stream.maps))
     assert writer.position is not None
     where = slice(writer.position, writer.position + 1)
@@ -104,7 +104,7 @@ def _answer(found: Routes, leaving: Tensor) -> float:
     return float(sums.less(head.uncapped(leaving)[found.position].double(), found.token, found.against))
 
 
-def _written_again(frozen: Frozen, trace: Trace, reader: Stop, left: Tensor) -> _Put:
+def _written_again(frozen: Frozen, trace: Trace, reader: Node, left: Tensor) -> _Put:
     """What the reader writes when it reads ``left`` [1, T, D], as a change of the value that it writes."""
     layer, position, side = reader.part.layer, reader.position, trace.stack.side
     assert layer is not None and position is not None

@@ -21,7 +21,7 @@ from viz_model.model.heads import ClassHead
 from viz_model.runs.trace import Trace, counted
 
 
-class Stop(NamedTuple):
+class Node(NamedTuple):
     """A place on a route: a part of the model at a position of its stack.
 
     ``position`` is None for what stands at many; ``neuron`` is that of a feed-forward layer, where one is meant.
@@ -71,7 +71,7 @@ def _less(values: Tensor, token: int, against: Against) -> Tensor:
     return sums.less(values, token, against)
 
 
-class Pull(NamedTuple):
+class Pullback(NamedTuple):
     """A direction at what a part writes, seen from before the part.
 
     Attributes:
@@ -94,18 +94,18 @@ class Frozen:
     Attributes:
         found: what was written to each stack that the answer depends on.
         totals: what every source carries on all its routes.
-        above: [T, D] what one more of what a part writes adds to the answer, by stack and part.
+        gradient: [T, D] what one more of what a part writes adds to the answer, by stack and part.
     """
 
     def __init__(self, trace: Trace, answer: Answer) -> None:
         self.trace, self.answer = trace, answer
         self.found: dict[Side, Decomposition] = {}
-        self.totals: dict[Stop, float] = {}
-        self.above: dict[tuple[Side, Part], Tensor] = {}
+        self.totals: dict[Node, float] = {}
+        self.gradient: dict[tuple[Side, Part], Tensor] = {}
         ends = {trace.stack.side: self._at_end(answer)}
         for side in reversed(trace.config.sides[: trace.config.sides.index(trace.stack.side) + 1]):
             self._sweep(side, ends)
-        self.totals[Stop(Part("prior"), None, trace.stack.side)] = answer.prior
+        self.totals[Node(Part("prior"), None, trace.stack.side)] = answer.prior
 
     def at(self, side: Side) -> Trace:
         return self.trace.at(side)
@@ -124,15 +124,15 @@ class Frozen:
     def _sweep(self, side: Side, ends: dict[Side, Tensor]) -> None:
         """From the end of a stack to its beginning, every part once."""
         found, waiting = self.stream(side), defaultdict[Read, list[Tensor]](list)
-        above, row, stage = ends[side], len(found.parts), len(found.maps)
+        gradient, row, stage = ends[side], len(found.parts), len(found.maps)
         while True:
-            above = above + sum(waiting.pop(Read(row, stage), []), torch.zeros(()))
+            gradient = gradient + sum(waiting.pop(Read(row, stage), []), torch.zeros(()))
             if row and found.passed[row - 1] == stage:
                 row -= 1
-                self._take(side, found, row, above, waiting, ends)
+                self._take(side, found, row, gradient, waiting, ends)
             elif stage:
                 stage -= 1
-                above = found.maps[stage].back(above)
+                gradient = found.maps[stage].back(gradient)
             else:
                 return
 
@@ -141,78 +141,78 @@ class Frozen:
         side: Side,
         found: Decomposition,
         row: int,
-        above: Tensor,
+        gradient: Tensor,
         waiting: dict[Read, list[Tensor]],
         ends: dict[Side, Tensor],
     ) -> None:
         part = found.parts[row]
         if part.kind not in ("head", "ffn"):
-            for position, value in enumerate((found.written[row] * above).sum(-1).tolist()):
-                self.totals[Stop(part, position, side)] = value
+            for position, value in enumerate((found.written[row] * gradient).sum(-1).tolist()):
+                self.totals[Node(part, position, side)] = value
             return
-        self.above[side, part] = above
-        pull = self.pull(side, part, slice(None), above)
-        self.totals[biases(Stop(part, None, side))] = pull.constant
-        if pull.read is None:
-            ends[pull.side] = ends.get(pull.side, torch.zeros(())) + pull.directions
+        self.gradient[side, part] = gradient
+        pullback = self.pullback(side, part, slice(None), gradient)
+        self.totals[biases(Node(part, None, side))] = pullback.constant
+        if pullback.read is None:
+            ends[pullback.side] = ends.get(pullback.side, torch.zeros(())) + pullback.directions
         else:
-            waiting[pull.read].append(pull.directions)
+            waiting[pullback.read].append(pullback.directions)
 
-    def pull(self, side: Side, part: Part, at: slice, above: Tensor, neuron: int | None = None) -> Pull:
+    def pullback(self, side: Side, part: Part, at: slice, gradient: Tensor, neuron: int | None = None) -> Pullback:
         """What directions [n, D] at what a part writes at the positions ``at`` are in what it reads."""
         trace, layer = self.at(side), part.layer
         assert layer is not None
-        above = self._behind(side, layer, part.at or "ffn").at(at).back(above)
+        gradient = self._behind(side, layer, part.at or "ffn").at(at).back(gradient)
         if part.kind == "head":
-            return self._through_head(side, part, at, above)
+            return self._through_head(side, part, at, gradient)
         neurons, front = self._neurons(side, layer), self._in_front(side, layer, "ffn")
         chosen = slice(None) if neuron is None else slice(neuron, neuron + 1)
-        weights = neurons.slope[at][:, chosen] * (above.float() @ neurons.down[:, chosen])
-        pulled = (weights @ neurons.up[chosen]).double()
+        weights = neurons.slope[at][:, chosen] * (gradient.float() @ neurons.down[:, chosen])
+        pulled_back = (weights @ neurons.up[chosen]).double()
         constant = (weights * neurons.bias[chosen]).sum()
         if neuron is None:
-            constant = constant + (neurons.rest[at] * above).sum()
+            constant = constant + (neurons.rest[at] * gradient).sum()
         if front.shift is not None:
-            constant = constant + (pulled * front.shift.double()).sum()
+            constant = constant + (pulled_back * front.shift.double()).sum()
         read, start = self.stream(side).reads[layer, "ffn"], at.indices(len(trace))[0]
-        return Pull(side, read, start, front.at(at).back(pulled), float(constant))
+        return Pullback(side, read, start, front.at(at).back(pulled_back), float(constant))
 
-    def by_neuron(self, side: Side, part: Part, position: int, above: Tensor) -> tuple[Tensor, float]:
+    def by_neuron(self, side: Side, part: Part, position: int, gradient: Tensor) -> tuple[Tensor, float]:
         """What each neuron of a layer adds [F], and what the layer adds without them, in the direction [1, D]."""
         assert part.layer is not None
         neurons, behind_it = self._neurons(side, part.layer), self._behind(side, part.layer, "ffn")
-        above = behind_it.at(slice(position, position + 1)).back(above)
+        gradient = behind_it.at(slice(position, position + 1)).back(gradient)
         act = neurons.slope[position] * neurons.before[position]
-        values = act * (above[0].float() @ neurons.down)
-        return values, float(neurons.rest[position] @ above[0])
+        values = act * (gradient[0].float() @ neurons.down)
+        return values, float(neurons.rest[position] @ gradient[0])
 
-    def pull_of(self, reader: Stop | None) -> Pull:
-        """The pull of a part at a position, in the direction of the answer; None is the end."""
+    def pullback_of(self, reader: Node | None) -> Pullback:
+        """The pullback of a part at a position, in the direction of the answer; None is the end."""
         if reader is None:
             answer = self.answer
-            return Pull(self.trace.stack.side, None, answer.position, answer.direction[None], answer.prior)
-        if reader.position is None or (reader.side, reader.part) not in self.above:
+            return Pullback(self.trace.stack.side, None, answer.position, answer.direction[None], answer.prior)
+        if reader.position is None or (reader.side, reader.part) not in self.gradient:
             raise ValueError(f"reader: {reader.part.site} at {reader.position} reads no stream")
         at = slice(reader.position, reader.position + 1)
-        return self.pull(reader.side, reader.part, at, self.above[reader.side, reader.part][at])
+        return self.pullback(reader.side, reader.part, at, self.gradient[reader.side, reader.part][at])
 
-    def _through_head(self, side: Side, part: Part, at: slice, above: Tensor) -> Pull:
+    def _through_head(self, side: Side, part: Part, at: slice, gradient: Tensor) -> Pullback:
         assert part.layer is not None
         w_o, w_v, b_v = self._weights(side, part)
-        mixed = self._pattern(side, part)[at].T @ (above @ w_o)  # [Tk, K]
-        pulled, constant = mixed @ w_v, float((mixed @ b_v).sum())
+        mixed = self._pattern(side, part)[at].T @ (gradient @ w_o)  # [Tk, K]
+        pulled_back, constant = mixed @ w_v, float((mixed @ b_v).sum())
         if part.at == "cross":
-            return Pull("encoder", None, 0, pulled, constant)
+            return Pullback("encoder", None, 0, pulled_back, constant)
         front = self._in_front(side, part.layer, "attn")
         if front.shift is not None:
-            constant += float((pulled * front.shift.double()).sum())
-        return Pull(side, self.stream(side).reads[part.layer, "attn"], 0, front.back(pulled), constant)
+            constant += float((pulled_back * front.shift.double()).sum())
+        return Pullback(side, self.stream(side).reads[part.layer, "attn"], 0, front.back(pulled_back), constant)
 
-    def writers(self, pull: Pull) -> Tensor:
-        """What each part wrote at each position of a pull, times its direction: [P, n]."""
-        found = self.stream(pull.side)
-        read = pull.read or Read(len(found.parts), len(found.maps))
-        where, seen = slice(pull.start, pull.start + len(pull.directions)), [pull.directions]
+    def writers(self, pullback: Pullback) -> Tensor:
+        """What each part wrote at each position of a pullback, times its direction: [P, n]."""
+        found = self.stream(pullback.side)
+        read = pullback.read or Read(len(found.parts), len(found.maps))
+        where, seen = slice(pullback.start, pullback.start + len(pullback.directions)), [pullback.directions]
         for step in reversed(found.maps[: read.n_maps]):
             seen.append(step.at(where).back(seen[-1]))
         values = []
@@ -222,14 +222,17 @@ class Frozen:
             values.append((written * seen[read.n_maps - stage]).sum(-1))
         return torch.cat(values)
 
-    def above_writer(self, pull: Pull, row: int, place: int) -> Tensor:
-        """[1, D] the direction of a pull at what one part wrote."""
-        found = self.stream(pull.side)
-        stages, above = pull.read.n_maps if pull.read else len(found.maps), pull.directions[place : place + 1]
-        where = slice(pull.start + place, pull.start + place + 1)
+    def gradient_at(self, pullback: Pullback, row: int, place: int) -> Tensor:
+        """[1, D] the direction of a pullback at what one part wrote."""
+        found = self.stream(pullback.side)
+        stages, gradient = (
+            pullback.read.n_maps if pullback.read else len(found.maps),
+            pullback.directions[place : place + 1],
+        )
+        where = slice(pullback.start + place, pullback.start + place + 1)
         for step in reversed(found.maps[found.passed[row] : stages]):
-            above = step.at(where).back(above)
-        return above
+            gradient = step.at(where).back(gradient)
+        return gradient
 
     @functools.cache  # noqa: B019 — one run's, and gone with it
     def _behind(self, side: Side, layer: int, at: str) -> Scaled:
@@ -301,6 +304,6 @@ def _bias(linear: nn.Linear) -> Tensor:
     return torch.zeros(linear.out_features) if linear.bias is None else linear.bias.detach()
 
 
-def biases(stop: Stop) -> Stop:
+def biases(node: Node) -> Node:
     """The source that stands for what a part adds of its own, whatever it reads."""
-    return stop._replace(part=stop.part._replace(kind="projection", at=stop.part.at or "ffn"))
+    return node._replace(part=node.part._replace(kind="projection", at=node.part.at or "ffn"))

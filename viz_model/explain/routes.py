@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.explain.frozen import Frozen, Pull, Stop, asked, biases
+from viz_model.explain.frozen import Frozen, Node, Pullback, asked, biases
 from viz_model.explain.sums import Against
 from viz_model.explain.written import Part
 from viz_model.measures.lens import predicts
@@ -35,19 +35,19 @@ class Route(NamedTuple):
     """What a way from a source to the answer carries.
 
     Attributes:
-        stops: the source first; of ``others`` the source alone.
+        nodes: the source first; of ``others`` the source alone.
         value: what it adds to the answer.
         others: whether it is all that the source carries on ways which are not listed.
     """
 
-    stops: tuple[Stop, ...]
+    nodes: tuple[Node, ...]
     value: float
     others: bool = False
 
     @property
-    def edges(self) -> tuple[tuple[Stop, Stop | None], ...]:
-        """Who wrote and who reads, from stop to stop; None is the answer. A bias is read from nowhere."""
-        ends = zip(self.stops, (*self.stops[1:], None), strict=True)
+    def edges(self) -> tuple[tuple[Node, Node | None], ...]:
+        """Who wrote and who reads, from node to node; None is the answer. A bias is read from nowhere."""
+        ends = zip(self.nodes, (*self.nodes[1:], None), strict=True)
         return tuple((writer, reader) for writer, reader in ends if writer.part.kind in (*SOURCES, "head", "ffn"))
 
 
@@ -75,7 +75,7 @@ class Routes:
         return tuple(route for route in self.terms if not route.others)
 
     def __repr__(self) -> str:
-        parts = [" → ".join(f"{stop.part.site}@{stop.position}" for stop in route.stops) for route in self.listed[:3]]
+        parts = [" → ".join(f"{node.part.site}@{node.position}" for node in route.nodes) for route in self.listed[:3]]
         first = "; ".join(f"{name} {route.value:+.3f}" for name, route in zip(parts, self.listed, strict=False))
         return f"Routes {self.total:.4f} = {len(self.terms)} terms: {first} …"
 
@@ -120,52 +120,52 @@ def _most_probable(trace: Trace, position: int) -> int:
 def _largest(frozen: Frozen, most: int, neurons: bool) -> list[Route]:
     """The largest routes of as many places as are looked into, those that carry most first."""
     found, count = list[Route](), itertools.count()
-    heap: list[tuple[float, int, tuple[Stop, ...], Tensor]] = []
+    heap: list[tuple[float, int, tuple[Node, ...], Tensor]] = []
 
-    def open_(pull: Pull, stops: tuple[Stop, ...]) -> None:
-        values, parts = frozen.writers(pull), frozen.stream(pull.side).parts
+    def open_(pullback: Pullback, nodes: tuple[Node, ...]) -> None:
+        values, parts = frozen.writers(pullback), frozen.stream(pullback.side).parts
         largest = values.abs().flatten().topk(min(MOST_KEPT, values.numel())).indices.tolist()
         for row, place in (divmod(index, values.shape[1]) for index in largest):
-            value, stop = float(values[row, place]), Stop(parts[row], pull.start + place, pull.side)
+            value, node = float(values[row, place]), Node(parts[row], pullback.start + place, pullback.side)
             if not value:
                 continue
-            if stop.part.kind in ("head", "ffn"):
-                above = frozen.above_writer(pull, row, place)
-                heapq.heappush(heap, (-abs(value), next(count), (stop, *stops), above))
+            if node.part.kind in ("head", "ffn"):
+                gradient = frozen.gradient_at(pullback, row, place)
+                heapq.heappush(heap, (-abs(value), next(count), (node, *nodes), gradient))
             else:
-                found.append(Route((stop, *stops), value))
+                found.append(Route((node, *nodes), value))
 
-    open_(frozen.pull_of(None), ())
+    open_(frozen.pullback_of(None), ())
     for _ in range(most):
         if not heap:
             break
-        _, _, stops, above = heapq.heappop(heap)
-        stop = stops[0]
-        assert stop.position is not None
-        if neurons and stop.part.kind == "ffn" and stop.neuron is None:
-            values, rest = frozen.by_neuron(stop.side, stop.part, stop.position, above)
+        _, _, nodes, gradient = heapq.heappop(heap)
+        node = nodes[0]
+        assert node.position is not None
+        if neurons and node.part.kind == "ffn" and node.neuron is None:
+            values, rest = frozen.by_neuron(node.side, node.part, node.position, gradient)
             for neuron in values.abs().topk(min(MOST_KEPT, len(values))).indices.tolist():
-                way = (stop._replace(neuron=neuron), *stops[1:])
-                heapq.heappush(heap, (-abs(float(values[neuron])), next(count), way, above))
-            found.append(Route((biases(stop), *stops), rest))
+                way = (node._replace(neuron=neuron), *nodes[1:])
+                heapq.heappush(heap, (-abs(float(values[neuron])), next(count), way, gradient))
+            found.append(Route((biases(node), *nodes), rest))
             continue
-        pull = frozen.pull(stop.side, stop.part, slice(stop.position, stop.position + 1), above, stop.neuron)
-        if pull.constant:
-            found.append(Route((biases(stop), *stops), pull.constant))
-        open_(pull, stops)
+        pullback = frozen.pullback(node.side, node.part, slice(node.position, node.position + 1), gradient, node.neuron)
+        if pullback.constant:
+            found.append(Route((biases(node), *nodes), pullback.constant))
+        open_(pullback, nodes)
     return found
 
 
 def _with_others(frozen: Frozen, found: list[Route]) -> list[Route]:
     """The routes, and of each source what it carries besides: of all biases together, as one."""
-    besides: dict[Stop, float] = defaultdict(float)
-    for stop, value in frozen.totals.items():
-        besides[_source(stop)] += value
+    besides: dict[Node, float] = defaultdict(float)
+    for node, value in frozen.totals.items():
+        besides[_source(node)] += value
     for route in found:
-        besides[_source(route.stops[0])] -= route.value
-    others = [Route((stop,), value, True) for stop, value in besides.items() if value]
+        besides[_source(route.nodes[0])] -= route.value
+    others = [Route((node,), value, True) for node, value in besides.items() if value]
     return sorted(found + others, key=lambda route: -abs(route.value))
 
 
-def _source(stop: Stop) -> Stop:
-    return stop if stop.part.kind in SOURCES else Stop(Part("bias"), None, stop.side)
+def _source(node: Node) -> Node:
+    return node if node.part.kind in SOURCES else Node(Part("bias"), None, node.side)

@@ -33,7 +33,7 @@ def test_lines_are_the_edges_of_the_largest_routes(config: vm.ModelConfig) -> No
         seen.shown, [sum(route.value for route in found.listed[:most]) for most in routes.STEPS], atol=1e-9
     )
     for step, most in enumerate(routes.STEPS):
-        arriving = sum(r.value for r in found.listed[:most] if r.stops[-1].part.kind in ("head", "ffn", *SOURCES))
+        arriving = sum(r.value for r in found.listed[:most] if r.nodes[-1].part.kind in ("head", "ffn", *SOURCES))
         assert seen.flows[step, answers].sum() == pytest.approx(arriving, abs=1e-6)
         scene = islands.pictures(PAGE, here, **{routes.MANY: step})["attribution.routes"]
         lines = [mark for mark in scene.panels[0].marks if isinstance(mark, Path)]

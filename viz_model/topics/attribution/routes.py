@@ -14,7 +14,7 @@ from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Scene, Text, points
 from viz_model.drawing.tables import Among, By
-from viz_model.explain import Cut, Routes, Stop
+from viz_model.explain import Cut, Node, Routes
 from viz_model.explain.routes import SOURCES
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Typed
@@ -32,7 +32,7 @@ LEFT, TOP, HIGH, THICK = 118.0, 26.0, 420.0, 8.0
 MOST_NUMBERS = 20_000_000
 """Of written vectors, over all parts and positions: of a larger run nothing is drawn."""
 
-Edge = tuple[Stop, Stop | None]
+Edge = tuple[Node, Node | None]
 """Who wrote and who reads; None is the answer."""
 
 
@@ -83,7 +83,7 @@ def view(question: Asked) -> RoutesView:
 
 def name_of(edge: Edge) -> str:
     """In an address."""
-    return ">".join("" if stop is None else f"{stop.part.site}@{stop.position}" for stop in edge)
+    return ">".join("" if node is None else f"{node.part.site}@{node.position}" for node in edge)
 
 
 def chosen(question: Asked) -> Edge | None:
@@ -96,25 +96,25 @@ def chosen(question: Asked) -> Edge | None:
 
 
 class _Plan(NamedTuple):
-    """Where the stops stand: rows by stack and place in it, columns by position."""
+    """Where the nodes stand: rows by stack and place in it, columns by position."""
 
     look: Look
     sides: tuple[Side, ...]
     rows: dict[tuple[Side, int, str], int]
     lengths: dict[Side, int]
 
-    def at(self, stop: Stop | None, position: int) -> tuple[float, float]:
+    def at(self, node: Node | None, position: int) -> tuple[float, float]:
         """Across, as a share of the columns, and the row."""
-        if stop is None:
+        if node is None:
             return (position + 0.5) / self.lengths[self.sides[-1]], float(len(self.rows))
-        part, n = stop.part, self.lengths[stop.side]
+        part, n = node.part, self.lengths[node.side]
         aside = 0.0
         if part.kind == "head" and part.head is not None:
             aside = 0.7 * ((part.head + 0.5) / self.look.n_heads - 0.5)
         elif part.kind in SOURCES:
             aside = 0.2 if part.kind == "position" else -0.2
         place = "embed" if part.layer is None else part.at or "ffn"
-        return ((stop.position or 0) + 0.5 + aside) / n, float(self.rows[stop.side, part.layer or 0, place])
+        return ((node.position or 0) + 0.5 + aside) / n, float(self.rows[node.side, part.layer or 0, place])
 
 
 def _plan(question: Asked) -> _Plan:
@@ -215,15 +215,15 @@ def _rival(question: Asked) -> str:
 
 def _said(question: Asked, edge: Edge) -> str:
     """An edge in words."""
-    writer, reader = (_stop(question, stop) for stop in edge)
+    writer, reader = (_node(question, node) for node in edge)
     return f"{writer} → {reader}"
 
 
-def _stop(question: Asked, stop: Stop | None, spelled: Callable[[str], str] = str) -> str:
-    if stop is None or stop.position is None:
+def _node(question: Asked, node: Node | None, spelled: Callable[[str], str] = str) -> str:
+    if node is None or node.position is None:
         return str(question.look.words("the_answer"))
-    token = spelled(question.trace.at(stop.side).tokens[stop.position].label)
-    return str(question.look.words("stop", part=question.name(stop.part), token=token, position=stop.position))
+    token = spelled(question.trace.at(node.side).tokens[node.position].label)
+    return str(question.look.words("node", part=question.name(node.part), token=token, position=node.position))
 
 
 # What is said
@@ -259,8 +259,8 @@ def tell(look: Look) -> Iterator[Line]:
         return
     cut = question.look.once(lambda look: explain.cut(found(question), *edge), ("cut", name_of(edge), look.token))
     said = {
-        "writer": _stop(question, edge[0], literal),
-        "reader": _stop(question, edge[1], literal),
+        "writer": _node(question, edge[0], literal),
+        "reader": _node(question, edge[1], literal),
         "predicted": written(cut.predicted, "+2"),
         "measured": written(cut.measured, "+2"),
     }
