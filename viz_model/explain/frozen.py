@@ -94,7 +94,7 @@ class Frozen:
     Attributes:
         found: what was written to each stack that the answer depends on.
         totals: what every source carries on all its routes.
-        gradient: [T, D] what one more of what a part writes adds to the answer, by stack and part.
+        gradient: [T, D] of the answer by what a part writes, by stack and part.
     """
 
     def __init__(self, trace: Trace, answer: Answer) -> None:
@@ -224,11 +224,8 @@ class Frozen:
 
     def gradient_at(self, pullback: Pullback, row: int, place: int) -> Tensor:
         """[1, D] the direction of a pullback at what one part wrote."""
-        found = self.stream(pullback.side)
-        stages, gradient = (
-            pullback.read.n_maps if pullback.read else len(found.maps),
-            pullback.directions[place : place + 1],
-        )
+        found, gradient = self.stream(pullback.side), pullback.directions[place : place + 1]
+        stages = pullback.read.n_maps if pullback.read else len(found.maps)
         where = slice(pullback.start + place, pullback.start + place + 1)
         for step in reversed(found.maps[found.passed[row] : stages]):
             gradient = step.at(where).back(gradient)
