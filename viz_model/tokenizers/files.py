@@ -233,18 +233,10 @@ def wordpiece_of_file(folder: Path, settings: Settings) -> dict[str, Any]:
     for key in ("unk", "cls", "sep"):
         if names[key] not in vocabulary:
             raise ModelError(f"{path}: the token {names[key]} is missing")
-    strip_accents = settings.plain.get("strip_accents")
     description = {
         "version": "1.0",
         "added_tokens": [added_token(vocabulary[name], name) for name in names.values() if name in vocabulary],
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": settings.flag("tokenize_chinese_chars", True),
-            "strip_accents": strip_accents if isinstance(strip_accents, bool) else None,
-            "lowercase": settings.flag("do_lower_case", True),
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        **bert_steps(settings),
         "post_processor": None,
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {

@@ -76,22 +76,27 @@ def _is_byte_level(plain: Mapping[str, Any]) -> bool:
     return any(isinstance(part, dict) and part.get("type") == "ByteLevel" for part in inner)
 
 
+def bert_steps(settings: Settings) -> dict[str, Any]:
+    """The normalizer and the pre-tokenizer of BERT, as its settings have them."""
+    strip = settings.plain.get("strip_accents")
+    return {
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": settings.flag("tokenize_chinese_chars", True),
+            "strip_accents": strip if isinstance(strip, bool) else None,
+            "lowercase": settings.flag("do_lower_case", True),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+    }
+
+
 def _steps(kind: str, plain: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """The normalizer and the pre-tokenizer that a class builds; nothing where the vocabulary is of another kind."""
     model = str(plain["model"].get("type", ""))
     match kind:
         case "Bert" if model == "WordPiece":
-            strip = settings.plain.get("strip_accents")
-            return {
-                "normalizer": {
-                    "type": "BertNormalizer",
-                    "clean_text": True,
-                    "handle_chinese_chars": settings.flag("tokenize_chinese_chars", True),
-                    "strip_accents": strip if isinstance(strip, bool) else None,
-                    "lowercase": settings.flag("do_lower_case", True),
-                },
-                "pre_tokenizer": {"type": "BertPreTokenizer"},
-            }
+            return bert_steps(settings)
         case "GPT2" | "Roberta" | "GPTNeoX" | "Qwen2" if model == "BPE" and _is_byte_level(plain):
             begins = settings.flag("add_prefix_space", False)
             return {"pre_tokenizer": _with_prefix(plain["pre_tokenizer"], begins)}
