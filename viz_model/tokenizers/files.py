@@ -220,6 +220,21 @@ def bpe_of_files(folder: Path, settings: Settings) -> dict[str, Any]:
     return description
 
 
+def bert_steps(settings: Settings) -> dict[str, Any]:
+    """The normalizer and the pre-tokenizer of BERT, as its settings have them."""
+    strip = settings.plain.get("strip_accents")
+    return {
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": settings.flag("tokenize_chinese_chars", True),
+            "strip_accents": strip if isinstance(strip, bool) else None,
+            "lowercase": settings.flag("do_lower_case", True),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+    }
+
+
 def wordpiece_of_file(folder: Path, settings: Settings) -> dict[str, Any]:
     """BERT's ``vocab.txt``: a token a line, the number of the line its id (Devlin et al. 2019)."""
     path = folder / "vocab.txt"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints.weights import ModelError
-from viz_model.tokenizers.files import Settings, added_token, read_object
+from viz_model.tokenizers.files import Settings, added_token, bert_steps, read_object
 from viz_model.tokenizers.rules import BY_GPT2
 
 # The class of a model type, where its folder names none, or one that is known to be wrong.
@@ -74,21 +74,6 @@ def _is_byte_level(plain: Mapping[str, Any]) -> bool:
     parts = plain.get("pre_tokenizer")
     inner = parts.get("pretokenizers") or [parts] if isinstance(parts, dict) else []
     return any(isinstance(part, dict) and part.get("type") == "ByteLevel" for part in inner)
-
-
-def bert_steps(settings: Settings) -> dict[str, Any]:
-    """The normalizer and the pre-tokenizer of BERT, as its settings have them."""
-    strip = settings.plain.get("strip_accents")
-    return {
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": settings.flag("tokenize_chinese_chars", True),
-            "strip_accents": strip if isinstance(strip, bool) else None,
-            "lowercase": settings.flag("do_lower_case", True),
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-    }
 
 
 def _steps(kind: str, plain: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
