@@ -45,6 +45,7 @@ def test_a_click_on_a_line_cuts_it() -> None:
     trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
     plain = look(trace)
     scene = islands.pictures(PAGE, plain, **{routes.MANY: 2})["attribution.routes"]
+    assert dict(PAGE.options)[routes.MANY][0] == str(routes.USUAL), "the first is what an address leaves out"
     (dots,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Items)]
     edge = "embed.token@6>blocks.2.attn.head_out[2]@11"
     assert scene.option == routes.CUT and edge in dots.picks
