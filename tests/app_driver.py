@@ -229,7 +229,7 @@ def answer(app: AppTest, **told: object) -> AppTest:
         states.widgets.remove(state)
     state = states.widgets.add()
     state.id = part.id
-    state.json_value = json.dumps({"told": {**now, **told, "rests": 1}})
+    state.json_value = json.dumps({"told": {**now, "rests": 1, **told}})
     app._run(states)
     assert not app.exception, app.exception[0].message
     return app

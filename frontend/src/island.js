@@ -48,15 +48,18 @@ function create(root) {
   sized.observe(root)
 
   const said = () => ({ seq: sent, nav, ...typed, place: chosen, options, open: [...opened] })
-  // One question is under way at a time: no answer is older than what is asked next.
+  // One question is under way at a time: no answer is older than what is asked next. None is asked twice in a row, as by
+  // Enter after letters that were answered as they came.
   const ask = () => {
     isLate = sent > answered
-    if (isLate) return
+    if (isLate || question() === put.last) return
     sent++
     put()
   }
+  const question = () => JSON.stringify({ ...said(), seq: 0 })
   const put = () => {
     asked = performance.now()
+    put.last = question()
     tell("told", { ...said(), rests: 0, asked }, true)
   }
   const rest = () => {

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from viz_model.app import state
 from viz_model.app.view import ViewState
-from viz_model.island import prose
+from viz_model.island import message, prose
 from viz_model.texts import Texts
 
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "layer": "1", "head": "1"}
@@ -93,3 +93,19 @@ def test_a_place_is_a_letter_to_markdown_and_python_has_its_colors() -> None:
     assert html.unescape(plain).strip() == code
     assert '<span class="word">return</span>' in made and '<span class="comment"># a &lt; b</span>' in made
     assert "<span" not in prose.html("```\nreturn 1\n```")
+
+
+def test_who_has_come_to_rest_is_sent_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = answer(open_page("attention", QUERY), text=OTHER, rests=0)
+    before, write = sent(app), message.message
+    written: list[bytes] = []
+
+    def counted(*given: Any, **named: Any) -> bytes:
+        written.append(write(*given, **named))
+        return written[-1]
+
+    monkeypatch.setattr(message, "message", counted)
+    app = answer(app, seq=before["seq"], text=OTHER, rests=1)
+    assert sent(app) == before and not written
+    answer(app, seq=before["seq"], text=OTHER, place={"layer": 2, "head": 3}, rests=2)
+    assert written

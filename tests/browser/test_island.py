@@ -82,6 +82,18 @@ def test_a_question_that_was_lost_is_asked_again(page: Any) -> None:
     assert {(one["seq"], one["text"]) for one in page.evaluate("told")} == {(1, "Hi")}
 
 
+def test_what_was_asked_letter_by_letter_is_not_asked_again_with_enter(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
+    page.evaluate("void window.mount()")
+    box = page.get_by_role("textbox", name="Your sentence")
+    box.fill("Hi")
+    box.press("Enter")
+    page.evaluate("void window.mount()")  # an older answer, after which what is late is asked
+    assert [one["text"] for one in page.evaluate("told")] == ["Hi"]
+    box.fill("Ho")
+    page.wait_for_function("() => told.at(-1).text === 'Ho'", timeout=10_000)
+
+
 def test_a_box_of_a_model_with_more_of_them_is_no_box_of_the_one_before(page: Any) -> None:
     mounting(page, model="story-pre-ln", text="The cat")
     page.evaluate("void window.mount()")

@@ -38,8 +38,8 @@ MOST_CHIPS, MOST_QUOTED = 400, 200
 MOST_INDEX = 100_000
 """Beyond this no layer, head or token is worth reading."""
 
-_READ, _SAID, _KNOWN, _PACE, _RESTS, _USUAL = (
-    f"island.{name}" for name in ("read", "said", "known", "pace", "rests", "usual")
+_READ, _SAID, _KNOWN, _PACE, _RESTS, _USUAL, _SENT, _IS_AGAIN = (
+    f"island.{name}" for name in ("read", "said", "known", "pace", "rests", "usual", "sent", "is_again")
 )
 _FIELDS = ("layer", "head", "token")
 
@@ -299,6 +299,17 @@ def rests() -> bool:
     return bool(st.session_state.get(_RESTS, True))
 
 
+def unchanged() -> bytes | None:
+    """What was sent last, where a visitor has since come to rest and done nothing else; else None."""
+    of, data = st.session_state.get(_SENT, (None, None))
+    return data if st.session_state.pop(_IS_AGAIN, False) and of == _of() else None
+
+
+def _of() -> tuple[ViewState, int]:
+    """What a message shows, and which question it answers."""
+    return state.current(), st.session_state.get(_READ, 0)
+
+
 # What is told
 
 
@@ -312,6 +323,7 @@ class Heard(NamedTuple):
 
 def mount(data: bytes, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...], heard: Heard) -> None:
     """Draw the page."""
+    st.session_state[_SENT] = _of(), data
 
     def triggered(name: str, answer: Callable[[Any], None]) -> Callable[[], None]:
         def changed() -> None:
@@ -370,7 +382,7 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     opened = told.get("open")
     if isinstance(opened, list):
         chosen += [(switch(f"door_{name}"), name in opened) for name in sections]
-    st.session_state[_RESTS] = bool(told.get("rests"))
+    st.session_state[_RESTS] = st.session_state[_IS_AGAIN] = bool(told.get("rests"))
     state.put(**changes, **state.choose(page, *chosen))
     now = state.current()
     _know(now, page, options, sections)

@@ -193,6 +193,15 @@ def _mount(
     opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None = None, alone: Item | None = None
 ) -> None:
     """Hand the browser the page, or the one picture of it; where there is no run, the box to type in."""
+    data = island.unchanged() or _message(opened, now, notes, look, alone)
+    options = island.options_of(opened.page) if opened.page else {}
+    sections = tuple(section.name for section in opened.page.sections) if opened.page else ()
+    name, text = opened.topic.name, state.now(opened.opening.view).text
+    heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text))
+    island.mount(data, name, options, sections, heard)
+
+
+def _message(opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None, alone: Item | None) -> bytes:
     topic, opening, shown = opened.topic, opened.opening, opened.page
     t, view, arrays = opening.t, state.now(opening.view), Arrays()
     sections = tuple(section.name for section in shown.sections) if shown else ()
@@ -218,14 +227,11 @@ def _mount(
         "notes": prose.lines([*changed, *([] if is_alone else _notes(topic, now, notes, look))], arrays),
     }
     if shown is None or look is None or now is None:
-        data = message.empty(t, arrays, **said)
-    else:
-        page = shown if alone is None else replace(shown, items=(alone,), end=())
-        menu = "" if view.present else t("saving.menu")
-        beside = None if now.beside is None else look_at(shown, now.page, now.beside)
-        data = message.message(page, look, arrays, is_open, menu, beside, **said)
-    heard = island.Heard(derivation.picked, partial(_ask_menu, topic.name), partial(_picked, view.text))
-    island.mount(data, topic.name, options, sections, heard)
+        return message.empty(t, arrays, **said)
+    page = shown if alone is None else replace(shown, items=(alone,), end=())
+    menu = "" if view.present else t("saving.menu")
+    beside = None if now.beside is None else look_at(shown, now.page, now.beside)
+    return message.message(page, look, arrays, is_open, menu, beside, **said)
 
 
 def _heading(topic: Topic, shown: Page | None, t: Texts) -> str:

@@ -73,24 +73,27 @@ def fitted(view: HeatmapView) -> HeatmapView:
 
 
 def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:
-    """[R, C] -> of each pool of cells the value of largest magnitude, with its sign, so that no spike is lost.
+    """[..., R, C] -> of each pool of cells the value of largest magnitude, with its sign, so that no spike is lost.
 
     A cell is NaN where all that it stands for is NaN or infinite: masked.
     """
-    short = [-size % each for size, each in zip(values.shape, pool, strict=True)]
+    short = [-size % each for size, each in zip(values.shape[-2:], pool, strict=True)]
     known = np.where(np.isfinite(values), values, np.nan)
-    padded = np.pad(known, [(0, n) for n in short], constant_values=np.nan)
-    height, width = (size // each for size, each in zip(padded.shape, pool, strict=True))
-    groups = padded.reshape(height, pool.rows, width, pool.columns).swapaxes(1, 2).reshape(height, width, -1)
+    if any(short):
+        known = np.pad(known, [(0, 0)] * (values.ndim - 2) + [(0, n) for n in short], constant_values=np.nan)
+    height, width = (size // each for size, each in zip(known.shape[-2:], pool, strict=True))
+    cells = known.reshape(*values.shape[:-2], height, pool.rows, width, pool.columns).swapaxes(-3, -2)
+    groups = cells.reshape(*cells.shape[:-2], -1)
     largest = np.where(np.isnan(groups), -1.0, np.abs(groups)).argmax(-1)[..., None]
     found: np.ndarray = np.take_along_axis(groups, largest, -1)[..., 0]
     return found
 
 
 def pooled(values: np.ndarray, pool: Pool) -> np.ndarray:
-    """The same of many matrices, [..., R, C]."""
-    small = np.stack([extremes(one, pool) for one in values.reshape(-1, *values.shape[-2:])])
-    return small.reshape(*values.shape[:-2], *small.shape[-2:]).astype(np.float32)
+    """The same in single precision; with a pool of one cell each, the matrices themselves."""
+    if pool == Pool():
+        return np.where(np.isfinite(values), values, np.nan).astype(np.float32)
+    return extremes(values, pool).astype(np.float32)
 
 
 def spans(names: Sequence[str], pool: int) -> tuple[str, ...]:

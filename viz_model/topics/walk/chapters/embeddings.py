@@ -12,7 +12,7 @@ from viz_model.island.beats import Cells, Chapter, Guess, Mark, Text, ends
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
 
-N, TOP, SAMPLE, AMONG = 3, 56, 40, 60
+N, TOP, SAMPLE, AMONG, WORDS = 3, 56, 40, 60, 200
 STRIP = (0.62, -layout.NAMES - 60)
 
 
@@ -45,25 +45,26 @@ def nearest(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     ids [T or 1, 3], cosines [T or 1, 3], ids [T or 1] twice.
     """
     weights, tokenizer, own = table(run), run.trace.tokenizer, run.trace.own_ids
-    unit = torch.nn.functional.normalize(weights, dim=-1)
+    unit, words = torch.nn.functional.normalize(weights, dim=-1), torch.tensor(_words(run))
 
     def make(at: list[int]) -> np.ndarray:
         cosines = unit[[own[n] for n in at]] @ unit.T
         best = cosines.topk(min(AMONG, len(weights)), dim=-1)
         found = []
         for row, n in enumerate(at):
-            name, seen = _plain(tokenizer.token(own[n]).text), list[tuple[int, float]]()
-            is_word = any(map(str.isalnum, name))
+            names, seen = {_plain(tokenizer.token(own[n]).text)}, list[tuple[int, float]]()
+            is_word = any(any(map(str.isalnum, name)) for name in names)
             for id, cosine in zip(best.indices[row].tolist(), best.values[row].tolist(), strict=True):
                 token = tokenizer.token(id)
-                names = {name, *(_plain(tokenizer.token(one).text) for one, _ in seen)}
                 if id not in tokenizer.controls and token.is_whole and _is_other(token.text, names, is_word):
                     seen.append((id, cosine))
-            seen = (seen + [(own[n], 1.0)] * 3)[:3]
-            far = [
-                id for id in _words(run) if abs(float(cosines[row, id])) < 0.15 and id not in {one for one, _ in seen}
-            ]
-            far = (far + _words(run))[:2] if len(far) < 2 else [far[(7 * n) % len(far)], far[(7 * n + 11) % len(far)]]
+                    names.add(_plain(token.text))
+                if len(seen) == 3:
+                    break
+            seen += [(own[n], 1.0)] * (3 - len(seen))
+            near = {id for id, _ in seen}
+            far = [id for id in words[cosines[row, words].abs() < 0.15].tolist() if id not in near]
+            far = (far + words.tolist())[:2] if len(far) < 2 else [far[(7 * n + m) % len(far)] for m in (0, 11)]
             found.append([*(id for id, _ in seen), *(cosine for _, cosine in seen), *far])
         return np.array(found)
 
@@ -81,18 +82,15 @@ def _plain(text: str) -> str:
 
 def _words(run: Run) -> list[int]:
     """Common words of the vocabulary, in the script of the language where it has such."""
-    tokenizer, t = run.trace.tokenizer, run.look.t
-
-    def make(_: Any) -> list[int]:
-        found = []
-        for id in range(256, min(run.trace.config.n_vocab, 4000)):
-            token = tokenizer.token(id)
-            text = token.text.strip()
-            if token.is_whole and len(text) > 1 and text.isalpha() and text.isascii() == (t.language != "zh"):
-                found.append(id)
-        return found or [0, 1, 2]
-
-    return run.look.once(make, "walk words")
+    tokenizer, t, found = run.trace.tokenizer, run.look.t, list[int]()
+    for id in range(256, min(run.trace.config.n_vocab, 4000)):
+        token = tokenizer.token(id)
+        text = token.text.strip()
+        if token.is_whole and len(text) > 1 and text.isalpha() and text.isascii() == (t.language != "zh"):
+            found.append(id)
+        if len(found) == WORDS:
+            break
+    return found or [0, 1, 2]
 
 
 def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
