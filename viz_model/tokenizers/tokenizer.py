@@ -82,6 +82,7 @@ def _label(token: Token) -> str:
     return "".join(hexadecimal(piece, "\u00a0") if n % 2 else make_visible(piece) for n, piece in enumerate(pieces))
 
 
+@functools.lru_cache(maxsize=8192)  # for the same reason
 def token_of(id: int, raw: bytes) -> Token:
     """The token of these bytes, read as UTF-8."""
     return Token(id, raw, LOOSE_BYTES.sub(lambda loose: hexadecimal(loose[0], " "), decoded(raw)))

@@ -7,12 +7,14 @@ addition leaves it, and as the next reader gets it.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.config import ModelConfig
 from viz_model.measures.passage import sublayers
 from viz_model.measures.stream import stream_sites
 from viz_model.model.norms import Norm
@@ -95,8 +97,13 @@ def untrained(trace: Trace, seed: int = 0) -> Readings:
 
     Its weights are drawn from ``seed``, as training draws them.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        fresh = Transformer(trace.config).eval()
+    fresh = _drawn(trace.config, seed)
     run = record(fresh, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments, visible=trace.visible)
     return readings(run.at(trace.stack.side))
+
+
+@functools.lru_cache(maxsize=2)  # each sentence asks for the same twins
+def _drawn(config: ModelConfig, seed: int) -> Transformer:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Transformer(config).eval()
