@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from viz_model.island.beats import Chapter, Text, Toy
+import numpy as np
+
+from viz_model.island.beats import Chapter, Guess, Text, Toy
+from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
@@ -12,6 +15,10 @@ from viz_model.topics.walk.run import Run
 GPT_3 = 175e9
 """Parameters of GPT-3 as published (Brown et al. 2020, table 2.1)."""
 TEMPERATURES = tuple(n / 4 for n in range(9))
+SURE, LEAD, AMONG, MOST_BEFORE = 0.9, 0.02, 24, 40
+"""A guess is of a word below this probability, so far ahead of the second; it is asked among so many likeliest, and
+quotes so many characters of the text.
+"""
 WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
 
 
@@ -39,11 +46,34 @@ def chapter(run: Run) -> Chapter:
     first = "write_1_classes" if config.classes else "write_1" if run.predicts else "write_1_vectors"
     beats = [run.says(first, "page" if writes(run) else "", **values)]
     if writes(run):
-        beats.append(run.says("write_2", "bars"))
+        beats.append(run.says("write_2", "bars", _guess(run)))
         if config.kind == "decoder":
             beats.append(run.says("write_3", "temperature"))
     beats.append(run.says("write_4", **values))
     return Chapter("write", run.look.words("title_write"), beats, list(_marks(run)), None)
+
+
+def _guess(run: Run) -> Guess | None:
+    """What it expects after the earlier place in the text at which it is surest of a word, and not all but certain: the
+    bars show its end alone. None where it is torn at every place.
+    """
+    n_read = len(run.likely[0])
+    if run.trace.config.kind != "decoder" or n_read < len(run):
+        return None
+    probs, ids = (one.numpy() for one in run.trace["probs"][list(range(n_read))].topk(AMONG, dim=-1))
+    found, text = [], [run.trace.tokenizer.decode(run.trace.ids[: n + 1]) for n in range(n_read - 1)]
+    for n, before in enumerate(text):
+        tokens = [run.trace.tokenizer.token(id) for id in ids[n]]
+        words = [k for k, one in enumerate(tokens) if one.is_whole and one.text.strip().isalnum()]
+        first, second = probs[n, :2]
+        if before and "\ufffd" not in before and len(words) > 2 and words[0] == 0 and second + LEAD < first < SURE:
+            found.append((first, n, ids[n, words[:3]]))
+    if not found:
+        return None
+    _, n, options = max(found, key=lambda one: one[0])
+    order, said = np.argsort(options), text[n] if len(text[n]) <= MOST_BEFORE else f"…{text[n][-MOST_BEFORE:]}"
+    asked = run.look.text("guess_next", before=literal(said))
+    return Guess(asked, [run.token(id) for id in options[order]], int(order.argmin()))
 
 
 def _marks(run: Run) -> list[Any]:
