@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlparse
@@ -89,9 +89,9 @@ def _read_once() -> Iterator[None]:
     read, known = registry._load_path, dict[Path, tuple[vm.LanguageModel, object]]()
     lasting = {path for _, path in (*registry._bundled(), *registry._packaged())}
 
-    def load(path: Path) -> vm.LanguageModel:
+    def load(path: Path, ignore: Collection[str] = ()) -> vm.LanguageModel:
         if path not in lasting:
-            return read(path)
+            return read(path, ignore)
         if path not in known or state(known[path][0].model) != known[path][1]:
             lm = read(path)
             known[path] = lm, state(lm.model)

@@ -460,11 +460,66 @@ def test_weights_that_are_a_folder(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "pytorch_model-00001-of-00002.bin"])
-def test_pickles_are_not_read(folder: Path, name: str) -> None:
+def test_pickles_run_nothing(folder: Path, name: str) -> None:
     (folder / "model.safetensors").unlink()
     refused(folder, "model.safetensors", "no such file")
     (folder / name).write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
     refused(folder, name, "pickle", "run code")
+
+
+@pytest.mark.parametrize("kept", [["weights"], {"weight": 1}, b"", b"text", b"PK\x03\x04" + bytes(100)])
+def test_a_bin_without_tensors(folder: Path, kept: Any) -> None:
+    (folder / "model.safetensors").unlink()
+    path = folder / "pytorch_model.bin"
+    if isinstance(kept, bytes):
+        path.write_bytes(kept)
+    else:
+        torch.save(kept, path)
+    refused(folder, "pytorch_model.bin")
+
+
+@pytest.mark.parametrize("how", ["one", "former", "shards", "module.", "_orig_mod."])
+def test_tensors_are_read_from_a_bin_and_from_wrapped_names(folder: Path, how: str) -> None:
+    expected = huggingface.load_folder(folder).state_dict()
+    tensors = load_file(folder / "model.safetensors")
+    if how.endswith("."):
+        save_file({f"{how}{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
+    else:
+        (folder / "model.safetensors").unlink()
+        parts = {"pytorch_model.bin": list(tensors)}
+        if how == "shards":
+            parts = {f"pytorch_model-{n}-of-2.bin": list(tensors)[n::2] for n in range(2)}
+            weight_map = {name: file for file, names in parts.items() for name in names}
+            (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": weight_map}))
+        for file, names in parts.items():
+            own = {name: tensors[name] for name in names}
+            torch.save(own, folder / file, _use_new_zipfile_serialization=how != "former")
+    found = huggingface.load_folder(folder).state_dict()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_bart_without_a_head_is_read_as_transformers_reads_it(tmp_path: Path) -> None:
+    Reference("BartModel").save(tmp_path)
+    found = huggingface.load_folder(tmp_path)
+    model: Any = transformers.BartForConditionalGeneration.from_pretrained(tmp_path)
+    ids, target = torch.tensor([[5, 6, 7]]), torch.tensor([[2, 9, 4]])
+    with torch.no_grad():
+        expected = model(input_ids=ids, decoder_input_ids=target).logits[0]
+    torch.testing.assert_close(found(ids, target)[0], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_what_changes_nothing_refuses_nothing(tmp_path: Path) -> None:
+    Reference("LlamaForCausalLM").save(tmp_path)
+    expected = huggingface.load_folder(tmp_path).config
+    change_config(
+        tmp_path,
+        attn_implementation="sdpa", model_max_length=7, keys_to_ignore_at_inference=["x"], license="mit",
+        layer_types=["full_attention"] * 2, use_sliding_window=False, sentence_transformers={"version": "4"},
+        cache_implementation="static", neftune_noise_alpha=5,
+        auto_map={"AutoConfig": "configuration_llama.LlamaConfig", "AutoModel": "modeling_llama.LlamaModel"},
+    )  # fmt: skip
+    assert huggingface.load_folder(tmp_path).config == expected
 
 
 def test_safetensors_are_preferred_to_pickles(folder: Path) -> None:
@@ -552,7 +607,7 @@ def test_a_family_that_is_known_and_not_read(folder: Path, name: str) -> None:
 
 def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:
     change_config(folder, model_type="qwen22")
-    refused(folder, "'qwen22'; the nearest is qwen2;", "families")
+    refused(folder, "'qwen22'; did you mean qwen2?", "observe_run")
 
 
 def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
@@ -698,8 +753,13 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (LLAMA, {"num_key_value_heads": 2}, "num_key_value_heads"),
         (LLAMA, {"head_dim": 7}, "rope"),
         (LLAMA, {"rope_interleaved": True}, "rope_interleaved"),
-        (LLAMA, {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "dynamic"),
-        (LLAMA, {"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, "longrope"),
+        (LLAMA, {"rope_parameters": {"rope_type": "su", "factor": 2.0}}, "'su'"),
+        (LLAMA, {"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, "0 factors for 4 pairs"),
+        (LLAMA, {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "attn_factor": 2.0}}, "attn_factor"),
+        (LLAMA, {"layer_types": ["full_attention", "sliding_attention"]}, "layer_types"),
+        (LLAMA, {"use_sliding_window": True}, "use_sliding_window"),
+        (LLAMA, {"auto_map": {"AutoModelForCausalLM": "modeling_x.OtherForCausalLM"}}, "auto_map"),
+        (LLAMA, {"quantization_config": {"quant_method": "awq", "bits": 4}}, "AWQ of 4 bits"),
         (LLAMA, {"rope_parameters": {"rope_type": "linear"}}, "rope_parameters: factor: missing"),
         (LLAMA, {"rope_parameters": {"rope_type": "linear", "factor": -1.0}}, "factor"),
         (LLAMA, {"rope_parameters": {"rope_type": "default", "mscale": 1.0}}, "rope_parameters: mscale"),
@@ -716,7 +776,7 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (QWEN2, {"use_mrope": True}, "use_mrope"),
         (QWEN2, {"attention_bias": False}, "attention_bias"),
         (MISTRAL, {"sliding_window": -1}, "sliding_window"),
-        (PHI3, {"rope_scaling": {"type": "longrope", "short_factor": [1.0]}, "rope_parameters": None}, "longrope"),
+        (PHI3, {"rope_scaling": {"type": "longrope", "short_factor": [1.0]}, "rope_parameters": None}, "1 factors"),
         (PHI3, {"attention_bias": True}, "attention_bias"),
         (PHI3, {"rope_parameters": {"partial_rotary_factor": 0.5}}, "rotation takes pairs"),
         (SMOLLM3, {"no_rope_layers": [1, 0]}, "no_rope_layers"),
@@ -749,7 +809,7 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (MODERNBERT, {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
         (GEMMA3, {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
         (GEMMA3, {"sliding_window": None}, "sliding_window"),
-        (GEMMA3, {"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, "dynamic"),
+        (GEMMA3, {"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, "factor: missing"),
         (GEMMA3, {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
         (GEMMA3, {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
         (ROBERTA, {"pad_token_id": 0}, "pad_token_id"),

@@ -27,6 +27,12 @@ YARN = {"rope_type": "yarn", "rope_theta": 1000.0, "factor": 4.0, "original_max_
 # Wide heads and longer texts, or the ramp has no room between the pairs; not much longer, because
 # the reference computes its angles in single precision.
 LONG = {"max_position_embeddings": 48, "head_dim": 32}
+LONGROPE = {
+    "rope_type": "longrope",
+    "rope_theta": 500.0,
+    "short_factor": [1.0, 1.5, 2.5, 4.0],
+    "long_factor": [8.0] * 4,
+}
 LLAMA3 = {
     "rope_type": "llama3",
     "rope_theta": 500.0,
@@ -70,6 +76,12 @@ ONE_STACK = {
     "llama-yarn-short": Reference(
         "LlamaForCausalLM", {"rope_parameters": {**YARN, "original_max_position_embeddings": 8}}
     ),
+    "llama-dynamic": Reference(
+        "LlamaForCausalLM", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 2.5}}
+    ),
+    "llama-longrope": Reference(
+        "LlamaForCausalLM", {"rope_parameters": {**LONGROPE, "original_max_position_embeddings": 12}}
+    ),
     "qwen3": Reference("Qwen3ForCausalLM"),
     "qwen3-windows": Reference(
         "Qwen3ForCausalLM",
@@ -101,6 +113,18 @@ ONE_STACK = {
             "num_key_value_heads": None,
             "sliding_window": 4,
             "tie_word_embeddings": True,
+        },
+    ),
+    "phi3-longrope": Reference(
+        "Phi3ForCausalLM",
+        {
+            "original_max_position_embeddings": 10,
+            "rope_parameters": {
+                **LONGROPE,
+                "short_factor": [1.0, 1.5, 2.5],
+                "long_factor": [8.0] * 3,
+                "attention_factor": 1.5,
+            },
         },
     ),
     "smollm3": Reference("SmolLM3ForCausalLM"),

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 import torch
 from app_driver import messages
-from checkpoint_makers import Reference
+from checkpoint_makers import Reference, change_config
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 from tiny_models import random_model, tiny_config
@@ -87,7 +88,7 @@ def test_an_unknown_name_has_no_config(tmp_path: Path) -> None:
 
 
 def test_names_do_not_read_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "SafetensorsArchive", None)
+    monkeypatch.setattr(registry, "archive_of", None)
     monkeypatch.setattr(gguf_file, "GgufArchive", None)
     assert vm.models()
     assert {registry.config_of(name).d_model for name in BUNDLED} == {192, 64}
@@ -153,7 +154,9 @@ def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_folder_of_another_family(tmp_path: Path) -> None:
     Reference("StableLmForCausalLM").save(tmp_path)
-    with pytest.raises(ModelError, match=r"config\.json: model_type: expected one of .*, got 'stablelm'"):
+    with pytest.raises(
+        ModelError, match=r"config\.json: model_type: 'stablelm' is not read here; the nearest .*observe_run"
+    ):
         vm.load(tmp_path)
 
 
@@ -226,6 +229,45 @@ def test_a_config_alone_refuses_nothing_that_can_be_read(made: str, tmp_path: Pa
 )
 def test_what_is_asked_of_the_hub(source: str, expected: object) -> None:
     assert hub.asked(source) == expected
+
+
+def test_tensors_in_pickles_are_fetched_where_there_is_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def download(name: str, *, allow_patterns: list[str], revision: str | None) -> str:
+        asked.append(allow_patterns[len(hub.SMALL) :])
+        if asked[-1] == list(hub.BINS):
+            tensors = load_file(tmp_path / "kept" / "model.safetensors")
+            torch.save(tensors, tmp_path / "snapshot" / "pytorch_model.bin")
+        return str(tmp_path / "snapshot")
+
+    model = Reference("LlamaForCausalLM").save(tmp_path / "kept")
+    (tmp_path / "snapshot").mkdir()
+    shutil.copy(tmp_path / "kept" / "config.json", tmp_path / "snapshot")
+    fake_hub(monkeypatch, download)
+    lm = vm.load("org/name")
+    assert asked == [[], list(hub.WEIGHTS), list(hub.BINS)]
+    torch.testing.assert_close(lm.model.embedding.weight, model.model.embed_tokens.weight)
+
+
+def test_an_attribute_that_is_known_to_change_nothing_can_be_named(tmp_path: Path) -> None:
+    Reference("LlamaForCausalLM").save(tmp_path)
+    change_config(tmp_path, my_run="a", my_note="b")
+    with pytest.raises(ModelError, match=r"my_note: an attribute that is not supported.*ignore="):
+        vm.load(tmp_path)
+    with pytest.raises(ModelError, match="my_run"):
+        vm.load(tmp_path, ignore=["my_note"])
+    assert vm.load(tmp_path, ignore=["my_note", "my_run"]).config.n_layers == 2
+
+
+def test_the_folder_of_a_training_run_names_its_last_checkpoint(tmp_path: Path) -> None:
+    for step in (5, 10, 9):
+        Reference("LlamaForCausalLM").save(tmp_path / f"checkpoint-{step}")
+    with pytest.raises(ModelError, match=rf"not of a model; its last checkpoint is {tmp_path}/checkpoint-10$"):
+        vm.load(tmp_path)
+    assert vm.load(tmp_path / "checkpoint-9").config.n_layers == 2
 
 
 def test_neither_pickles_nor_code_are_fetched() -> None:

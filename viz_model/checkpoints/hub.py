@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from viz_model.checkpoints.weights import ModelError, one_line
 
-# What the readers here open, and nothing else: no pickles, which can run code, and no code.
+# What the readers here open, and nothing else: no code.
 SMALL = (
     "adapter_config.json",
     "added_tokens.json",
@@ -17,6 +18,7 @@ SMALL = (
     "generation_config.json",
     "merges.txt",
     "model.safetensors.index.json",
+    "pytorch_model.bin.index.json",
     "preprocessor_config.json",
     "special_tokens_map.json",
     "tokenizer.json",
@@ -28,6 +30,8 @@ SMALL = (
     "vocab.txt",
 )
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
+BINS = ("pytorch_model.bin", "pytorch_model-*.bin")
+"""Where there is nothing else; of these only tensors are read, which run no code."""
 _PART = r"[A-Za-z0-9][\w.-]{0,95}"
 _NAME = re.compile(f"({_PART}/{_PART})(?:/((?:{_PART}/){{0,3}}{_PART}\\.gguf))?", re.ASCII)
 _ADDRESS = re.compile(r"https://(?:huggingface\.co|hf\.co)/", re.ASCII)
@@ -59,7 +63,7 @@ def asked(source: str) -> Asked | None:
     return Asked(found[1], found[2], revision)
 
 
-def fetch(wanted: Asked, revision: str | None = None) -> Path:
+def fetch(wanted: Asked, revision: str | None = None, ignore: Collection[str] = ()) -> Path:
     """The folder or ``.gguf`` file of a model, downloaded unless it is here already, with bars of progress.
 
     Its small files come first: a model that cannot be read here is refused before its weights are fetched.
@@ -85,9 +89,12 @@ def fetch(wanted: Asked, revision: str | None = None) -> Path:
     if (folder / "config.json").exists():
         from viz_model.checkpoints import huggingface
 
-        huggingface.check_config(folder)
+        huggingface.check_config(folder, ignore)
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=[*SMALL, *WEIGHTS]))
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*SMALL, *WEIGHTS]))
+        if not any(folder.glob("*.safetensors")):
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*SMALL, *BINS]))
+        return folder
     except Exception as error:
         raise _not_fetched(name, error) from None
 

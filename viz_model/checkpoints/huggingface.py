@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import torch
 
@@ -46,8 +46,8 @@ from viz_model.checkpoints.families import (
 )
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.renames import Rename
-from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, Archive, ModelError, SafetensorsArchive, fill, read_json
-from viz_model.config import ConfigError, ModelConfig
+from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, Archive, ModelError, archive_of, fill, read_json
+from viz_model.config import ConfigError, LongScaling, ModelConfig
 from viz_model.model.transformer import Transformer
 
 
@@ -121,7 +121,7 @@ def load_folder(folder: Path) -> Transformer:
     """
     plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
     family_of(plain, folder / "config.json")
-    return load_archive(folder, plain, SafetensorsArchive(folder))
+    return load_archive(folder, plain, archive_of(folder))
 
 
 def load_archive(folder: Path, plain: dict[str, Any], archive: Archive, *, in_place: bool = False) -> Transformer:
@@ -241,6 +241,7 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     family = family_of(plain, path)
     attributes = Attributes({**_decoding(folder), **plain, **_processor(folder, family)}, path)
     attributes.no_effect(NO_EFFECT)
+    _refuse_quantized(plain, path)
     for name, only in ONE_VALUE.items():
         attributes.one_value(name, only)
     try:
@@ -248,17 +249,47 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     except ConfigError as error:
         field, _, rest = str(error).partition(":")
         raise ModelError(f"{path}: {family.NAMES.get(field, field)}:{rest}") from None
+    attributes.no_effect(["auto_map"] if _is_standard(plain) else [])
     attributes.finish()
-    return config
+    scaling = getattr(config.position, "scaling", None)
+    return dataclasses.replace(config, n_context=scaling.original_context) if _is_long(scaling, config) else config
 
 
-def check_config(folder: Path) -> None:
+def _is_long(scaling: object, config: ModelConfig) -> TypeGuard[LongScaling]:
+    return isinstance(scaling, LongScaling) and scaling.original_context < config.n_context
+
+
+def _is_standard(plain: dict[str, Any]) -> bool:
+    """Whether the code that a folder names is called like the classes of Transformers for its ``model_type``.
+
+    Code is never run here: what is read is what Transformers computes with its own class of that name.
+    """
+    named, family = plain.get("auto_map"), str(plain.get("model_type")).replace("_", "").replace("-", "")
+    if not isinstance(named, dict):
+        return False
+    classes = [str(one).rpartition(".")[2].lower() for one in named.values()]
+    return all(name.startswith(family) for name in classes)
+
+
+def _refuse_quantized(plain: dict[str, Any], path: Path) -> None:
+    given = plain.get("quantization_config")
+    if isinstance(given, dict) and given:
+        method, bits = (str(given.get(name, ""))[:40] for name in ("quant_method", "bits"))
+        stored = method.upper() + (f" of {bits} bits" if bits else "")
+        raise ModelError(
+            f"{path}: quantization_config: the weights are stored as {stored}, which is not read here; take the model "
+            "they were made from, or a GGUF file of it"
+        )
+
+
+def check_config(folder: Path, ignore: Collection[str] = ()) -> None:
     """Refuse by its ``config.json`` a model that cannot be read, before its weights are there.
 
     Raises:
         ModelError: as :func:`read_config`, whatever heads the weights may turn out to have.
     """
     plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
+    plain = {name: value for name, value in plain.items() if name not in ignore}
     if "config" in plain:
         return
     try:

@@ -18,9 +18,6 @@ from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 
-_WRAPPERS = ("_orig_mod.", "module.")
-"""What torch.compile and DataParallel put before the names of a model's weights."""
-
 
 def from_memory(
     source: nn.Module | Mapping[str, Tensor], tokenizer: Any = None, config: Any = None, name: str = ""
@@ -46,7 +43,7 @@ def from_memory(
         tensors, name = dict(source), name or "state_dict"
         if config is None:
             raise ModelError("state_dict: its shapes do not say what is computed with them; give its config, config=…")
-    archive = StateArchive({_unwrapped(key): tensor for key, tensor in tensors.items()})
+    archive = StateArchive(tensors)
     folder = Path(name)
     if isinstance(config, ModelConfig):
         own = StateArchive(stored(tensors, config))
@@ -84,12 +81,6 @@ def _saved(model: nn.Module) -> dict[str, Tensor]:
         return dict(revert(model, tensors))
     except Exception:  # of a model that was not made by from_pretrained; its names are those of its modules
         return tensors
-
-
-def _unwrapped(name: str) -> str:
-    for prefix in _WRAPPERS:
-        name = name.removeprefix(prefix)
-    return name
 
 
 def _plain(config: Any, source: object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import dataclasses
 import importlib.util
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from viz_model.checkpoints.int8 import JoinedArchive, OwnArchive
 from viz_model.checkpoints.weights import (
     Archive,
     ModelError,
-    SafetensorsArchive,
+    archive_of,
     fill,
     read_json,
     refuse_adapter,
@@ -127,6 +127,7 @@ def load(
     config: Any = None,
     name: str = "",
     revision: str | None = None,
+    ignore: Collection[str] = (),
 ) -> LanguageModel:
     """Load a model, or show one that is in memory already.
 
@@ -138,6 +139,7 @@ def load(
         config: of a ``state_dict``, what its ``config.json`` says.
         name: of a model in memory, what it shall be called.
         revision: on the hub, a branch, a tag or a commit.
+        ignore: attributes of a folder's ``config.json`` that are not known here, and that you know to change nothing.
 
     Raises:
         ModelError: no such model, or its files are damaged, not supported, or do not fit together.
@@ -154,12 +156,12 @@ def load(
     if name in HANDED_OVER:
         return HANDED_OVER[name]
     if name in found:
-        return _named(_load_path(found[name]), name)
+        return _named(_load_path(found[name], ignore), name)
     path = Path(source)
     if _exists(path):
-        return _load_path(path)
+        return _load_path(path, ignore)
     if (asked := hub.asked(name)) is not None:
-        return _named(_load_path(hub.fetch(asked, revision)), name)
+        return _named(_load_path(hub.fetch(asked, revision, ignore), ignore), name)
     raise ModelError(
         f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
     )
@@ -169,14 +171,13 @@ HANDED_OVER: dict[str, LanguageModel] = {}
 """Models of this process that its app offers too."""
 
 
-def load_folder(folder: Path) -> LanguageModel:
-    """Load a model folder, of ours or as Hugging Face lays them out.
+def load_folder(folder: Path, ignore: Collection[str] = ()) -> LanguageModel:
+    """Load a model folder, of ours or as Hugging Face lays them out, without the attributes to ``ignore``.
 
     Raises:
         ModelError: names the file and what is wrong with it.
     """
-    refuse_adapter(folder)
-    description = read_json(folder / "config.json")
+    description = {name: value for name, value in _description(folder).items() if name not in ignore}
     config = _folder_config(folder, description)
     twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
     if "config" in description:
@@ -186,7 +187,7 @@ def load_folder(folder: Path) -> LanguageModel:
         from viz_model.checkpoints import huggingface
 
         tokenizer = _their_tokenizer(folder, config)
-        archive, path = SafetensorsArchive(folder), folder / "config.json"
+        archive, path = archive_of(folder), folder / "config.json"
         model = huggingface.load_archive(folder, description, archive)
         left_out = huggingface.left_out(description, path, config, archive.shapes)
         notices = huggingface.notices(description, path, model.config, archive.shapes)
@@ -202,9 +203,9 @@ def _named(lm: LanguageModel, name: str) -> LanguageModel:
     return dataclasses.replace(lm, name=name)
 
 
-def _load_path(path: Path) -> LanguageModel:
+def _load_path(path: Path, ignore: Collection[str] = ()) -> LanguageModel:
     if path.is_dir():
-        return load_folder(path)
+        return load_folder(path, ignore)
     from viz_model.checkpoints import gguf
 
     return gguf.load_gguf(path)
@@ -212,12 +213,24 @@ def _load_path(path: Path) -> LanguageModel:
 
 def _read_config(path: Path) -> ModelConfig:
     if path.is_dir():
-        refuse_adapter(path)
-        return _folder_config(path, read_json(path / "config.json"))
+        return _folder_config(path, _description(path))
     from viz_model.checkpoints import gguf
     from viz_model.checkpoints.gguf_file import GgufArchive
 
     return gguf.read_config(GgufArchive(path))
+
+
+def _description(folder: Path) -> dict[str, Any]:
+    """The ``config.json`` of a folder with a model, and not with what is added to one, or kept of its training."""
+    refuse_adapter(folder)
+    steps = {
+        int(path.name.partition("-")[2]): path for path in folder.glob("checkpoint-*") if path.name[11:].isdecimal()
+    }
+    if steps and not (folder / "config.json").exists():
+        raise ModelError(
+            f"{folder}: the folder of a training run, not of a model; its last checkpoint is {steps[max(steps)]}"
+        )
+    return read_json(folder / "config.json")
 
 
 def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
@@ -225,7 +238,7 @@ def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
         from viz_model.checkpoints import huggingface
 
         huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
-        archive = SafetensorsArchive(folder)
+        archive = archive_of(folder)
         config = huggingface.read_config(folder, description, archive.shapes)
         untied = huggingface.is_untied(description, folder / "config.json", config, archive)
         return dataclasses.replace(config, tie_embeddings=False) if untied else config

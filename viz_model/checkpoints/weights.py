@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Protocol
 
 import torch
@@ -32,7 +34,10 @@ FLOATS = ("F64", "F32", "F16", "BF16")
 # Some functions of nn.init come to a TorchFunctionMode themselves, of others the tensor's own methods.
 _FIRST_VALUES = (init.kaiming_uniform_, init.normal_, init.uniform_, Tensor.normal_, Tensor.uniform_, Tensor.div_)
 _ALLOCATE = (torch.empty, torch.ones, torch.zeros)
+BINS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+_WRAPPERS = ("_orig_mod.", "module.")
+"""What torch.compile and DataParallel put before the names of a model's weights."""
 
 
 class ModelError(ValueError):
@@ -227,7 +232,7 @@ def refuse_adapter(folder: Path) -> None:
     if not path.exists():
         return
     plain = read_json(path, MAX_CONFIG_BYTES)
-    if any((folder / name).exists() for name in SAFETENSORS):
+    if any((folder / name).exists() for name in (*SAFETENSORS, *BINS)):
         raise ModelError(
             f"{path}: an adapter lies beside a model, and Transformers adds it to the weights; merge it first, "
             "merge_and_unload() of peft and save_pretrained, or move it away to see the model without it"
@@ -242,11 +247,10 @@ def refuse_adapter(folder: Path) -> None:
 class StateArchive:
     """Tensors that are in memory already: a ``state_dict``."""
 
-    path = Path("state_dict")
-
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        self._tensors = tensors
-        self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    def __init__(self, tensors: Mapping[str, Tensor], path: Path = Path("state_dict")) -> None:
+        self.path = path
+        self._tensors = {unwrapped(name): tensor for name, tensor in tensors.items()}
+        self.shapes = {name: tuple(tensor.shape) for name, tensor in self._tensors.items()}
 
     def read(self, name: str) -> Tensor:
         """The tensor itself where it is of single precision and in main memory, else a copy that is."""
@@ -256,20 +260,62 @@ class StateArchive:
         return tensor.to("cpu", torch.float32)
 
 
+def unwrapped(name: str) -> str:
+    """A tensor's name without what wraps the model it was saved from."""
+    for prefix in _WRAPPERS:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def archive_of(folder: Path) -> Archive:
+    """The weights of a folder: its safetensors, or else the tensors of its ``pytorch_model.bin``.
+
+    Raises:
+        ModelError: there are none, a file is damaged or asks for more than tensors, or an index names something else
+            than files of this folder.
+    """
+    if any((folder / name).exists() for name in SAFETENSORS) or not any((folder / name).exists() for name in BINS):
+        return SafetensorsArchive(folder)
+    single, index = (folder / name for name in BINS)
+    if single.exists():
+        return StateArchive(_unpickled(single), single)
+    shards = _shards(index, "bin")
+    return StateArchive({name: one for shard in shards for name, one in _unpickled(folder / shard).items()}, index)
+
+
+def _unpickled(path: Path) -> dict[str, Tensor]:
+    """The tensors of a pickle, of which PyTorch runs nothing that could be code."""
+    try:
+        if not path.is_file():
+            raise ModelError(f"{path}: not a file")
+        found = torch.load(path, map_location="cpu", mmap=zipfile.is_zipfile(path), weights_only=True)
+    except UnpicklingError:
+        raise ModelError(
+            f"{path}: a pickle that asks for more than tensors can run code; save the model as model.safetensors "
+            "instead"
+        ) from None
+    except ModelError:
+        raise
+    except Exception as error:  # whatever a damaged pickle leads its reader to
+        raise ModelError(f"{path}: {one_line(error)[:200]}") from None
+    if not isinstance(found, Mapping) or not all(isinstance(one, Tensor) for one in found.values()):
+        raise ModelError(f"{path}: expected tensors by their names")
+    return {str(name): tensor for name, tensor in found.items()}
+
+
 class SafetensorsArchive:
     """The safetensors of a folder: ``model.safetensors``, or shards listed in an index.
 
     Opening reads the headers alone, and safetensors compares them with the file's length.
 
     Raises:
-        ModelError: there are none (pickles are not read: they can run code), a file is damaged,
-            or the index names something else than files of this folder.
+        ModelError: there are none, a file is damaged, or the index names something else than files of this folder.
     """
 
     def __init__(self, folder: Path) -> None:
         single, index = (folder / name for name in SAFETENSORS)
         self.path = single
-        self._files: dict[str, Any] = {}
+        self._files: dict[str, tuple[Any, str]] = {}
         if single.exists():
             self._open(single)
         elif index.exists():
@@ -281,7 +327,7 @@ class SafetensorsArchive:
             )
         else:
             raise ModelError(f"{single}: no such file")
-        self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name, file in self._files.items()}
+        self.shapes = {name: tuple(file.get_slice(own).get_shape()) for name, (file, own) in self._files.items()}
 
     def read(self, name: str) -> Tensor:
         if (kind := self.kind(name)) not in FLOATS:
@@ -290,12 +336,14 @@ class SafetensorsArchive:
 
     def kind(self, name: str) -> str:
         """What its numbers are stored as, in the words of the file: ``F16``."""
-        return str(self._files[name].get_slice(name).get_dtype())
+        file, own = self._files[name]
+        return str(file.get_slice(own).get_dtype())
 
     def raw(self, name: str) -> Tensor:
         """One tensor as it is stored. Raises ModelError where it cannot be read."""
         try:
-            tensor: Tensor = self._files[name].get_tensor(name)
+            file, own = self._files[name]
+            tensor: Tensor = file.get_tensor(own)
         except (OSError, SafetensorError) as error:
             raise ModelError(f"{self.path}: {one_line(error)}") from None
         return tensor
@@ -308,24 +356,29 @@ class SafetensorsArchive:
             names = set(file.keys())
         except (OSError, SafetensorError) as error:
             raise ModelError(f"{path}: {one_line(error)}") from None
-        self._files.update(dict.fromkeys(names, file))
+        self._files.update({unwrapped(name): (file, name) for name in names})
         return names
 
     def _open_shards(self, index: Path) -> None:
-        weight_map = read_json(index).get("weight_map")
-        if not isinstance(weight_map, dict) or not weight_map:
-            raise ModelError(f"{index}: weight_map: expected an object of file names")
-        shards: dict[str, set[str]] = {}
-        for name, shard in weight_map.items():
-            # A path would let a downloaded folder have any file of this machine opened.
-            if not isinstance(shard, str) or not re.fullmatch(r"[\w\-][\w\-.]*\.safetensors", shard):
-                raise ModelError(f"{index}: weight_map: expected names of .safetensors files beside it, got {shard!r}")
-            shards.setdefault(shard, set()).add(name)
-        for shard, listed in shards.items():
+        for shard, listed in _shards(index, "safetensors").items():
             stored = self._open(index.parent / shard)
             if different := sorted(stored ^ listed):
                 where = "is not in the index" if different[0] in stored else "is missing"
                 raise ModelError(f"{index.parent / shard}: tensor {different[0]!r} {where}")
+
+
+def _shards(index: Path, ending: str) -> dict[str, set[str]]:
+    """The files that an index lists, and the tensors it says are in each."""
+    weight_map = read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise ModelError(f"{index}: weight_map: expected an object of file names")
+    shards: dict[str, set[str]] = {}
+    for name, shard in weight_map.items():
+        # A path would let a downloaded folder have any file of this machine opened.
+        if not isinstance(shard, str) or not re.fullmatch(rf"[\w\-][\w\-.]*\.{ending}", shard):
+            raise ModelError(f"{index}: weight_map: expected names of .{ending} files beside it, got {shard!r}")
+        shards.setdefault(shard, set()).add(name)
+    return shards
 
 
 def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:

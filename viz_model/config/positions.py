@@ -91,7 +91,18 @@ class YarnScaling:
     """The ramp begins and ends at whole pairs."""
 
 
-RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling
+@dataclass(frozen=True, kw_only=True)
+class LongScaling:
+    """LongRoPE (Ding et al. 2024) in texts of up to ``original_context`` tokens: each pair's frequency is divided by a
+    factor of its own that was searched for, and rotated vectors are lengthened.
+    """
+
+    factors: tuple[float, ...]
+    attention_factor: float
+    original_context: int
+
+
+RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling | LongScaling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +132,8 @@ class Rope(PositionScheme):
         if (rotated := self.rotated(model.d_head)) % 2 or rotated == 0:
             raise ConfigError(f"position: rotation takes pairs, {rotated} of {model.d_head} values are not")
         _check_scaling(self.scaling)
+        if isinstance(self.scaling, LongScaling) and len(self.scaling.factors) != rotated // 2:
+            raise ConfigError(f"position: scaling: {len(self.scaling.factors)} factors for {rotated // 2} pairs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +203,8 @@ def _check_scaling(scaling: RopeScaling | None) -> None:
     if scaling is None:
         return
     for name, value in dataclasses.asdict(scaling).items():
-        if value is not None and not isinstance(value, bool) and not value > 0:
+        values = value if isinstance(value, tuple) else (value,)
+        if any(one is not None and not isinstance(one, bool) and not one > 0 for one in values):
             raise ConfigError(f"position: scaling: {name} must be above 0, got {value!r}")
     if isinstance(scaling, Llama3Scaling) and scaling.low_freq_factor >= scaling.high_freq_factor:
         raise ConfigError("position: scaling: low_freq_factor must be below high_freq_factor")

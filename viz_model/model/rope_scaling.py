@@ -23,6 +23,8 @@ def scale_frequencies(frequencies: Tensor, base: float, scaling: config.RopeScal
             low, high = scaling.low_freq_factor, scaling.high_freq_factor
             kept = ((turns - low) / (high - low)).clamp(0, 1)
             return kept * frequencies + (1 - kept) * frequencies / scaling.factor, 1.0
+        case config.LongScaling():
+            return frequencies / torch.tensor(scaling.factors, dtype=frequencies.dtype), scaling.attention_factor
         case config.YarnScaling():
             # Peng et al. 2023, section 3.2: the ramp runs over the index of the pair, between the
             # pairs that make beta_fast and beta_slow turns over the trained context.

@@ -196,14 +196,18 @@ def test_the_final_prediction_leads_from_the_block_that_is_named(name: str) -> N
     assert pick(beat.guess.options, look.place)[int(pick(beat.guess.right, look.place))] == named
 
 
-@pytest.mark.parametrize("text", ["Tom had a cat and a dog. One day the cat", "小猫坐在垫子上，它", "从前，有一只小兔子"])
+@pytest.mark.parametrize(
+    "text", ["Tom had a cat and a dog. One day the cat", "小猫坐在垫子上，它", "从前，有一只小兔子"]
+)
 def test_the_first_guess_is_of_what_is_likeliest_at_an_earlier_place(text: str) -> None:
     """The bars show what follows the whole text; which piece follows a part of it is read in a run of that part."""
     lm = model("story-pre-ln")
     guess = of(walk.story(look_at(lm, text)), "write").beats[1].guess
     assert guess is not None
     quoted = re.search(r"`(.+?)`", guess.asked.words)
-    assert quoted is not None and text.startswith(before := quoted[1]) and before != text
+    assert quoted is not None
+    before = quoted[1]
+    assert text.startswith(before) and before != text
     probs = lm.trace(before)["probs"][-1]
     named = [lm.tokenizer.token(id).label for id in probs.argsort(descending=True).tolist()]
     assert named[0] == guess.options[guess.right] and set(guess.options) < set(named[:24])

@@ -14,35 +14,95 @@ class Absent(NamedTuple):
     needed: str
 
 
-ABSENT = {
-    "beit": Absent("vit", "a table of distances in two directions, and a learned scale of what each sub-layer writes"),
-    "albert": Absent("bert", "one block run several times, and an embedding narrower than the stream"),
-    "deberta": Absent("bert", "scores of content with position and of position with content"),
-    "deberta-v2": Absent("bert", "scores of content with position and of position with content"),
-    "deit": Absent("vit", "a second vector in front of the patches, which learns from another model"),
-    "dinov2": Absent("vit", "a learned scale of what each sub-layer writes"),
-    "deepseek_v2": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
-    "deepseek_v3": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
-    "electra": Absent("bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
-    "gemma3": Absent("gemma3_text", "pictures among the tokens"),
-    "gpt_oss": Absent("mixtral", "a learned sink in every softmax, and gates that are kept within bounds"),
-    "gptj": Absent("falcon", "a table of its own: neighbours in pairs, and a bias of the logits"),
-    "mamba": Absent("gpt2", "a state that is carried from token to token, in the place of attention"),
-    "qwen2_moe": Absent("qwen3_moe", "a table of its own: queries with biases, and an expert that reads every token"),
-    "swin": Absent("vit", "windows that shift from block to block, and patches that are joined"),
-    "whisper": Absent("marian", "sound in the place of tokens"),
-}
+_ROWS = (
+    ("beit", "vit", "a table of distances in two directions, and a learned scale of what each sub-layer writes"),
+    ("clip siglip", "vit", "a second network that reads texts, and a space in which the two meet"),
+    ("deit", "vit", "a second vector in front of the patches, which learns from another model"),
+    ("dinov2", "vit", "a learned scale of what each sub-layer writes"),
+    ("swin", "vit", "windows that shift from block to block, and patches that are joined"),
+    ("albert", "bert", "one block run several times, and an embedding narrower than the stream"),
+    ("deberta deberta-v2", "bert", "scores of content with position and of position with content"),
+    ("electra", "bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
+    ("mpnet", "bert", "a number for each distance, added to the scores"),
+    ("xlnet", "bert", "two streams beside each other, and positions by distance"),
+    ("esm nomic_bert roformer", "bert", "rotary positions"),
+    ("eurobert", "modernbert", "keys and values that groups of queries share"),
+    ("modernbert-decoder", "modernbert", "a mask that hides later tokens"),
+    ("gptj", "falcon", "a table of its own: neighbors in pairs, and a bias of the logits"),
+    ("codegen phi", "falcon", "a table of its own: one norm before both sub-layers, and a bias of the logits"),
+    ("cohere cohere2", "falcon", "gated networks beside attention, and a factor of the logits"),
+    ("gpt_bigcode", "gpt2", "a single key and value for all heads"),
+    ("openai-gpt", "gpt2", "norms after each sub-layer"),
+    ("mamba mamba2 falcon_mamba", "gpt2", "a state that is carried from token to token, in the place of attention"),
+    ("mpt", "bloom", "a table of its own: no biases, and one matrix of queries, keys and values"),
+    ("starcoder2", "gpt_neox", "keys and values that groups of queries share, with biases"),
+    ("biogpt", "opt", "a table of its attributes and tensors"),
+    ("xglm", "opt", "waves in the place of learned positions"),
+    ("apertus", "llama", "an activation with learned numbers, and norms of queries and keys"),
+    ("arcee", "llama", "a squared ReLU"),
+    ("nemotron", "llama", "a squared ReLU, and norms whose gains are 1 plus what is stored"),
+    ("ernie4_5 helium", "llama", "a rotation of neighbors in pairs"),
+    ("glm glm4", "llama", "a rotation of neighbors in pairs, of a part of each head"),
+    ("granite", "llama", "factors of the embedding, of what sub-layers write, of scores and of logits"),
+    ("olmo", "llama", "norms without weights"),
+    ("stablelm", "llama", "norms with biases, and a part of each head that is not turned"),
+    ("lfm2", "llama", "short convolutions in the place of attention in most layers"),
+    ("falcon_h1", "llama", "a state that is carried from token to token, beside attention"),
+    ("llama4 mllama llava", "llama", "pictures among the tokens"),
+    ("ministral", "mistral", "windows in some of its layers only"),
+    ("ministral3", "mistral", "queries that grow with their position"),
+    ("mistral3", "mistral", "pictures among the tokens"),
+    ("exaone4", "olmo2", "windows in most layers, and no positions in the others"),
+    ("olmo3", "olmo2", "windows in most layers"),
+    ("seed_oss", "qwen2", "a table of its attributes and tensors"),
+    ("qwen2_vl qwen2_5_vl", "qwen2", "pictures among the tokens"),
+    ("qwen3_vl", "qwen3", "pictures among the tokens"),
+    ("hunyuan_v1_dense", "qwen3", "norms of queries and keys after they are turned"),
+    (
+        "qwen3_5",
+        "qwen3",
+        "gated DeltaNet in the place of attention in most layers, and a gate on what attention writes",
+    ),
+    (
+        "qwen3_next",
+        "qwen3_moe",
+        "gated DeltaNet in the place of attention in most layers, and a gate on what attention writes",
+    ),
+    (
+        "deepseek_v2 deepseek_v3",
+        "qwen3_moe",
+        "keys and values made of a narrow latent vector, and experts chosen by groups",
+    ),
+    ("glm4_moe", "qwen3_moe", "an expert that reads every token, and experts chosen by a sigmoid"),
+    ("minimax_m2", "qwen3_moe", "experts chosen by a sigmoid"),
+    ("qwen2_moe", "qwen3_moe", "a table of its own: queries with biases, and an expert that reads every token"),
+    ("gpt_oss", "mixtral", "a learned sink in every softmax, and gates that are kept within bounds"),
+    ("granitemoe", "mixtral", "factors of the embedding, of what sub-layers write, of scores and of logits"),
+    ("granitemoehybrid", "mixtral", "a state that is carried from token to token, in the place of attention"),
+    ("phimoe", "mixtral", "experts that are drawn one after the other, and norms with biases"),
+    ("gemma3", "gemma3_text", "pictures among the tokens"),
+    ("gemma3n gemma3n_text", "gemma3_text", "an embedding for each layer, and several streams beside each other"),
+    ("gemma4 gemma4_text", "gemma3_text", "an embedding for each layer, and layers that share keys and values"),
+    ("longt5", "t5", "attention to a neighborhood and to summaries of blocks"),
+    ("mt5", "t5", "a table of its attributes and tensors"),
+    ("umt5", "t5", "a number for each distance in every layer"),
+    ("switch_transformers", "t5", "experts, of which a router chooses one for each token"),
+    ("pegasus", "bart", "waves in the place of learned positions, and norms before sub-layers"),
+    ("blenderbot plbart", "mbart", "a table of its attributes and tensors"),
+    ("m2m_100", "mbart", "waves in the place of learned positions"),
+    ("whisper", "marian", "sound in the place of tokens"),
+)
+ABSENT = {name: Absent(nearest, needed) for names, nearest, needed in _ROWS for name in names.split()}
+"""By ``model_type``."""
+OBSERVED = "vm.observe_run(model, text, tokenizer) shows what its own run says of itself"
 
 
 def told(name: object, families: Collection[str]) -> str:
-    """Why a ``model_type`` is refused, on one line: what is there, what is nearest, and what would be needed."""
+    """Why a ``model_type`` is refused, on one line: what is there, what is nearest, and what can be done."""
     shown = repr(name)[:80]
     if isinstance(name, str) and name in ABSENT:
         nearest, needed = ABSENT[name]
-        return f"{shown} is not read here; the nearest that is read is {nearest}, without {needed}"
-    near = difflib.get_close_matches(name, families, n=1) if isinstance(name, str) else []
-    hint = f"; the nearest is {near[0]}" if near else ""
-    return (
-        f"expected one of {', '.join(families)}, got {shown}{hint}; another family needs a table of its attributes and "
-        "tensors in viz_model/checkpoints/families"
-    )
+        return f"{shown} is not read here; the nearest that is read is {nearest}, without {needed}; {OBSERVED}"
+    near = difflib.get_close_matches(name, families, n=1, cutoff=0.8) if isinstance(name, str) else []
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"expected one of {', '.join(families)}, got {shown}{hint}; {OBSERVED}"

@@ -49,8 +49,15 @@ _BOOKKEEPING = """
     is_encoder_decoder model_type output_attentions output_hidden_states output_past output_scores return_dict
     return_dict_in_generate tokenizer_class torchscript transformers.js_config transformers_version
     unsloth_fixed unsloth_version attn_implementation model_max_length keys_to_ignore_at_inference license
+    sentence_transformers neftune_noise_alpha cache_implementation model_id _name _flash_attn_2_enabled
 """
 NO_EFFECT = frozenset((_TRAINING + _DROPOUT + _DECODING + _BOOKKEEPING).split())
+
+# What says nothing where a family does not ask: it has no windows, and these switch none on.
+IDLE: dict[str, Callable[[Any], bool]] = {
+    "layer_types": lambda kinds: isinstance(kinds, list) and {*map(str, kinds)} == {"full_attention"},
+    "use_sliding_window": lambda slides: slides is False,
+}
 
 # Each would change the numbers if it had another value.
 ONE_VALUE: dict[str, Any] = {
@@ -201,10 +208,13 @@ class Attributes:
 
     def finish(self) -> None:
         """Raise ModelError if an attribute is left over."""
-        if self._left:
-            name = min(self._left)
+        if left := {name for name in self._left if not (name in IDLE and IDLE[name](self._values[name]))}:
+            name = min(left)
             found = f"{self._place(name)}: an attribute that is not supported, {_shown(self._values[name])}"
-            raise ModelError(f"{self.path}: {found}; a model without it might compute something else")
+            raise ModelError(
+                f"{self.path}: {found}; a model without it might compute something else; where you know that it does "
+                "not, vm.load(…, ignore=[…])"
+            )
 
     def _take(self, name: str, default: Any) -> Any:
         self._left.discard(name)

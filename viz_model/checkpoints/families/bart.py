@@ -29,7 +29,9 @@ BEFORE_THE_FIRST = 2
 
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    return read_learned(a, norm_at="post")
+    found = read_learned(a, norm_at="post")
+    # Saved without a head, as bart-base is: its bias, which training leaves at 0, is not there.
+    return replace(found, head=LanguageHead()) if "shared.weight" in tensors else found
 
 
 def read_learned(a: Attributes, norm_at: NormAt) -> ModelConfig:

@@ -1,8 +1,8 @@
 """Phi-3 and Phi-4-mini (Abdin et al. 2024): Llama's block with two matrices where Llama has five.
 
 The traps: query, key and value are rows of one matrix, all queries first; gate and up are halves of another, the gate
-first; a part of each head may be left unturned; and of the long-context files, whose rotation depends on how long the
-text is, none can be shown (``longrope`` is refused).
+first; a part of each head may be left unturned; and the long-context files turn longer texts otherwise than those of
+the first training's length, to which the context is limited here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ GGUF = Gguf("phi3", fields={"attention.sliding_window": "sliding_window"}, parti
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     for name in ("attention_bias", "mlp_bias", "lm_head_bias"):
         a.one_value(name, False)
-    a.no_effect(["original_max_position_embeddings"])  # it only scales a rotation that is refused
     turned = partial(rope.read, share=1.0)
     base = llama.read(a, turned=turned, eps=1e-5, n_vocab=32064, n_context=4096, d_model=3072, d_ffn=8192)
     window = a.size("sliding_window") if "sliding_window" in a else 0

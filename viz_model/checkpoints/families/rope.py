@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from viz_model.checkpoints.families import windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import LinearScaling, Llama3Scaling, Rope, RopeScaling, YarnScaling
+from viz_model.config import LinearScaling, Llama3Scaling, LongScaling, Rope, RopeScaling, YarnScaling
 
-TYPES = ("default", "linear", "llama3", "yarn")
+TRAINED = "original_max_position_embeddings"
+TYPES = ("default", "dynamic", "linear", "llama3", "longrope", "yarn")
 
 
 def read(attributes: Attributes, n_context: int, base: float = 10_000.0, share: float | None = None) -> Rope:
@@ -33,22 +34,26 @@ def read(attributes: Attributes, n_context: int, base: float = 10_000.0, share: 
     old, new = attributes.inner("rope_scaling"), attributes.inner("rope_parameters")
     if old is not None and new is not None:
         raise ModelError(f"{attributes.path}: rope_scaling: stands beside rope_parameters, expected one of the two")
-    inner = new or old
+    inner, trained = new or old, attributes.size(TRAINED) if TRAINED in attributes else None
     if inner is None:
         return Rope(base=base, fraction=1.0 if share is None else share)
-    found = within(inner, n_context, base, share)
+    found = within(inner, n_context, base, share, trained)
     inner.finish()
     return found
 
 
-def within(inner: Attributes, n_context: int, base: float, share: float | None = None) -> Rope:
-    """The rotation that one object of a config describes."""
+def within(
+    inner: Attributes, n_context: int, base: float, share: float | None = None, trained: int | None = None
+) -> Rope:
+    """The rotation that one object of a config describes; ``trained`` is the context of the first training, where it
+    stands beside the object: Phi-3's files have it there, and Transformers prefers it.
+    """
     base = inner.number("rope_theta", base)
     if share is None:
         inner.one_value("partial_rotary_factor", 1.0)
     else:
         share = inner.number("partial_rotary_factor", share)
-    return Rope(base=base, fraction=1.0 if share is None else share, scaling=_scaling(inner, n_context))
+    return Rope(base=base, fraction=1.0 if share is None else share, scaling=_scaling(inner, n_context, trained))
 
 
 def by_kind(a: Attributes, n_context: int, everywhere: float, nearby: float) -> tuple[Rope, Rope]:
@@ -70,16 +75,23 @@ def of_words(kinds: Sequence[str], everywhere: Rope, nearby: Rope) -> tuple[Rope
     return found if windows.SLIDES in kinds else ()
 
 
-def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:
+def _scaling(inner: Attributes, n_context: int, trained: int | None) -> RopeScaling | None:
     name = "rope_type" if "rope_type" in inner else "type"
     kind = inner.choice(name, {word: word for word in TYPES}, "default")
     inner.no_effect(["type"])
+    if kind == "dynamic":  # the rotation changes only in texts beyond the context, which are not read here
+        inner.number("factor")
+        inner.no_effect([TRAINED])
+        return None
     if kind == "default":
         return None
-    factor = inner.number("factor")
     if kind == "linear":
-        return LinearScaling(factor=factor)
-    original = inner.size("original_max_position_embeddings", n_context)
+        return LinearScaling(factor=inner.number("factor"))
+    original = inner.size(TRAINED, n_context) if trained is None else trained
+    inner.no_effect([TRAINED])
+    if kind == "longrope":
+        return _long(inner, original, n_context / original)
+    factor = inner.number("factor")
     if kind == "llama3":
         return Llama3Scaling(
             factor=factor,
@@ -87,6 +99,7 @@ def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:
             high_freq_factor=inner.number("high_freq_factor"),
             original_context=original,
         )
+    inner.one_value("attn_factor", 1.0)
     lengthened = inner.number("attention_factor") if "attention_factor" in inner else None
     two = {name: inner.number(name, 0.0) for name in ("mscale", "mscale_all_dim")}
     if lengthened is None and all(two.values()):  # DeepSeek's spelling: one of them alone says nothing
@@ -101,4 +114,16 @@ def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:
         beta_slow=inner.number("beta_slow", 1.0),
         attention_factor=lengthened,
         truncate=inner.flag("truncate", True),
+    )
+
+
+def _long(inner: Attributes, original: int, longer: float) -> LongScaling:
+    """LongRoPE as it stands for texts of the first training's length; the other factors are for longer ones."""
+    factor = inner.number("factor", longer)
+    inner.no_effect(["long_factor", "long_mscale", "short_mscale"])
+    fit = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 < original else 1.0
+    return LongScaling(
+        factors=inner.numbers("short_factor", ()),
+        attention_factor=inner.number("attention_factor", fit),
+        original_context=original,
     )
