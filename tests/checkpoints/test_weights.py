@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
+from viz_model.checkpoints import room
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
@@ -205,3 +206,28 @@ DAMAGE: list[tuple[Callable[[Path], object], tuple[str, ...]]] = [
 def test_weights_that_do_not_fit(folder: Path, damage: Callable[[Path], object], parts: tuple[str, ...]) -> None:
     damage(folder)
     refused(folder, "model.safetensors", *parts)
+
+
+def test_a_model_that_takes_more_memory_than_is_free(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = sum(tensor.numel() for tensor in load_file(folder / "model.safetensors").values())
+    monkeypatch.setattr(room, "available", lambda: 4 * n - 1)
+    with pytest.raises(
+        vm.ModelError, match=rf"model\.safetensors: {n:,} parameters take .* GB .* are free.*VIZ_MODEL_ANY_SIZE"
+    ):
+        vm.load(folder)
+    monkeypatch.setenv(room.ANYWAY, "1")
+    vm.load(folder)
+    monkeypatch.delenv(room.ANYWAY)
+    monkeypatch.setattr(room, "available", lambda: 4 * n)
+    vm.load(folder)
+
+
+def test_free_memory_is_that_of_the_machine_or_of_a_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = room.available()
+    assert whole is None or 10**8 < whole < 10**13
+    monkeypatch.setattr(room, "_CGROUP", tmp_path)
+    for name, said in (("max", "3000"), ("current", "2500"), ("stat", "anon 7\ninactive_file 400")):
+        (tmp_path / f"memory.{name}").write_text(said)
+    assert room.available() == 900
+    (tmp_path / "memory.max").write_text("max")
+    assert room.available() != 900

@@ -9,6 +9,7 @@ far larger than its weights is refused before anything is built.
 from __future__ import annotations
 
 import json
+import math
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
+from viz_model.checkpoints import room
 from viz_model.checkpoints.renames import Rename, Share, rename
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
@@ -84,11 +86,13 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename], *, in
 
     Raises:
         ModelError: a tensor is missing, has no place, has another shape, holds something else
-            than finite numbers, or differs from another that fills the same place. The message
-            names the file and the tensor as it is called there.
+            than finite numbers, or differs from another that fills the same place; or they need more
+            memory than is free. The message names the file and the tensor as it is called there.
     """
     expected = _expected(config)
     plan = _plan(expected, archive, renames)
+    if not in_place and (why := room.refusal(sum(map(math.prod, expected.values())))):
+        raise ModelError(f"{archive.path}: {why}")
     with _NoFirstValues():
         model = Transformer(config)
     tensors = stored_tensors(model)
