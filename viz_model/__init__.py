@@ -19,6 +19,7 @@ from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.model import masks
 from viz_model.runs import edits
+from viz_model.runs.averages import mean
 from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.observed import observe, observe_run
@@ -50,6 +51,7 @@ __all__ = [
     "images",
     "load",
     "masks",
+    "mean",
     "models",
     "observe",
     "observe_run",

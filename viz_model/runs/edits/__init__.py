@@ -29,13 +29,22 @@ from viz_model.runs.edits.structure import (
     StructureEdit,
     rebuilt,
 )
-from viz_model.runs.edits.values import LARGEST_ACTIVATION, AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
+from viz_model.runs.edits.values import (
+    LARGEST_ACTIVATION,
+    AblateHead,
+    Change,
+    FixPattern,
+    PatchResidual,
+    SetNeuron,
+    Skip,
+)
 
 __all__ = [
     "EDITS",
     "LARGEST_ACTIVATION",
     "MOST_EDITS",
     "AblateHead",
+    "Change",
     "Edit",
     "ExpertOff",
     "ExpertOnly",

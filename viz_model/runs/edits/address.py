@@ -19,7 +19,7 @@ from typing import Any
 from viz_model.runs.edits.base import Edit
 from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
 from viz_model.runs.edits.structure import ExpertOff, ExpertOnly, NoNorm, NoPosition, NoResidual, NoScale
-from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
+from viz_model.runs.edits.values import AblateHead, Change, FixPattern, PatchResidual, SetNeuron, Skip
 
 MOST_EDITS = 32
 MOST_CHARACTERS = 4000
@@ -67,6 +67,8 @@ def _check_size(text: str, n_edits: int) -> None:
 
 
 def _write(edit: Edit) -> str:
+    if isinstance(edit, Change):
+        return f"{edit.tag}.{edit.at}"  # for who reads it: no address can say what a function does
     words = [edit.tag]
     for field, codec in _codecs(type(edit)):
         value = getattr(edit, field.name)
@@ -80,6 +82,8 @@ def _parse(part: str) -> Edit:
     tag, *words = part.split(".")
     written = repr(part)  # in which a rare character takes ten
     shown = written if len(written) <= 62 else f"{written[:60]}…'"
+    if tag == Change.tag:
+        raise ValueError(f"edits: {shown}: what a function does cannot be written in an address")
     if tag not in _BY_TAG:
         raise ValueError(f"edits: {shown}: no such edit, there are {', '.join(_BY_TAG)}")
     codecs = _codecs(_BY_TAG[tag])

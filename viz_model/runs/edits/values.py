@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
@@ -273,6 +273,50 @@ class PatchResidual(Edit):
         if self not in run.vectors:
             raise ValueError("from_text: the other run is made by LanguageModel.trace; run this edit through it")
         return _Put(name=self.site, position=self.position, vector=run.vectors[self]).prepare(run)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Change(ValueEdit):
+    """Make any value of a run into another: set it, scale it, add to it.
+
+    >>> Change(at="blocks.1.attn.out", by=lambda out: 0.5 * out)
+
+    No address can say such an edit; it is made in Python alone.
+
+    Attributes:
+        at: the full name of a recorded value; of a derived one there is nothing in the run to change.
+        by: from a copy of the value, as ``trace[at]`` has it, to one of the same shape, or to a number for all of it.
+    """
+
+    tag: ClassVar[str] = "change"
+    at: str
+    by: Callable[[Tensor], Tensor | float]
+
+    def __post_init__(self) -> None:
+        if not callable(self.by):
+            raise ValueError(f"by: expected a function, got {type(self.by).__name__}")
+
+    @property
+    def reads_whole_text(self) -> bool:
+        return True
+
+    def site(self, config: ModelConfig) -> str:
+        recorded = sites.recorded(config)
+        if self.at not in recorded:
+            near = difflib.get_close_matches(self.at, recorded, n=3, cutoff=0.5) or ["blocks.0.resid.in"]
+            raise ValueError(f"at: no recorded value is called {self.at[:80]!r}; try {', '.join(near)}")
+        return self.at
+
+    def apply(self, value: Tensor, name: str, seen: Mapping[str, Tensor]) -> Tensor:
+        made = []
+        for one in value:
+            found = torch.as_tensor(self.by(one.clone()), dtype=value.dtype)
+            if found.dim() and found.shape != one.shape:
+                raise ValueError(
+                    f"by: {name} is {list(one.shape)}, and what the function makes of it {list(found.shape)}"
+                )
+            made.append(found.expand_as(one))
+        return torch.stack(made)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
