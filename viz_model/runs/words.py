@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,20 +50,28 @@ def words(trace: Trace, name: str, by: Sequence[str] | Sequence[tuple[int, int]]
     value, n = trace[name], len(trace)
     if value.dim() <= axis or value.shape[axis] != n:
         raise ValueError(f"site {name!r} has no positions of this text: its axes are {' '.join(site.axes)}")
-    spans = _spans(trace, by)
-    joined = torch.stack([value.narrow(axis, start, stop - start).float().mean(axis) for start, stop in spans], axis)
-    if site.has_heads and joined.dim() == 3 and site.axes[-1] == "Tk" and joined.shape[-1] == n:
-        joined = torch.stack([joined[..., start:stop].sum(-1) for start, stop in spans], -1)
-    labels = (_spelled(trace.tokens[start:stop]) for start, stop in spans)
-    return Words(tuple(labels), spans, joined)
+    spans = spans_of(trace, by)
+    labels = tuple(spelled(trace.tokens[start:stop]) for start, stop in spans)
+    if site.has_heads and value.dim() == 3 and site.axes[-1] == "Tk" and value.shape[-1] == n:
+        return Words(labels, spans, torch.from_numpy(joined(value.numpy(), spans)))
+    rows = [value.narrow(axis, start, stop - start).float().mean(axis) for start, stop in spans]
+    return Words(labels, spans, torch.stack(rows, axis))
 
 
-def _spelled(tokens: Sequence[Token]) -> str:
+def joined(patterns: np.ndarray, spans: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Weights between tokens [..., T, T] as weights between words [..., W, W]: columns summed, rows averaged."""
+    starts, sizes = [start for start, _ in spans], np.array([stop - start for start, stop in spans])
+    summed = np.add.reduceat(patterns, starts, -1)
+    found: np.ndarray = np.add.reduceat(summed, starts, -2) / sizes[:, None].astype(patterns.dtype)
+    return found
+
+
+def spelled(tokens: Sequence[Token]) -> str:
     """A word as its bytes spell it; of a token that stands for no text, as it is read."""
     return b"".join(token.bytes or token.text.encode() for token in tokens).decode("utf-8", "replace").strip() or "·"
 
 
-def _spans(trace: Trace, by: Sequence[str] | Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
+def spans_of(trace: Trace, by: Sequence[str] | Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
     tokens, controls = trace.tokens, trace.tokenizer.controls
     if by is None:
         starts = [n for n, token in enumerate(tokens) if n == 0 or _begins(tokens, n, controls)]

@@ -4,6 +4,7 @@ from viz_model.island import say, why
 from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
 from viz_model.topics.attention import (
     apart,
+    between_words,
     brings,
     buffer,
     carries,
@@ -45,6 +46,9 @@ TOGETHER = Section(
     ),
     ("section=together",),
 )
+WORDS = Section(
+    "words", (between_words.lead, between_words.typed, between_words.draw, between_words.tell), ("section=words",)
+)
 FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
 WHY = why.About("attn").section
 CARE = Section(
@@ -76,6 +80,7 @@ PAGE = Page(
         WHY,
         FORMS,
         LARGE,
+        WORDS,
         TOGETHER,
         CARE,
     ),
@@ -84,6 +89,7 @@ PAGE = Page(
         ("matrix", ("pattern", *head.MATRICES[:-1])),
         ("group", ("first", "punctuation", "marks")),
         ("run", ("0", "1")),
+        between_words.OPTION,
         *why.OPTIONS,
     ),
     apart=apart.TABS,
