@@ -19,7 +19,7 @@ from viz_model.model.feedforward import Dense
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.topics.attribution import depth
-from viz_model.topics.attribution.depth import DECIDED, LENS, PATHS, Depths
+from viz_model.topics.attribution.depth import DECIDED, LENS, LENSES_DIFFER, PATHS, Depths
 from viz_model.topics.attribution.one_head import SINK
 from viz_model.topics.attribution.routes import REACT
 from viz_model.topics.attribution.waterfall import GROUPS, PARTS
@@ -35,6 +35,7 @@ EXAMPLES = {
     **{f"attribution.groups.{name}": (dict(EVEN, **{name: 1.5}), EVEN) for name in EVEN},
     "attribution.lens.own": (ALREADY, ALREADY._replace(own=(2, 1, 0))),
     "attribution.decided.last": (ALREADY._replace(final=(0, 2, 4)), ALREADY),
+    "attribution.lenses.earlier": ((ALREADY._replace(final=(0, 2, 4)), ALREADY), (ALREADY, ALREADY)),
     "attribution.paths.start": ((1, 1, 1), (1, 2, 1)),
     "attribution.paths.later": ((7, 2, 1), (7, 1, 2)),
     "attribution.sink.sink": ((0.6, 0.2), (0.6, 0.31)),
@@ -138,6 +139,15 @@ def _late(trace: Trace, positions: Sequence[int], claim: str) -> bool:
     return (before == last).float().mean().item() <= 0.5
 
 
+def _earlier(trace: Trace, positions: Sequence[int], claim: str) -> bool:
+    final = trace["logits"][list(positions)].argmax(-1)
+    fitted = [explain.lens(trace, layer)[list(positions)] for layer in range(trace.n_layers)]
+    read = _by_depth(trace, positions), [*fitted, trace["logits"][list(positions)]]
+    shares = [[float((logits.argmax(-1) == final).double().mean()) for logits in one] for one in read]
+    plain, own = (max(n for n in range(len(one) + 1) if n == 0 or one[n - 1] <= 0.5) for one in shares)
+    return own < plain
+
+
 def _path(trace: Trace, position: int, token: int, claim: str) -> bool:
     first = [logits[0].max() == logits[0, token] for logits in _by_depth(trace, [position])]
     return all(first) if claim == "start" else bool(first[-1]) and not all(first)
@@ -179,7 +189,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     logits = trace.row("logits", position)
     token, lowest = int(logits.argmax()), int(logits.argmin())
     for asked in (token, trace.own_ids[position]):
-        ranks = lens.paths(trace, position, [asked]).ranks[:, 0]
+        ranks = lens.ranks(trace, asked, range(trace.n_layers + 1), [position])[:, 0]
         yield Shown(PATHS, tuple(map(int, ranks)), partial(_path, trace, position, asked))
     if chance:
         return
@@ -200,6 +210,9 @@ def shown(trace: Trace) -> Iterator[Shown]:
     positions = view.positions.tolist()
     yield Shown(LENS, view.seen, partial(_own, trace, positions))
     yield Shown(DECIDED, view.seen, partial(_late, trace, positions))
+    look = Look.at(trace, Texts("en"), "attribution", token=position)
+    if depth.fitted(look) is not None:
+        yield Shown(LENSES_DIFFER, (view.seen, depth.view(look, "fitted").seen), partial(_earlier, trace, positions))
     for layer in range(trace.n_layers):
         part = Part("head", layer, layer % trace.config.n_heads, "attn")
         reads = sums.reads(trace, found, answer, part)

@@ -43,17 +43,16 @@ def test_the_first_depth_is_the_embedding_through_the_final_norm() -> None:
     assert seen.ids[0, 0] == expected.argmax() and seen.probs[0, 0] == pytest.approx(expected.max().item(), abs=1e-5)
 
 
-def test_paths_follow_tokens_by_depth() -> None:
+def test_a_token_is_followed_by_depth() -> None:
     trace = run_both(language_model(tiny_config("post")))
     top = int(trace["logits"][4].argmax())
-    found = lens.paths(trace, 4, [top, 3])
-    assert found.probs.shape == found.ranks.shape == (trace.n_layers + 1, 2)
-    assert found.ranks[-1, 0] == 1
+    found = lens.ranks(trace, 3, range(trace.n_layers + 1), [2, 4])
+    assert found.shape == (trace.n_layers + 1, 2)
+    assert lens.ranks(trace, top, [trace.n_layers], [4]) == [[1]]
     block = trace.stack.block(trace.n_layers - 1)
     added = trace["blocks.0.resid.mid"][4] + trace["blocks.0.ffn.out"][4]
     middle = trace.model.unembedding.weight @ block.ffn_norm(added)
-    assert found.ranks[1, 1] == 1 + int((middle > middle[3]).sum())
-    torch.testing.assert_close(torch.tensor(found.probs[1, 1]), middle.softmax(-1)[3])
+    assert found[1, 1] == 1 + int((middle > middle[3]).sum())
 
 
 def test_when_a_token_is_settled() -> None:

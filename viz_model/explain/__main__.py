@@ -1,7 +1,7 @@
-"""``python -m viz_model.explain NAME --data FOLDER`` fits the lens of a bundled decoder, and measures it.
+"""``python -m viz_model.explain NAME --data FOLDER`` fits the lens of a bundled decoder, and measures its units.
 
-The maps go to the model's folder, what they are worth to its card and to ``lens.json``. FOLDER holds the corpora that
-the model was trained on (:mod:`viz_model.training`).
+The maps go to the model's folder, what they are worth to its card and to ``lens.json``; and so does the sample of heads
+and neurons. FOLDER holds the corpora that the model was trained on (:mod:`viz_model.training`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
 
 from viz_model.checkpoints.registry import BUNDLED, load_folder
+from viz_model.explain import sample as units
 from viz_model.explain.fitted import FILE, agreement, fit_lens
+from viz_model.explain.sample import UnitSample
 from viz_model.training import data as data_of
 from viz_model.training import recipe
 from viz_model.training.batches import Batches
-from viz_model.training.sources import CorpusError
+from viz_model.training.sources import TEXTS, CorpusError
 
 STEPS, MEASURED = 150, 64
 """Batches of training that are fitted to, and held-out windows of each language that are measured."""
+MOST_TEXTS = 2600
+"""Of a sample of units, all languages together; of stories held out there are fewer."""
 
 
 def main() -> None:
@@ -32,6 +36,7 @@ def main() -> None:
     parser.add_argument("name", choices=[name for name in recipe.names() if recipe.load(name).config.kind == "decoder"])
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpora")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokenized texts are kept")
+    parser.add_argument("--only", choices=["lens", "units"], help="one of the two")
     parser.add_argument("--threads", type=int, default=None, help="CPU threads, default PyTorch's choice")
     args = parser.parse_args()
     if args.threads:
@@ -41,8 +46,10 @@ def main() -> None:
     except CorpusError as error:
         parser.exit(2, f"{error}\n")
     folder = BUNDLED / args.name
-    figures = write(folder, data)
-    print(json.dumps(figures, indent=2))
+    if args.only != "units":
+        print(json.dumps(write(folder, data), indent=2))
+    if args.only != "lens":
+        print(f"{sample(folder, data).n_texts:,} texts: {folder / units.FILE}")
 
 
 def write(folder: Path, data: Batches, steps: int = STEPS, measured: int = MEASURED) -> dict[str, object]:
@@ -65,8 +72,7 @@ def write(folder: Path, data: Batches, steps: int = STEPS, measured: int = MEASU
         for layer in range(lm.config.n_layers)
     ]
     values = {"name": folder.name, "n": f"{sum(map(len, rows)):,}", "rows": "\n".join(lines)}
-    card = folder / "README.md"
-    card.write_text(_with_section(card.read_text(encoding="utf-8"), values), encoding="utf-8")
+    _into_card(folder, "lens", values)
     return figures
 
 
@@ -74,15 +80,42 @@ def _windows(data: Batches, language: str, most: int) -> Iterator[list[int]]:
     return itertools.islice((row for batch in data.held_out(language) for row in batch.ids.tolist()), most)
 
 
-def _with_section(card: str, values: dict[str, str]) -> str:
-    """A card with what is said of the lens, in the place of what was said before."""
-    texts = tomllib.loads(Path(__file__).with_name("card.toml").read_text(encoding="utf-8"))
-    section = texts["section"].strip()
-    for name, value in values.items():
-        section = section.replace(f"{{{{{name}}}}}", value)
-    rest = re.sub(rf"{re.escape(texts['heading'])}\n.*?(?=^## )", "", card, flags=re.S | re.M)
-    before, heading, after = rest.partition("## What it says\n")
-    return f"{before}{texts['heading']}\n\n{section}\n\n{heading}{after}"
+def sample(folder: Path, data: Batches, most: int = MOST_TEXTS) -> UnitSample:
+    """Measure the units of the model in a folder on held-out text; write what was found and a section of the card."""
+    lm, each = load_folder(folder), most // len(data.languages)
+    rows = {language: list(_short(data, language))[:each] for language in data.languages}
+    found = units.sample_units(lm, [ids for some in rows.values() for ids in some])
+    found.save(folder / units.FILE)
+    sources = (source for source in TEXTS if source.is_measured and source.language in data.languages)
+    values = {
+        "name": folder.name,
+        "n": f"{found.n_texts:,}",
+        "length": str(units.WINDOW),
+        "before": str(units.WINDOW - 1),
+        "languages": ", ".join(f"{language}: {len(some):,}" for language, some in rows.items()),
+        "removed": str(len(found.some(units.REMOVED))),
+        "sources": "\n".join(f"- {source.title}: {source.licence}" for source in sources),
+    }
+    _into_card(folder, "units", values)
+    return found
+
+
+def _short(data: Batches, language: str) -> Iterator[list[int]]:
+    """Held-out text in pieces of the length that is sampled."""
+    for batch in data.held_out(language):
+        yield from batch.ids.unfold(1, units.WINDOW, units.WINDOW).flatten(0, 1).tolist()
+
+
+def _into_card(folder: Path, name: str, values: Mapping[str, str]) -> None:
+    """Write one section of a card, in the place of what was said there before."""
+    texts = tomllib.loads(Path(__file__).with_name("card.toml").read_text(encoding="utf-8"))[name]
+    section, heading, path = texts["section"].strip(), texts["heading"], folder / "README.md"
+    for key, value in values.items():
+        section = section.replace(f"{{{{{key}}}}}", value)
+    card = path.read_text(encoding="utf-8")
+    rest = re.sub(rf"{re.escape(heading)}\n.*?(?=^## )", "", card, flags=re.S | re.M)
+    before, after = rest.split("## What it says\n", 1)
+    path.write_text(f"{before}{heading}\n\n{section}\n\n## What it says\n{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from viz_model.checkpoints.registry import BUNDLED
 from viz_model.measures import lens as plain_lens
+from viz_model.measures.lens import Reader
 from viz_model.model import ops
 from viz_model.model.transformer import Transformer
 from viz_model.runs.language_model import LanguageModel
@@ -115,6 +116,18 @@ def logits(trace: Trace, read: Tensor) -> Tensor:
     """What the unembedding makes of vectors that it reads: [.., D] -> [.., V]."""
     found: Tensor = trace.model.unembedding(read)
     return ops.cap(found, trace.model.head.cap)
+
+
+def reader(fitted: FittedLens) -> Reader:
+    """The lens as what reads any depth; after the last block that is what the model says."""
+
+    def read(trace: Trace, depth: int, positions: Sequence[int]) -> Tensor:
+        if depth == trace.n_layers:
+            return plain_lens.plain(trace, depth, positions)
+        with torch.inference_mode():
+            return logits(trace, fitted.read(trace[f"blocks.{depth}.resid.in"][list(positions)], depth))
+
+    return read
 
 
 def shipped(model: Transformer, name: str) -> FittedLens | None:

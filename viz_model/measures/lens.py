@@ -6,8 +6,8 @@ behind the last block is that end: every depth is read through it, with its γ a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -36,13 +36,6 @@ class Lens(NamedTuple):
     ids: np.ndarray
     probs: np.ndarray
     own: np.ndarray
-
-
-class Paths(NamedTuple):
-    """The probability and rank (1 is first) of N tokens by depth, at one position: [S, N] each, S = layers + 1."""
-
-    probs: np.ndarray
-    ranks: np.ndarray
 
 
 def predicts(trace: Trace) -> bool:
@@ -86,10 +79,18 @@ def affordable(trace: Trace, n_depths: int) -> int:
     return max(1, MOST_WORK // (trace.config.n_vocab * trace.config.d_model * n_depths))
 
 
-def look(trace: Trace, depths: Sequence[int], positions: Sequence[int]) -> Lens:
+Reader: TypeAlias = Callable[[Trace, int, Sequence[int]], Tensor]
+"""What a lens reads after so many blocks at some positions: the logits [P, V]."""
+
+
+def plain(trace: Trace, depth: int, positions: Sequence[int]) -> Tensor:
+    """The logit lens: through the model's own end."""
+    return logits(trace, stream(trace, depth, positions))
+
+
+def look(trace: Trace, depths: Sequence[int], positions: Sequence[int], read: Reader = plain) -> Lens:
     """The most probable token after so many blocks, at these positions."""
-    vectors = torch.cat([stream(trace, depth, positions) for depth in depths])
-    probs = logits(trace, vectors).softmax(-1).unflatten(0, (len(depths), -1))  # [S, P, V]
+    probs = torch.stack([read(trace, depth, positions).softmax(-1) for depth in depths])  # [S, P, V]
     best = probs.max(-1)
     own = torch.tensor([trace.own_ids[position] for position in positions]).expand(len(depths), -1)
     itself = probs.gather(-1, own[..., None])[..., 0]
@@ -97,14 +98,10 @@ def look(trace: Trace, depths: Sequence[int], positions: Sequence[int]) -> Lens:
     return Lens(tuple(depths), places, best.indices.numpy(), best.values.numpy(), itself.numpy())
 
 
-def paths(trace: Trace, position: int, ids: Sequence[int]) -> Paths:
-    """How the tokens ``ids`` fare at one position from the embedding to the last block."""
-    by_depth = logits(
-        trace, torch.cat([stream(trace, depth, [position]) for depth in range(trace.n_layers + 1)])
-    )  # [S, V]
-    chosen = by_depth[:, list(ids)]  # [S, N]
-    ranks = torch.stack([1 + (by_depth > column[:, None]).sum(-1) for column in chosen.unbind(-1)], dim=-1)
-    return Paths(by_depth.softmax(-1)[:, list(ids)].numpy(), ranks.numpy())
+def ranks(trace: Trace, id: int, depths: Sequence[int], positions: Sequence[int], read: Reader = plain) -> np.ndarray:
+    """The rank of one token (1 is first) after so many blocks, at these positions: [S, P]."""
+    said = torch.stack([read(trace, depth, positions) for depth in depths])
+    return (1 + (said > said[..., id, None]).sum(-1)).numpy()
 
 
 def settled(ranks: np.ndarray) -> int | None:

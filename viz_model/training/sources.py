@@ -1,6 +1,7 @@
 """The training texts: which files, how they become documents, and what is held out.
 
-The texts themselves are not part of the project. Their origin and licences stand in ``sources.toml``, are copied
+The files are not part of the project; short pieces of what is held out are, beside the models of which they show what
+heads and neurons do (:mod:`viz_model.explain.sample`). Origin and licences stand in ``sources.toml``, are copied
 into the card of every model trained on them, and a folder given on the command line must hold the files under the
 names used there.
 """

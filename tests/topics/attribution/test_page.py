@@ -154,15 +154,6 @@ def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.Monke
     assert question.answer.total == pytest.approx(covered["logits"][1].max().item(), abs=1e-4)
 
 
-@pytest.mark.parametrize("against", ["none", "second"])
-def test_a_token_that_is_asked_about_where_it_stands_is_told_of_once(against: str) -> None:
-    """Its rank is not that of the rival."""
-    own = language_model(DECODER).trace(TEXT).own_ids[2]
-    assert "The token that stands here itself" not in said(looked(DECODER, word=f"#{own}", against=against))
-    other = (own + 1) % DECODER.n_vocab
-    assert "The token that stands here itself" in said(looked(DECODER, word=f"#{other}", against=against))
-
-
 @pytest.mark.parametrize("name", ["story-pre-ln", "translate-2017", "story-bert"])
 def test_what_is_guessed_is_found_in_a_run_without_the_part(name: str) -> None:
     lm = vm.load(name)

@@ -10,7 +10,7 @@ import pytest
 from tiny_models import describe, few, language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model import images
+from viz_model import explain, images
 from viz_model.app import examples
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
@@ -129,16 +129,40 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     assert sum(bold) == view.final.sum()
 
 
-def test_paths_end_in_the_models_own_ranks() -> None:
-    look = looked(tiny_config(), word="top", against="#7")
-    logits = look.trace["logits"][3]
-    drawn = islands.pictures(PAGE, look)["attribution.paths"]
-    assert drawn.series[0].values[-1] == 1
-    assert drawn.series[1].values[-1] == 1 + int((logits > logits[7]).sum())
-    points = mark(drawn, "points.1")
-    assert isinstance(points, Items) and np.ptp(np.asarray(points.y)) >= 0
-    better = np.argsort(drawn.series[1].values)
-    assert (np.diff(np.asarray(points.y)[better]) >= 0).all(), "the first stands on top"
+def test_a_token_is_followed_to_the_models_own_ranks() -> None:
+    look = looked(tiny_config(), word="#7")
+    drawn = islands.pictures(PAGE, look)["attribution.ranks"]
+    cells, tokens = mark(drawn, "cells"), mark(drawn, "tokens")
+    assert isinstance(cells, Cells) and isinstance(tokens, Texts)
+    last = [1 + int((row > row[7]).sum()) for row in look.trace["logits"]]
+    depths = look.n_layers + 1
+    assert [int(text) for text in tokens.texts[depths - 1 :: depths]] == last
+    np.testing.assert_allclose(
+        np.asarray(cells.values)[:, -1], 1 - np.log(last) / np.log(look.config.n_vocab), atol=1e-6
+    )
+
+
+def test_two_lenses_stand_side_by_side_and_either_follows_a_token() -> None:
+    trace = vm.load("story-post-ln").trace("Tom had a cat. The cat")
+    look = islands.look(trace, PAGE)
+    drawn = islands.pictures(PAGE, look)
+    plain, fitted = (mark(drawn[f"attribution.{name}"], "cells") for name in ("lens", "lens_fitted"))
+    assert isinstance(plain, Cells) and isinstance(fitted, Cells)
+    said = explain.lens(trace, 1).softmax(-1).max(-1).values
+    np.testing.assert_allclose(np.asarray(fitted.values)[:, 1], said, atol=1e-5)
+    assert np.allclose(np.asarray(plain.values)[:, -1], np.asarray(fitted.values)[:, -1], atol=1e-5)
+    assert "tuned lens" in " ".join(islands.sentences(PAGE, look))
+    top = int(trace["logits"][-1].argmax())
+    by_lens = [depth.ranks(asked(dataclasses.replace(look, options={"lens": name}))) for name in ("plain", "fitted")]
+    expected = 1 + (explain.lens(trace, 1) > explain.lens(trace, 1)[:, top, None]).sum(-1)
+    assert by_lens[1][:, 1].tolist() == expected.tolist() != by_lens[0][:, 1].tolist()
+
+
+def test_without_a_fitted_lens_the_page_says_what_is_missing_and_how_to_fit_one() -> None:
+    look = looked(tiny_config())
+    said = " ".join(islands.sentences(PAGE, look))
+    assert "attribution.lens_fitted" not in islands.pictures(PAGE, look) and "vm.explain.fit_lens(lm, texts)" in said
+    assert depth.choose(look) is None
 
 
 def test_a_head_shows_its_largest_keys_in_order() -> None:

@@ -27,7 +27,15 @@ PAGE = Page(
         Section("part", (pushes.choose, pushes.draw_part, pushes.tell_part), ("part",)),
         Section(
             "depth",
-            (depth.title, beside((depth.draw, depth.source), depth.tell), beside(depth.draw_paths, depth.tell_paths)),
+            (
+                depth.title,
+                columns((depth.part("plain"), depth.draw, depth.source), (depth.part("fitted"), depth.draw_fitted)),
+                columns((depth.tell,), (depth.tell_fitted,)),
+                depth.ranks_title,
+                depth.choose,
+                beside(depth.draw_ranks, depth.tell_ranks),
+            ),
+            (depth.LENSES,),
             needs=asked.is_of_token,
         ),
         Section(
@@ -67,6 +75,7 @@ PAGE = Page(
         ("part", TYPED),
         ("at", ("attn", "cross")),
         ("neuron", TYPED),
+        (depth.LENSES, ("fitted", "plain")),
         *routes.OPTIONS,
     ),
     apart=apart.TABS,

@@ -1,4 +1,4 @@
-"""When it was decided: what the model would say if it stopped after each block."""
+"""When it was decided: what the model would say if it stopped after each block, through two lenses."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, matrix
+from viz_model.drawing import matrix
 from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Cells, Rect, Run, Scene, Texts
 from viz_model.drawing.scene.writing import short
-from viz_model.drawing.tables import by
+from viz_model.explain.fitted import FittedLens, reader, shipped
 from viz_model.island.look import Look
+from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
+from viz_model.island.say import Said
 from viz_model.measures import lens
 from viz_model.measures.stream import evenly
-from viz_model.texts.markdown import literal
 from viz_model.topics.attribution.asked import Asked, asked
 from viz_model.topics.attribution.waterfall import MOST
 
@@ -27,6 +28,8 @@ MOST_DEPTHS, MOST_ROWS, TALL = 8, 12, 30.0
 """Depths and tokens that are drawn, and pixels of a row."""
 FEW, LETTERS = 4, (9, 7)
 """Depths that have room for long tokens, and the letters of a token, beside so many depths and beside more."""
+LENSES = "lens"
+"""The option that says which lens a token is followed with."""
 STRONG = 0.55
 """The probability from which on a token is written in white."""
 
@@ -60,6 +63,10 @@ DECIDED: Verdict[Depths] = Verdict(
     "attribution.decided",
     Claim("last", lambda seen: seen.decided == len(seen.depths) - 1 and seen.depths[-1] - seen.depths[-2] == 1),
 )
+LENSES_DIFFER: Verdict[tuple[Depths, Depths]] = Verdict(
+    "attribution.lenses", Claim("earlier", lambda both: both[1].decided < both[0].decided)
+)
+"""Of what a plain and a fitted lens see."""
 PATHS: Verdict[Sequence[int]] = Verdict(
     "attribution.paths",
     Claim("start", lambda ranks: all(rank == 1 for rank in ranks)),
@@ -99,16 +106,35 @@ def part_of(length: int, position: int, most: int) -> range:
     return range(max(0, stop - most), stop)
 
 
-def view(look: Look) -> LensView:
-    """The lens around the selected token of the run that is asked about, over all depths or some."""
+def fitted(look: Look) -> FittedLens | None:
+    """The lens that came with the model, if one did."""
+    return shipped(look.trace.model, look.trace.name)
+
+
+def _reader(look: Look, name: str) -> lens.Reader:
+    found = fitted(look) if name == "fitted" else None
+    return lens.plain if found is None else reader(found)
+
+
+def chosen(look: Look) -> str:
+    """Which lens a token is followed with."""
+    return "fitted" if look.options.get(LENSES) != "plain" and fitted(look) is not None else "plain"
+
+
+def _seen(look: Look) -> tuple[tuple[int, ...], range]:
+    """The depths and positions that are drawn: all of them or some, those of the selection among them."""
     depths = evenly(look.n_layers + 1, look.layer + 1, MOST_DEPTHS)
-    return look.once(lambda look: _view(look, depths), ("lens", depths))
+    return depths, part_of(len(look), look.token, min(MOST_ROWS, lens.affordable(look.trace, len(depths))))
 
 
-def _view(look: Look, depths: tuple[int, ...]) -> LensView:
-    trace = look.trace
-    places = part_of(len(look), look.token, min(MOST_ROWS, lens.affordable(trace, len(depths))))
-    seen = lens.look(trace, depths, places)
+def view(look: Look, name: str = "plain") -> LensView:
+    """A lens around the selected token of the run that is asked about, over all depths or some."""
+    return look.once(lambda look: _view(look, name), ("lens", name, *_seen(look)))
+
+
+def _view(look: Look, name: str) -> LensView:
+    trace, (depths, places) = look.trace, _seen(look)
+    seen = lens.look(trace, depths, places, _reader(look, name))
     ids, here = seen.ids.T, np.array([trace.own_ids[place] for place in places])
     return LensView(
         tokens=tuple(trace.tokens[place].label for place in places),
@@ -128,40 +154,68 @@ def depth_name(look: Look, depth: int) -> str:
 
 
 def draw(look: Look) -> Scene:
-    """Tokens downwards, depth to the right, in each cell the most probable token.
+    """Tokens downwards, depth to the right, in each cell the most probable token by the plain lens.
 
     It is bold where it is the final one, and in quotes where it is the one that stands there.
     """
-    found, words = view(asked(look).look), look.words
-    names, (n_rows, n) = [depth_name(look, depth) for depth in found.depths], found.probs.shape
+    found = view(asked(look).look)
+    scene = _draw_lens(look, "lens", found)
+    sites = "embed.out", f"blocks.{look.n_layers - 1}.resid.out"
+    return look.drawn(scene, sites, data=found, call=look.call("logit_lens", layer=look.layer, token=look.token))
+
+
+def draw_fitted(look: Look) -> Scene | None:
+    """The same through the fitted lens, where there is one."""
+    if fitted(look) is None:
+        return None
+    found = view(asked(look).look, "fitted")
+    return look.drawn(_draw_lens(look, "lens_fitted", found), data=found)
+
+
+def _draw_lens(look: Look, name: str, found: LensView) -> Scene:
+    shape = found.probs.shape
+    told = [
+        f"{found.labels[row][column]} {percent(float(found.probs[row, column]))}" for row, column in np.ndindex(shape)
+    ]
+    texts = [_said(found, *place) for place in np.ndindex(shape)]
+    return _table(look, name, found.probs, texts, told, found.tokens, found.depths, found.selected)
+
+
+def _table(
+    look: Look,
+    name: str,
+    values: np.ndarray,
+    texts: Sequence[Any],
+    told: Sequence[str],
+    tokens: Sequence[str],
+    depths: Sequence[int],
+    selected: int,
+) -> Scene:
+    """Shares [P, S] as cells with a text each, the row of the selected token framed."""
+    words, names, (n_rows, n) = look.words, [depth_name(look, depth) for depth in depths], values.shape
     axes = words("lens_axis_position"), words("lens_axis_depth")
     kept: Any = {"look": "share", "role": "output", "frames": False, "written": False, "axes": axes}
     drawn = matrix.scene(
-        "attribution.lens", words("lens_alt"), found.probs, found.tokens, names, height=110 + TALL * n_rows, **kept
+        f"attribution.{name}", words(f"{name}_alt"), values, tokens, names, height=110 + TALL * n_rows, **kept
     )
     cells, *marks = drawn.panels[0].marks
     assert isinstance(cells, Cells) and isinstance(cells.x, float) and isinstance(cells.height, float)
-    told = [
-        f"{found.tokens[row]} · {names[column]}\n{found.labels[row][column]} {percent(float(found.probs[row, column]))}"
-        for row, column in np.ndindex(n_rows, n)
-    ]
+    said = [f"{tokens[k // n]} · {names[k % n]}\n{one}" for k, one in enumerate(told)]
     step, share = cells.height / n_rows, cells.width[0] / n  # type: ignore[index]
-    row, column = np.indices(found.probs.shape).reshape(2, -1)
+    row, column = np.indices(values.shape).reshape(2, -1)
     pixels = cells.width[1] / n  # type: ignore[index]
-    texts = Texts(
+    written = Texts(
         id="tokens",
-        texts=[_said(found, *place) for place in np.ndindex(n_rows, n)],
+        texts=texts,
         x=np.stack([(column + 0.5) * share, cells.x + (column + 0.5) * pixels], -1).astype(np.float32),
         y=(matrix.TOP + (row + 0.5) * step).astype(np.float32),
-        fill=["white" if prob > STRONG else "ink" for prob in found.probs.ravel()],
+        fill=["white" if value > STRONG else "ink" for value in values.ravel()],
         rooms=np.tile(np.array([[1.2 * share, 1.2 * pixels]], np.float32), (len(row), 1)),
     )
-    y = matrix.TOP + step * found.selected
+    y = matrix.TOP + step * selected
     frame = Rect(id="selected", x=cells.x, y=y, width=cells.width, height=step, stroke="accent", thick=2)
-    panel = replace(drawn.panels[0], marks=[replace(cells, labels=told), *marks, texts, frame])
-    scene = look.only_here(replace(drawn, panels=[panel]), layer=look.n_layers >= MOST_DEPTHS, token=True)
-    sites = "embed.out", f"blocks.{look.n_layers - 1}.resid.out"
-    return look.drawn(scene, sites, data=found, call=look.call("logit_lens", layer=look.layer, token=look.token))
+    panel = replace(drawn.panels[0], marks=[replace(cells, labels=said), *marks, written, frame])
+    return look.only_here(replace(drawn, panels=[panel]), layer=look.n_layers >= MOST_DEPTHS, token=True)
 
 
 def _said(found: LensView, row: int, column: int) -> Any:
@@ -199,6 +253,11 @@ def source(look: Look) -> Iterator[Line]:
         yield look.note("lens_part", **_facts(question))
 
 
+def part(name: str) -> Said:
+    """An item: which lens a picture shows, where there are two."""
+    return lambda look: [look.part(f"lens_{name}_title")] if fitted(look) is not None else []
+
+
 def tell(look: Look) -> Iterator[Line]:
     question = asked(look)
     found, facts = view(question.look), _facts(question)
@@ -209,6 +268,21 @@ def tell(look: Look) -> Iterator[Line]:
         yield look.text(f"lens_{'post' if look.trace.norm_at == 'post' else 'pre'}", **facts)
 
 
+def tell_fitted(look: Look) -> Iterator[Line]:
+    """What the fitted lens reads more; where there is none, what the plain one cannot show, and how to fit one."""
+    if fitted(look) is None:
+        if look.config.kind == "decoder":
+            yield look.text("lens_none")
+        return
+    plain, own = (view(asked(look).look, name).seen for name in ("plain", "fitted"))
+    both = {
+        "decided": depth_name(look, own.depths[own.decided]),
+        "plain": depth_name(look, plain.depths[plain.decided]),
+    }
+    yield look.text("lens_fitted")
+    yield Line(LENSES_DIFFER.says(look.t.language, (plain, own), **both))
+
+
 def has_norms(look: Look) -> bool:
     return any(".norm." in name for name in look.trace.sites)
 
@@ -216,54 +290,46 @@ def has_norms(look: Look) -> bool:
 # Ranks by depth
 
 
-def _followed(question: Asked) -> list[int]:
-    """The tokens that are followed by depth: the asked one first, then a rival, the position's own last."""
-    rival = [question.against] if isinstance(question.against, int) else []
-    own = question.trace.own_ids[question.look.token]
-    return list(dict.fromkeys([question.target or 0, *rival, own]))
+def choose(look: Look) -> Chooser | None:
+    """Which lens a token is followed with, where there are two."""
+    if fitted(look) is None:
+        return None
+    return Chooser(
+        LENSES, {name: look.words(f"lens_{name}") for name in ("fitted", "plain")}, look.words("lens"), asks=True
+    )
 
 
-def paths(question: Asked) -> lens.Paths:
-    ids = _followed(question)
-    return question.look.once(lambda look: lens.paths(look.trace, look.token, ids), ("paths", *ids))
+def ranks(question: Asked) -> np.ndarray:
+    """The rank of the token that is asked about, at every position and depth that is drawn: [P, S]."""
+    look, name, id = question.look, chosen(question.look), question.target or 0
+    read, seen = _reader(look, name), _seen(look)
+    return look.once(lambda look: lens.ranks(look.trace, id, *seen, read).T, ("ranks", name, id, *seen))
 
 
-def draw_paths(look: Look) -> Scene:
-    """The rank of the asked token by depth, the first on top, beside its rival and the token that stands here."""
+def draw_ranks(look: Look) -> Scene:
+    """The rank of the asked token after each block, at every position: the deeper the color, the nearer to first."""
     question = asked(look)
-    found, ids, words = paths(question), _followed(question), look.words
-    own = question.trace.own_ids[look.token]
-    names = [question.plain(id) for id in ids]
-    if ids[-1] == own and len(ids) > 1:
-        names[-1] = words("own_line", token=names[-1])
-    looks: Any = [("output", None, "circle"), ("ffn", "6 4", "x"), ("residual", "2 3", "square")]
-    looks = looks if len(ids) > 2 else [looks[0], looks[2]]
-    told = f"{{{{at}}}} · {{{{name}}}}\n{words('paths_rank')} {{{{value}}}} · {{{{share}}}}"
-    lines = [
-        chart.Line(name, ranks, role, dash, symbol, told, "whole", {"share": by("", shares, "percent")})
-        for name, ranks, shares, (role, dash, symbol) in zip(names, found.ranks.T, found.probs.T, looks, strict=False)
-    ]
-    depths = [depth_name(look, depth) for depth in range(look.n_layers + 1)]
-    ranks = chart.Axis(1.3 * max(10, int(found.ranks.max())), 0.75, words("paths_rank"), "whole", True)
-    across = chart.places(len(depths), words("paths_depth"))
-    drawn = words("paths_alt"), np.arange(len(depths)), lines, across, ranks
-    scene = chart.lines("attribution.paths", *drawn, height=330, x_names=depths)
-    return look.only_here(scene, layer=False, token=True)
+    found, (depths, places) = ranks(question), _seen(question.look)
+    near = 1 - np.log(found) / np.log(look.config.n_vocab)
+    texts = [f"{rank:,}" for rank in found.ravel()]
+    told = [f"{look.words('ranks_rank')} {text}" for text in texts]
+    tokens = [question.trace.tokens[place].label for place in places]
+    return _table(look, "ranks", near, texts, told, tokens, depths, places.index(look.token))
 
 
-def tell_paths(look: Look) -> Iterator[Line]:
+def ranks_title(look: Look) -> Iterator[Line]:
+    yield look.part("ranks_title", **asked(look).facts)
+
+
+def tell_ranks(look: Look) -> Iterator[Line]:
     question = asked(look)
-    found = paths(question)
-    ranks = found.ranks[:, 0].tolist()
-    own = question.trace.own_ids[look.token]
+    depths, places = _seen(question.look)
+    found = ranks(question)[places.index(look.token)]
     facts = question.facts | {
-        "rank_first": f"{ranks[0]:,}",
-        "rank_last": f"{ranks[-1]:,}",
-        "share_last": percent(float(found.probs[-1, 0])),
-        "own_rank_first": f"{found.ranks[0, -1]:,}",
-        "own_rank_last": f"{found.ranks[-1, -1]:,}",
+        "rank_first": f"{found[0]:,}",
+        "rank_last": f"{found[-1]:,}",
+        "share_last": percent(float(question.trace.row("logits", look.token).softmax(-1)[question.target or 0])),
     }
-    settled = depth_name(look, lens.settled(found.ranks[:, 0]) or 0)
-    yield Line(PATHS.says(look.t.language, ranks, settled=settled, **facts))
-    if own != question.target:
-        yield look.text("paths_own", own=literal(question.plain(own)), **facts)
+    settled = depth_name(look, depths[lens.settled(found) or 0])
+    yield look.text("ranks", **facts)
+    yield Line(PATHS.says(look.t.language, found.tolist(), settled=settled, **facts))
