@@ -84,7 +84,8 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, view: tuple[str,
     assert app.query_params["model"] == model
     assert "{{" not in said(app)
     shown = [block.value for block in app.code if "import viz_model" in block.value]
-    elsewhere = {"cross_attention": model not in TWO_SIDED, "questions": vm.load(model).config.kind != "decoder"}
+    is_elsewhere = vm.load(model).config.kind != "decoder"
+    elsewhere = {"cross_attention": model not in TWO_SIDED, "questions": is_elsewhere, "units": is_elsewhere}
     assert shown or page == FIRST or elsewhere.get(page)
     for code in shown:
         assert len(code.splitlines()) <= MOST_LINES

@@ -31,7 +31,16 @@ from viz_model.topics.attribution import patches as worths
 
 MODEL = "digits-vit"
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-WITHOUT_SENSE = {"tokens", "batch", "questions", "cross_attention", "norm_placement", "mistakes", "training_lab"}
+WITHOUT_SENSE = {
+    "tokens",
+    "batch",
+    "questions",
+    "units",
+    "cross_attention",
+    "norm_placement",
+    "mistakes",
+    "training_lab",
+}
 FOREIGN = {
     "en": re.compile(r"\bsentences?\b|next token|your text\b|\bthe text\b|words? (before|after)", re.I),
     "zh": re.compile("句子|这句话|整句话|下一个词元|你的文本"),

@@ -25,7 +25,7 @@ from viz_model.texts.markdown import literal
 SECTIONS = {
     "": ("walk", "overview"),
     "section_input": ("tokens", "embedding"),
-    "section_machine": ("attention", "position", "block"),
+    "section_machine": ("attention", "position", "block", "units"),
     "section_output": ("next_token", "attribution"),
     "section_models": ("norm_placement", "cross_attention", "architectures", "batch", "cost"),
     "section_training": ("questions", "training_lab", "ablations", "mistakes"),

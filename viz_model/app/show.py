@@ -14,6 +14,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import (
     apart,
+    choices,
     derivation,
     elements,
     frame,
@@ -279,7 +280,9 @@ def _picked(text: str | None, of: str, value: Any) -> None:
     elif of in ("encoder", "decoder") and isinstance(value, int):
         state.update(side=of, token=value)
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:
-        place = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
+        place: dict[str, Any] = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
+        if isinstance(neuron := value.get("neuron"), str):
+            place |= state.choose(value["page"], (_NEURON, neuron))
         frame.go(value["page"], **place, **({"text": text} if of == "way" else {}))
     elif isinstance(value, Mapping) and of == "view":
         changes = {name: one for name, one in value.items() if name in _CHANGES and _CHANGES[name](one)}
@@ -324,9 +327,13 @@ _CHANGES: dict[str, Callable[[Any], bool]] = {
     "to": _is_text,
     "side": lambda said: said in ("encoder", "decoder"),
     "model": lambda said: said in runs.names(),
+    "layer": _is_place,
+    "head": _is_place,
     "token": _is_place,
 }
 """What of the view a button on a page may change, and to what."""
+_NEURON = choices.words("neuron", r"[0-9]{0,6}")
+"""Which neuron the page of heads and neurons is asked about; "" for a head."""
 ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.MODELS)
 """Pages that a picture, a button or a story leads to."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from viz_model.drawing import digits
-from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text, Texts
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import By, Lengths, by
 
@@ -96,6 +97,62 @@ def scene(
         wide = share, share * across[1]
         marks.append(Rect(id=f"span.{k}", x=at, y=TOP, width=wide, height=end - TOP, stroke="accent", thick=2))
     return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
+
+
+STRONG = 0.55
+"""The share of full color from which on a word is written in white."""
+
+
+def words(
+    id: str,
+    title: Any,
+    values: np.ndarray,
+    texts: Sequence[Any],
+    told: Sequence[str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    row: float,
+    selected: int | None = None,
+    **more: Any,
+) -> Scene:
+    """A matrix [R, C] with words in its cells.
+
+    Args:
+        texts, told: what stands in each cell, and what is said of it, row after row.
+        row: pixels of a row.
+        selected: a row that is framed.
+        more: as of :func:`scene`.
+    """
+    n_rows, n = values.shape
+    height, kept = 110 + row * n_rows, {"frames": False, "written": False, **more}
+    drawn = scene(id, title, values, rows, columns, height=height, **kept)
+    cells, *marks = drawn.panels[0].marks
+    assert isinstance(cells, Cells) and isinstance(cells.x, float) and isinstance(cells.height, float)
+    step, (share, pixels) = cells.height / n_rows, (side / n for side in cells.width)  # type: ignore[union-attr]
+    down, across = np.indices(values.shape).reshape(2, -1)
+    strong = np.abs(values.ravel()) > STRONG * more.get("top", 1.0)
+    written = Texts(
+        id="words",
+        texts=texts,
+        x=np.stack([(across + 0.5) * share, cells.x + (across + 0.5) * pixels], -1).astype(np.float32),
+        y=(TOP + (down + 0.5) * step).astype(np.float32),
+        fill=["white" if one else "ink" for one in strong],
+        rooms=np.tile(np.array([[1.2 * share, 1.2 * pixels]], np.float32), (len(down), 1)),
+    )
+    panel = replace(drawn.panels[0], marks=[replace(cells, labels=told), *marks, written])
+    made = replace(drawn, panels=[panel])
+    return made if selected is None else framed(made, selected)
+
+
+def framed(made: Scene, row: int) -> Scene:
+    """A matrix with one of its rows framed."""
+    (panel,) = made.panels
+    cells = panel.marks[0]
+    assert isinstance(cells, Cells) and isinstance(cells.height, float)
+    step = cells.height / len(cells.values)
+    frame = Rect(id="selected", x=cells.x, y=TOP + step * row, width=cells.width, height=step, stroke="accent", thick=2)
+    return replace(made, panels=[replace(panel, marks=[*panel.marks, frame])])
 
 
 def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:

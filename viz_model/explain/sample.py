@@ -51,9 +51,9 @@ class UnitSample:
         values: by name. Of heads ``heads.roles`` [L, H, R], ``heads.counts`` [L, H, B] of the largest weights of all
             rows between 0 and 1, ``heads.mean`` [L, H, K] of what is mixed, ``heads.change`` [L, H] of the loss in
             bits, and [L, H, k] ``heads.text``, ``.query``, ``.key`` and ``.value`` of its contexts. Of the neurons of
-            layer 0 ``0.counts`` [F, B] as shares between ``0.low`` and ``0.high`` [F], ``0.mean``, and
-            [F, k] ``0.text``, ``0.position`` and ``0.value``; where it is never above 0, the text is −1. ``ids`` [N, T]
-            are the texts.
+            layer 0 ``0.counts`` [F, B] as shares between ``0.low`` and ``0.high`` [F], ``0.mean``, ``0.fires``, the
+            share of tokens on which it is above 0, and [F, k] ``0.text``, ``0.position`` and ``0.value``; where it is
+            never above 0, the text is −1. ``ids`` [N, T] are the texts.
         of: tells the weights apart.
     """
 
@@ -137,13 +137,14 @@ def _spread(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tenso
     config, n = lm.config, len(rows) * len(rows[0])
     layers = [layer for layer in range(config.n_layers) if sites.n_neurons(config, "decoder", layer)]
     ends = {layer: (torch.tensor(math.inf), torch.tensor(-math.inf)) for layer in layers}
-    sums = dict.fromkeys(layers, torch.zeros(()))
+    sums, fires = (dict.fromkeys(layers, torch.zeros(())) for _ in range(2))
     for ids in rows:
         trace = lm.trace(ids=ids, keep="everything")
         for layer in layers:
             act, (low, high) = trace[f"blocks.{layer}.ffn.act"], ends[layer]
             ends[layer] = torch.minimum(low, act.amin(0)), torch.maximum(high, act.amax(0))
             sums[layer] = sums[layer] + act.sum(0, dtype=torch.float64)
+            fires[layer] = fires[layer] + (act > 0).sum(0)
     counts = {layer: torch.zeros(len(ends[layer][0]) * BINS, dtype=torch.int64) for layer in layers}
     shape = config.n_layers, config.n_heads
     weights, mixed = (
@@ -181,6 +182,7 @@ def _spread(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tenso
         **{f"{layer}.low": low for layer, (low, _) in ends.items()},
         **{f"{layer}.high": high for layer, (_, high) in ends.items()},
         **{f"{layer}.mean": (total / n).float() for layer, total in sums.items()},
+        **{f"{layer}.fires": (count / n).float() for layer, count in fires.items()},
         **{f"{layer}.counts": one.unflatten(0, (-1, BINS)) / n for layer, one in counts.items()},
     }  # fmt: skip
 
@@ -229,13 +231,17 @@ def bits(model: Transformer, ids: Tensor, edit: Replaced | None = None) -> Tenso
 
 def shipped(model: Transformer, name: str) -> UnitSample | None:
     """The sample that came with a bundled model, where these are its weights."""
-    path = BUNDLED / name / FILE
-    if not name or not path.is_file():
-        return None
-    found = _read(path)
-    return found if found.of == digest(model) else None
+    return beside(model, BUNDLED / name) if name else None
+
+
+def beside(model: Transformer, folder: Path) -> UnitSample | None:
+    """The sample that lies in a folder, where it is of these weights."""
+    path = folder / FILE
+    found = read(path) if path.is_file() else None
+    return found if found is not None and found.of == digest(model) else None
 
 
 @functools.lru_cache(maxsize=16)
-def _read(path: Path) -> UnitSample:
+def read(path: Path) -> UnitSample:
+    """A file of a sample, read once."""
     return UnitSample.load(path)

@@ -122,7 +122,7 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
     assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
     drawn = islands.pictures(PAGE, look)["attribution.lens"]
-    cells, tokens = mark(drawn, "cells"), mark(drawn, "tokens")
+    cells, tokens = mark(drawn, "cells"), mark(drawn, "words")
     assert isinstance(cells, Cells) and isinstance(tokens, Texts)
     np.testing.assert_allclose(cells.values, seen.probs.T, atol=1e-6)
     bold = [not isinstance(text, str) and text[0][0].bold for text in tokens.texts]
@@ -132,7 +132,7 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
 def test_a_token_is_followed_to_the_models_own_ranks() -> None:
     look = looked(tiny_config(), word="#7")
     drawn = islands.pictures(PAGE, look)["attribution.ranks"]
-    cells, tokens = mark(drawn, "cells"), mark(drawn, "tokens")
+    cells, tokens = mark(drawn, "cells"), mark(drawn, "words")
     assert isinstance(cells, Cells) and isinstance(tokens, Texts)
     last = [1 + int((row > row[7]).sum()) for row in look.trace["logits"]]
     depths = look.n_layers + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import matrix
 from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Cells, Rect, Run, Scene, Texts
+from viz_model.drawing.scene import Run, Scene
 from viz_model.drawing.scene.writing import short
 from viz_model.explain.fitted import FittedLens, reader, shipped
 from viz_model.island.look import Look
@@ -30,8 +29,6 @@ FEW, LETTERS = 4, (9, 7)
 """Depths that have room for long tokens, and the letters of a token, beside so many depths and beside more."""
 LENSES = "lens"
 """The option that says which lens a token is followed with."""
-STRONG = 0.55
-"""The probability from which on a token is written in white."""
 
 
 class Depths(NamedTuple):
@@ -192,30 +189,12 @@ def _table(
     selected: int,
 ) -> Scene:
     """Shares [P, S] as cells with a text each, the row of the selected token framed."""
-    words, names, (n_rows, n) = look.words, [depth_name(look, depth) for depth in depths], values.shape
-    axes = words("lens_axis_position"), words("lens_axis_depth")
-    kept: Any = {"look": "share", "role": "output", "frames": False, "written": False, "axes": axes}
-    drawn = matrix.scene(
-        f"attribution.{name}", words(f"{name}_alt"), values, tokens, names, height=110 + TALL * n_rows, **kept
-    )
-    cells, *marks = drawn.panels[0].marks
-    assert isinstance(cells, Cells) and isinstance(cells.x, float) and isinstance(cells.height, float)
+    say, names, n = look.words, [depth_name(look, depth) for depth in depths], len(depths)
     said = [f"{tokens[k // n]} · {names[k % n]}\n{one}" for k, one in enumerate(told)]
-    step, share = cells.height / n_rows, cells.width[0] / n  # type: ignore[index]
-    row, column = np.indices(values.shape).reshape(2, -1)
-    pixels = cells.width[1] / n  # type: ignore[index]
-    written = Texts(
-        id="tokens",
-        texts=texts,
-        x=np.stack([(column + 0.5) * share, cells.x + (column + 0.5) * pixels], -1).astype(np.float32),
-        y=(matrix.TOP + (row + 0.5) * step).astype(np.float32),
-        fill=["white" if value > STRONG else "ink" for value in values.ravel()],
-        rooms=np.tile(np.array([[1.2 * share, 1.2 * pixels]], np.float32), (len(row), 1)),
-    )
-    y = matrix.TOP + step * selected
-    frame = Rect(id="selected", x=cells.x, y=y, width=cells.width, height=step, stroke="accent", thick=2)
-    panel = replace(drawn.panels[0], marks=[replace(cells, labels=said), *marks, written, frame])
-    return look.only_here(replace(drawn, panels=[panel]), layer=look.n_layers >= MOST_DEPTHS, token=True)
+    axes: Any = {"axes": (say("lens_axis_position"), say("lens_axis_depth")), "look": "share", "role": "output"}
+    shown = f"attribution.{name}", say(f"{name}_alt"), values, texts, said, tokens, names
+    scene = matrix.words(*shown, row=TALL, selected=selected, **axes)
+    return look.only_here(scene, layer=look.n_layers >= MOST_DEPTHS, token=True)
 
 
 def _said(found: LensView, row: int, column: int) -> Any:
