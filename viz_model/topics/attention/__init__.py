@@ -1,6 +1,6 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
-from viz_model.island import say, why
+from viz_model.island import say, units, why
 from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
 from viz_model.topics.attention import (
     apart,
@@ -74,7 +74,7 @@ PAGE = Page(
     "attention",
     items=(
         heads.lead,
-        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell),
+        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell, units.link),
         query.title,
         query.draw,
         WHY,

@@ -1,6 +1,6 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
-from viz_model.island import say
+from viz_model.island import say, units
 from viz_model.island.page import Page, Section, Topic, Trials, Typed, beside, columns
 from viz_model.topics.attribution import (
     apart,
@@ -40,7 +40,7 @@ PAGE = Page(
         ),
         Section(
             "routes",
-            (routes.title, routes.choose, beside((routes.draw,), routes.tell)),
+            (routes.title, routes.choose, beside((routes.draw,), routes.tell, routes.link)),
             (routes.CUT, routes.MANY),
             needs=routes.fits,
         ),
@@ -50,7 +50,7 @@ PAGE = Page(
                 one_head.title,
                 one_head.best,
                 one_head.choose,
-                columns((one_head.draw, one_head.source), (one_head.tell, one_head.draw_pushes)),
+                columns((one_head.draw, one_head.source), (one_head.tell, units.link, one_head.draw_pushes)),
             ),
             ("at",),
         ),
@@ -64,6 +64,7 @@ PAGE = Page(
                     (neurons.writes_title, neurons.draw_pushes),
                 ),
                 neurons.tell,
+                neurons.link,
             ),
             ("neuron",),
         ),

@@ -12,8 +12,9 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.explain import sums
 from viz_model.explain.written import Part, behind
+from viz_model.island import units
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser
+from viz_model.island.page import Chooser, Offer
 from viz_model.island.prose import Line
 from viz_model.model import sites
 from viz_model.texts.markdown import literal
@@ -193,3 +194,11 @@ def tell(look: Look) -> Iterator[Line]:
     if count(look):
         yield look.text("neurons", **facts(look))
         yield look.source(f"blocks.{strongest(asked(look)).layer}.ffn.act")
+
+
+def link(look: Look) -> Offer | None:
+    """The way to the page of the chosen one."""
+    if not count(look):
+        return None
+    found = strongest(asked(look))
+    return units.link(look, found.layer, neuron=found.number)

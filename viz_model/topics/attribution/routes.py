@@ -16,8 +16,9 @@ from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Scene, Tex
 from viz_model.drawing.tables import Among, By
 from viz_model.explain import Cut, Node, Routes
 from viz_model.explain.routes import SOURCES
+from viz_model.island import units
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Typed
+from viz_model.island.page import Chooser, Offer, Typed
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
 from viz_model.topics.attribution.asked import Asked, asked, is_of_token
@@ -266,6 +267,13 @@ def tell(look: Look) -> Iterator[Line]:
     }
     yield look.text("cut", **said)
     yield Line(REACT.says(look.t.language, cut, **said))
+
+
+def link(look: Look) -> Offer | None:
+    """The way to the page of the head that writes or reads at the edge that is cut."""
+    edge = chosen(asked(look))
+    parts = [node.part for node in edge or () if node is not None and node.part.kind == "head"]
+    return units.link(look, parts[0].layer, head=parts[0].head) if parts else None
 
 
 REACT: Verdict[Cut] = Verdict(

@@ -38,6 +38,7 @@ NEURONS = Section(
         memory.choose,
         memory.draw,
         memory.tell,
+        memory.link,
         columns(
             (memory.matched_title, memory.draw_matched, memory.matched_tell),
             (memory.says_title, memory.draw_says, memory.says_tell),

@@ -12,8 +12,9 @@ from torch import Tensor
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, strips
 from viz_model.drawing.scene import Scene
+from viz_model.island import units
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser
+from viz_model.island.page import Chooser, Offer
 from viz_model.island.prose import Line
 from viz_model.measures.neurons import Neuron, direct_path, neurons, promoted
 from viz_model.model.feedforward import Experts
@@ -110,6 +111,11 @@ def chosen(look: Look) -> int:
     """The neuron that is taken for a key and a value; as long as nobody has chosen one, the strongest here."""
     asked, n, strongest = look.options.get("neuron", ""), count(look), of_one(look).strongest
     return int(asked) if asked and int(asked) < n else strongest[0].number if strongest else 0
+
+
+def link(look: Look) -> Offer | None:
+    """The way to the page of the chosen one."""
+    return units.link(look, look.layer, neuron=chosen(look)) if count(look) else None
 
 
 def choose(look: Look) -> Chooser | None:

@@ -73,7 +73,7 @@ def tell_contexts(look: Look) -> Iterator[Line]:
 
 def draw_histogram(look: Look) -> Scene | None:
     """How often which value: of a neuron on all tokens, of a head the largest weight of each row."""
-    if not has_sample(look):
+    if not _varies(look):
         return None
     edges, shares = asked(look).histogram()
     names = [written(edge, "2") if n % 6 == 0 else "" for n, edge in enumerate(edges[:-1])]
@@ -87,8 +87,13 @@ def draw_histogram(look: Look) -> Scene | None:
     return look.drawn(held(look, scene, token=False))
 
 
+def _varies(look: Look) -> bool:
+    """Whether there are values of which some are larger than others: a neuron may be 0 everywhere."""
+    return has_sample(look) and float(np.ptp(asked(look).histogram()[0])) > 0
+
+
 def tell_histogram(look: Look) -> Iterator[Line]:
-    if has_sample(look):
+    if _varies(look):
         yield look.text(f"spread_{kind(look)}", **facts(look))
 
 

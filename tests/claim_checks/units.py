@@ -1,0 +1,123 @@
+"""Claims of the page of heads and neurons."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+from claim_checks import Shown
+from viz_model import explain
+from viz_model.explain.sample import ROLES, Replaced, shipped
+from viz_model.explain.units import Role
+from viz_model.runs.trace import Trace
+from viz_model.topics.units.asked import FIRES, ROLE
+from viz_model.topics.units.here import REMOVED
+
+
+def _roles(**scores: float) -> tuple[Role, ...]:
+    return tuple(Role(name, scores.get(name, 0.1), np.zeros((1, 1)), 1) for name in ROLES)
+
+
+EXAMPLES = {
+    "units.role.induction": (_roles(repeated=0.6), _roles(repeated=0.4)),
+    "units.role.previous": (_roles(previous=0.6), _roles(previous=0.5)),
+    "units.role.itself": (_roles(itself=0.6), _roles(itself=0.4)),
+    "units.role.first": (_roles(first=0.6), _roles(first=0.4)),
+    "units.role.duplicate": (_roles(duplicate=0.6), _roles(duplicate=0.4)),
+    "units.fires.never": (0.0, 0.01),
+    "units.fires.rarely": (0.04, 0.06),
+    "units.fires.often": (0.6, 0.5),
+    "units.removed.worse": (0.001, 0.0),
+    "units.removed.better": (-0.001, 0.0),
+}
+
+
+def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
+    """From patterns of every twelfth text; of repeated tokens, on tokens drawn here."""
+    sample = shipped(trace.model, trace.name)
+    assert sample is not None
+    rows = sample["ids"][::12].long()
+    if claim == "induction":
+        drawn = torch.randint(0, 8000, (8, 25), generator=torch.Generator().manual_seed(7))
+        rows = drawn.repeat(1, 4)
+    from viz_model.runs.record import record
+
+    patterns = [
+        record(trace.model, trace.tokenizer, ids).head(f"blocks.{layer}.attn.pattern", head) for ids in rows.tolist()
+    ]
+    total, n = 0.0, 0
+    for ids, pattern in zip(rows.tolist(), patterns, strict=True):
+        for query in range(1, len(ids)):
+            copies = [key for key in range(query) if ids[key] == ids[query]]
+            keys = {
+                "previous": [query - 1],
+                "itself": [query],
+                "first": [0],
+                "duplicate": copies,
+                "induction": [key + 1 for key in copies if key + 1 < query],
+            }[claim]
+            if keys:
+                total, n = total + float(pattern[query, keys].sum()), n + 1
+    return total / n > 0.45
+
+
+def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
+    sample = shipped(trace.model, trace.name)
+    assert sample is not None
+    found: dict[str, torch.Tensor] = {}
+
+    class Tap:
+        def __init__(self, prefix: str = "") -> None:
+            self.prefix = prefix
+
+        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
+            found[self.prefix + name] = value
+            return value
+
+        def at(self, prefix: str) -> Tap:
+            return Tap(f"{self.prefix}{prefix}.")
+
+        def changes(self, name: str) -> bool:
+            return False
+
+    with torch.inference_mode():
+        trace.model.vectors(sample["ids"][::4].long(), tap=Tap())
+    share = float((found[f"blocks.{layer}.ffn.act"][..., neuron] > 0).float().mean())
+    return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
+
+
+def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
+    """Over other texts than those that were measured, by PyTorch's own loss."""
+    sample = shipped(trace.model, trace.name)
+    assert sample is not None
+    edit = Replaced.of(sample, layer, head=head)
+    texts = sample.some(256)
+    from viz_model.explain.sample import logits
+
+    loss = [
+        torch.nn.functional.cross_entropy(logits(trace.model, texts, one)[:, :-1].flatten(0, 1), texts[:, 1:].flatten())
+        for one in (None, edit)
+    ]
+    return float(loss[1] > loss[0]) == (claim == "worse")
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    """Of some heads and neurons of models that have a sample; few texts, for a sample says the same of all."""
+    sample = shipped(trace.model, trace.name) if trace.side in (None, "decoder") else None
+    chance = zlib.crc32((trace.text or "").encode())
+    if sample is None or chance % 16:
+        return
+    rng = np.random.default_rng(chance)
+    for _ in range(2):
+        layer, head = int(rng.integers(4)), int(rng.integers(6))
+        unit = explain.unit(trace, layer, head=head)
+        yield Shown(ROLE, tuple(unit.roles()), partial(_role, trace, layer, head))
+        neuron = int(rng.integers(len(sample[f"{layer}.mean"])))
+        share = float(sample[f"{layer}.fires"][neuron])
+        yield Shown(FIRES, share, partial(_fires, trace, layer, neuron))
+    change = float(sample["heads.change"][layer, head])
+    yield Shown(REMOVED, change, partial(_removed, trace, layer, head))

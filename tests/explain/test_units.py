@@ -1,0 +1,280 @@
+"""The sample that is shipped is what raw runs give; without a unit the model is run again by other code."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import language_model, random_model, run_both, tiny_config
+from torch.nn import functional as F
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model import explain
+from viz_model.checkpoints.registry import BUNDLED
+from viz_model.explain import __main__ as command
+from viz_model.explain import sample as units
+from viz_model.explain.sample import BINS, FILE, ROLES, WINDOW, UnitSample, beside, bits, shipped
+
+NAMES = ("story-alibi", "story-modern", "story-moe", "story-none", "story-post-ln", "story-pre-ln")
+TEXT = "Tom had a cat and a dog. The cat and the"
+
+
+def found(name: str) -> UnitSample:
+    sample = shipped(vm.load(name).model, name)
+    assert sample is not None
+    return sample
+
+
+def texts(n: int = 30, length: int = 16, seed: int = 1) -> list[list[int]]:
+    numbers = torch.Generator().manual_seed(seed)
+    return [torch.randint(101, (length,), generator=numbers).tolist() for _ in range(n)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_story_decoder_has_a_sample_of_its_weights_in_both_languages(name: str) -> None:
+    lm, sample = vm.load(name), found(name)
+    assert (BUNDLED / name / FILE).stat().st_size < 2_000_000
+    assert sample["ids"].shape == (sample.n_texts, WINDOW) and sample.n_texts > 1_500
+    told = [lm.tokenizer.decode(ids) for ids in sample.some(100).tolist()]
+    chinese = sum(any("一" <= letter <= "鿿" for letter in text) for text in told)
+    assert 15 < chinese < 60
+    card = (BUNDLED / name / "README.md").read_text(encoding="utf-8")
+    assert (
+        f"{sample.n_texts:,} texts of {WINDOW} tokens" in card and "CC BY-SA 4.0" in card and "CDLA-Sharing-1.0" in card
+    )
+    assert sample["heads.roles"].shape == (4, 6, len(ROLES)) and not sample["heads.roles"].isnan().any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
+    """Its mean mixed value over all texts by one batch, its contexts, and rows of a part of the texts."""
+    lm, sample, layer, head = vm.load(name), found(name), 2, 3
+    unit = explain.unit(lm.trace(TEXT), layer, head=head)
+    for text, query, key, value in zip(
+        *(sample[f"heads.{part}"][layer, head][:3].tolist() for part in ("text", "query", "key", "value")), strict=True
+    ):
+        pattern = lm.trace(ids=sample["ids"][text].tolist())[f"blocks.{layer}.attn.pattern"][head]
+        assert float(pattern[query, key]) == pytest.approx(value, abs=2e-3)
+        others = pattern.tril(-1)
+        assert float(others[:, 1:].max()) == pytest.approx(value, abs=2e-3)
+    context = unit.contexts(1)[0]
+    assert (
+        context.values.sum() == pytest.approx(1, abs=1e-5)
+        and context.key == int(context.values[1 : context.at].argmax()) + 1
+    )
+    values = sample["heads.value"][layer, head]
+    assert (values[:-1] >= values[1:]).all()
+    rows = sample.some(40)
+    largest = torch.cat([lm.trace(ids=ids)[f"blocks.{layer}.attn.pattern"][head, 1:].amax(-1) for ids in rows.tolist()])
+    few = np.histogram(largest, BINS, (0, 1))[0] / len(largest)
+    assert np.abs(few - unit.histogram()[1]).max() < 0.05
+    assert int(sample["heads.counts"][layer, head].sum()) == sample.n_texts * (WINDOW - 1)
+
+
+def test_the_scores_of_heads_are_means_over_all_texts() -> None:
+    """Of one model, from the pattern itself, over every twentieth text."""
+    lm, sample = vm.load("story-pre-ln"), found("story-pre-ln")
+    rows = sample["ids"][::20].tolist()
+    weights = torch.stack(
+        [torch.stack([lm.trace(ids=ids)[f"blocks.{layer}.attn.pattern"] for layer in range(4)]) for ids in rows]
+    )
+    own = {
+        "previous": weights.diagonal(-1, -2, -1),
+        "itself": weights.diagonal(0, -2, -1)[..., 1:],
+        "first": weights[..., 1:, 0],
+    }
+    for name, values in own.items():
+        expected = values.mean(-1).mean(0)
+        assert (sample["heads.roles"][..., ROLES.index(name)] - expected).abs().max() < 0.03, name
+
+
+@pytest.mark.parametrize(
+    ("name", "layer", "neuron"), [("story-pre-ln", 1, 17), ("story-modern", 2, 3), ("story-moe", 3, 400)]
+)
+def test_a_shipped_neuron_is_what_raw_runs_give(name: str, layer: int, neuron: int) -> None:
+    lm, sample = vm.load(name), found(name)
+    site, rows = f"blocks.{layer}.ffn.act", sample["ids"].tolist()
+    best = int(sample[f"{layer}.text"][neuron, 0])
+    raw = lm.trace(ids=rows[best])[site][:, neuron]
+    assert float(raw.max()) == pytest.approx(float(sample[f"{layer}.value"][neuron, 0]), rel=2e-3)
+    assert int(raw.argmax()) == int(sample[f"{layer}.position"][neuron, 0])
+    some = torch.cat([lm.trace(ids=ids)[site][:, neuron] for ids in rows[::10]])
+    low, high = float(sample[f"{layer}.low"][neuron]), float(sample[f"{layer}.high"][neuron])
+    assert (
+        low <= float(some.min())
+        and float(some.max()) <= high + 1e-5
+        and high == pytest.approx(float(raw.max()), rel=1e-4)
+    )
+    spread = float(some.std()) / math.sqrt(len(some))
+    assert abs(float(some.mean()) - float(sample[f"{layer}.mean"][neuron])) < 8 * spread
+    assert float((some > 0).float().mean()) == pytest.approx(float(sample[f"{layer}.fires"][neuron]), abs=0.03)
+    unit = explain.unit(lm.trace(TEXT), layer, neuron=neuron)
+    edges, shares = unit.histogram()
+    assert np.abs(np.histogram(some, edges)[0] / len(some) - shares).max() < 0.03
+    context = unit.contexts(1)[0]
+    np.testing.assert_allclose(context.values, raw, atol=1e-5)
+    assert context.at == int(raw.argmax()) and context.key is None
+
+
+def test_every_figure_of_a_small_sample_is_exact() -> None:
+    lm = language_model(tiny_config(n_vocab=101))
+    rows = texts()
+    sample = explain.sample_units(lm, [*rows, [1, 2, 3]], removed=7)
+    assert sample["ids"].tolist() == rows
+    traces = [lm.trace(ids=ids) for ids in rows]
+    act = torch.stack([trace["blocks.1.ffn.act"] for trace in traces])  # [N, T, F]
+    torch.testing.assert_close(sample["1.mean"], act.mean((0, 1)))
+    torch.testing.assert_close(sample["1.fires"], (act > 0).float().mean((0, 1)))
+    torch.testing.assert_close(sample["1.high"], act.amax((0, 1)))
+    counts = np.histogram(act[..., 5].flatten(), BINS, (float(act[..., 5].min()), float(act[..., 5].max())))[0]
+    assert np.abs(counts / act[..., 5].numel() - sample["1.counts"][5].numpy()).max() <= 2 / act[..., 5].numel()
+    torch.testing.assert_close(
+        sample["heads.mean"][0], torch.stack([t["blocks.0.attn.z"] for t in traces]).mean((0, 2))
+    )
+    patterns = torch.stack([trace["blocks.1.attn.pattern"] for trace in traces])  # [N, H, T, T]
+    best = patterns.tril(-1)[..., 1:].amax((-2, -1)).sort(0, descending=True).values[:8].T
+    torch.testing.assert_close(sample["heads.value"][1], best)
+    assert sample["heads.change"].abs().max() > 0
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_without_a_head_the_loss_is_that_of_weights_that_write_its_mean(place: str) -> None:
+    """By hand: the head's columns of W_O are zero, and what its mean would have written stands in the bias."""
+    config = tiny_config(place, n_vocab=101)  # type: ignore[arg-type]
+    lm = dataclasses.replace(language_model(config), model=random_model(config, seed=1))
+    sample, trace = explain.sample_units(lm, texts(), removed=5), run_both(lm)
+    removed = explain.unit(trace, 0, head=1, sample=sample).removed()
+    ids, width = torch.tensor([trace.own_ids]), lm.config.d_head
+    o = lm.model.stack("decoder").block(0).attn.o
+    columns = slice(width, 2 * width)
+
+    def loss(rows: torch.Tensor) -> torch.Tensor:
+        with torch.inference_mode():
+            logits = lm.model(rows)[:, :-1]
+        return -logits.log_softmax(-1).gather(-1, rows[:, 1:, None])[..., 0] / math.log(2)
+
+    before, whole = loss(ids)[0], loss(sample.some(5)).mean()
+    with torch.no_grad():
+        o.bias += o.weight[:, columns] @ sample["heads.mean"][0, 1]
+        o.weight[:, columns] = 0
+    after, change = loss(ids)[0], loss(sample.some(5)).mean() - whole
+    np.testing.assert_allclose(removed.before, before, atol=1e-5)
+    np.testing.assert_allclose(removed.after, after, atol=1e-4)
+    assert removed.mean and removed.change == pytest.approx(float(change), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-modern"])
+def test_without_a_neuron_the_last_block_is_run_by_hand(name: str) -> None:
+    """On the sentence, from the weights: the block's last addition, its norm and the table, with one value replaced."""
+    lm = vm.load(name)
+    trace, layer, neuron = lm.trace(TEXT), 3, 9
+    removed = explain.unit(trace, layer, neuron=neuron).removed()
+    stack, block = trace.stack, trace.stack.block(layer)
+    assert stack.final_norm is not None
+    act = trace[f"blocks.{layer}.ffn.act"].clone()
+    act[:, neuron] = found(name)[f"{layer}.mean"][neuron]
+    with torch.inference_mode():
+        stream = trace[f"blocks.{layer}.resid.mid"] + block.ffn.down(act)
+        logits = stack.final_norm(stream) @ trace.model.unembedding.weight.T
+    expected = F.cross_entropy(logits[:-1], torch.tensor(trace.own_ids[1:]), reduction="none") / math.log(2)
+    np.testing.assert_allclose(removed.after, expected, atol=1e-4)
+    texts_ = found(name).some(64)
+    assert removed.n_texts == 64 == len(texts_)
+    edit = units.Replaced.of(found(name), layer, neuron=neuron)
+    direct = bits(trace.model, texts_, edit).mean() - bits(trace.model, texts_).mean()
+    assert removed.change == pytest.approx(float(direct), abs=1e-6)
+
+
+def test_the_loss_without_a_head_is_measured_again() -> None:
+    name = "story-post-ln"
+    lm, sample = vm.load(name), found(name)
+    again = sample.change(lm.model, units.Replaced.of(sample, 1, head=2), 256)
+    assert again == pytest.approx(float(sample["heads.change"][1, 2]), abs=1e-4)
+
+
+def test_without_a_sample_it_writes_nothing_and_says_so() -> None:
+    trace = run_both(language_model(tiny_config(n_vocab=101)))
+    unit = explain.unit(trace, -1, head=0)
+    removed = unit.removed()
+    assert unit.layer == 1 and not removed.mean and removed.change is None and removed.n_texts == 0
+    off = language_model(tiny_config(n_vocab=101)).trace(ids=trace.ids, edits=[vm.edits.AblateHead(layer=1, head=0)])
+    expected = -off["logits"][:-1].log_softmax(-1).gather(-1, torch.tensor(trace.own_ids[1:])[:, None])[:, 0]
+    np.testing.assert_allclose(removed.after, expected / math.log(2), atol=1e-4)
+    with pytest.raises(ValueError, match="sample_units makes one"):
+        unit.roles()
+
+
+def test_what_it_writes_is_read_by_the_table() -> None:
+    trace = vm.load("story-pre-ln").trace(TEXT)
+    up, down = explain.unit(trace, 1, neuron=30).writes()
+    logits = trace.stack.block(1).ffn.down.weight[:, 30] @ trace.model.unembedding.weight.T
+    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-5) and down[0][1] == pytest.approx(
+        float(logits.min()), rel=1e-5
+    )
+    assert up[0][0] == trace.tokenizer.token(int(logits.argmax())).label
+    up, _ = explain.unit(trace, 1, head=2).writes(3)
+    logits = trace["blocks.1.attn.head_out"][2, 3] @ trace.model.unembedding.weight.T
+    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-4)
+
+
+def test_heads_like_this_one_are_the_nearest_by_their_scores() -> None:
+    unit = explain.unit(vm.load("story-pre-ln").trace(TEXT), 2, head=1)
+    near = unit.alike(200)
+    assert len(near) == 6 * 24 - 1 and ("story-pre-ln", 2, 1) not in {one[:3] for one in near}
+    own = found("story-pre-ln")["heads.roles"][2, 1]
+    for one in (near[0], near[-1]):
+        far = (found(one.model)["heads.roles"][one.layer, one.head] - own).norm()
+        assert one.distance == pytest.approx(float(far), abs=1e-5)
+    assert [one.distance for one in near] == sorted(one.distance for one in near)
+    role = unit.roles()[0]
+    assert role.rank == 1 + int((role.every > role.score).sum()) and role.every.shape == (4, 6)
+
+
+def test_a_sample_is_of_its_weights(tmp_path: Path) -> None:
+    lm = language_model(tiny_config(n_vocab=101))
+    sample = explain.sample_units(lm, texts(), removed=2)
+    sample.save(tmp_path / FILE)
+    kept = beside(lm.model, tmp_path)
+    assert kept is not None and kept.of == sample.of
+    torch.testing.assert_close(kept["heads.mean"], sample["heads.mean"])
+    torch.testing.assert_close(kept["1.counts"].float(), sample["1.counts"], atol=1e-3, rtol=1e-3)
+    assert beside(vm.load("story-pre-ln").model, tmp_path) is None and shipped(lm.model, "story-pre-ln") is None
+
+
+def test_what_cannot_be_asked() -> None:
+    lm = language_model(tiny_config(n_vocab=101))
+    trace = run_both(lm)
+    with pytest.raises(ValueError, match="there is none of"):
+        explain.sample_units(lm, [[1, 2]])
+    with pytest.raises(ValueError, match="decoder"):
+        explain.sample_units(language_model(tiny_config(kind="encoder", head=choices.MaskedHead())), texts())
+    with pytest.raises(ValueError, match="decoder"):
+        explain.unit(run_both(language_model(tiny_config(kind="encoder"))), 0, head=0)
+    for wrong in ({}, {"head": 0, "neuron": 0}):
+        with pytest.raises(ValueError, match="either head= or neuron="):
+            explain.unit(trace, 0, **wrong)
+    with pytest.raises(IndexError, match="neuron 40"):
+        explain.unit(trace, 0, neuron=40)
+
+
+def test_the_command_writes_the_sample_and_a_section_of_the_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Few:
+        languages = ("en",)
+
+        def held_out(self, language: str) -> list[object]:
+            return [type("Rows", (), {"ids": torch.randint(8000, (2, 100))})]
+
+    for file in ("config.json", "model.safetensors", "README.md"):
+        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
+    sample = command.sample(tmp_path, Few())  # type: ignore[arg-type]
+    assert sample.n_texts == 4 and (tmp_path / FILE).is_file()
+    card = (tmp_path / "README.md").read_text()
+    assert card.count("## What its heads and neurons do") == 1 and "holds 4 texts of 48 tokens" in card
+    assert "## A fitted lens" in card and "en: 4)" in card

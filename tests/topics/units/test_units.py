@@ -1,0 +1,152 @@
+"""The page of a head or a neuron: the visitor's own sentence first, then the sample, and the way to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import islands
+import numpy as np
+import pytest
+from tiny_models import language_model, run_both, tiny_config
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model import explain
+from viz_model.drawing.scene import Cells, Items, Scene, Texts
+from viz_model.drawing.tables import pick
+from viz_model.island.look import Look
+from viz_model.island.page import Buttons, Offer
+from viz_model.texts import LANGUAGES
+from viz_model.topics import attention, attribution, block
+from viz_model.topics.units import PAGE, TOPIC, asked, over_texts
+
+TEXT = "Tom had a cat and a dog. The cat and the"
+MODELS = ("story-pre-ln", "story-post-ln", "story-modern", "story-moe")
+OF_HEADS = ["units.here", "units.contexts", "units.histogram", "units.roles", "units.writes", "units.removed"]
+
+
+def look(model: str = "story-pre-ln", neuron: str = "", text: str = TEXT, lang: str = "en", **place: int) -> Look:
+    found = islands.look(vm.load(model).trace(text), PAGE, lang, **{"layer": 1, "head": 2, **place})
+    return replace(found, options={"neuron": neuron})
+
+
+def mark(scene: Scene, id: str) -> Any:
+    return next(one for panel in scene.panels for one in panel.marks if one.id == id)
+
+
+def offers(page: Any, here: Look) -> list[Offer]:
+    return [found for item in islands.flat([*page.items]) if isinstance(found := item(here), Offer)]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_head_and_a_neuron_have_their_pictures_and_sentences(model: str, lang: str) -> None:
+    sample = explain.unit(vm.load(model).trace(TEXT), 1, head=0).sample
+    assert sample is not None
+    for text in (TEXT, "小猫坐在垫子上", "a"):
+        for neuron in ("", str(int(sample["1.fires"].argmax()))):
+            here = look(model, neuron, text, lang)
+            drawn = list(islands.pictures(PAGE, here))
+            expected = [name for name in OF_HEADS if not neuron or name != "units.roles"]
+            assert drawn == [name for name in expected if text != "a" or name != "units.removed"]
+            said = " ".join(islands.sentences(PAGE, here))
+            assert "{{" not in said and "1,765" in said and "sample_units" not in said
+
+
+def test_a_neuron_that_is_never_above_0_has_no_contexts() -> None:
+    here = look("story-post-ln", "17")
+    assert float(here.once(asked.asked).found("high")) == 0
+    assert not {"units.contexts", "units.histogram"} & set(islands.pictures(PAGE, here))
+    said = " ".join(islands.sentences(PAGE, here))
+    assert "is above 0 on none of the sampled tokens" in said and "In none of 1,765 texts" in said
+
+
+@pytest.mark.parametrize("neuron", ["", "3"])
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str, neuron: str) -> None:
+    here = islands.look(run_both(language_model(tiny_config(place))), PAGE, layer=1)  # type: ignore[arg-type]
+    here = replace(here, options={"neuron": neuron})
+    assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
+    said = " ".join(islands.sentences(PAGE, here))
+    assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
+
+
+def test_a_layer_without_neurons_shows_its_heads() -> None:
+    config = tiny_config(ffn=choices.Experts(n_experts=4, top_k=1))
+    here = replace(islands.look(run_both(language_model(config)), PAGE), options={"neuron": "999999"})
+    assert asked.kind(here) == "head" and "has no neuron" in " ".join(islands.sentences(PAGE, here))
+
+
+def test_what_is_drawn_is_the_run() -> None:
+    here = look(layer=2, head=1)
+    cells = mark(islands.pictures(PAGE, here)["units.here"], "cells")
+    pattern = here.trace["blocks.2.attn.pattern"][1].numpy()
+    seen = np.isfinite(cells.values)
+    assert isinstance(cells, Cells) and (seen == np.tri(len(here), dtype=bool)).all()
+    np.testing.assert_allclose(np.asarray(cells.values)[seen], pattern[seen], atol=1e-6)
+    here = look(neuron="17", layer=2)
+    bars = islands.pictures(PAGE, here)["units.here"].series[0].values
+    np.testing.assert_allclose(bars, here.trace["blocks.2.ffn.act"][:, 17], atol=1e-6)
+
+
+def test_contexts_show_the_value_at_each_token() -> None:
+    here = look(neuron="17", layer=2)
+    drawn = islands.pictures(PAGE, here)["units.contexts"]
+    cells, words = mark(drawn, "cells"), mark(drawn, "words")
+    unit = explain.unit(here.trace, 2, neuron=17)
+    first = unit.contexts(1)[0]
+    assert isinstance(words, Texts) and float(np.asarray(cells.values)[0, over_texts.BEFORE]) == pytest.approx(
+        first.values.max()
+    )
+    named = here.trace.tokenizer.token(first.ids[first.at]).label
+    assert words.texts[over_texts.BEFORE][0][0].text == named and words.texts[over_texts.BEFORE][0][0].bold
+    of_head = look(layer=2, head=1)
+    cells = mark(islands.pictures(PAGE, of_head)["units.contexts"], "cells")
+    best = [context.values[context.key] for context in explain.unit(of_head.trace, 2, head=1).contexts()]
+    np.testing.assert_allclose(np.nanmax(np.asarray(cells.values)[:, :-1], 1), best, atol=1e-6)
+
+
+def test_this_head_stands_among_all_of_the_model() -> None:
+    here = look(layer=2, head=1)
+    drawn = islands.pictures(PAGE, here)["units.roles"]
+    own = [mark(drawn, f"own.{n}") for n in range(6)]
+    assert all(isinstance(one, Items) for one in own) and len(mark(drawn, "every.0").labels) == 24
+    roles = explain.unit(here.trace, 2, head=1).roles()
+    heights = [float(np.ravel(one.y)[0]) for one in own]
+    assert np.argsort(heights).tolist() == np.argsort([-role.score for role in roles], kind="stable").tolist()
+
+
+def test_a_click_goes_to_a_head_that_is_like_it_and_to_a_neuron() -> None:
+    here = look(layer=2, head=1)
+    found = over_texts.alike(here)
+    assert isinstance(found, Buttons) and len(found.buttons) == 5
+    nearest = explain.unit(here.trace, 2, head=1).alike(1)[0]
+    assert found.buttons[0].change == {"model": nearest.model, "layer": nearest.layer, "head": nearest.head}
+    offered = asked.choose(here)
+    assert isinstance(offered, Buttons)
+    act = here.trace["blocks.2.ffn.act"][here.token]
+    assert offered.buttons[1].options == {"neuron": str(int(act.abs().argmax()))}
+
+
+def test_every_page_that_names_a_unit_leads_to_it() -> None:
+    trace = vm.load("story-pre-ln").trace(TEXT)
+    for page, change in (
+        (attention.PAGE, {"neuron": ""}),
+        (block.PAGE, {}),
+        (attribution.PAGE, {"neuron": ""}),
+        (attribution.PAGE, {}),
+    ):
+        here = islands.look(trace, page, layer=2, head=1)
+        found = [{name: pick(one, here.place) for name, one in offer.change.items()} for offer in offers(page, here)]
+        ways = [one for one in found if one.get("page") == "units"]
+        assert any(change.items() <= one.items() for one in ways), page.topic
+        of_heads = [one for one in ways if "head" in one]
+        assert all((one["layer"], one["head"]) == (2, 1) for one in of_heads)
+    encoder = islands.look(vm.load("story-bert").trace("Tom had a cat"), attention.PAGE)
+    assert not [offer for offer in offers(attention.PAGE, encoder) if offer.change.get("page") == "units"]
+
+
+def test_of_which_models_it_is() -> None:
+    fits = {name for name in vm.models() if TOPIC.page(vm.load(name).config)}
+    assert {*MODELS, "story-alibi", "story-none"} <= fits and not {"story-bert", "translate-2017", "digits-vit"} & fits
