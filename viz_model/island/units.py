@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from viz_model.config import ModelConfig
 from viz_model.drawing.tables import by
 from viz_model.island.look import Look
@@ -20,10 +22,11 @@ def link(look: Look, layer: Any = None, *, head: Any = None, neuron: int | None 
     """A button to a unit's page; layer and head may be tables, by default those that are selected."""
     if not fits(look.config):
         return None
-    layer = by("layer", range(look.n_layers)) if layer is None else layer
-    head = by("head", range(look.n_heads)) if head is None else head
-    change = {"page": "units", "layer": layer, "neuron": "" if neuron is None else str(neuron)}
-    if neuron is None:
-        said = look.common("unit_head", layer=layer, head=head)
-        return Offer(Line(said), look.common("unit_open"), {**change, "head": head})
-    return Offer(Line(look.common("unit_neuron", layer=layer, neuron=neuron)), look.common("unit_open"), change)
+    named = {"layer": look.layer_number if layer is None else layer}
+    change = {"page": "units", "layer": by("layer", np.arange(look.n_layers)) if layer is None else layer}
+    if neuron is not None:
+        said = look.common("unit_neuron", neuron=neuron, **named)
+        return Offer(Line(said), look.common("unit_open"), {**change, "neuron": str(neuron)})
+    said = look.common("unit_head", head=look.head_number if head is None else head, **named)
+    heads = by("head", np.arange(look.n_heads)) if head is None else head
+    return Offer(Line(said), look.common("unit_open"), {**change, "head": heads, "neuron": ""})
