@@ -11,8 +11,9 @@ import torch
 
 from claim_checks import Shown
 from viz_model import explain
-from viz_model.explain.sample import ROLES, Replaced, shipped
+from viz_model.explain.sample import ROLES, Change, Replaced, logits, shipped
 from viz_model.explain.units import Role
+from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.units.asked import FIRES, ROLE
 from viz_model.topics.units.here import REMOVED
@@ -27,13 +28,15 @@ EXAMPLES = {
     "units.role.previous": (_roles(previous=0.6), _roles(previous=0.5)),
     "units.role.itself": (_roles(itself=0.6), _roles(itself=0.4)),
     "units.role.first": (_roles(first=0.6), _roles(first=0.4)),
-    "units.role.duplicate": (_roles(duplicate=0.6), _roles(duplicate=0.4)),
     "units.fires.never": (0.0, 0.01),
     "units.fires.rarely": (0.04, 0.06),
     "units.fires.often": (0.6, 0.5),
-    "units.removed.worse": (0.001, 0.0),
-    "units.removed.better": (-0.001, 0.0),
+    "units.removed.worse": (Change(0.004, 0.001), Change(0.002, 0.001)),
+    "units.removed.better": (Change(-0.004, 0.001), Change(-0.002, 0.001)),
 }
+
+ELSEWHERE = ("units.role.first", "units.role.induction", "units.removed.better")
+"""Of heads that the story decoders do not have; and of neurons, which each test run would measure anew."""
 
 
 def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
@@ -44,8 +47,6 @@ def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
     if claim == "induction":
         drawn = torch.randint(0, 8000, (8, 25), generator=torch.Generator().manual_seed(7))
         rows = drawn.repeat(1, 4)
-    from viz_model.runs.record import record
-
     patterns = [
         record(trace.model, trace.tokenizer, ids).head(f"blocks.{layer}.attn.pattern", head) for ids in rows.tolist()
     ]
@@ -57,7 +58,6 @@ def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
                 "previous": [query - 1],
                 "itself": [query],
                 "first": [0],
-                "duplicate": copies,
                 "induction": [key + 1 for key in copies if key + 1 < query],
             }[claim]
             if keys:
@@ -91,13 +91,11 @@ def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
 
 
 def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
-    """Over other texts than those that were measured, by PyTorch's own loss."""
+    """Over all of the measured texts at once, by PyTorch's own loss."""
     sample = shipped(trace.model, trace.name)
     assert sample is not None
     edit = Replaced.of(sample, layer, head=head)
     texts = sample.some(256)
-    from viz_model.explain.sample import logits
-
     loss = [
         torch.nn.functional.cross_entropy(logits(trace.model, texts, one)[:, :-1].flatten(0, 1), texts[:, 1:].flatten())
         for one in (None, edit)
@@ -119,5 +117,5 @@ def shown(trace: Trace) -> Iterator[Shown]:
         neuron = int(rng.integers(len(sample[f"{layer}.mean"])))
         share = float(sample[f"{layer}.fires"][neuron])
         yield Shown(FIRES, share, partial(_fires, trace, layer, neuron))
-    change = float(sample["heads.change"][layer, head])
+    change = Change(*sample["heads.change"][layer, head].tolist())
     yield Shown(REMOVED, change, partial(_removed, trace, layer, head))

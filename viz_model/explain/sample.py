@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,23 +43,30 @@ REMOVED = 256
 """Texts over which the loss is measured without each head."""
 
 
+class Change(NamedTuple):
+    """The mean change of the loss in bits a token, and its standard error over the texts."""
+
+    mean: float
+    error: float
+
+
 @dataclass(frozen=True, eq=False)
 class UnitSample:
     """A sample of texts and what was found there.
 
     Attributes:
         values: by name. Of heads ``heads.roles`` [L, H, R], ``heads.counts`` [L, H, B] of the largest weights of all
-            rows between 0 and 1, ``heads.mean`` [L, H, K] of what is mixed, ``heads.change`` [L, H] of the loss in
-            bits, and [L, H, k] ``heads.text``, ``.query``, ``.key`` and ``.value`` of its contexts. Of the neurons of
-            layer 0 ``0.counts`` [F, B] as shares between ``0.low`` and ``0.high`` [F], ``0.mean``, ``0.fires``, the
-            share of tokens on which it is above 0, and [F, k] ``0.text``, ``0.position`` and ``0.value``; where it is
-            never above 0, the text is −1. ``ids`` [N, T] are the texts.
+            rows between 0 and 1, ``heads.mean`` [L, H, K] of what is mixed, ``heads.change`` [L, H, 2] of the loss in
+            bits and its standard error, and [L, H, k] ``heads.text``, ``.query``, ``.key`` and ``.value`` of its
+            contexts. Of the neurons of layer 0 ``0.counts`` [F, B] as shares between ``0.low`` and ``0.high`` [F],
+            ``0.mean``, ``0.fires``, the share of tokens on which it is above 0, and [F, k] ``0.text``, ``0.position``
+            and ``0.value``; where it is never above 0, the text is −1. ``ids`` [N, T] are the texts.
         of: tells the weights apart.
     """
 
     values: Mapping[str, Tensor]
     of: str
-    _whole: dict[int, float] = field(default_factory=dict, repr=False)
+    _whole: dict[int, Tensor] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> Tensor:
         return self.values[name]
@@ -72,12 +79,13 @@ class UnitSample:
         """At most so many of the texts, evenly from all of them: [n, T]."""
         return self["ids"][:: max(1, self.n_texts // most)][:most].long()
 
-    def change(self, model: Transformer, edit: Replaced, most: int) -> float:
+    def change(self, model: Transformer, edit: Replaced, most: int) -> Change:
         """How many bits a token the loss over some of the texts grows with a unit replaced."""
         texts = self.some(most)
         if most not in self._whole:
-            self._whole[most] = float(bits(model, texts).mean())
-        return float(bits(model, texts, edit).mean()) - self._whole[most]
+            self._whole[most] = bits(model, texts).mean(-1)
+        each = (bits(model, texts, edit).mean(-1) - self._whole[most]).double()
+        return Change(float(each.mean()), float(each.std() / math.sqrt(len(each))))
 
     def save(self, path: str | Path) -> None:
         """Write it to a ``.safetensors`` file: shares and largest values in half precision."""
@@ -95,11 +103,8 @@ class UnitSample:
 
 
 @torch.inference_mode()
-def sample_units(lm: LanguageModel, texts: Iterable[str | Sequence[int]], removed: int = REMOVED) -> UnitSample:
+def sample_units(lm: LanguageModel, texts: Iterable[str | Sequence[int]]) -> UnitSample:
     """Measure all heads and neurons of a decoder on texts, of each of which the first 48 tokens are read.
-
-    Args:
-        removed: over how many of them the loss is measured without each head.
 
     Raises:
         ValueError: the model is no decoder with logits, or there are no texts of so many tokens.
@@ -115,7 +120,8 @@ def sample_units(lm: LanguageModel, texts: Iterable[str | Sequence[int]], remove
     ids = torch.tensor(rows, dtype=torch.int16 if config.n_vocab < 2**15 else torch.int32)
     found = UnitSample({"ids": ids, **_heads_and_tops(lm, rows), **_spread(lm, rows)}, digest(lm.model))
     for layer, head in np.ndindex(config.n_layers, config.n_heads):
-        found["heads.change"][layer, head] = found.change(lm.model, Replaced.of(found, layer, head), removed)
+        change = found.change(lm.model, Replaced.of(found, layer, head), REMOVED)
+        found["heads.change"][layer, head] = torch.tensor(change)
     return found
 
 
@@ -175,9 +181,9 @@ def _spread(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tenso
         "text": order.short(),
         **{name: one.gather(-1, order) for name, one in zip(("query", "key"), best[1:], strict=True)},
     }
-    unknown = torch.full(shape, math.nan)
     return {
-        "heads.counts": weights.int(), "heads.mean": (mixed / n).float(), "heads.change": unknown,
+        "heads.counts": weights.int(), "heads.mean": (mixed / n).float(),
+        "heads.change": torch.full((*shape, 2), math.nan),
         **{f"heads.{name}": one for name, one in contexts.items()},
         **{f"{layer}.low": low for layer, (low, _) in ends.items()},
         **{f"{layer}.high": high for layer, (_, high) in ends.items()},

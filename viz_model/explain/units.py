@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_model.checkpoints.registry import BUNDLED
-from viz_model.explain.sample import BINS, FILE, REMOVED, ROLES, Replaced, UnitSample, bits, read, shipped
+from viz_model.explain.sample import BINS, FILE, REMOVED, ROLES, Change, Replaced, UnitSample, bits, read, shipped
 from viz_model.measures.neurons import promoted
 from viz_model.model import sites
 from viz_model.runs.record import record
@@ -53,14 +53,14 @@ class Alike(NamedTuple):
 
 class Removal(NamedTuple):
     """Bits of each token that comes on the run, as the model is and without the unit: [T − 1] each; and, where there is
-    a sample, the change of the mean over some of its texts. ``mean`` says that its mean over the sample stood in for
+    a sample, the change over some of its texts. ``mean`` says that its mean over the sample stood in for
     it; else it wrote nothing.
     """
 
     before: np.ndarray
     after: np.ndarray
     mean: bool
-    change: float | None
+    change: Change | None
     n_texts: int
 
 
@@ -115,9 +115,10 @@ class Unit:
             ids, model, sample = torch.tensor([self.trace.own_ids]), self.trace.model, self.sample
             before, after = (bits(model, ids, one)[0].numpy() for one in (None, edit))
             change, most = None, MEASURED if self.head is None else REMOVED
-            if sample is not None:
-                known = None if self.head is None else float(sample["heads.change"][self.layer, self.head])
-                change = sample.change(model, edit, most) if known is None else known
+            if sample is not None and self.head is None:
+                change = sample.change(model, edit, most)
+            elif sample is not None:
+                change = Change(*sample["heads.change"][self.layer, self.head].tolist())
             n_texts = 0 if sample is None else len(sample.some(most))
             self._read["removed"] = Removal(before, after, sample is not None, change, n_texts)
         return self._read["removed"]

@@ -51,3 +51,9 @@ def evenly(n_layers: int, chosen: int, most: int) -> tuple[int, ...]:
         nearest = min(range(1, most - 1), key=lambda i: abs(spread[i] - chosen))
         spread[nearest] = chosen
     return tuple(sorted(spread))
+
+
+def part_of(length: int, position: int, most: int) -> range:
+    """At most ``most`` neighboring positions of a text, ``position`` among them and late in the row."""
+    stop = min(length, max(most, position + 1))
+    return range(max(0, stop - most), stop)

@@ -19,7 +19,7 @@ from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.island.say import Said
 from viz_model.measures import lens
-from viz_model.measures.stream import evenly
+from viz_model.measures.stream import evenly, part_of
 from viz_model.topics.attribution.asked import Asked, asked
 from viz_model.topics.attribution.waterfall import MOST
 
@@ -95,12 +95,6 @@ class LensView(NamedTuple):
         """How many name themselves, and how many say what they say in the end."""
         own, final = (tuple(map(int, marks.sum(0))) for marks in (self.own, self.final))
         return Depths(self.depths, own, final, len(self.positions))
-
-
-def part_of(length: int, position: int, most: int) -> range:
-    """At most ``most`` neighboring positions of a text, ``position`` among them and late in the row."""
-    stop = min(length, max(most, position + 1))
-    return range(max(0, stop - most), stop)
 
 
 def fitted(look: Look) -> FittedLens | None:

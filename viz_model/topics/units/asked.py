@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from viz_model import explain
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.digits import percent, written
@@ -61,7 +59,7 @@ ROLE: Verdict[tuple[Role, ...]] = Verdict(
     Claim("induction", lambda roles: _score(roles, "repeated") > MOSTLY),
     *(
         Claim(name, lambda roles, name=name: _score(roles, name) > MOSTLY)  # type: ignore[misc]
-        for name in ("previous", "itself", "first", "duplicate")
+        for name in ("previous", "itself", "first")
     ),
 )
 """Of the scores of a head over a sample."""
@@ -102,7 +100,9 @@ def title(look: Look) -> Iterator[Line]:
         yield look.title("title", **known)
     elif found.neuron is None:
         roles = tuple(found.roles())
-        said = {role.name: percent(role.score) for role in roles}
+        most = max(roles, key=lambda role: role.score)
+        said = {"role": look.words(f"role_{most.name}"), "score": percent(most.score)}
+        said |= {role.name: percent(role.score) for role in roles}
         yield Line(ROLE.says(look.t.language, roles, **said, **known), "title")
     else:
         share = float(found.found("fires"))
@@ -141,14 +141,3 @@ def unknown(look: Look) -> Iterator[Line]:
 def no_sample(look: Look) -> Iterator[Line]:
     if not has_sample(look):
         yield look.text("no_sample", length=WINDOW)
-
-
-def selected(look: Look, most: int) -> range:
-    """At most so many neighboring positions, the selected one among them and late in the row."""
-    stop = min(len(look), max(most, look.token + 1))
-    return range(max(0, stop - most), stop)
-
-
-def share_of(values: np.ndarray) -> np.ndarray:
-    """A histogram's shares as a log scale draws them: where there is nothing there is no bar."""
-    return np.where(values > 0, values, np.nan)

@@ -11,16 +11,18 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, matrix
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
+from viz_model.explain.sample import Change
 from viz_model.explain.units import Removal
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.measures.stream import part_of
 from viz_model.texts.markdown import literal
-from viz_model.topics.units.asked import asked, facts, kind, selected
+from viz_model.topics.units.asked import asked, facts, kind
 
 MOST_TOKENS, MOST_ROWS, TALL = 40, 16, 24.0
 """Tokens that have a bar, that have a row of a pattern, and pixels of such a row."""
-FELT = 5e-4
-"""Bits a token: what is smaller rounds to none at three digits."""
+CHANCE = 3
+"""Standard errors within which a change may be due to which texts happened to be sampled."""
 
 
 def held(look: Look, scene: Scene, *, token: bool = True) -> Scene:
@@ -32,13 +34,13 @@ def draw(look: Look) -> Scene:
     """The pattern of a head, or the value of a neuron at every token."""
     found, words = asked(look), look.words
     if found.neuron is not None:
-        places = selected(look, MOST_TOKENS)
+        places = part_of(len(look), look.token, MOST_TOKENS)
         values = found.activity.numpy()[places.start : places.stop]
         series = [chart.Bars("", values, "ffn", "{{name}}\n{{value}}", "3")]
         scale = chart.axis(values, title=words("value_axis"), room=0.1)
         scene = chart.columns("units.here", words("here_alt_neuron"), [look.labels[n] for n in places], series, scale)
         return look.drawn(held(look, scene), ["ffn.act"])
-    places = selected(look, MOST_ROWS)
+    places = part_of(len(look), look.token, MOST_ROWS)
     values = found.activity.numpy()[places.start : places.stop, places.start : places.stop]
     names, row = [look.labels[n] for n in places], places.index(look.token)
     shown: Any = {"axes": (words("asks"), words("read")), "look": "share", "height": 120 + TALL * len(places)}
@@ -80,8 +82,10 @@ def tell_writes(look: Look) -> Iterator[Line]:
 # What is lost without it
 
 
-REMOVED: Verdict[float] = Verdict(
-    "units.removed", Claim("worse", lambda change: change >= FELT), Claim("better", lambda change: change <= -FELT)
+REMOVED: Verdict[Change] = Verdict(
+    "units.removed",
+    Claim("worse", lambda change: change.mean > CHANCE * change.error),
+    Claim("better", lambda change: change.mean < -CHANCE * change.error),
 )
 """Of the change of the loss over a sample, in bits a token."""
 
@@ -95,7 +99,7 @@ def draw_removed(look: Look) -> Scene | None:
     """How many bits more each token of the sentence costs without it."""
     if len(look) < 2:
         return None
-    found, places = removal(look), [n for n in selected(look, MOST_TOKENS) if n]
+    found, places = removal(look), [n for n in part_of(len(look), look.token, MOST_TOKENS) if n]
     change = (found.after - found.before)[[n - 1 for n in places]]
     fill = ["negative" if value < 0 else "positive" for value in change]
     series = [chart.Bars("", change, "positive", "{{name}}\n{{value}}", "+3", fill=fill)]
@@ -114,5 +118,6 @@ def tell_removed(look: Look) -> Iterator[Line]:
         costs = {"worst": look.code_name(most + 1), "worst_change": written(change[most], "+3")}
         yield look.text("removed_here", **known, **means, **costs)
     if found.change is not None:
-        said = {"change": written(abs(found.change), "3"), "n_measured": found.n_texts}
+        said = {"change": written(abs(found.change.mean), "4"), "error": written(found.change.error, "4")}
+        said |= {"n_measured": str(found.n_texts), "signed": written(found.change.mean, "+4")}
         yield Line(REMOVED.says(look.t.language, found.change, **known, **said))

@@ -16,7 +16,7 @@ from viz_model.explain.units import Context
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons
 from viz_model.island.prose import Line
-from viz_model.topics.units.asked import asked, facts, has_sample, kind, share_of
+from viz_model.topics.units.asked import asked, facts, has_sample, kind
 from viz_model.topics.units.here import held
 
 BEFORE, AFTER = 8, 3
@@ -79,7 +79,7 @@ def draw_histogram(look: Look) -> Scene | None:
     names = [written(edge, "2") if n % 6 == 0 else "" for n, edge in enumerate(edges[:-1])]
     span = [f"{written(a, '2')} … {written(b, '2')}" for a, b in itertools.pairwise(edges)]
     role, high = ("pattern", "spread_axis_head") if asked(look).neuron is None else ("ffn", "spread_axis_neuron")
-    values = share_of(shares)
+    values = np.where(shares > 0, shares, np.nan)  # on a log scale nothing has no bar
     bars = [chart.Bars("", values, role, "{{span}}\n{{value}}", "percent", facts={"span": span})]
     low = 10.0 ** np.floor(np.log10(np.nanmin(values)))
     scale = chart.Axis(float(low) / 2, 1.0, look.words("spread_axis"), is_log=True)
