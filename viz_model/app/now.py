@@ -178,6 +178,8 @@ def now_on(opened: Opened) -> Now | tuple[Line, ...]:
     nowhere = replace(fitted, layer=None, head=None, token=None)
     usual_token = _token_of(topic, key, nowhere, side)
     unasked = _place_of(topic, key, nowhere, side, usual_token)
+    if fitted.layer is not None and fitted.head is None:  # of a layer that was chosen, the head that tells most there
+        unasked = unasked._replace(head=head)
     return Now(page, {**unasked._asdict(), "token": usual_token}, notes, beside)
 
 
