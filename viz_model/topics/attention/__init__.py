@@ -23,7 +23,7 @@ LARGE = Section(
     (
         head.title,
         head.choose,
-        columns((head.draw,), (head.lines,)),
+        columns((head.draw,), (head.lines, units.link)),
         carries.title,
         beside(carries.draw, carries.tell),
         head.chain_title,
@@ -74,7 +74,7 @@ PAGE = Page(
     "attention",
     items=(
         heads.lead,
-        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell, units.link),
+        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell),
         query.title,
         query.draw,
         WHY,
