@@ -40,10 +40,10 @@ ELSEWHERE = ("units.role.first", "units.role.induction", "units.removed.better")
 
 
 def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
-    """From patterns of every twelfth text; of repeated tokens, on tokens drawn here."""
+    """From patterns of every fortieth text; of repeated tokens, on tokens drawn here."""
     sample = shipped(trace.model, trace.name)
     assert sample is not None
-    rows = sample["ids"][::12].long()
+    rows = sample["ids"][::40].long()
     if claim == "induction":
         drawn = torch.randint(0, 8000, (8, 25), generator=torch.Generator().manual_seed(7))
         rows = drawn.repeat(1, 4)
@@ -85,17 +85,17 @@ def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
             return False
 
     with torch.inference_mode():
-        trace.model.vectors(sample["ids"][::4].long(), tap=Tap())
+        trace.model.vectors(sample["ids"][::16].long(), tap=Tap())
     share = float((found[f"blocks.{layer}.ffn.act"][..., neuron] > 0).float().mean())
     return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
 
 
 def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
-    """Over all of the measured texts at once, by PyTorch's own loss."""
+    """Over some of the texts, by PyTorch's own loss."""
     sample = shipped(trace.model, trace.name)
     assert sample is not None
     edit = Replaced.of(sample, layer, head=head)
-    texts = sample.some(256)
+    texts = sample.some(64)
     loss = [
         torch.nn.functional.cross_entropy(logits(trace.model, texts, one)[:, :-1].flatten(0, 1), texts[:, 1:].flatten())
         for one in (None, edit)
@@ -104,18 +104,19 @@ def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    """Of some heads and neurons of models that have a sample; few texts, for a sample says the same of all."""
+    """Of some heads and neurons of models that have a sample; of few texts, for a sample says the same of all."""
     sample = shipped(trace.model, trace.name) if trace.side in (None, "decoder") else None
-    chance = zlib.crc32((trace.text or "").encode())
-    if sample is None or chance % 16:
+    if sample is None or zlib.crc32((trace.text or "").encode()) % 80:
         return
-    rng = np.random.default_rng(chance)
-    for _ in range(2):
-        layer, head = int(rng.integers(4)), int(rng.integers(6))
-        unit = explain.unit(trace, layer, head=head)
-        yield Shown(ROLE, tuple(unit.roles()), partial(_role, trace, layer, head))
-        neuron = int(rng.integers(len(sample[f"{layer}.mean"])))
-        share = float(sample[f"{layer}.fires"][neuron])
-        yield Shown(FIRES, share, partial(_fires, trace, layer, neuron))
-    change = Change(*sample["heads.change"][layer, head].tolist())
-    yield Shown(REMOVED, change, partial(_removed, trace, layer, head))
+    scores, change = sample["heads.roles"].numpy(), sample["heads.change"].numpy()
+    for values in (scores[..., 0], scores[..., 1]):
+        layer, head = map(int, np.unravel_index(values.argmax(), values.shape))
+        roles = tuple(explain.unit(trace, layer, head=head).roles())
+        yield Shown(ROLE, roles, partial(_role, trace, layer, head))
+    for layer in range(trace.n_layers):
+        fires = sample[f"{layer}.fires"]
+        neuron = int(fires.argmin() if layer % 2 else fires.argmax())
+        yield Shown(FIRES, float(fires[neuron]), partial(_fires, trace, layer, neuron))
+    sure = change[..., 0] / change[..., 1]
+    layer, head = map(int, np.unravel_index(sure.argmax(), sure.shape))
+    yield Shown(REMOVED, Change(*change[layer, head].tolist()), partial(_removed, trace, layer, head))
