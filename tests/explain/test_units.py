@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_without_a_head_the_loss_is_that_of_weights_that_write_its_mean(place: s
 
     before, whole = loss(ids)[0], loss(sample["ids"].long())
     with torch.no_grad():
-        o.bias += o.weight[:, columns] @ sample["heads.mean"][0, 1]
+        o.bias.add_(o.weight[:, columns] @ sample["heads.mean"][0, 1])
         o.weight[:, columns] = 0
     after, change = loss(ids)[0], (loss(sample["ids"].long()) - whole).mean(-1)
     np.testing.assert_allclose(removed.before, before, atol=1e-5)
@@ -256,7 +257,8 @@ def test_what_cannot_be_asked() -> None:
         explain.sample_units(language_model(tiny_config(kind="encoder", head=choices.MaskedHead())), texts())
     with pytest.raises(ValueError, match="decoder"):
         explain.unit(run_both(language_model(tiny_config(kind="encoder"))), 0, head=0)
-    for wrong in ({}, {"head": 0, "neuron": 0}):
+    both: Any = {"head": 0, "neuron": 0}
+    for wrong in ({}, both):
         with pytest.raises(ValueError, match="either head= or neuron="):
             explain.unit(trace, 0, **wrong)
     with pytest.raises(IndexError, match="neuron 40"):

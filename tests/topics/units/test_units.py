@@ -16,7 +16,7 @@ from viz_model import explain
 from viz_model.drawing.scene import Cells, Items, Scene, Texts
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Offer
+from viz_model.island.page import Buttons, Offer, flat
 from viz_model.texts import LANGUAGES
 from viz_model.topics import attention, attribution, block
 from viz_model.topics.units import PAGE, TOPIC, asked, over_texts
@@ -36,7 +36,7 @@ def mark(scene: Scene, id: str) -> Any:
 
 
 def offers(page: Any, here: Look) -> list[Offer]:
-    return [found for item in islands.flat([*page.items]) if isinstance(found := item(here), Offer)]
+    return [found for item in flat([*page.items]) if isinstance(found := item(here), Offer)]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -100,7 +100,8 @@ def test_contexts_show_the_value_at_each_token() -> None:
         first.values.max()
     )
     named = here.trace.tokenizer.token(first.ids[first.at]).label
-    assert words.texts[over_texts.BEFORE][0][0].text == named and words.texts[over_texts.BEFORE][0][0].bold
+    shown: Any = words.texts[over_texts.BEFORE]
+    assert shown[0][0].text == named and shown[0][0].bold
     of_head = look(layer=2, head=1)
     cells = mark(islands.pictures(PAGE, of_head)["units.contexts"], "cells")
     best = [context.values[context.key] for context in explain.unit(of_head.trace, 2, head=1).contexts()]
