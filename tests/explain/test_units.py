@@ -258,6 +258,7 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(ValueError, match="decoder"):
         explain.unit(run_both(language_model(tiny_config(kind="encoder"))), 0, head=0)
     both: Any = {"head": 0, "neuron": 0}
+    wrong: Any
     for wrong in ({}, both):
         with pytest.raises(ValueError, match="either head= or neuron="):
             explain.unit(trace, 0, **wrong)

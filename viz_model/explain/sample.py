@@ -133,7 +133,7 @@ def _heads_and_tops(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[st
     values = {"heads.roles": torch.tensor(np.stack(roles, -1), dtype=torch.float32)}
     for layer in range(lm.config.n_layers):
         n = sites.n_neurons(lm.config, "decoder", layer)
-        for name, kind in (("value", torch.float32), ("text", torch.int16), ("position", torch.int16)):
+        for name, kind in (("value", torch.float32), ("text", torch.int32), ("position", torch.int16)):
             values[f"{layer}.{name}"] = torch.tensor(getattr(tops, name)[layer, :n]).to(kind)
     return values
 
@@ -178,7 +178,7 @@ def _spread(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tenso
     value, order = best[0].topk(min(TOP, len(rows)))
     contexts = {
         "value": value,
-        "text": order.short(),
+        "text": order.int(),
         **{name: one.gather(-1, order) for name, one in zip(("query", "key"), best[1:], strict=True)},
     }
     return {

@@ -136,7 +136,7 @@ def test_a_token_is_followed_to_the_models_own_ranks() -> None:
     assert isinstance(cells, Cells) and isinstance(tokens, Texts)
     last = [1 + int((row > row[7]).sum()) for row in look.trace["logits"]]
     depths = look.n_layers + 1
-    assert [int(text) for text in tokens.texts[depths - 1 :: depths]] == last
+    assert list(tokens.texts[depths - 1 :: depths]) == [f"{rank:,}" for rank in last]
     np.testing.assert_allclose(
         np.asarray(cells.values)[:, -1], 1 - np.log(last) / np.log(look.config.n_vocab), atol=1e-6
     )
