@@ -24,6 +24,7 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.text import spelled
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Element
+from viz_model.values.point import Reader
 from viz_model.values.steps import (
     SETTINGS,
     WHATS,
@@ -138,10 +139,8 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
     site = _site(trace, name)
     at = _index(trace, site, index)
     value = trace.whole.reader.cells(site.full, at).item()
-    sheet = Sheet()
-    where = dict(zip(site.index, at, strict=False))
-    working = Working(sheet, where, trace.whole.reader, lambda given, id: _token(trace, given, id), site.letters)
-    symbol = site.written(working.names)
+    working = begin(trace, site, at, trace.whole.reader)
+    sheet, symbol = working.sheet, site.written(working.names)
     if site.full.endswith(".attn.mask") and _mask_of_its_own(trace, site):
         seen = tuple(working.index(letter) for letter in site.index[1:])
         shown = "0" if value == 0 else r"-\infty"
@@ -167,6 +166,12 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
         edits=edits,
         same_as=None if edits else _same(site, at, working),
     )
+
+
+def begin(trace: Trace, site: Site, at: Sequence[int], reader: Reader) -> Working:
+    """An empty sheet for one cell of a declared value."""
+    where = dict(zip(site.index, at, strict=False))
+    return Working(Sheet(), where, reader, lambda given, id: _token(trace, given, id), site.letters)
 
 
 def _site(trace: Trace, name: str) -> Site:

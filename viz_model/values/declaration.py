@@ -163,7 +163,7 @@ def inlined(last: Value, sites: Sequence[Site]) -> Expression:
         if isinstance(part, Element) and part.value.site in known:
             site = known[part.value.site]
             made: Expression = put(site.expression)  # type: ignore[assignment]
-            return Between(site.symbol, _read_at(made, dict(zip(site.index, part.index, strict=True))))
+            return Between(site.symbol, read_at(made, dict(zip(site.index, part.index, strict=True))))
         if isinstance(part, tuple):
             return tuple(map(put, part))
         if isinstance(part, (Expression, Condition)) and part.parts and not isinstance(part, (Element, Entry)):
@@ -175,7 +175,7 @@ def inlined(last: Value, sites: Sequence[Site]) -> Expression:
     return found
 
 
-def _read_at(expression: Expression, places: Mapping[Index, Expression]) -> Expression:
+def read_at(expression: Expression, places: Mapping[Index, Expression]) -> Expression:
     """The expression at other places of its free indices: of the group of number k, ``k // width`` for its letter."""
     other = {index: place for index, place in places.items() if index != place}
     taken = frozenset(other).union(*(place.free for place in other.values()))
