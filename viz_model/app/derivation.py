@@ -321,7 +321,7 @@ def _terms(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
     for i, value in zip(top.which, top.values, strict=True):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key=f"derivation_term_{n}_{i}"):
             text = place_of(terms, i, trace)
-            count = t("derivation.term", variable=f"${terms.variable}$", n=i)
+            count = t("derivation.term", variable=f"${terms.variable}$", n=", ".join(terms.counts(i)))
             st.caption(count + (f" {literal(text)}" if text else ""), width="content")
             for k, operand in enumerate(terms.term(i)):
                 _operand(f"{n}.term.{i}.{k}", operand, here, trace, t)

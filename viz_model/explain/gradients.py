@@ -28,7 +28,6 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin
 from viz_model.runs.trace import Trace, counted
 from viz_model.values import backward
-from viz_model.values.backward import NoRule
 from viz_model.values.declaration import Site
 from viz_model.values.expression import Divide, Expression, Negative, Number
 from viz_model.values.leaves import Element, Index, Value, Weight
@@ -77,7 +76,8 @@ class Gradients:
         """The gradient by a value, in its shape; ``site`` is as ``trace`` names it.
 
         Raises:
-            KeyError: this model has no such site. NoRule: it is derived, and no derivative of what reads it is declared.
+            KeyError: this model has no such site.
+            NoRule: it is not kept by a run, and no derivative of what reads it is declared.
         """
         return self._whole(self._full(site))
 
@@ -106,7 +106,7 @@ class Gradients:
         Raises:
             KeyError: there is no such value or weight. NoRule: no derivative of what reads it is declared.
         """
-        return _declared(self.trace.config, self.position, self.token, name)
+        return declared(self.trace.config, self.position, self.token, name)
 
     @property
     def reader(self) -> GradientReader:
@@ -125,24 +125,26 @@ class Gradients:
             ValueError: there is no such number.
         """
         full = name if name in self.weights else self._full(name)
-        site, shape = self.site(full), tuple(self.weights[full].shape if full in self.weights else self._whole(full).shape)
-        at = tuple(map(int, index))
+        site, values = self.site(full), self.weights[full] if full in self.weights else self._whole(full)
+        at, shape = tuple(map(int, index)), tuple(values.shape)
         if len(at) != len(shape) or not all(0 <= i < size for i, size in zip(at, shape, strict=True)):
             raise ValueError(f"index {list(at)} of {full}: expected one number from 0 for each of {list(shape)}")
-        value = float((self.weights[full] if full in self.weights else self._whole(full))[at])
         working = begin(self.trace, site, _apart(self.trace.config, full, at), self.reader)
         made = backward.settled(site.expression, working.point)
         made.work(working, site.written(working.names))
         steps = tuple(working.sheet.steps)
+        same = None
+        if isinstance(made, Element):
+            same = Cell(made.value.site, tuple(int(i) for i in made.at(working.point)))
         return Derivation(
             cell=Cell(site.full, at),
             formula=site.formula,
             label=site.label,
             role=site.role,
             steps=steps,
-            value=value,
+            value=float(values[at]),
             bound=max(TOLERANCE * steps[-1].size, SMALLEST),
-            same_as=Cell(made.value.site, tuple(map(int, made.at(working.point)))) if isinstance(made, Element) else None,
+            same_as=same,
         )
 
     @functools.cached_property
@@ -157,6 +159,21 @@ class Gradients:
         """
         before, after = (_loss_after(self, by) for by in (0.0, rate))
         return Step(rate, -rate * self.norm, after - before, after, float(torch.tensor(-after).exp()))
+
+
+def derivation(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
+    """How a number of a gradient was made, by the name that :meth:`Gradients.name` gave it.
+
+    Raises:
+        ValueError: the run has no such gradient, or of it no such number; or its derivative is not declared.
+    """
+    asked = NAME.fullmatch(name)
+    if asked is None:
+        raise ValueError(f"{name} is no gradient")
+    try:
+        return gradients(trace, int(asked[1]), int(asked[2])).derive(asked[3], index)
+    except LookupError as unknown:
+        raise ValueError(unknown.args[0]) from None
 
 
 class GradientReader:
@@ -210,7 +227,7 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
         token = follows[0] if follows and not config.classes else int(known.argmax())
     token = counted("token", token, len(known))
     kept = _Kept(trace)
-    model = _copied(trace.model, {name: _leaf(one).requires_grad_() for name, one in trace.model.named_parameters()})
+    model = _copied(trace.model, {name: _leaf(one) for name, one in trace.model.named_parameters()})
     with torch.inference_mode(False), torch.enable_grad():
         leaving = _run(model, trace, kept)
         logits = _logits(model, leaving, position, kept)
@@ -270,7 +287,7 @@ class _KeptAt(NamedTuple):
 def _leaf(weight: Tensor) -> nn.Parameter:
     """The same numbers, in the same memory, whose gradient is nobody else's."""
     own = weight.detach()
-    return nn.Parameter(own.clone() if own.is_inference() else own, requires_grad=False)
+    return nn.Parameter(own.clone() if own.is_inference() else own)
 
 
 def _copied(model: Transformer, weights: Mapping[str, nn.Parameter]) -> Transformer:
@@ -341,14 +358,15 @@ def _readers(config: ModelConfig) -> Mapping[Value | Weight, tuple[Site, ...]]:
     """Who reads each value and each weight."""
     found: defaultdict[Value | Weight, list[Site]] = defaultdict(list)
     for site in sites.declare(config):
-        for read in (*site.reads, *site.weights):
+        reads: tuple[Value | Weight, ...] = (*site.reads, *site.weights)
+        for read in reads:
             found[read].append(site)
     return {read: tuple(own) for read, own in found.items()}
 
 
 @functools.lru_cache(maxsize=4096)
-def _declared(config: ModelConfig, position: int, token: int, name: str) -> Site:
-    """The gradient by a value or a weight as a declared value."""
+def declared(config: ModelConfig, position: int, token: int, name: str) -> Site:
+    """The gradient by a value or a weight as a declared value; ``name`` is the full name of that."""
     readers, prefix = _readers(config), f"grad.{position}.{token}."
     weight = next((one for one in readers if isinstance(one, Weight) and one.name == name), None)
 

@@ -122,16 +122,18 @@ def _is(part: Expression, target: Value | Weight) -> bool:
 
 
 def _readings(
-    node: Expression, target: Value | Weight, way: _Way, site: Site
+    node: Expression, target: Value | Weight, way: _Way, site: Site, called: Expression | None = None
 ) -> Iterator[tuple[Element | Entry, _Way]]:
-    """Every reading of the target in an expression, with the way there."""
+    """Every reading of the target in an expression, with the way there; ``called`` is a name that its result has."""
     if not _reads(node, target):
         return
-    own = site.value[site.index] if node is site.expression else node
+    own = called or (site.value[site.index] if node is site.expression else node)
     steps: list[tuple[Expression, _Way]] = []
     match node:
         case Element() | Entry() if _is(node, target):
             yield node, way
+        case Read():  # at an index, which is a whole number and has no gradient
+            return
         case Add(terms=terms):
             steps = [(term, way) for term in terms]
         case Subtract(left=a, right=b):
@@ -150,7 +152,7 @@ def _readings(
             own_letters = x if one == over else read_at(_apart(x, {*taken, over.name, one.name}), {over: one})
             steps = [(own_letters, replace(way, over=(*way.over, one)))]
         case Between(inner=x):
-            steps = [(x, way)]
+            yield from _readings(x, target, way, site, node)
         case Cases(condition=condition, then=a, otherwise=b):
             steps = [(a, way.where(condition)), (b, way.where(condition, False))]
         case Softmax(over=over, inner=x, beside=beside) if own is not node and not (beside and _reads(beside, target)):
@@ -293,7 +295,7 @@ def _product(factors: Sequence[Expression], divisors: Sequence[Expression]) -> E
 def _without_numbers(
     factors: Iterable[Expression], divisors: Iterable[Expression]
 ) -> tuple[list[Expression], list[Expression]]:
-    """The plain numbers above and below the line as one, and squares as squares."""
+    """The plain numbers above and below the line as one, and powers as powers."""
     above, below = list(factors), list(divisors)
     number = 1.0
     for part in [one for one in above if isinstance(one, Number)]:
@@ -302,8 +304,8 @@ def _without_numbers(
     for part in [one for one in below if isinstance(one, Number)]:
         below.remove(part)
         number /= part.number
-    twice = [part for part in dict.fromkeys(below) if below.count(part) == 2]
-    below = [part**2 if part in twice else part for part in dict.fromkeys(below)]
+    times = {part: below.count(part) for part in below}
+    below = [part if n == 1 else part**n for part, n in times.items()]
     return [Number(number), *above] if number != 1 or not above else above, below
 
 

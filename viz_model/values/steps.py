@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -141,14 +142,23 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """What stands in every term of a sum: N numbers, their origins, and a symbol with # for the count."""
+    """What stands in every term of a sum: N numbers, their origins, and a symbol with # for the count.
+
+    In a sum over several letters, the count of each of them is marked by its number: #0#, #1#.
+    """
 
     symbol: str
     values: np.ndarray
     line: Line
 
-    def at(self, n: int) -> Operand:
-        return operand(self.symbol.replace("#", str(n)), float(self.values[n]), self.line.at(n))
+    def written(self, counts: Sequence[str]) -> str:
+        """Its symbol with the letters, or the numbers, of the sum."""
+        if len(counts) == 1:
+            return self.symbol.replace("#", counts[0])
+        return reduce(lambda text, one: text.replace(f"#{one[0]}#", one[1]), enumerate(counts), self.symbol)
+
+    def at(self, n: int, counts: Sequence[str]) -> Operand:
+        return operand(self.written(counts), float(self.values[n]), self.line.at(n))
 
 
 class Largest(NamedTuple):
@@ -165,13 +175,15 @@ class Terms:
     """All terms of a sum.
 
     ``expression`` is LaTeX of one term, in which @0, @1, … stand for the factors; ``values`` [N]
-    are the terms in float64; ``variable`` is the letter that counts them.
+    are the terms in float64; ``variables`` are the letters that count them, the last counting fastest, and ``sizes``
+    how far each counts.
     """
 
-    variable: str
+    variables: tuple[str, ...]
     expression: str
     factors: tuple[Factor, ...]
     values: np.ndarray
+    sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
         for array in (self.values, *(factor.values for factor in self.factors)):
@@ -183,12 +195,22 @@ class Terms:
     @property
     def formula(self) -> str:
         """LaTeX of the sum, with its letter and its range."""
-        one = _fill(self.expression, [f.symbol.replace("#", self.variable) for f in self.factors])
-        return rf"\sum_{{{self.variable}=0}}^{{{len(self) - 1}}} {one}"
+        one = _fill(self.expression, [factor.written(self.variables) for factor in self.factors])
+        range_ = f"_{{{self.variable}=0}}^{{{len(self) - 1}}}" if len(self.sizes) == 1 else f"_{{{self.variable}}}"
+        return rf"\sum{range_} {one}"
+
+    @property
+    def variable(self) -> str:
+        """LaTeX of the letters."""
+        return ",".join(self.variables)
+
+    def counts(self, n: int) -> tuple[str, ...]:
+        """The number of each letter in term ``n``."""
+        return tuple(str(int(i)) for i in np.unravel_index(n, self.sizes))
 
     def term(self, n: int) -> tuple[Operand, ...]:
         """The numbers that make term ``n``, each with its origin."""
-        return tuple(factor.at(n) for factor in self.factors)
+        return tuple(factor.at(n, self.counts(n)) for factor in self.factors)
 
     def largest(self, most: int = 5) -> Largest:
         """The ``most`` terms of largest magnitude, in the order of the sum."""

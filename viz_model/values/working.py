@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+import torch
 
 from viz_model.values.expression import ATOM, PRODUCT, Expression, Multiply, Number, Power, bracket
 from viz_model.values.leaves import Element, Entry, GivenAt, Index, is_place
@@ -161,40 +163,57 @@ class Working:
         )
 
     def sum(self, node: Sum, symbol: str | None) -> Operand:
-        """A sum with all its terms; what stands in every term alike is an operand of the step."""
-        found = node.inner.evaluate(self.point.over(node.over))
-        values, size = np.atleast_1d(found.value.numpy()).copy(), float(found.size.sum())
+        """A sum with all its terms; what stands in every term alike is an operand of the step.
+
+        A sum of sums is one over both letters.
+        """
+        letters, inner = [node.over], node.inner
+        while isinstance(inner, Sum):
+            letters, inner = [*letters, inner.over], inner.inner
+        along, sizes = self._along(letters)
+        found = inner.evaluate(along)
+        values, size = (torch.broadcast_to(part, sizes).reshape(-1).numpy() for part in found)
         factors: list[Factor] = []
         alike: list[Operand] = []
 
         def text(part: Expression) -> str | None:
-            if not part.free <= {*self.where, node.over}:  # a term of a sum inside this one
+            if not part.free <= {*self.where, *letters}:  # a term of a sum inside this one
                 return None
-            if node.over in part.free:
+            if part.free & {*letters}:
                 if not isinstance(part, (Element, Entry)):
                     return None
-                factors.append(self._factor(part, node.over))
+                factors.append(self._factor(part, letters))
                 return f"@{len(factors) - 1}"
             if part.is_number or is_place(part):
                 return None
             alike.append(self._part(part))
             return alike[-1].symbol
 
-        names = Names(self.names.inside(node.over), text)
-        one = bracket(node.inner, names, PRODUCT, follows=True)
+        names = Names(self._inside(letters), text)
+        one = bracket(inner, names, PRODUCT, follows=True)
         what: What = "sum"
-        if isinstance(node.inner, Multiply) and len(node.inner.factors) == len(factors) == 2:
+        if isinstance(inner, Multiply) and len(inner.factors) == len(factors) == 2:
             what = "dot"
-        elif isinstance(node.inner, Power) and node.inner.right == Number(2):
+        elif isinstance(inner, Power) and inner.right == Number(2):
             what = "squares"
-        terms = Terms(node.over.name, one, tuple(factors), values)
-        return self.sheet.sum(what, symbol or self._fresh("s"), terms, *alike, size=size)
+        terms = Terms(tuple(letter.name for letter in letters), one, tuple(factors), values.copy(), sizes)
+        return self.sheet.sum(what, symbol or self._fresh("s"), terms, *alike, size=float(size.sum()))
 
-    def _factor(self, leaf: Expression, over: Index) -> Factor:
-        """The numbers of a leaf along an index, and where each of them stands."""
-        along = self.point.over(over)
-        values = leaf.evaluate(along).value
-        symbol = leaf.latex(self.names.inside(over, "#"))
+    def _along(self, letters: Sequence[Index]) -> tuple[Point, tuple[int, ...]]:
+        """The cell's place, where each letter runs along an axis of its own; and how far it does."""
+        point = functools.reduce(Point.over, letters, self.point)
+        return point, tuple(point.length(letter) for letter in letters)
+
+    def _inside(self, letters: Sequence[Index], texts: Sequence[str] | None = None) -> Names:
+        """Names for what stands in a sum over some letters."""
+        written = zip(letters, texts or [letter.name for letter in letters], strict=True)
+        return functools.reduce(lambda names, one: names.inside(*one), written, self.names)
+
+    def _factor(self, leaf: Expression, letters: Sequence[Index]) -> Factor:
+        """The numbers of a leaf along some letters, and where each of them stands."""
+        along, sizes = self._along(letters)
+        marks = ["#"] if len(letters) == 1 else [f"#{n}#" for n in range(len(letters))]
+        symbol = leaf.latex(self._inside(letters, marks))
         kind: type[Cell] | type[WeightOrigin]
         match leaf:
             case Element():
@@ -203,8 +222,13 @@ class Working:
                 kind, name, at = WeightOrigin, leaf.weight.name, leaf.at(along)
             case _:
                 raise ValueError(f"{symbol}: only values and weights run along a sum")
-        index = tuple(i if isinstance(i, int) else np.atleast_1d(i.numpy()) for i in at)
-        return Factor(symbol, np.atleast_1d(values.numpy()).copy(), Line(kind, name, index))
+
+        def flat(numbers: torch.Tensor) -> np.ndarray:
+            found: np.ndarray = torch.broadcast_to(numbers, sizes).reshape(-1).numpy()
+            return found
+
+        index = tuple(i if isinstance(i, int) else flat(i) for i in at)
+        return Factor(symbol, flat(leaf.evaluate(along).value).copy(), Line(kind, name, index))
 
     def between(self, node: Between, symbol: str | None) -> Operand:
         """A result that is made once, and read again by its symbol."""
@@ -245,8 +269,8 @@ class Working:
         highest, chosen = int(values.argmax()), self.where[node.over]
         letter, factors = self._fresh("m"), tuple[Factor, ...]()
         if isinstance(node.inner, (Element, Entry)):
-            factors = (self._factor(node.inner, node.over),)
-            own, largest = factors[0].at(chosen), factors[0].at(highest)
+            factors = (self._factor(node.inner, [node.over]),)
+            own, largest = (factors[0].at(n, [str(n)]) for n in (chosen, highest))
         else:
             own, largest = node.inner.work(self), node.inner.work(self._elsewhere({node.over: highest}))
         top = self.sheet.read("maximum", letter, largest, at=highest)
@@ -255,7 +279,8 @@ class Working:
         above = float(np.exp(own.value - top.value))
         power = self.sheet.write("exponential", self._fresh("w"), "e^{@0 - @1}", (own, top), above, above * growth)
         each = "@0" if factors else bracket(node.inner, self.names.inside(node.over), PRODUCT)
-        terms = Terms(node.over.name, f"e^{{{each} - {top.symbol}}}", factors, np.exp(values - top.value))
+        powers = np.exp(values - top.value)
+        terms = Terms((node.over.name,), f"e^{{{each} - {top.symbol}}}", factors, powers, (len(powers),))
         total = self.sheet.sum("sum", self._fresh("s"), terms, top)
         if node.beside is not None:
             beside = node.beside.work(self)

@@ -1,0 +1,248 @@
+"""Gradients are those of autograd through the declarations, and every number of them is worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import tiers
+import torch
+from tiny_models import (
+    describe,
+    few,
+    language_model,
+    of_classes,
+    of_pictures,
+    other_blocks,
+    run_both,
+    state,
+    tiny_config,
+    variants,
+)
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model.config import ModelConfig
+from viz_model.explain import Gradients, gradients
+from viz_model.explain.gradients import derivation
+from viz_model.model import sites
+from viz_model.runs.trace import Trace
+from viz_model.values.backward import NoRule
+from viz_model.values.leaves import Index
+from viz_model.values.point import Point, Where
+
+MODERN = tiny_config(
+    norm=choices.RMSNorm(),
+    position=choices.Rope(),
+    ffn=choices.Gated(),
+    n_heads=4,
+    n_kv_heads=2,
+    d_head=6,
+    qk_norm=True,
+    attention_bias=False,
+)
+DERIVED = [tiny_config("pre"), tiny_config("post"), MODERN, tiny_config(ffn=choices.Dense(activation="gelu"))]
+EVERY = (*variants(), *other_blocks(), *of_classes(), *of_pictures())
+PREDICTING = [one for one in EVERY if one.has_logits or one.classes]
+CELLS_A_SITE = 3
+
+
+class Declared:
+    """A run in double precision made of the declarations alone, each value a leaf of what is made of it."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, run = trace, trace.whole.reader
+        self.length, self.given = run.length, run.given
+        self.weights = {
+            name: one.detach().double().requires_grad_() for name, one in trace.model.named_parameters()
+        }  # fmt: skip
+        self.values: dict[str, torch.Tensor] = {}
+        for name, site in sites.in_order(trace.config):
+            where: dict[Index, Where] = {
+                index: torch.arange(index.length(self.length)).view(-1, *(1,) * n)
+                for n, index in enumerate(reversed(site.index))
+            }
+            shape = site.length(self.length)
+            made = site.expression.evaluate(Point(where, self)).value
+            if site.axes[-1] == "1":
+                made = made.unsqueeze(-1)
+            self.values[name] = made.expand(shape).clone().requires_grad_(made.is_floating_point())
+
+    def cells(self, site: str, index: tuple[Where, ...]) -> torch.Tensor:
+        value = self.values[site]
+        inside = (torch.as_tensor(i).clamp(0, n - 1) for i, n in zip(index, value.shape, strict=True))
+        return value[tuple(inside)]
+
+    def entries(self, weight: str, index: tuple[Where, ...]) -> torch.Tensor:
+        return self.weights[weight][index]
+
+    def rounding(self, site: str, index: tuple[Where, ...]) -> torch.Tensor:
+        return self.cells(site, index).abs()
+
+
+def alike(found: torch.Tensor, expected: torch.Tensor | None, what: str) -> None:
+    """The same to 1e-4 of the largest. What is 0, as of the bias of keys, is so within single precision."""
+    wanted = torch.zeros_like(found).double() if expected is None else expected
+    assert found.shape == wanted.shape, what
+    assert (found.double() - wanted).abs().max() <= 1e-4 * wanted.abs().max() + 3e-7, what
+
+
+def numbers(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def worked_out(found: Gradients, seed: int = 0) -> set[str]:
+    """Assert of some numbers of every gradient that its steps make it; what has no rule is returned."""
+    drawn, without = numbers(seed), set[str]()
+    for name in [*found.trace.whole.sites, *found.weights]:
+        try:
+            values = found.weights[name] if name in found.weights else found.of(name)
+            for _ in range(CELLS_A_SITE):
+                at = tuple(int(torch.randint(size, (), generator=drawn)) for size in values.shape)
+                made = found.derive(name, at)
+                assert made.agrees, f"{made.cell}: {made.result} and {made.value}"
+                assert made.value == float(values[at])
+        except NoRule:
+            without.add(name)
+    return without
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("config", DERIVED, ids=describe)
+def test_every_gradient_is_autograds_through_the_declarations(config: ModelConfig, seed: int) -> None:
+    trace = run_both(language_model(config, seed), length=5 + seed)
+    position, token = (2, 3, 4)[seed], (17, 54, 100)[seed]
+    found, run = gradients(trace, position, token), Declared(trace)
+    loss = -run.values["probs"][position, token].log()
+    assert found.loss == pytest.approx(loss.item(), rel=1e-4)
+    names = [name for name, value in run.values.items() if value.is_floating_point()]
+    expected = torch.autograd.grad(
+        loss, [*(run.values[name] for name in names), *run.weights.values()], allow_unused=True
+    )
+    assert set(names) | set(found.weights) == {*trace.sites, *run.weights}
+    for name, value in zip([*names, *run.weights], expected, strict=True):
+        alike(found.weights[name] if name in found.weights else found.of(name), value, name)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("config", DERIVED, ids=describe)
+def test_every_number_is_worked_out_from_the_gradients_of_what_it_feeds(config: ModelConfig, seed: int) -> None:
+    trace = run_both(language_model(config, seed), length=5 + seed)
+    assert worked_out(gradients(trace, -2, 60 + seed), seed) == set()
+
+
+@pytest.mark.parametrize("config", tiers.some(PREDICTING, 8), ids=describe)
+def test_other_models_are_worked_out_too_where_a_rule_is_declared(config: ModelConfig) -> None:
+    trace = run_both(language_model(config))
+    without = worked_out(gradients(trace, 2))
+    assert not without or config.has_experts
+    assert all(".ffn." in name for name in without)
+
+
+@pytest.mark.parametrize("config", [one for one in (*few(), of_pictures()[0]) if one in PREDICTING], ids=describe)
+def test_weights_have_the_gradient_of_the_model_itself(config: ModelConfig) -> None:
+    lm = language_model(config)
+    trace = run_both(lm)
+    found = gradients(trace, 1, 2)
+    copy = {name: one.detach().clone().requires_grad_() for name, one in lm.model.named_parameters()}
+    target = None if trace.target_ids is None else torch.tensor([trace.target_ids])
+    pixels = None if trace.picture is None else trace.picture[None].clone()
+    with torch.enable_grad():
+        logits = torch.func.functional_call(
+            lm.model, copy, (torch.tensor([trace.ids]), target), {"pixels": pixels}, tie_weights=True
+        )
+        row = logits[0] if config.classes else logits[0, 1]
+        loss = -row.log_softmax(-1)[2]
+    assert found.loss == pytest.approx(loss.item(), rel=1e-4)
+    for name, value in zip(copy, torch.autograd.grad(loss, list(copy.values()), allow_unused=True), strict=True):
+        alike(found.weights[name], value, name)
+
+
+@pytest.mark.parametrize("config", DERIVED, ids=describe)
+def test_a_small_step_changes_the_loss_as_predicted_and_a_large_one_does_not(config: ModelConfig) -> None:
+    lm = language_model(config)
+    before, trace = state(lm.model), run_both(lm)
+    found = gradients(trace, 3, 8)
+    small, large = found.step(1e-6), found.step(3.0)
+    norm = sum(float(one.double().square().sum()) for one in found.weights.values())
+    assert small.predicted == pytest.approx(-1e-6 * norm) and small.measured == pytest.approx(small.predicted, rel=1e-2)
+    assert small.loss < found.loss and small.probability == pytest.approx(math.exp(-small.loss))
+    assert abs(large.measured - large.predicted) > 0.1 * abs(large.predicted)
+    assert state(lm.model) == before and all(one.grad is None for one in lm.model.parameters())
+
+
+def test_what_is_measured_is_the_loss_of_a_model_with_the_changed_weights() -> None:
+    lm = language_model(MODERN)
+    trace = run_both(lm)
+    found = gradients(trace, 3, 8)
+    changed = {name: one.detach() - 0.01 * found.weights[name] for name, one in lm.model.named_parameters()}
+    logits = torch.func.functional_call(lm.model, changed, (torch.tensor([trace.ids]),), tie_weights=True)
+    assert found.step(0.01).loss == pytest.approx(-logits[0, 3].log_softmax(-1)[8].item(), rel=1e-4)
+
+
+def test_the_target_is_the_next_token_or_the_most_probable_after_the_last() -> None:
+    trace = run_both(language_model(tiny_config()))
+    assert gradients(trace, 2).token == trace.ids[3]
+    last = gradients(trace)
+    assert last.position == len(trace) - 1 and last.token == trace["probs"][-1].argmax()
+    assert last.loss == pytest.approx(-trace["probs"][-1].max().log().item())
+
+
+def test_the_loss_hands_back_what_was_said_less_what_came() -> None:
+    trace = run_both(language_model(tiny_config()))
+    found = gradients(trace, 2, 7)
+    said = trace["probs"].clone()
+    said[2, 7] -= 1
+    torch.testing.assert_close(found.of("logits")[2], said[2])
+    assert found.of("logits")[[0, 1, 3, 4]].abs().max() == 0
+    assert "- 1" in found.derive("logits", (2, 7)).steps[-1].formula
+
+
+def test_a_cell_is_found_by_its_name() -> None:
+    trace = run_both(language_model(tiny_config()))
+    found = gradients(trace, 2, 7)
+    made = derivation(trace, found.name("blocks.1.attn.q"), (1, 2, 3))
+    assert made.value == float(found.of("blocks.1.attn.q")[1, 2, 3]) and made.cell.site == "grad.2.7.blocks.1.attn.q"
+    assert {cell.site for cell in made.before} <= {*trace.sites, *map(found.name, trace.sites)}
+    for wrong in ("blocks.1.attn.q", "grad.2.7.blocks.9.attn.q", "grad.99.7.logits", "grad.2.99999.logits"):
+        with pytest.raises(ValueError):
+            derivation(trace, wrong, (1, 2, 3))
+    with pytest.raises(ValueError):
+        found.derive("logits", (0, 101))
+
+
+def test_a_sum_over_two_letters_names_the_numbers_of_every_term() -> None:
+    trace = run_both(language_model(MODERN))
+    found = gradients(trace, 3, 7)
+    step = found.derive("blocks.1.attn.norm.out", (2, 5)).steps[0]
+    assert step.terms is not None and step.terms.sizes == (4, 6)
+    last = step.terms.term(4 * 6 - 1)
+    assert [operand.value for operand in last] == pytest.approx(
+        [
+            float(found.of("blocks.1.attn.q")[3, 2, 5]),
+            float(trace.model.get_parameter("decoder.blocks.1.attn.q.weight")[23, 5]),
+        ]
+    )
+    assert step.terms.counts(23) == ("3", "5") and r"\sum_{h,k}" in step.formula
+
+
+def test_a_run_without_a_part_is_read_as_it_was() -> None:
+    lm = language_model(tiny_config())
+    trace = lm.trace(ids=[5, 8, 13, 21], edits=[vm.edits.NoResidual(), vm.edits.FlipMask(layer=1, query=3, key=0)])
+    assert not worked_out(gradients(trace, 2, 5))
+
+
+def test_what_has_no_gradient_is_refused() -> None:
+    lm = language_model(tiny_config())
+    trace = run_both(lm)
+    with pytest.raises(IndexError):
+        gradients(trace, 99)
+    with pytest.raises(IndexError):
+        gradients(trace, 0, 10_000)
+    with pytest.raises(KeyError):
+        gradients(trace, 0).of("blocks.7.attn.q")
+    with pytest.raises(ValueError, match="interventions"):
+        gradients(lm.trace(ids=list(trace.ids), edits=[vm.edits.AblateHead(layer=0, head=1)]))
+    without = tiny_config(kind="encoder", head=choices.NoHead())
+    with pytest.raises(ValueError, match="predicts nothing"):
+        gradients(run_both(language_model(without)))
