@@ -13,7 +13,7 @@ from tiny_models import language_model, tiny_config
 
 from viz_model import config as variants
 from viz_model.app import derivation
-from viz_model.app.cell_names import where, written
+from viz_model.app.cell_names import what, where, written
 from viz_model.app.derivation import MOST_ROWS
 from viz_model.config import ModelConfig
 from viz_model.drawing import theme
@@ -158,7 +158,7 @@ def test_every_place_and_operand_has_words() -> None:
                 t = Texts(language)
                 assert where(trace, cell, t)
                 for step in found.steps:
-                    assert derivation.what(step, t)
+                    assert what(step, t)
                     shown = derivation.painted(step, trace, found.role)
                     assert "#" not in derivation.lines(shown) and "@" not in derivation.lines(shown)
             assert all(sites.find(c.site, config) for c in found.before)

@@ -18,12 +18,26 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import frame, state
-from viz_model.app.cell_names import name_of, named_axis, place, shape, tokens, where, written
+from viz_model.app.cell_names import (
+    code_of,
+    label_of,
+    name_of,
+    named_axis,
+    of_what,
+    place,
+    shape,
+    site_of,
+    tokens,
+    what,
+    where,
+    written,
+)
 from viz_model.app.view import ViewState
 from viz_model.drawing import theme
+from viz_model.explain import backward
 from viz_model.island.edited import describe
 from viz_model.model import sites
-from viz_model.runs.derivation import Cell, Derivation, Earlier, Line, Operand, Setting, Step, Terms, Weight, derive
+from viz_model.runs.derivation import Cell, Derivation, Earlier, Line, Operand, Setting, Step, Terms, Weight
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
@@ -106,7 +120,7 @@ def first(trace: vm.Trace, token: int) -> Cell:
 def _colour(trace: vm.Trace, origin: object) -> str | None:
     """The hue of the role that a number plays; weights and settings keep the colour of the text."""
     if isinstance(origin, Cell):
-        return _written(sites.find(origin.site, trace.config).role)
+        return _written(site_of(trace, origin.site).role)
     return None
 
 
@@ -156,7 +170,7 @@ def _drawer(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     _crumbs(cell, t)
     try:
         if cell.site in sites.table(trace.config) or not _is_weight(trace, cell.site):
-            _derivation(derive(trace, cell.site, cell.index), here, trace, t)
+            _derivation(backward.derivation(trace, cell.site, cell.index), here, trace, t)
         else:
             _weight(trace, cell, t)
     except ValueError as wrong:
@@ -220,11 +234,11 @@ def _weight(trace: vm.Trace, cell: Cell, t: Texts) -> None:
 
 
 def _derivation(found: Derivation, here: str, trace: vm.Trace, t: Texts) -> None:
-    cell, site = found.cell, sites.find(found.cell.site, trace.config)
-    label = t.site_label(site)
+    cell, site = found.cell, site_of(trace, found.cell.site)
+    label = label_of(site, t)
     said = {"label": label[:1].upper() + label[1:], "where": where(trace, cell, t), "value": written(found.value)}
     st.markdown(f"### {t('derivation.finding', **said)}")
-    st.code(f'trace["{cell.site}"]{list(cell.index)}', language="python")
+    st.code(code_of(cell), language="python")
     with st.container(key="derivation_formula"):
         st.latex(found.formula, width="content")
     if found.edits:
@@ -257,31 +271,6 @@ def _step(n: int, step: Step, found: Derivation, trace: vm.Trace, t: Texts) -> N
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         for k, operand in enumerate(shown.operands):
             _operand(f"{n}.{k}", operand, found.cell, trace, t)
-
-
-def what(step: Step, t: Texts) -> str:
-    """What a step does, in words."""
-    facts = step.facts
-    match step.what:
-        case "token":
-            key = "what_token_control" if facts["control"] else "what_token"
-            values = {"text": literal(str(facts["text"])), "bytes": literal(str(facts["bytes"]))}
-            return t(f"derivation.{key}", id=int(step.result), **values)
-        case "patch":
-            key = "what_patch" if step.result else "what_patch_cls"
-            return t(f"derivation.{key}", n=int(step.result), text=literal(str(facts["text"])))
-        case "bucket":
-            return t(
-                "derivation.what_bucket_open" if facts["open"] else "derivation.what_bucket",
-                bucket=int(step.result),
-                **facts,
-            )
-        case "top":
-            key = "what_top_kept" if facts["visible"] else "what_top_left"
-            return t(f"derivation.{key}", rank=str(facts["rank"]), k=str(facts["k"]))
-        case "mask":
-            return t("derivation.what_mask_visible" if facts["visible"] else "derivation.what_mask_hidden")
-    return t(f"derivation.what_{step.what}")
 
 
 def _operand(key: str, operand: Operand, here: Cell, trace: vm.Trace, t: Texts) -> None:
@@ -348,6 +337,8 @@ def _end(found: Derivation, t: Texts) -> None:
 
 def _elsewhere(here: str, cell: Cell, trace: vm.Trace, t: Texts) -> None:
     """A way to the page that shows this value among its neighbours."""
+    if of_what(cell.site) != cell.site:
+        return
     side, name = sites.split_side(cell.site)
     layer, rest = sites.split_name(name)
     page = "position" if rest == "embed.position" else _PAGES.get(rest.partition(".")[0])
@@ -418,7 +409,7 @@ def place_of(terms: Terms, n: int, trace: vm.Trace) -> str:
     if line is None or line.kind is not Cell or len(line.along) != 1:
         return ""
     (along,) = line.along
-    return place(trace, sites.find(line.name, trace.config).index[along], line.at(n).index[along])
+    return place(trace, site_of(trace, line.name).index[along], line.at(n).index[along])
 
 
 def _table(where: str, n: int, terms: Terms, here: Cell, trace: vm.Trace, t: Texts) -> None:

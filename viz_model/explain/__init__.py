@@ -2,10 +2,10 @@
 the gradient of a loss.
 """
 
+from viz_model.explain.backward import Gradients, Step, gradients
 from viz_model.explain.cutting import Cut, cut
 from viz_model.explain.fitted import FittedLens, fit_lens, lens
 from viz_model.explain.frozen import Node
-from viz_model.explain.gradients import Gradients, Step, gradients
 from viz_model.explain.routes import Route, Routes, routes
 from viz_model.explain.sample import UnitSample, sample_units
 from viz_model.explain.scores import Score, score

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from viz_model.app import components, derivation, saving
-from viz_model.app.cell_names import written
+from viz_model.app.cell_names import label_of, name_of, site_of, written
 from viz_model.app.derivation import LARGEST, every_term, lines, painted
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.claims import Verdict
 from viz_model.drawing.scene import Scene, encode, seen
+from viz_model.explain import backward
 from viz_model.island import message
 from viz_model.island.page import Plot, Worked
-from viz_model.runs.derivation import derive
 from viz_model.texts.markdown import literal
 
 V = TypeVar("V")
@@ -68,9 +68,9 @@ def worked(page: Page, numbers: Sequence[Worked], /, **values: object) -> None:
     """
     for n, number in enumerate(numbers, start=1):
         trace = page.trace if number.trace is None else number.trace
-        found = derive(trace, number.site, number.at)
+        found = backward.derivation(trace, number.site, number.at)
         prose = number.said or " ".join(page.t.prose(key, **values) for key in number.words)
-        prose = prose or f"{page.t.site_label(trace.site(number.site))} {literal(str(found.cell))}"
+        prose = prose or f"{label_of(site_of(trace, found.cell.site), page.t)} {name_of(found.cell)}"
         said = [f"**{n}.** {prose}"]
         for k, step in enumerate(found.steps):
             shown = painted(step, trace, found.role if step is found.steps[-1] else None)

@@ -25,9 +25,9 @@ from viz_model.model import sites
 from viz_model.model.heads import ClassHead
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
-from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin
+from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin, derive
 from viz_model.runs.trace import Trace, counted
-from viz_model.values import backward
+from viz_model.values import backward as rules
 from viz_model.values.declaration import Site
 from viz_model.values.expression import Divide, Expression, Negative, Number
 from viz_model.values.leaves import Element, Index, Value, Weight
@@ -81,6 +81,10 @@ class Gradients:
         """
         return self._whole(self._full(site))
 
+    def read(self, name: str) -> Tensor:
+        """The gradient by a value or a weight; what is raised is as of :meth:`of`."""
+        return self.weights[name] if name in self.weights else self.of(name)
+
     def _full(self, name: str) -> str:
         return name if name in sites.table(self.trace.config) else self.trace.full_name(name)
 
@@ -125,12 +129,12 @@ class Gradients:
             ValueError: there is no such number.
         """
         full = name if name in self.weights else self._full(name)
-        site, values = self.site(full), self.weights[full] if full in self.weights else self._whole(full)
+        site, values = self.site(full), self.read(full)
         at, shape = tuple(map(int, index)), tuple(values.shape)
         if len(at) != len(shape) or not all(0 <= i < size for i, size in zip(at, shape, strict=True)):
             raise ValueError(f"index {list(at)} of {full}: expected one number from 0 for each of {list(shape)}")
         working = begin(self.trace, site, _apart(self.trace.config, full, at), self.reader)
-        made = backward.settled(site.expression, working.point)
+        made = rules.settled(site.expression, working.point)
         made.work(working, site.written(working.names))
         steps = tuple(working.sheet.steps)
         same = None
@@ -162,14 +166,14 @@ class Gradients:
 
 
 def derivation(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
-    """How a number of a gradient was made, by the name that :meth:`Gradients.name` gave it.
+    """How a number of a run was made, or one of a gradient by the name that :meth:`Gradients.name` gave it.
 
     Raises:
-        ValueError: the run has no such gradient, or of it no such number; or its derivative is not declared.
+        ValueError: the run has no such value, or of it no such number; or its derivative is not declared.
     """
     asked = NAME.fullmatch(name)
     if asked is None:
-        raise ValueError(f"{name} is no gradient")
+        return derive(trace, name, index)
     try:
         return gradients(trace, int(asked[1]), int(asked[2])).derive(asked[3], index)
     except LookupError as unknown:
@@ -375,16 +379,16 @@ def declared(config: ModelConfig, position: int, token: int, name: str) -> Site:
         return Value(prefix + full, site.axes, rf"\mathrm{{d}}{site.symbol}")
 
     if weight is not None:
-        index = backward.letters(weight)
+        index = rules.letters(weight)
         return Site(
             full=prefix + name, name=name, axes=tuple(one.axis for one in index), index=index,
-            expression=backward.gradient(weight, index, readers[weight], upstream),
+            expression=rules.gradient(weight, index, readers[weight], upstream),
             label=name, role="output", symbol=rf"\mathrm{{d}}{weight.symbol}",
         )  # fmt: skip
     site = sites.find(name, config)
     made = _at_target(site, position, token)
     if made is None:
-        made = backward.gradient(site.value, site.index, readers.get(site.value, ()), upstream)
+        made = rules.gradient(site.value, site.index, readers.get(site.value, ()), upstream)
     return replace(site, full=prefix + name, expression=made, symbol=rf"\mathrm{{d}}{site.symbol}", lines=None)
 
 

@@ -24,7 +24,7 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.explain import Gradients, gradients
-from viz_model.explain.gradients import derivation
+from viz_model.explain.backward import derivation
 from viz_model.model import sites
 from viz_model.runs.trace import Trace
 from viz_model.values.backward import NoRule
@@ -204,7 +204,8 @@ def test_a_cell_is_found_by_its_name() -> None:
     made = derivation(trace, found.name("blocks.1.attn.q"), (1, 2, 3))
     assert made.value == float(found.of("blocks.1.attn.q")[1, 2, 3]) and made.cell.site == "grad.2.7.blocks.1.attn.q"
     assert {cell.site for cell in made.before} <= {*trace.sites, *map(found.name, trace.sites)}
-    for wrong in ("blocks.1.attn.q", "grad.2.7.blocks.9.attn.q", "grad.99.7.logits", "grad.2.99999.logits"):
+    assert derivation(trace, "blocks.1.attn.q", (1, 2, 3)).value == float(trace["blocks.1.attn.q"][1, 2, 3])
+    for wrong in ("blocks.9.attn.q", "grad.2.7.blocks.9.attn.q", "grad.99.7.logits", "grad.2.99999.logits"):
         with pytest.raises(ValueError):
             derivation(trace, wrong, (1, 2, 3))
     with pytest.raises(ValueError):
