@@ -26,7 +26,7 @@ SECTIONS = {
     "": ("walk", "overview"),
     "section_input": ("tokens", "embedding"),
     "section_machine": ("attention", "position", "block", "units"),
-    "section_output": ("next_token", "attribution"),
+    "section_output": ("next_token", "attribution", "backward"),
     "section_models": ("norm_placement", "cross_attention", "architectures", "batch", "cost"),
     "section_training": ("questions", "training_lab", "ablations", "mistakes"),
 }

@@ -252,6 +252,11 @@ class ModelConfig:
         return self.head.of_tokens
 
     @property
+    def writes(self) -> bool:
+        """Whether it is a decoder by itself that says after every token which one comes."""
+        return self.kind == "decoder" and self.has_logits and not self.reads_pictures
+
+    @property
     def reads_pictures(self) -> bool:
         """Whether patches of a picture enter, and no tokens."""
         return self.inputs.is_picture

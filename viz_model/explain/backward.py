@@ -161,8 +161,13 @@ class Gradients:
 
         The model stays as it is: the run is of a copy.
         """
-        before, after = (_loss_after(self, by) for by in (0.0, rate))
-        return Step(rate, -rate * self.norm, after - before, after, float(torch.tensor(-after).exp()))
+        after = _loss_after(self, rate)
+        return Step(rate, -rate * self.norm, after - self._loss_before, after, math.exp(-after))
+
+    @functools.cached_property
+    def _loss_before(self) -> float:
+        """The loss in the precision in which that after a step is measured."""
+        return _loss_after(self, 0.0)
 
 
 def derivation(trace: Trace, name: str, index: Sequence[int]) -> Derivation:

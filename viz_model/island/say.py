@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from viz_model.config import ModelConfig
 from viz_model.island.look import Look
+from viz_model.island.page import Offer
 from viz_model.island.prose import Line
 
 Facts: TypeAlias = Callable[[Look], Mapping[str, Any]]
@@ -36,6 +38,17 @@ def note(key: str, facts: Facts | None = None) -> Said:
 def source(*names: str) -> Said:
     """Which values of the run a picture shows."""
     return lambda look: [look.source(*names)]
+
+
+def leads(page: str, key: str, fits: Callable[[ModelConfig], bool]) -> Callable[[Look], Offer | None]:
+    """An item: a way to another page, for the models that it is of; ``key`` says what is to be seen there."""
+
+    def offer(look: Look) -> Offer | None:
+        if not fits(look.config):
+            return None
+        return Offer(look.text(key), look.common(f"page_{page}"), {"page": page})
+
+    return offer
 
 
 def to_try(question: str = "question", answer: str = "answer", facts: Facts | None = None) -> Said:

@@ -15,10 +15,10 @@ from viz_model.drawing.tables import resolved
 from viz_model.explain.sums import Against
 from viz_model.island.look import Look
 from viz_model.measures.covering import can_be_covered, covering
+from viz_model.measures.typed import token_typed
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
-from viz_model.topics.attribution.asked import token_typed
 
 Asked = int | str | None
 """A token of the vocabulary: its id, its text, or none."""

@@ -17,9 +17,9 @@ from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
 from viz_model.measures.covering import can_be_covered, covering
 from viz_model.measures.lens import predicts
+from viz_model.measures.typed import token_typed
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
-from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Token
 
 OFFERED = 20
@@ -171,24 +171,6 @@ def _meant(trace: Trace, said: str, named: Mapping[str, Against]) -> Against:
         return named[said]
     id = token_typed(trace, said)
     return next(iter(named.values())) if id is None else id
-
-
-def token_typed(trace: Trace, typed: str) -> int | None:
-    """The token that is meant: ``#id``, or the first one of a text; None where there is none.
-
-    A text that is one token with a space in front is meant so, as most words of most vocabularies are.
-    """
-    number = typed.removeprefix("#")
-    if typed.startswith("#") and number.isascii() and number.isdecimal() and len(number) < 10:
-        return int(number) if int(number) < trace.config.n_vocab else None
-    tokenizer = trace.tokenizer
-    encode = tokenizer.encode_target if trace.config.kind == "encoder_decoder" else tokenizer.encode
-    try:
-        tries = [encode(f" {typed}", special=False), encode(typed, special=False)] if typed else []
-    except TextError:
-        return None
-    known = [ids for ids in tries if ids and max(ids) < trace.config.n_vocab]
-    return next((ids[0] for ids in known if len(ids) == 1), known[-1][0] if known else None)
 
 
 # What is said and chosen

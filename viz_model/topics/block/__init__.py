@@ -50,7 +50,7 @@ WEIGHTS = Section("weights", (weights.title, beside(weights.draw, weights.tell))
 PAGE = Page(
     "block",
     items=(*MAIN, LENGTHS, NEURONS, WEIGHTS),
-    end=(apart.quiz, apart.to_try),
+    end=(apart.quiz, apart.to_try, say.leads("backward", "learns", lambda config: config.writes)),
     options=(("dimension", range(100_000)), ("which", ("attn", "cross", "ffn")), ("neuron", range(100_000))),
     apart=apart.TABS,
     trials=Trials(("norm", "residual", "layer", "neuron"), ("layer_norm", "norm_side", "add", "attend", "leave_out")),

@@ -135,7 +135,7 @@ PAGE = Page(
     end=(say.to_try(),),
     apart=TABS,
     options=((ASK, tuple(one.name for one in QUESTIONS)), (MOVE, ("", *map(str, range(MOST_STEPS))))),
-    fits=lambda config: config.kind == "decoder" and config.has_logits and not config.reads_pictures,
+    fits=lambda config: config.writes,
     reads_plain=True,
 )
 TOPIC = Topic(

@@ -3,5 +3,9 @@
 from viz_model.island import say
 from viz_model.island.page import Page, Topic, Trials
 
-PAGE = Page("training_lab", items=(say.text("lead"),), trials=Trials(bugs=("loss", "drop_weights", "leave_out")))
+PAGE = Page(
+    "training_lab",
+    items=(say.text("lead"), say.leads("backward", "by_backward", lambda config: config.writes)),
+    trials=Trials(bugs=("loss", "drop_weights", "leave_out")),
+)
 TOPIC = Topic("training_lab", (PAGE,), has_place=False, without=frozenset({"head"}))

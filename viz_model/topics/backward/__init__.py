@@ -1,0 +1,62 @@
+"""How does one weight learn? The chain rule backward through this run, for one token that is to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.island import say
+from viz_model.island.look import Look
+from viz_model.island.page import Apart, Page, Table, Topic, Typed, Worked, columns
+from viz_model.island.prose import Line
+from viz_model.topics.backward import asked, way, weight
+
+
+def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
+    """The gradient of the station's first number at the selected token, and that of the weight."""
+    here, part, (full, at) = asked.found(look), way.shown(look), weight.chosen(look)
+    first = tuple({ROW: look.token, COLUMN: part.columns[0]}.get(one, one) for one in part.where)
+    numbers = [Worked((), here.name(part.full), first), Worked((), here.name(full), at)]
+    return look.text("hand", **asked.facts(look)), numbers, {}
+
+
+def own(look: Look) -> tuple[str, dict[str, Any]]:
+    full, at = weight.chosen(look)
+    site = look.trace.full_name(look.site(way.at(look)))
+    here = {"position": look.token, "token": asked.target(look).id, "site": site}
+    return "backward", {**here, "weight": full, "index": at, "rate": weight.step(look).rate}
+
+
+def numbers(look: Look) -> Table:
+    part = way.shown(look)
+    rows = [look.labels[n] for n in part.rows]
+    return look.site(way.at(look)), part.of(asked.found(look).of(part.full)), rows, part.names
+
+
+TABS = Apart(lambda look: [look.site(way.at(look))], hand, lambda look: [], numbers, begins=say.text("rules"), own=own)
+PAGE = Page(
+    "backward",
+    (
+        say.text("lead"),
+        columns((asked.choose, asked.field), (asked.title, asked.tell)),
+        way.choose,
+        columns((way.caption("value"), way.draw_value), (way.caption("gradient"), way.draw_gradient)),
+        way.tell,
+        weight.title,
+        columns((weight.choose, weight.field, weight.draw), (weight.tell,)),
+        columns((weight.choose_rate, weight.draw_step), (weight.tell_step,)),
+    ),
+    end=(say.to_try(),),
+    apart=TABS,
+    options=(
+        (asked.WORD, Typed(most=asked.LONGEST)),
+        (way.AT, ("", *way.STATIONS)),
+        (weight.MATRIX, ("", *weight.MATRICES)),
+        (weight.ENTRY, Typed(pattern=r"\d{1,5},\d{1,5}", most=11)),
+        (weight.RATE, ("", *map(str, range(len(weight.RATES))))),
+    ),
+    fits=lambda config: config.writes,
+    reads_plain=True,
+)
+TOPIC = Topic("backward", (PAGE,), needs=PAGE.fits)
