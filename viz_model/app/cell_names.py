@@ -45,8 +45,10 @@ def site_of(trace: vm.Trace, name: str) -> Site:
 
 def label_of(site: Site, t: Texts) -> str:
     """What a declared value is called in words; of a gradient, by what it is one."""
-    label = t.site_label(site)
-    return label if of_what(site.full) == site.full else t("derivation.gradient", label=label)
+    own, label = of_what(site.full), t.site_label(site)
+    if own == site.full:
+        return label
+    return t("derivation.gradient", label=t("derivation.of_weight") if site.label == own else label)
 
 
 def where(trace: vm.Trace, cell: Cell, t: Texts) -> str:

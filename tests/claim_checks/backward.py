@@ -1,0 +1,90 @@
+"""Claims of the page on how a weight learns."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import torch
+
+from claim_checks import Shown
+from viz_model.explain import Step
+from viz_model.island.look import Look
+from viz_model.model.tap import NO_TAP
+from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
+from viz_model.topics.backward import PAGE, way, weight
+from viz_model.topics.backward.way import Reach
+
+
+def _step(predicted: float, measured: float) -> Step:
+    return Step(0.1, predicted, measured, 1.0, 0.5)
+
+
+def _reach(*sizes: float) -> Reach:
+    return Reach(np.array(sizes), len(sizes) - 1)
+
+
+EXAMPLES = {
+    "backward.reach.own": (_reach(1.0, 3.0), _reach(3.0, 1.0)),
+    "backward.reach.earlier": (_reach(3.0, 1.0), _reach(1.0, 3.0)),
+    "backward.step.agrees": (_step(-1.0, -0.95), _step(-1.0, -0.8)),
+    "backward.step.rises": (_step(-1.0, 0.2), _step(-1.0, -0.2)),
+    "backward.step.less": (_step(-1.0, -0.5), _step(-1.0, -1.5)),
+    "backward.step.more": (_step(-1.0, -1.5), _step(-1.0, -0.5)),
+}
+ONE_IN = 25
+"""Of the texts those are asked about of which this is one: each takes a run backward and three forward."""
+
+
+def _loss(trace: Trace, weights: dict[str, torch.Tensor], token: int) -> torch.Tensor:
+    ids = torch.tensor([list(trace.ids)])
+    logits = torch.func.functional_call(trace.model, weights, (ids,), tie_weights=True)
+    return -logits[0, -1].log_softmax(-1)[token]
+
+
+def _steps(trace: Trace, rate: float, claim: str) -> bool:
+    """By autograd on the model as it stands, without taps and without copies of it."""
+    token = int(trace["logits"][-1].argmax())
+    before = {name: one.detach().clone().requires_grad_() for name, one in trace.model.named_parameters()}
+    with torch.enable_grad():
+        loss = _loss(trace, before, token)
+        slopes = torch.autograd.grad(loss, list(before.values()))
+    predicted = -rate * sum(float(one.double().square().sum()) for one in slopes)
+    after = {name: one.detach() - rate * slope for (name, one), slope in zip(before.items(), slopes, strict=True)}
+    measured = float(_loss(trace, after, token) - loss)
+    near = abs(measured - predicted) / abs(predicted)
+    if claim == "agrees":
+        return near < 0.11
+    return near > 0.09 and {"rises": measured > 0, "less": measured > predicted, "more": measured < predicted}[claim]
+
+
+def _reaches(trace: Trace, layer: int, claim: str) -> bool:
+    """By the gradient of the stream, which the rest of the model is run on."""
+    token = int(trace["logits"][-1].argmax())
+    with torch.inference_mode(False), torch.enable_grad():
+        x = trace[f"blocks.{layer}.resid.in"].clone()[None].requires_grad_()
+        made = x
+        for block in range(layer, trace.n_layers):
+            made = trace.stack.run_block(block, made, visible=None, source=None, tap=NO_TAP)
+        if trace.stack.final_norm is not None:
+            made = trace.stack.final_norm(made)
+        loss = -trace.model.head(made)[0, -1].log_softmax(-1)[token]
+        (gradient,) = torch.autograd.grad(loss, x)
+    share = gradient[0, -1].norm() / gradient[0].norm(dim=-1).sum()
+    return float(share) > 0.49 if claim == "own" else float(share) < 0.51
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    asked = zlib.crc32(repr(trace.ids).encode()) % ONE_IN == 0
+    if not PAGE.fits(trace.config) or not asked or len(trace) > 40:
+        return
+    for layer in range(trace.n_layers):
+        look = Look.at(trace, Texts("en"), "backward", layer=layer)
+        yield Shown(way.REACH, way.reach(look), partial(_reaches, trace, layer))
+        for n in (2, 4, 6) if layer == 0 else ():
+            here = replace(look, options={"rate": str(n)})
+            yield Shown(weight.STEP, weight.step(here), partial(_steps, trace, weight.RATES[n]))

@@ -1,0 +1,170 @@
+"""The page on how a weight learns shows the run's own gradients, in every station and for every weight."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import islands
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model.drawing.scene import Scene
+from viz_model.explain import gradients
+from viz_model.explain.backward import derivation
+from viz_model.island.look import Look
+from viz_model.texts import LANGUAGES
+from viz_model.topics.backward import PAGE, TOPIC, asked, hand, numbers, way, weight
+
+TEXT = "Tom had a cat and a dog. The cat and the"
+MODERN = tiny_config(
+    norm=choices.RMSNorm(), position=choices.Rope(), ffn=choices.Gated(), n_heads=4, n_kv_heads=2, d_head=6
+)
+
+
+def look(model: str = "story-pre-ln", text: str = TEXT, lang: str = "en", token: int = 4, **options: str) -> Look:
+    found = islands.look(vm.load(model).trace(text), PAGE, lang, layer=1, head=2, token=token)
+    return replace(found, options=options)
+
+
+def tiny(config: choices.ModelConfig, **options: str) -> Look:
+    found = islands.look(run_both(language_model(config)), PAGE, layer=1, head=1, token=3)
+    return replace(found, options=options)
+
+
+def mark(scene: Scene, id: str) -> Any:
+    (found,) = [one for one in scene.panels[0].marks if one.id == id]
+    return found
+
+
+def said(here: Look) -> str:
+    return " ".join(islands.sentences(PAGE, here))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_station_has_two_pictures_and_its_own_words(lang: str) -> None:
+    here, told = look("story-modern", lang=lang), set[str]()
+    for station in way.stations(here):
+        there = replace(here, options={way.AT: station})
+        pictures = islands.pictures(PAGE, there)
+        assert set(pictures) == {"backward.value", "backward.gradient", "backward.terms", "backward.step"}
+        text = said(there)
+        assert "{{" not in text
+        told.add(text)
+    assert len(told) > 12 and way.stations(here)[0] == "logits" and way.stations(here)[-1] == "embed.out"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("text", ["小猫坐在垫子上", "a"])
+def test_short_and_chinese_texts_have_a_page(text: str, lang: str) -> None:
+    here = look(text=text, lang=lang, token=0)
+    assert "{{" not in said(here) and islands.pictures(PAGE, here)
+
+
+def test_of_which_models_it_is() -> None:
+    fits = [name for name in vm.models() if TOPIC.page(vm.load(name).config)]
+    assert {"story-pre-ln", "story-post-ln", "story-moe", "story-modern"} <= set(fits)
+    assert not {"story-bert", "translate-2017", "digits-vit"} & set(fits)
+
+
+@pytest.mark.parametrize("config", [one for one in variants() if PAGE.fits(one)], ids=describe)
+def test_models_of_every_kind_have_a_page(config: choices.ModelConfig) -> None:
+    here = tiny(config)
+    for station in way.stations(here):
+        there = replace(here, options={way.AT: station})
+        assert way.draw_value(there) and way.draw_gradient(there) and islands.one(way.tell(there), there.place)
+    assert "{{" not in said(here)
+
+
+@pytest.mark.parametrize("station", list(way.STATIONS))
+def test_both_pictures_show_the_same_cells_of_the_value_and_of_its_gradient(station: str) -> None:
+    here = tiny(MODERN, at=station)
+    if station not in way.stations(here):
+        assert station.startswith("attn.") or station.startswith("ffn.")
+        return
+    full = here.site(station)
+    found, trace = gradients(here.trace, 3), here.trace
+    for scene, values, prefix in (
+        (way.draw_value(here), trace[full], ""),
+        (way.draw_gradient(here), found.of(full), found.name("")),
+    ):
+        cells = mark(scene, "cells")
+        drawn, where = np.asarray(cells.values), cells.where
+        assert where.site == prefix + full
+        for row, column in ((0, 0), (drawn.shape[0] - 1, drawn.shape[1] - 1), (1, 2)):
+            at = where.at(row, column)
+            assert float(values[at[1]]) == pytest.approx(drawn[row, column])
+            assert derivation(trace, *at).value == pytest.approx(drawn[row, column])
+
+
+def test_the_target_is_what_follows_or_what_is_asked_for() -> None:
+    here = look()
+    ids, tokenizer = here.trace.own_ids, here.trace.tokenizer
+    assert asked.target(here) == (ids[5], True)
+    for word in ("#17", "dog", "nothingofthesort"):
+        found = asked.target(look(word=word))
+        assert found.id == {"#17": 17, "dog": tokenizer.encode(" dog", special=False)[0]}.get(word, found.id)
+    last = look(token=len(ids) - 1)
+    assert asked.target(last) == (int(last.trace["logits"][-1].argmax()), False)
+    assert "Asked is" not in said(here) and "asked is" in said(look(word="#17"))
+    assert "no token of this model" in said(look(word="#99999999"))
+
+
+def test_the_gradient_of_a_weight_is_the_sum_of_its_bars() -> None:
+    for matrix in weight.names(look()):
+        here = look(matrix=matrix)
+        full, at = weight.chosen(here)
+        gradient = asked.found(here).weights[full]
+        assert abs(float(gradient[at])) == float(gradient.abs().max())
+        assert weight.terms(here).values.sum() == pytest.approx(float(gradient[at]), rel=1e-3, abs=1e-6)
+        there = look(matrix=matrix, entry="3,5")
+        assert weight.chosen(there) == (full, (3, 5))
+        x, dy = weight.terms(there).values, float(asked.found(there).weights[full][3, 5])
+        assert len(x) == len(here) and x.sum() == pytest.approx(dy, rel=1e-3, abs=1e-6)
+    assert weight.chosen(look(entry="99999,1")) == weight.chosen(look())
+
+
+def test_a_bar_leads_to_what_comes_back_at_its_token() -> None:
+    here = look(matrix="ffn.up", entry="7,5")
+    found = asked.found(here)
+    assert mark(weight.draw(here), "bars.0").where.at(2, 2) == (found.name("blocks.1.ffn.up"), (2, 7))
+
+
+def test_a_step_is_what_a_model_with_the_changed_weights_says() -> None:
+    here = look(rate="3")
+    found, step = asked.found(here), weight.step(here)
+    assert step.rate == pytest.approx(1e-4)
+    changed = {name: one - step.rate * found.weights[name] for name, one in here.trace.model.named_parameters()}
+    ids = torch.tensor([here.trace.ids])
+    logits = torch.func.functional_call(here.trace.model, changed, (ids,), tie_weights=True)
+    assert step.probability == pytest.approx(float(logits[0, 4].softmax(-1)[found.token]), rel=1e-3)
+    assert step.loss == pytest.approx(-math.log(step.probability))
+
+
+def test_small_steps_agree_and_long_ones_do_not() -> None:
+    """Of this sentence in this model; of others the claim is checked."""
+    claims = [str(weight.STEP.of(weight.step(look(rate=str(n)))).name) for n in range(len(weight.RATES))]
+    assert claims[:2] == ["agrees", "agrees"] and claims[-1] == "rises"
+    assert "overshoots" in said(look()) and "too large" in said(look(rate="7"))
+
+
+def test_its_tabs_work_out_a_value_and_a_weight() -> None:
+    here = look(at="attn.q", matrix="attn.q")
+    _, worked, _ = hand(here)
+    assert len(worked) == 2
+    for number in worked:
+        assert derivation(here.trace, number.site, number.at).agrees
+    _, values, rows, columns = numbers(here)
+    assert values.shape == (len(rows), len(columns)) == (5, 32)
+
+
+def test_the_share_of_a_token_is_that_of_its_gradient() -> None:
+    here = look()
+    sizes = gradients(here.trace, 4).of("blocks.1.resid.in").norm(dim=-1)
+    np.testing.assert_allclose(way.reach(here).sizes, sizes, rtol=1e-5)
+    assert (sizes[5:] == 0).all()
