@@ -86,6 +86,7 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, view: tuple[str,
     shown = [block.value for block in app.code if "import viz_model" in block.value]
     is_elsewhere = vm.load(model).config.kind != "decoder"
     elsewhere = {"cross_attention": model not in TWO_SIDED, "questions": is_elsewhere, "units": is_elsewhere}
+    elsewhere["backward"] = is_elsewhere
     assert shown or page == FIRST or elsewhere.get(page)
     for code in shown:
         assert len(code.splitlines()) <= MOST_LINES

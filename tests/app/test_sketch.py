@@ -36,6 +36,7 @@ WITHOUT_SENSE = {
     "batch",
     "questions",
     "units",
+    "backward",
     "cross_attention",
     "norm_placement",
     "mistakes",

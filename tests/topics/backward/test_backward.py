@@ -37,7 +37,8 @@ def tiny(config: choices.ModelConfig, **options: str) -> Look:
     return replace(found, options=options)
 
 
-def mark(scene: Scene, id: str) -> Any:
+def mark(scene: Scene | None, id: str) -> Any:
+    assert scene is not None
     (found,) = [one for one in scene.panels[0].marks if one.id == id]
     return found
 
