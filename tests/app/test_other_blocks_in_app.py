@@ -51,9 +51,8 @@ def test_a_page_opens(page: str, name: str, monkeypatch: pytest.MonkeyPatch) -> 
     lang = ("en", "zh")[PAGES.index(page) % 2]
     app = open_page(page, {"model": name, "text": "A cat sat", "lang": lang, "layer": "1", "token": "2"})
     assert "{{" not in said(app)
-    is_elsewhere = (
-        page in ("questions", "units", "backward") and MODELS[name].config.kind != "decoder"
-    )  # it says of which models it is
+    # It says of which models it is.
+    is_elsewhere = page in ("questions", "units", "backward") and MODELS[name].config.kind != "decoder"
     assert page in WITHOUT_CODE or is_elsewhere or "False" not in run_code(app)
     check_cells(app, run_of(app, MODELS[name]))
 
