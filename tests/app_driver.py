@@ -22,7 +22,8 @@ import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.frame import FIRST
 from viz_model.drawing import cells
-from viz_model.runs.derivation import Cell, derive
+from viz_model.explain.backward import derivation
+from viz_model.runs.derivation import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES = 15
@@ -118,7 +119,7 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> in
             row, column = np.unravel_index(place, values.shape)
             asked = which.at(int(row), int(column))
             assert asked is not None
-            found = derive(run, *asked)
+            found = derivation(run, *asked)
             assert found.agrees, found.cell
             n_checked += 1
             drawn = values[row, column]

@@ -14,11 +14,11 @@ from viz_model import topics
 from viz_model.app import frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState, parse
+from viz_model.explain.backward import derivation
 from viz_model.lessons import keys, shelf
 from viz_model.lessons.keys import Answer, Asked
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.read import Offer
-from viz_model.runs.derivation import derive
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 
@@ -68,7 +68,7 @@ def _absent(view: ViewState, query: Mapping[str, str]) -> str | None:
     try:
         made = run(Asked.of(query))
         if view.cell is not None:
-            derive(made, view.cell.site, view.cell.index)
+            derivation(made, view.cell.site, view.cell.index)
     except ValueError as problem:
         return str(problem)
     n = len(made.at(view.stack(made.config)))

@@ -31,10 +31,27 @@ def own(look: Look) -> tuple[str, dict[str, Any]]:
 def numbers(look: Look) -> Table:
     part = way.shown(look)
     rows = [look.labels[n] for n in part.rows]
-    return look.site(way.at(look)), part.of(asked.found(look).of(part.full)), rows, part.names
+    return look.site(way.at(look)), part.of(look.trace.whole[part.full]), rows, part.names
 
 
-TABS = Apart(lambda look: [look.site(way.at(look))], hand, lambda look: [], numbers, begins=say.text("rules"), own=own)
+def gradient(look: Look) -> list[tuple[str, str, dict[str, Sequence[object]]]]:
+    """The numbers of the picture on the right."""
+    part, label = way.shown(look), look.t.site_label(look.trace.site(look.site(way.at(look))))
+    values = part.of(asked.found(look).of(part.full)).T.tolist()
+    named = {str(look.common("axis_token")): [f"{n}: {look.labels[n]}" for n in part.rows]}
+    columns = {f"{n}: {name}": column for n, name, column in zip(part.columns, part.names, values, strict=True)}
+    return [("gradient", f"**{look.words('gradient', label=label)}**", named | columns)]
+
+
+TABS = Apart(
+    lambda look: [look.site(way.at(look))],
+    hand,
+    lambda look: [],
+    numbers,
+    begins=say.text("rules"),
+    own=own,
+    records=gradient,
+)
 PAGE = Page(
     "backward",
     (
