@@ -145,7 +145,6 @@ STEP: Verdict[Step] = Verdict(
     Claim("agrees", lambda one: abs(one.measured - one.predicted) <= NEAR * abs(one.predicted)),
     Claim("rises", lambda one: one.measured > 0),
     Claim("less", lambda one: abs(one.measured) < abs(one.predicted)),
-    Claim("more", lambda one: one.measured < one.predicted),
 )
 
 
