@@ -8,7 +8,7 @@ from typing import Any
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Page, Table, Topic, Typed, Worked, columns
+from viz_model.island.page import Apart, Page, Section, Table, Topic, Typed, Worked, columns
 from viz_model.island.prose import Line
 from viz_model.topics.backward import asked, way, weight
 
@@ -25,7 +25,7 @@ def own(look: Look) -> tuple[str, dict[str, Any]]:
     full, at = weight.chosen(look)
     site = look.trace.full_name(look.site(way.at(look)))
     here = {"position": look.token, "token": asked.target(look).id, "site": site}
-    return "backward", {**here, "weight": full, "index": at, "rate": weight.step(look).rate}
+    return "backward", {**here, "weight": full, "index": at, "rate": weight.rate(look)}
 
 
 def numbers(look: Look) -> Table:
@@ -62,7 +62,7 @@ PAGE = Page(
         way.tell,
         weight.title,
         columns((weight.choose, weight.field, weight.draw), (weight.tell,)),
-        columns((weight.choose_rate, weight.draw_step), (weight.tell_step,)),
+        Section("step", (columns((weight.choose_rate, weight.draw_step), (weight.tell_step,)),), (weight.RATE,)),
     ),
     end=(say.to_try(),),
     apart=TABS,

@@ -47,6 +47,8 @@ STATIONS = {
 MOST_ROWS = 16
 """Tokens that have a row: the last ones up to the selected."""
 MOST_WORDS = 12
+HEIGHT = 260.0
+"""Pixels of a picture: two stand on a page with more below."""
 
 
 def stations(look: Look) -> list[str]:
@@ -133,6 +135,7 @@ def _drawn(look: Look, which: str, part: Shown, values: np.ndarray, site: str) -
         top=1.0 if is_share else float(np.abs(values).max()) or 1.0,
         frames=False,
         labels=([f"{n}: {look.labels[n]}" for n in part.rows], list(map(str, part.names))),
+        height=HEIGHT,
         where=Cells(site, part.where, part.rows, part.columns),
         **more,
     )

@@ -23,7 +23,7 @@ MATRIX, ENTRY, RATE = "matrix", "entry", "rate"
 MATRICES = ("ffn.down", "ffn.up", "ffn.gate", "attn.q", "attn.k", "attn.v", "attn.o")
 RATES = tuple(10.0**-n for n in range(7, -1, -1))
 USUAL = 2
-MOST_BARS = 24
+MOST_BARS = 12
 """Tokens that have a bar: the last ones up to the selected."""
 NEAR = 0.1
 """How far a measured change may lie from the predicted one, as a share of that, and still be called the same."""
@@ -87,7 +87,7 @@ def draw(look: Look) -> Scene:
     series = [chart.Bars("", values, "output", "{{name}} {{value}}", "g2", where=where)]
     scale = chart.axis(values, title=look.words("terms_axis"), write="g2", room=0.15)
     labels = [look.labels[n] for n in rows]
-    scene = chart.bars("backward.terms", look.words("terms_alt"), labels, series, scale, row=24)
+    scene = chart.bars("backward.terms", look.words("terms_alt"), labels, series, scale, row=20)
     return look.drawn(look.only_here(scene, token=True), data=values)
 
 
@@ -127,17 +127,21 @@ def choose_rate(look: Look) -> Chooser:
     return Chooser(RATE, options, look.words("rate"), look.words("rate_help"), str(USUAL), asks=True, is_scale=True)
 
 
+def rate(look: Look) -> float:
+    """The one that is chosen."""
+    said = str(look.options.get(RATE, ""))
+    return RATES[int(said) if said.isdecimal() and int(said) < len(RATES) else USUAL]
+
+
 def step(look: Look) -> Step:
     """What a step at the chosen rate does."""
-    said = look.options.get(RATE, "")
-    n = int(said) if said.isdecimal() and int(said) < len(RATES) else USUAL
     here = found(look)
 
     def measured(look: Look) -> Step:
         with look.turn():
-            return here.step(RATES[n])
+            return here.step(rate(look))
 
-    return look.once(measured, ("step", look.token, here.token, n))
+    return look.once(measured, ("step", look.token, here.token, rate(look)))
 
 
 STEP: Verdict[Step] = Verdict(
