@@ -6,7 +6,7 @@ const SCROLLING = ".katex-display, table, pre"
 export function reachScrolling(within = document) {
   const scope = within === document ? `:is(main, [role=dialog]) :is(${SCROLLING})` : SCROLLING
   for (const part of within.querySelectorAll(scope)) {
-    const isLarger = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1
+    const isLarger = part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight + 1
     const scrolls = isLarger && /auto|scroll/.test(getComputedStyle(part).overflow)
     if (scrolls && !part.hasAttribute("tabindex")) {
       part.tabIndex = 0
