@@ -18,6 +18,7 @@ from viz_model.app.derivation import MOST_ROWS
 from viz_model.config import ModelConfig
 from viz_model.drawing import theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
+from viz_model.explain import gradients
 from viz_model.model import sites
 from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
 from viz_model.texts import LANGUAGES, Texts, labels
@@ -83,6 +84,32 @@ def test_every_way_back_ends_at_an_id_or_a_weight(kind: str, opened: Opened) -> 
     assert len(seen) > 3 and not app.exception
     crumbs = buttons(app, "crumb")
     assert len(crumbs) == len(seen) + 1 and crumbs[-1].disabled
+
+
+@pytest.mark.parametrize("kind", ["decoder", "rotary"])
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_gradient_is_worked_out_and_leads_on_to_the_loss(kind: str, lang: str, opened: Opened) -> None:
+    app = opened(KINDS[kind], page="backward", cell="grad.1.5.blocks.0.attn.norm.out:0,3", lang=lang)
+    trace = language_model(KINDS[kind]).trace(TEXT)
+    found = gradients(trace, 1, 5)
+    assert f"**{written(float(found.of('blocks.0.attn.norm.out')[0, 3]))}**" in said(app)
+    assert any('gradients(trace, 1, 5).read("blocks.0.attn.norm.out")[0, 3]' in part.value for part in app.code)
+    seen: list[str] = []
+    while "logits" not in app.query_params["cell"]:
+        seen.append(app.query_params["cell"])
+        assert app.success and not app.error and not app.exception and len(seen) < 60, seen
+        on = [one for one in buttons(app, "operand") if not one.disabled and r"\mathrm{d}" in one.label]
+        on[0].click().run()
+    assert len(seen) > 6 and not app.exception
+
+
+def test_the_gradient_of_a_weight_is_worked_out(opened: Opened) -> None:
+    name = "decoder.blocks.0.attn.o.weight"
+    app = opened(KINDS["decoder"], page="backward", cell=f"grad.1.5.{name}:7,20")
+    value = float(gradients(language_model(KINDS["decoder"]).trace(TEXT), 1, 5).weights[name][7, 20])
+    assert f"**{written(value)}**" in said(app) and f"`{name}`" in said(app) and app.success
+    wrong = opened(KINDS["decoder"], page="backward", cell=f"grad.1.5.{name}:7,999")
+    assert wrong.warning and not wrong.exception
 
 
 def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
