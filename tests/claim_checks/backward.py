@@ -29,6 +29,7 @@ def _reach(*sizes: float) -> Reach:
 
 
 EXAMPLES = {
+    "backward.reach.first": (_reach(1.0), _reach(1.0, 3.0)),
     "backward.reach.own": (_reach(1.0, 3.0), _reach(3.0, 1.0)),
     "backward.reach.earlier": (_reach(3.0, 1.0), _reach(1.0, 3.0)),
     "backward.step.agrees": (_step(-1.0, -0.95), _step(-1.0, -0.8)),
@@ -61,9 +62,11 @@ def _steps(trace: Trace, rate: float, claim: str) -> bool:
     return near > 0.09 and (measured > 0 if claim == "rises" else measured > predicted)
 
 
-def _reaches(trace: Trace, layer: int, claim: str) -> bool:
+def _reaches(trace: Trace, layer: int, position: int, claim: str) -> bool:
     """By the gradient of the stream, which the rest of the model is run on."""
-    token = int(trace["logits"][-1].argmax())
+    ids = trace.own_ids
+    at_end = position + 1 == len(ids)
+    token = int(trace["logits"][position].argmax()) if at_end else ids[position + 1]
     with torch.inference_mode(False), torch.enable_grad():
         x = trace[f"blocks.{layer}.resid.in"].clone()[None].requires_grad_()
         made = x
@@ -71,19 +74,21 @@ def _reaches(trace: Trace, layer: int, claim: str) -> bool:
             made = trace.stack.run_block(block, made, visible=None, source=None, tap=NO_TAP)
         if trace.stack.final_norm is not None:
             made = trace.stack.final_norm(made)
-        loss = -trace.model.head(made)[0, -1].log_softmax(-1)[token]
+        loss = -trace.model.head(made)[0, position].log_softmax(-1)[token]
         (gradient,) = torch.autograd.grad(loss, x)
-    share = gradient[0, -1].norm() / gradient[0].norm(dim=-1).sum()
-    return float(share) > 0.49 if claim == "own" else float(share) < 0.51
+    share = float(gradient[0, position].norm() / gradient[0].norm(dim=-1).sum())
+    return {"first": share > 0.9999, "own": share > 0.49, "earlier": share < 0.51}[claim]
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
     asked = zlib.crc32(repr(trace.ids).encode()) % ONE_IN == 0
     if not PAGE.fits(trace.config) or not asked or len(trace) > 40:
         return
+    start = Look.at(trace, Texts("en"), "backward", layer=1, token=0)
+    yield Shown(way.REACH, way.reach(start), partial(_reaches, trace, 1, 0))
     for layer in range(trace.n_layers):
         look = Look.at(trace, Texts("en"), "backward", layer=layer)
-        yield Shown(way.REACH, way.reach(look), partial(_reaches, trace, layer))
+        yield Shown(way.REACH, way.reach(look), partial(_reaches, trace, layer, len(trace) - 1))
         for n in (2, 4, 6) if layer == 0 else ():
             here = replace(look, options={"rate": str(n)})
             yield Shown(weight.STEP, weight.step(here), partial(_steps, trace, weight.RATES[n]))

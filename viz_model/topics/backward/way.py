@@ -34,6 +34,7 @@ STATIONS = {
     "attn.z": "out",
     "attn.v": "value",
     "attn.pattern": "pattern",
+    "attn.capped": "softmax",
     "attn.scores": "softmax",
     "attn.q_rotated": "query",
     "attn.k_rotated": "key",
@@ -58,7 +59,18 @@ def stations(look: Look) -> list[str]:
         short = full.removeprefix(own)
         if short in STATIONS:
             seen.append(short)
+    if "attn.capped" in seen:  # what the softmax reads
+        seen.remove("attn.scores")
     return seen[::-1]
+
+
+def kind(look: Look) -> str:
+    """Which text says how the gradient of the station is made."""
+    station = at(look)
+    if station == "ffn.up" and look.has("ffn.gate"):
+        return "through"
+    is_read_last = look.trace.leaving == look.site(station)
+    return "unembed" if is_read_last else STATIONS[station]
 
 
 def at(look: Look) -> str:
@@ -160,6 +172,7 @@ class Reach(NamedTuple):
 
 REACH: Verdict[Reach] = Verdict(
     "backward.reach",
+    Claim("first", lambda reach: reach.position == 0),
     Claim("own", lambda reach: reach.sizes[reach.position] > reach.sizes.sum() / 2),
     Claim("earlier", lambda reach: reach.sizes[: reach.position].sum() > reach.sizes.sum() / 2),
 )
@@ -174,8 +187,8 @@ def reach(look: Look) -> Reach:
 def tell(look: Look) -> Iterator[Line]:
     station, here = at(look), found(look)
     # A score gets what its sum with the mask gets; the softmax behind that is what there is to see.
-    full = look.trace.full_name(look.site("attn.masked" if station == "attn.scores" else station))
-    yield look.text(f"at_{STATIONS[station]}", **facts(look))
+    full = look.trace.full_name(look.site("attn.masked" if STATIONS[station] == "softmax" else station))
+    yield look.text(f"at_{kind(look)}", **facts(look))
     try:
         yield look.text("formula", formula=here.site(full).formula)
     except NoRule:
