@@ -1,5 +1,5 @@
-"""Why: a score, a logit and a loss as exact sums over what made them; what is known at each depth, and by each unit; and
-the gradient of a loss.
+"""Why: a score, a logit and a loss as exact sums over what made them; what is known at each depth, and by each unit;
+and the gradient of a loss.
 """
 
 from viz_model.explain.backward import Gradients, Step, gradients
