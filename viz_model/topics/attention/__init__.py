@@ -30,8 +30,13 @@ LARGE = Section(
         CHAIN,
         buffer.title,
         beside(buffer.draw, buffer.tell),
+        between_words.title,
+        between_words.lead,
+        between_words.typed,
+        between_words.draw,
+        between_words.tell,
     ),
-    ("matrix", "span", "section=matrices"),
+    ("words", "matrix", "span", "section=matrices"),
 )
 TOGETHER = Section(
     "together",
@@ -45,9 +50,6 @@ TOGETHER = Section(
         together.end,
     ),
     ("section=together",),
-)
-WORDS = Section(
-    "words", (between_words.lead, between_words.typed, between_words.draw, between_words.tell), ("section=words",)
 )
 FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
 WHY = why.About("attn").section
@@ -80,7 +82,6 @@ PAGE = Page(
         WHY,
         FORMS,
         LARGE,
-        WORDS,
         TOGETHER,
         CARE,
     ),

@@ -32,6 +32,10 @@ def _spans(look: Look) -> tuple[tuple[int, int], ...] | None:
         return None
 
 
+def title(look: Look) -> Iterator[Line]:
+    yield look.title("words_title")
+
+
 def lead(look: Look) -> Iterator[Line]:
     yield look.text("words")
 
