@@ -1,19 +1,19 @@
 // The marks of a chapter as elements, each painted for a moment of a motion: `state.t` from 0 to 1 between two places.
 import { written } from "./digits.js"
-import { child, say } from "./nodes.js"
+import { child, make, say } from "./nodes.js"
 import { pick } from "./pick.js"
 import { TOYS } from "./toys.js"
 
 // Paints them; false where a part of it is yet to come from the server.
 export function paint(ground, chapter, state) {
-  if (ground.chapter !== chapter) {
+  if (ground.chapter !== chapter.name) {
     for (const part of ground.children) part.ends?.()
     ground.replaceChildren()
-    ground.chapter = chapter
+    ground.chapter = chapter.name
   }
   let isWhole = true
   chapter.marks.forEach((mark, n) => {
-    const part = child(ground, n, mark.act ? "button" : "div"), local = { ...state, t: during(state.t, mark.when) }
+    const part = partOf(ground, n, mark), local = { ...state, t: during(state.t, mark.when) }
     const opacity = mix(seen(mark, state.from, state), seen(mark, state.place, state), local.t)
     if (opacity === 0 && part.gone) return
     part.gone = opacity === 0
@@ -40,6 +40,16 @@ export function paint(ground, chapter, state) {
     ground.lastChild.remove()
   }
   return isWhole
+}
+
+// The element of a mark, which keeps it from message to message, and with it who types in it; another kind begins anew.
+function partOf(ground, n, { act, kind, toy }) {
+  const holds = `${kind} ${toy}`, before = ground.children[n]
+  if (before && before.holds !== holds) {
+    before.ends?.()
+    before.replaceWith(make(act ? "button" : "div"))
+  }
+  return Object.assign(child(ground, n, act ? "button" : "div"), { holds })
 }
 
 // Whether a mark stands in a beat, and how clearly: what a beat does not name steps back.

@@ -163,9 +163,11 @@ function create(part) {
     const other = JSON.stringify(data.of)
     if (other !== key) {
       key = other
+      const writes = !!timer // pressed before what was typed last had come back
       stop()
       if (!data.draws) text.warm(0)
       text.begin(data.of)
+      if (writes) run()
     }
     const typed = me.typed.text ?? data.text
     if (part.getRootNode().activeElement !== given) say(given, data.types ? typed : data.text)
