@@ -72,6 +72,7 @@ TRIALS = Trials(
 )
 PAGE = Page(
     "attention",
+    has_twin=True,
     items=(
         heads.lead,
         beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell),
