@@ -160,6 +160,8 @@ def _body(opened: Opened) -> None:
     _menu(opened.page, look, page)
     if page.view.present or alone is not None:
         return
+    with st.container(key="frame_room"):
+        st.space(ROOM)
     with st.container(gap="xsmall"):
         for door in opened.doors:
             door.draw(page)
@@ -313,6 +315,8 @@ def _press(shown: Page, look: Look, name: str) -> None:
 
 
 _PRESSED = "show.pressed"
+ROOM = 900
+"""Pixels that are kept free where the page will stand, until the style sheet does so."""
 
 
 def _is_text(said: object) -> bool:
