@@ -360,7 +360,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("overview", {"stack": "encoder"}, "stack: this model has decoder, not 'encoder'"),
     ("block", {"layer": 0, "dimension": 192}, "dimension: there are dimensions 0 to 191, not 192"),
     ("norms", {"which": "cross"}, "which: 'cross' is not one of attn, ffn"),
-    ("attribution", {"target": 10**6}, "target: 1000000 is no token of this vocabulary"),
+    ("attribution", {"target": 10**6}, "target: 1000000 is not a token of this vocabulary"),
     ("attribution", {"target": 5, "rival": 5}, "rival: a token is not compared with itself"),
 ]
 
