@@ -26,7 +26,7 @@ from viz_model.texts.markdown import literal
 PLACE = "layer head token"
 MOST_NAMED = 20
 """Tokens up to which each map has their names beside its rows and below its columns."""
-MOST_LETTERS, TALL = 8, 0.47
+MOST_LETTERS, TALL = 6, 0.54
 """Letters of a name beside a map, and the height of a map as a share of its width."""
 GRID_SIZE, GRID_CELLS = 64, 48_000
 """Cells along a side of a map at the most, and of all maps of a layer together; longer texts are pooled."""
@@ -152,7 +152,7 @@ def draw(look: Look) -> Scene:
     has_names = found.pool == 1 and len(names) <= MOST_NAMED
     longest = max(width_of(short(name, MOST_LETTERS)) for name in names) if has_names else 0.0
     left = EDGE + (min(60.0, longest) + 4 if has_names else 0)
-    below = 0.72 * longest + 8 if has_names else 0.0  # slanted
+    below = 0.72 * longest + 2 if has_names else 0.0  # slanted
     panels = []
     for head in range(look.n_heads):
         name, kind = f"{words('grid_head')} {head}", does(look, head=head)
