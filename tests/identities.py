@@ -25,6 +25,17 @@ def value_or_0(trace: Trace, name: str) -> torch.Tensor | float:
     return trace[name] if name in trace else 0.0  # noqa: SIM401 (a Trace is no dictionary)
 
 
+def stream_length(trace: Trace, site: str) -> torch.Tensor:
+    """‖r‖ of each position [T] before a norm that stands on the stream: a sum of Post-LN is added up again."""
+    if site == "embed.out" or trace.norm_at != "post" or trace.config.parallel or not trace.config.residual:
+        return trace[site].norm(dim=-1)
+    at, _, place = site.rpartition(".")
+    places = ["in", *(one for one in ("mid", "cross", "out") if f"{at}.{one}" in trace)]
+    before = f"{at}.{places[places.index(place) - 1]}"
+    part = {"mid": "attn", "cross": "cross", "out": "ffn"}[place]
+    return (trace[before] + trace[f"{at.removesuffix('.resid')}.{part}.out"]).norm(dim=-1)
+
+
 def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> None:
     for view in views(trace):
         for at in attentions(view):

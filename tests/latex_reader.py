@@ -149,11 +149,11 @@ class Reader:
         return tuple(found)
 
     def _bracket(self) -> float:
-        sign = self.take("(", "|")
+        sign = self.take("(", r"\lvert")
         found = self.sum()
         self.skip(r"\right")
-        self.take(")", "|")
-        return abs(found) if sign == "|" else found
+        self.take(")", r"\rvert")
+        return abs(found) if sign == r"\lvert" else found
 
     def _along(self, gather: Callable[[list[float]], float]) -> float:
         self.skip("_", "{")

@@ -131,9 +131,9 @@ def test_other_files_are_refused() -> None:
     Image.fromarray(drawing()).save(gif, "GIF")
     png = file(drawing(), "PNG")
     for data, told in (
-        (b"", "no picture"),
-        (b"GIF", "no picture"),
-        (gif.getvalue(), "no picture"),
+        (b"", "not a picture"),
+        (b"GIF", "not a picture"),
+        (gif.getvalue(), "not a picture"),
         (png[:-40], "read"),
     ):
         with pytest.raises(PictureError, match=told):

@@ -36,7 +36,7 @@ EXPERIMENTS = {
     f"viz_model/topics/{name}.py"
     for name in (
         *("batch/tutorial", "block/real_code", "embedding/nearest", "next_token/choice"),
-        *("mistakes/bugs", "mistakes/right", "mistakes/wrong", "position/relative"),
+        *("mistakes/bugs", "mistakes/right", "mistakes/wrong", "position/each"),
         *("norm_placement/fresh", "norm_placement/mixed", "norm_placement/readings", "questions/measured"),
     )
 }

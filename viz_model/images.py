@@ -39,7 +39,7 @@ _FILTERS = {
 
 
 class PictureError(ValueError):
-    """What is no picture, or one beyond the bounds. One line."""
+    """What is not a picture, or one beyond the bounds. One line."""
 
 
 def check(levels: object) -> Levels:
@@ -81,7 +81,7 @@ def read(data: bytes) -> Levels:
     except PictureError:
         raise
     except UnidentifiedImageError:
-        raise PictureError(f"this is no picture: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from None
+        raise PictureError(f"this is not a picture: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from None
     except Exception as error:  # what a damaged file may raise, each format has its own
         raise PictureError(f"the picture cannot be read: {' '.join(str(error).split())[:200]}") from None
 
@@ -141,15 +141,15 @@ def decode(text: str) -> Levels:
         PictureError: the text is none of those, or longer than :data:`MAX_TEXT`.
     """
     if len(text) > MAX_TEXT:
-        raise PictureError(f"a text of {len(text):,} characters is no picture: at most {MAX_TEXT:,}")
+        raise PictureError(f"a text of {len(text):,} characters is not a picture: at most {MAX_TEXT:,}")
     if not _TEXT.fullmatch(text):
-        raise PictureError("this text is no picture: one is written in letters, digits, - and _")
+        raise PictureError("this text is not a picture: one is written in letters, digits, - and _")
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
-        raise PictureError("this text is no picture: it was cut short, or has a character too many") from None
+        raise PictureError("this text is not a picture: it was cut short, or has a character too many") from None
     if len(data) < 4 or (kind := data[0]) & ~_COLOUR not in (4, 8):
-        raise PictureError("this text is no picture: it does not begin as one")
+        raise PictureError("this text is not a picture: it does not begin as one")
     height, width = data[1], data[2]
     if not 1 <= height <= MAX_SIDE or not 1 <= width <= MAX_SIDE:
         raise PictureError(f"a picture of {height} × {width}: expected 1 to {MAX_SIDE} a side")
@@ -169,7 +169,7 @@ def _unpacked(packed: bytes, size: int) -> bytes:
     except zlib.error:
         data = b""
     if len(data) != size or not unpacker.eof or unpacker.unused_data:
-        raise PictureError("this text is no picture: its pixels are damaged, or too few or too many for its size")
+        raise PictureError("this text is not a picture: its pixels are damaged, or too few or too many for its size")
     return data
 
 
@@ -188,7 +188,7 @@ def fit(levels: Levels, height: int, width: int, channels: int, resample: Resamp
     Where the shape differs it is stretched. Colour becomes grey by the weights of ITU-R 601.
 
     Raises:
-        PictureError: it is no picture.
+        PictureError: it is not a picture.
     """
     image = Image.fromarray(check(levels)).convert("L" if channels == 1 else "RGB")
     if (image.width, image.height) != (width, height):

@@ -36,6 +36,7 @@ export function chips(root, header, arrays, tell) {
     return made
   })
   const before = header.ends.filter(end => end.position < header.first), after = header.ends.filter(end => end.position >= header.first)
+  if (header.whose) list.append(make("b", { className: "whose", "aria-hidden": "true" }, header.whose))
   list.append(...before.map(onward), ...together(header.chips, buttons), ...after.map(onward))
 
   const selected = () => header.selects ? Math.min(store.selection.token, header.last ?? Infinity) : header.selected

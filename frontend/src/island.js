@@ -158,9 +158,12 @@ function create(root) {
       isTaking = false
       glossary.rescan?.()
       root.dataset.still = `${header.seq}` // for tests: which question this answers
+      requestAnimationFrame(() => requestAnimationFrame(taken)) // once its pictures have their heights
     },
   }
 
+  // What keeps the page's place free until it stands there lets go.
+  const taken = () => root.getRootNode().host?.closest(".st-key-frame_island")?.setAttribute("data-drawn", "")
   let unsubscribe = () => {}, unwalk = () => {}
   const undress = dressed()
   function subscribe() {

@@ -1,4 +1,4 @@
-"""Two sentences side by side: ``also`` in the address, one message with both runs, and what differs between them."""
+"""Two runs side by side, of another sentence or in the twin: one message with both, and what differs between them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tiers import some
 
 import viz_model as vm
 from viz_model.app import runs
+from viz_model.app import view as views
 from viz_model.lessons.answers import Progress
 
 TEXT, ALSO = "The little cat sat", "The big dog sat on the mat today"
@@ -114,3 +115,45 @@ def test_neither_a_lesson_nor_a_picture_has_another_sentence() -> None:
     assert "also" not in address(app)
     app = open_page("attention", {"model": "digits-vit", "also": ALSO, "lang": "en"})
     assert "also" not in address(app) and len(sent(app).header["sides"]) == 1
+
+
+PRE, POST = "story-pre-ln", "story-post-ln"
+
+
+@pytest.mark.parametrize("page", ("overview", *PAGES[:5], *PAGES[6:], "ablations", "batch"))
+def test_the_twin_reads_the_same_sentence_beside(page: str) -> None:
+    query = {"lang": "en", "token": "3", "layer": "1", "head": "3", "text": TEXT, "beside": "twin"}
+    app = open_page(page, {**query, "model": PRE})
+    assert len(sent(app).header["sides"]) == 2 and address(app)["beside"] == "twin"
+    assert [line["whose"] for line in sent(app).header["ribbons"]] == ["Pre-LN", "Post-LN"]
+    if page in ("batch", "ablations"):  # whose cells are of other runs
+        return
+    for side, name in enumerate((PRE, POST)):
+        check_cells(app, vm.load(name).trace(TEXT), side=side)
+
+
+def test_where_the_twins_show_the_same_it_stands_there_once_and_is_said() -> None:
+    same = "What is open on this page is the same in both."
+    for page, is_same in (("tokens", True), ("attention", False)):
+        app = open_page(page, {"lang": "en", "model": PRE, "text": TEXT, "beside": "twin"})
+        assert any(same in line for line in island_lines(app)) == is_same
+        assert any(item.get("sides") for item in sent(app).header["items"]) != is_same
+
+
+def test_the_twin_comes_and_goes_by_its_switch_and_takes_the_place_of_another_sentence() -> None:
+    app = open_page("attention", {"lang": "en", "model": PRE, "text": TEXT, "also": ALSO, "beside": "twin"})
+    assert "beside" not in address(app) and not app.toggle(key="sidebar.beside").value
+    app.toggle(key="sidebar.beside").set_value(True).run()
+    assert address(app)["beside"] == "twin" and "also" not in address(app) and set(boxes(app)) == {"text"}
+    app.button_group(key="sidebar.norm_at").set_value("post").run()
+    assert [line["whose"] for line in sent(app).header["ribbons"]] == ["Post-LN", "Pre-LN"]
+    app.toggle(key="sidebar.beside").set_value(False).run()
+    assert "beside" not in address(app) and len(sent(app).header["sides"]) == 1
+
+
+def test_without_a_twin_nothing_stands_beside() -> None:
+    app = open_page("attention", {"lang": "en", "model": "story-modern", "text": TEXT, "beside": "twin"})
+    assert len(sent(app).header["sides"]) == 1 and not [one for one in app.toggle if one.key == "sidebar.beside"]
+    assert any("no trained twin" in line for line in island_lines(app))
+    view, notices = views.parse({"beside": "another"}, [PRE], runs.configs(), "en")
+    assert not view.twin and [notice.values["name"] for notice in notices] == ["beside"]

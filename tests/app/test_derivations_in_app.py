@@ -63,7 +63,7 @@ def test_a_number_in_the_address_is_worked_out(opened: Opened) -> None:
     (end,) = app.success
     assert written(found.result, 5) in end.value and written(found.value, 5) in end.value
     assert any(
-        rf"\textcolor{{{theme.written('query', 'light')[1:]}}}{{q^{{(1)}}_{{2," in part.value for part in app.latex
+        rf"\textcolor{{{theme.written('query', 'light')[1:]}}}{{q^{{0,(1)}}_{{2," in part.value for part in app.latex
     )
 
 

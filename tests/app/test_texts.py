@@ -300,6 +300,6 @@ def test_symbols_of_the_formulas_that_are_shown(monkeypatch: pytest.MonkeyPatch)
     said = next(part.value for part in legend if part.value.startswith("- **Counting:**"))
     assert r"\sqrt{d_k}" in formulas
     assert f"($d_k$ = {lm.config.d_head})" in said and f"$h$ head ($H$ = {lm.config.n_heads})" in said
-    assert "$W^Q$" in said and "$n$ normalized vector" in said
+    assert "$W^Q$" in said and "normalized vector" in said and "^{" in said
     assert "neuron" not in said and "$W^1$" not in said
     assert "blocks." not in said

@@ -223,3 +223,26 @@ def test_on_a_narrow_screen_they_stand_below_each_other(visit: Visit) -> None:
     upper, lower = left.bounding_box(), right.bounding_box()
     assert upper and lower and upper["y"] + upper["height"] <= lower["y"]
     assert_fits(page)
+
+
+WATCH = """
+  window.highest = Infinity
+  const look = () => {
+    for (const door of document.querySelectorAll("main [data-testid=stExpander]"))
+      if (door.checkVisibility()) window.highest = Math.min(window.highest, door.getBoundingClientRect().top)
+    requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+"""
+
+
+@pytest.mark.parametrize("options", [DESK, NARROW])
+def test_what_stands_below_a_page_never_stands_in_its_place(visit: Visit, options: dict[str, Any]) -> None:
+    """Streamlit draws its own parts before the page's one component is there, which keeps its place free."""
+    page = visit("/block", options=options, lang="en", text=TEXT)
+    page.add_init_script(WATCH)
+    page.reload()
+    settle(page)
+    assert page.evaluate("window.highest") >= min(900, page.evaluate("innerHeight") - 1)
+    assert page.locator(".st-key-frame_island[data-drawn]").count() == 1
+    assert page.locator(".st-key-frame_room").is_hidden()

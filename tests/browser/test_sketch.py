@@ -142,7 +142,7 @@ def test_files_are_read_or_refused(visit: Visit) -> None:
         page.get_by_test_id("stPopoverButton").click()
     drawn = query(page)["drawing"]
     chooser.set_input_files({"name": "words.png", "mimeType": "image/png", "buffer": b"no picture at all"})
-    page.get_by_text("this is no picture").wait_for()
+    page.get_by_text("this is not a picture").wait_for()
     chooser.set_input_files({"name": "large.png", "mimeType": "image/png", "buffer": bytes(11 * 2**20)})
     page.get_by_text("11.5MB").wait_for()
     settle(page)

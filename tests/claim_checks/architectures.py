@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import islands
+from identities import stream_length
 
 from claim_checks import Shown
 from viz_model.runs.trace import Trace
@@ -26,8 +27,8 @@ ELSEWHERE = ("architectures.vocabulary.falls", "architectures.largest.half")
 
 
 def _grew(trace: Trace, claim: str) -> bool:
-    last = trace[f"blocks.{len(trace.stack.blocks) - 1}.resid.out"]
-    begin, end = (v.square().sum(-1).sqrt().double().mean() for v in (trace["embed.out"], last))
+    last = stream_length(trace, f"blocks.{len(trace.stack.blocks) - 1}.resid.out")
+    begin, end = trace["embed.out"].square().sum(-1).sqrt().double().mean(), last.double().mean()
     return bool(end > begin if claim == "longer" else end < begin)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from identities import stream_length
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -31,7 +32,7 @@ ONE = np.ones(2)
 
 
 def _lengths(last: float) -> LengthsView:
-    return LengthsView(("embed.out", "blocks.0.resid.out"), ("a",), np.array([[1.0], [last]]), 0, 0, "pre")
+    return LengthsView(("embed.out", "blocks.0.resid.out"), ("a",), np.array([[1.0], [last]]), 0, 0)
 
 
 def _norm(name: str, standard: np.ndarray) -> NormView:
@@ -97,7 +98,7 @@ def _written(trace: Trace, layer: int, token: int) -> Shown:
 
 def _medians(trace: Trace) -> tuple[float, float]:
     ends = ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
-    first, last = (statistics.median(map(_length, trace[site])) for site in ends)
+    first, last = (statistics.median(stream_length(trace, site).tolist()) for site in ends)
     return first, last
 
 
@@ -107,7 +108,7 @@ def _trend(trace: Trace, claim: str) -> bool:
 
 
 def _outlier(trace: Trace, outlier: Outlier, claim: str) -> bool:
-    lengths = [_length(row) for row in trace[outlier.site]]
+    lengths = stream_length(trace, outlier.site).tolist()
     return lengths[outlier.token] > 4.99 * statistics.median(lengths)
 
 
@@ -175,8 +176,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     layer, token = chance % trace.n_layers, len(trace) - 1
     yield _written(trace, layer, token)
     view = lengths.lengths(trace, layer, token)
-    if view.norm_at == "pre":
-        yield Shown(lengths.TREND, view, partial(_trend, trace))
+    yield Shown(lengths.TREND, view, partial(_trend, trace))
     if outlier := view.outlier:
         yield Shown(lengths.STANDS_OUT, outlier, partial(_outlier, trace, outlier))
     site = f"blocks.{layer}.ffn.norm"

@@ -182,7 +182,8 @@ def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelCon
 def test_the_formula_of_a_fresh_variant_is_its_own(fresh: list[ModelConfig]) -> None:
     table = sites.table(fresh[0])
     assert table["blocks.0.attn.bias"].formula == (
-        r"B^{(h)}_{i,j} = -{r_1}_{h}\,\ln \left(1 + \left|{r_2}_{h}\right|\,\left|j - i\right|\right)"
+        r"B^{(h)}_{i,j} = -{r_1}_{h}\,\ln "
+        r"\left(1 + \left\lvert {r_2}_{h}\right\rvert\,\left\lvert j - i\right\rvert\right)"
     )
     assert table["blocks.0.ffn.act"].formula == r"h_{t,f} = \max\left(0, u_{t,f}\right)^{2}"
     assert r"\tanh" in table["blocks.0.attn.norm.out"].formula and "blocks.0.attn.norm.scale" not in table

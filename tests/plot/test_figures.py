@@ -20,6 +20,7 @@ import scenes
 from app_driver import open_page, pictures
 from bundled_models import NAMES, example
 from doors import all_open
+from identities import stream_length
 from tiers import crossed, some
 
 import viz_model as vm
@@ -137,8 +138,8 @@ def _stream(trace: vm.Trace, model: str) -> None:
     if "embed.position" in trace:
         same(drawn(model, "position").data.values, trace["embed.position"])
     lengths = drawn(model, "residual").data.lengths
-    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
-    same([lengths[0, -1], lengths[-1, -1]], [trace["embed.out"][-1].norm(), last[-1].norm()])
+    last = stream_length(trace, f"blocks.{trace.n_layers - 1}.resid.out")
+    same([lengths[0, -1], lengths[-1, -1]], [trace["embed.out"][-1].norm(), last[-1]])
     block = drawn(model, "block").data
     same(block.matrix[[0, -1]], np.stack([trace["blocks.1.resid.in"][-1], trace["blocks.1.resid.out"][-1]]))
     strongest, act = drawn(model, "neurons").data.strongest, trace["blocks.1.ffn.act"][-1]
@@ -359,7 +360,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("overview", {"stack": "encoder"}, "stack: this model has decoder, not 'encoder'"),
     ("block", {"layer": 0, "dimension": 192}, "dimension: there are dimensions 0 to 191, not 192"),
     ("norms", {"which": "cross"}, "which: 'cross' is not one of attn, ffn"),
-    ("attribution", {"target": 10**6}, "target: 1000000 is no token of this vocabulary"),
+    ("attribution", {"target": 10**6}, "target: 1000000 is not a token of this vocabulary"),
     ("attribution", {"target": 5, "rival": 5}, "rival: a token is not compared with itself"),
 ]
 

@@ -117,7 +117,7 @@ def test_every_site_of_every_variant(config_: ModelConfig) -> None:
             derivation = derive(trace, name, index)
             agree(derivation, values(name)[index].item())
             check_origins(derivation, values, trace)
-            assert derivation.cell == Cell(name, index) and derivation.formula == site.formula
+            assert derivation.cell == Cell(name, index) and derivation.formula == site.placed_formula
             assert derivation.edits == ()
             if derivation.same_as is not None:
                 assert values(derivation.same_as.site)[derivation.same_as.index] == values(name)[index]
@@ -145,7 +145,7 @@ def test_a_score_is_what_torch_says() -> None:
     assert dot.terms is not None
     np.testing.assert_array_equal(dot.terms.values, (q * k).numpy())
     assert dot.terms.term(3)[1].origin == Cell("blocks.1.attn.k", (2, 1, 3))
-    assert divided.formula == r"S^{(2)}_{4,1} = \frac{s}{\sqrt{d_k}}"
+    assert divided.formula == r"S^{1,(2)}_{4,1} = \frac{s}{\sqrt{d_k}}"
     assert divided.operands[0].origin == Earlier(0)
 
 
@@ -310,7 +310,9 @@ def test_formulas_are_latex(config_: ModelConfig) -> None:
         for step in derivation.steps:
             for said in (step.formula, step.numbers(), step.numbers(most=0)):
                 assert said.count("{") == said.count("}") and said.count(r"\left") == said.count(r"\right"), said
-                assert not re.search(r"('|\^\{(?:[^{}]|\{[^{}]*\})*\})(_\{[^{}]*\})?\^(?!\{\()", said), said
+                assert not re.search(
+                    r"('|\^\{(?:[^{}]|\{[^{}]*\})*\})(_\{[^{}]*\})?\^(?!\{(\\text\{\w+\},)?(\d+,)?\()", said
+                ), said
                 assert "e+" not in said and "e-" not in said and "inf" not in said.replace(r"\infty", ""), said
 
 
@@ -323,6 +325,15 @@ def test_a_run_that_broke_is_still_told() -> None:
     assert math.isnan(derivation.value) and derivation.agrees and derivation.difference == 0
     assert "NaN" in derivation.steps[-1].numbers()
     assert not derive(trace, "blocks.0.attn.q", (1, 3, 2)).agrees
+
+
+def test_a_formula_of_a_run_says_its_block_and_of_two_stacks_the_stack() -> None:
+    trace = traced(tiny_config())
+    read = derive(trace, "blocks.1.resid.in", (2, 3)).formula
+    assert read == r"r^{\text{in},1}_{t,d} = r^{\text{out},0}_{t,d}"
+    both = traced(tiny_config(kind="encoder_decoder", norm_at="post"))
+    keys = derive(both, "decoder.blocks.0.cross.k", (0, 1, 2)).formula
+    assert keys.startswith(r"k^{\text{dec},0,(g)}_{j,k} = \sum_{d} r^{\text{out},\text{enc},1}_{j,d}")
 
 
 # What is refused, and what was changed

@@ -144,9 +144,9 @@ def test_what_needs_tokens_says_so() -> None:
         trace.next_tokens()
     with pytest.raises(ValueError, match="pictures"):
         lm.trace(ids=[0, 1])
-    with pytest.raises(vm.TextError, match="no picture"):
+    with pytest.raises(vm.TextError, match="not a picture"):
         lm.trace("a cat")
-    with pytest.raises(vm.TextError, match="no picture"):
+    with pytest.raises(vm.TextError, match="not a picture"):
         lm.trace("")
     with pytest.raises(images.PictureError, match="uint8"):
         lm.trace(np.zeros((6, 9)))  # type: ignore[arg-type]
@@ -162,7 +162,7 @@ def test_what_needs_tokens_says_so() -> None:
 
 def test_tokens_have_no_picture() -> None:
     lm = vm.load("story-pre-ln")
-    with pytest.raises(ValueError, match="no pictures"):
+    with pytest.raises(ValueError, match="not pictures"):
         lm.trace(np.zeros((28, 28), np.uint8))
     trace = lm.trace("The cat")
     for refused in (lambda: trace.patches, trace.classes):

@@ -96,8 +96,8 @@ def test_gguf_rows_that_stand_for_nothing() -> None:
         ({"merges": ["a b c"]}, "vocabulary"),
         ({"merges": ["a ∞"]}, "out of vocabulary"),
         ({"token_type": [1]}, "token_type: 1 types for 300 tokens"),
-        ({"add_bos_token": True, "bos_token_id": 300}, "bos_token_id: 300 is no token"),
-        ({"add_bos_token": True, "bos_token_id": None}, "bos_token_id: -1 is no token"),
+        ({"add_bos_token": True, "bos_token_id": 300}, "bos_token_id: 300 is not a token"),
+        ({"add_bos_token": True, "bos_token_id": None}, "bos_token_id: -1 is not a token"),
     ],
 )
 def test_gguf_fields_that_do_not_fit(changes: Mapping[str, Any], says: str) -> None:
@@ -178,13 +178,13 @@ def test_sentence_pieces_without_a_beginning(tmp_path: Path) -> None:
     [
         ({"scores": None}, "scores: expected a number for each of"),
         ({"scores": [0.0]}, "scores: expected a number for each of"),
-        ({"unknown_token_id": 10**6}, "unknown_token_id: 1000000 is no token"),
+        ({"unknown_token_id": 10**6}, "unknown_token_id: 1000000 is not a token"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces: expected false"),
         (
             {"tokens": ["a" * 10**6, "<s>", "</s>"], "scores": [0.0] * 3, "token_type": [1, 3, 3]},
             "a piece of 1000000 characters",
         ),
-        ({"bos_token_id": None}, "bos_token_id: -1 is no token"),
+        ({"bos_token_id": None}, "bos_token_id: -1 is not a token"),
     ],
 )
 def test_sentence_pieces_that_do_not_fit(tmp_path: Path, changes: dict[str, Any], says: str) -> None:

@@ -170,7 +170,9 @@ def test_a_minus_that_follows_is_in_brackets() -> None:
     assert (c * -b[d]).latex(LETTERS) == r"c\,\left(-b_{d}\right)"
     assert (c + -b[d] + c).latex(LETTERS) == r"c + \left(-b_{d}\right) + c"
     assert Sum(e, -x[t, e]).latex(LETTERS) == r"\sum_{e} \left(-x_{t,e}\right)"
-    assert (-b[d] * c).latex(LETTERS) == r"-b_{d}\,c" and (absolute(c) ** 2).latex(LETTERS) == r"\left|c\right|^{2}"
+    assert (-b[d] * c).latex(LETTERS) == r"-b_{d}\,c" and (absolute(c) ** 2).latex(
+        LETTERS
+    ) == r"\left\lvert c\right\rvert^{2}"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

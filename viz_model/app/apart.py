@@ -18,6 +18,7 @@ from viz_model.island.page import Apart, Trials
 from viz_model.island.prose import Line
 from viz_model.model import sites
 from viz_model.texts.markdown import literal
+from viz_model.topics.mistakes.bugs import BUGS
 
 
 def draw(page: Page, look: Look, tabs: Apart) -> None:
@@ -86,9 +87,12 @@ def _numbers(page: Page, look: Look, tabs: Apart) -> None:
 
 
 def draw_trials(page: Page, trials: Trials) -> None:
-    """A link to each trial, on the same sentence and model."""
+    """A link to each trial that the model allows, on the same sentence."""
     _links(page, "ablations", "experiment", trials.experiments, "experiment")
-    _links(page, "mistakes", "bug", trials.bugs, "name")
+    layer = page.view.layer
+    # Of what this model has; a text that is too short can be made longer.
+    made = {bug.name for bug in BUGS.values() if bug.lacks(page.trace, layer) in (None, "long")}
+    _links(page, "mistakes", "bug", tuple(name for name in trials.bugs if name in made), "name")
 
 
 def _links(page: Page, to: str, choice: str, names: tuple[str, ...], said: str) -> None:

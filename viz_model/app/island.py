@@ -38,6 +38,9 @@ MOST_CHIPS, MOST_QUOTED = 400, 200
 MOST_INDEX = 100_000
 """Beyond this no layer, head or token is worth reading."""
 
+NORM_PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
+"""What a place of the norm is called."""
+
 _READ, _SAID, _KNOWN, _PACE, _RESTS, _USUAL, _SENT, _IS_AGAIN = (
     f"island.{name}" for name in ("read", "said", "known", "pace", "rests", "usual", "sent", "is_again")
 )
@@ -122,14 +125,14 @@ def head(
     is_story: bool,
     arrays: Arrays,
 ) -> dict[str, Any]:
-    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run of another text. A story
+    """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run that stands beside. A story
     has its model and language there too, and its tokens in its own pictures.
     """
     boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed, is_story)
     if is_story:
         own = [] if is_fixed else _settings(view, t)
         return {"boxes": boxes[:1], "controls": [*controls, *own], "ribbons": []}
-    if boxes and not is_fixed:
+    if boxes and not is_fixed and not view.twin:
         boxes.append(_also(boxes[0], view, beside, t))
     ribbons = [] if trace is None else _ribbons(trace, beside, token, t, arrays)
     draws = patches.is_drawn(lm.config) and not is_fixed
@@ -197,7 +200,7 @@ def _also(box: Mapping[str, Any], view: ViewState, beside: vm.Trace | None, t: T
 
 def _ribbons(trace: vm.Trace, beside: vm.Trace | None, token: int, t: Texts, arrays: Arrays) -> list[dict[str, Any]]:
     """The tokens as chips, of an encoder–decoder those of the source and below them those of the target; after each
-    those of the other text.
+    those of the run beside, named by where the norm stands where that is the twin's.
     """
     if trace.config.reads_pictures:
         return [_patches(trace, t, arrays)]
@@ -207,7 +210,12 @@ def _ribbons(trace: vm.Trace, beside: vm.Trace | None, token: int, t: Texts, arr
     for side in trace.config.sides:
         differing = _differing(*([one.id for one in run.at(side).tokens] for run in (trace, beside)))
         pair = [_ribbon(run, side, token, t, own) for run, own in zip((trace, beside), differing, strict=True)]
-        pair[1]["label"] = t("common.also_tokens", label=pair[1]["label"])
+        if beside.name == trace.name:
+            pair[1]["label"] = t("common.also_tokens", label=pair[1]["label"])
+        else:
+            for one, run in zip(pair, (trace, beside), strict=True):
+                one["whose"] = NORM_PLACES[run.config.norm_at]
+                one["label"] = f"{one['whose']}: {one['label']}"
         found += pair
     return found
 

@@ -45,7 +45,7 @@ class Now(NamedTuple):
     Attributes:
         page: as the sidebar, the drawer and the tabs are given it.
         usual: what is selected where nobody has chosen.
-        beside: the run of another text, which stands beside.
+        beside: the run that stands beside: of another text, or of this one in the model's twin.
     """
 
     page: app_page.Page
@@ -64,7 +64,14 @@ def look_at(shown: Page, page: app_page.Page, beside: runs.RunKey | None = None)
     run = run.plain if shown.reads_plain else run
     look = _looked(run, side, page.t.language, shown.topic, layer, shown.has_twin, other)
     token = min(token_of(page), len(look) - 1)
-    return replace(look, layer=page.view.layer, head=page.view.head, token=token, options=options, lm=page.lm)
+    return replace(
+        look, layer=page.view.layer, head=page.view.head, token=token, options=options, lm=_model_of(page, run)
+    )
+
+
+def _model_of(page: app_page.Page, run: runs.RunKey) -> vm.LanguageModel:
+    """The model of a run on a page; the page's own may lack a part, which an edit has taken out."""
+    return page.lm if run.model == page.view.model else runs.model(run.model)
 
 
 def token_of(page: app_page.Page) -> int:
@@ -159,7 +166,7 @@ def now_on(opened: Opened) -> Now | tuple[Line, ...]:
         key = runs.RunKey.of(fitted.model, reading.trace)
     side = fitted.stack(lm.config)
     trace = runs.trace(key).at(side)
-    beside, said = _beside(fitted, lm, t)
+    beside, said = _beside(opened, fitted, lm, key)
     notes = (*notes, *said)
     last = max(len(one) for one in (trace, *([] if beside is None else [runs.trace(beside).at(side)]))) - 1
     if fitted.token is not None and fitted.token > last:
@@ -183,13 +190,21 @@ def now_on(opened: Opened) -> Now | tuple[Line, ...]:
     return Now(page, {**unasked._asdict(), "token": usual_token}, notes, beside)
 
 
-def _beside(view: ViewState, lm: vm.LanguageModel, t: Texts) -> tuple[runs.RunKey | None, tuple[Line, ...]]:
-    """The run of the text that is to stand beside, and what is to be said of it."""
-    if view.also is None:
-        return None, ()
-    reading = island.read(replace(view, text=view.also), lm, t)
-    notes = tuple(one._replace(words=t("common.also_note", note=one.words)) for one in reading.notes)
-    return None if reading.trace is None else runs.RunKey.of(view.model, reading.trace), notes
+def _beside(
+    opened: Opened, view: ViewState, lm: vm.LanguageModel, key: runs.RunKey
+) -> tuple[runs.RunKey | None, tuple[Line, ...]]:
+    """The run that is to stand beside, of another text or in the model's twin, and what is to be said of it."""
+    t = opened.opening.t
+    if view.also is not None:
+        reading = island.read(replace(view, text=view.also), lm, t)
+        notes = tuple(one._replace(words=t("common.also_note", note=one.words)) for one in reading.notes)
+        return None if reading.trace is None else runs.RunKey.of(view.model, reading.trace), notes
+    if view.twin and opened.page is not None and opened.page.other is None:
+        if lm.twin in runs.names():
+            return key._replace(model=lm.twin or ""), ()
+        if state.from_address():
+            return None, (line(t("common.no_twin"), "notice"),)
+    return None, ()
 
 
 def _token_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side) -> int:

@@ -160,6 +160,8 @@ def _body(opened: Opened) -> None:
     _menu(opened.page, look, page)
     if page.view.present or alone is not None:
         return
+    with st.container(key="frame_room"):
+        st.space(ROOM)
     with st.container(gap="xsmall"):
         for door in opened.doors:
             door.draw(page)
@@ -262,7 +264,9 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without
-    if picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
+    if picks and topic.telling is not None and (told := topic.telling(look.plain.trace, page.token)) is not None:
+        said.append(Line(t(f"{topic.name}.telling", layer=told[0], head=told[1]), "note", "", "head"))
+    elif picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
         said.append(Line(mark[0], "note", mark[1], "head"))
     if page.trace.edits and look.topic == topic.name and topic.pages[0].reads_plain and not topic.is_story:
         said.append(line(t(f"{topic.name}.plain"), "note"))
@@ -311,6 +315,8 @@ def _press(shown: Page, look: Look, name: str) -> None:
 
 
 _PRESSED = "show.pressed"
+ROOM = 900
+"""Pixels that are kept free where the page will stand, until the style sheet does so."""
 
 
 def _is_text(said: object) -> bool:

@@ -29,6 +29,7 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     """All but what stands in the slots."""
     _model(view, lm, t)
     norm_toggle(view, lm, t, "sidebar.norm_at")
+    twin.beside(lm, view, t)
     twin.paired(lm, view, t)
     if len(lm.config.sides) > 1:
         sides = list(lm.config.sides)
@@ -57,9 +58,6 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     st.caption(model(view.model, lm, t))
 
 
-_PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
-
-
 def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidden: bool = False) -> None:
     """Pre-LN | Post-LN: swaps the model for its trained twin; ``hidden`` leaves its label to screen readers."""
     state.follow(key, lm.config.norm_at)
@@ -75,7 +73,7 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
         t("common.norm_at"),
         list(dict.fromkeys(("pre", "post", lm.config.norm_at))),
         key=key,
-        format_func=_PLACES.__getitem__,
+        format_func=island.NORM_PLACES.__getitem__,
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,

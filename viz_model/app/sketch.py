@@ -29,7 +29,7 @@ SIDE = 98
 _READ = "sketch.read"
 """The number of the last message from the browser that was read."""
 _REFUSED = "sketch.refused"
-"""Why the file that is in the uploader is no picture to read."""
+"""Why the file that is in the uploader is not a picture to read."""
 
 
 def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_fixed: bool = False) -> vm.Trace | None:

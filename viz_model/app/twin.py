@@ -1,4 +1,4 @@
-"""Under the toggle of the norm: what it changed and what it cannot, or which models have such a pair."""
+"""Under the toggle of the norm: both models side by side, what differs in them, or which models have such a pair."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ from viz_model.texts.markdown import literal
 
 _FORMER = "twin.former"
 """Of the session: the model that was left for the pair."""
+
+
+def beside(lm: vm.LanguageModel, view: ViewState, t: Texts) -> None:
+    """Whether the twin's pictures stand beside those of the model."""
+    if lm.twin not in runs.names():
+        return
+    key = "sidebar.beside"
+    state.follow(key, view.twin)
+
+    def changed() -> None:
+        state.update(twin=st.session_state[key], also=None)
+
+    st.toggle(t("common.twin_beside", twin=runs.label(lm.twin or "")), key=key, on_change=changed)
 
 
 def paired(lm: vm.LanguageModel, view: ViewState, t: Texts) -> None:

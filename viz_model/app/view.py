@@ -28,6 +28,8 @@ PRESENT = "present"
 """What an address says of a view for a projector."""
 TYPED = "text"
 """What an address says of a view whose control tokens are characters."""
+TWIN = "twin"
+"""What an address says of a view with the model's twin beside it."""
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 
 V = TypeVar("V")
@@ -41,7 +43,8 @@ class ViewState:
 
     ``text`` None is the first example for the model, and so is ``drawing``, the picture for one that reads pictures,
     as an address writes it (:mod:`viz_model.images`). ``also`` is another text, beside which the first stands on a page
-    that is one component; in a lesson, and beside a picture, there is none. ``target`` is what the decoder of an
+    that is one component; in a lesson, and beside a picture, there is none. ``twin`` is whether the same text in the
+    model's twin stands there instead, of a model that has one. ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``as_text`` is whether control
     tokens that the text names are read as characters. ``side`` is
@@ -57,6 +60,7 @@ class ViewState:
     model: str
     text: str | None = None
     also: str | None = None
+    twin: bool = False
     drawing: str | None = None
     target: str | None = None
     to: str | None = None
@@ -88,6 +92,8 @@ class ViewState:
             plain["text"] = self.text[:MAX_URL_TEXT]
         if self.also is not None and self.lesson is None and self.drawing is None:
             plain["also"] = self.also[:MAX_URL_TEXT]
+        elif self.twin and self.lesson is None:
+            plain["beside"] = TWIN
         if self.drawing is not None and len(self.drawing) <= MAX_URL_TEXT:
             plain["drawing"] = self.drawing
         if self.to is not None:
@@ -209,10 +215,13 @@ def parse(
         notices.append(Notice("common.unknown_beside", {"name": "view", "asked": query["view"][:80]}))
     if query.get("typed", TYPED) != TYPED:
         notices.append(Notice("common.unknown_beside", {"name": "typed", "asked": query["typed"][:80]}))
+    if query.get("beside", TWIN) != TWIN:
+        notices.append(Notice("common.unknown_beside", {"name": "beside", "asked": query["beside"][:80]}))
     view = ViewState(
         model=model,
         text=query.get("text"),
         also=(query.get("also") or None) if lesson is None else None,
+        twin=query.get("beside") == TWIN and not query.get("also") and lesson is None,
         drawing=query.get("drawing"),  # whether it is one is seen when it is read
         target=query.get("target"),
         as_text=query.get("typed") == TYPED,

@@ -129,7 +129,7 @@ def read_config(archive: GgufArchive) -> ModelConfig:
 def _attributes(a: Attributes, family: InGguf, archive: GgufArchive) -> tuple[dict[str, Any], dict[str, str]]:
     """The metadata in the words of the family's ``config.json``, and by these words what the file calls them."""
     if len(table := archive.shapes.get("token_embd.weight", ())) != 2:
-        raise ModelError(f"{archive.path}: tensor 'token_embd.weight' is missing, or is no table")
+        raise ModelError(f"{archive.path}: tensor 'token_embd.weight' is missing, or is not a table")
     names, declared = family.NAMES, family.GGUF
     sizes = {field: a.size(SIZES[field]) for field in ("n_context", "n_layers", "d_model", "n_heads", "d_ffn")}
     n_heads, d_model = sizes["n_heads"], sizes["d_model"]

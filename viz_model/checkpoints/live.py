@@ -53,7 +53,7 @@ def from_memory(
     if isinstance(source, nn.Module) and plain.get("model_type") not in huggingface.FAMILIES:
         raise ModelError(
             f"{name}: model_type {str(plain.get('model_type'))[:40]!r} is not recomputed here; "
-            "vm.observe_run(model, text, tokenizer) shows what its own run says of itself"
+            "vm.observe_run(model, text, tokenizer) shows what its own run reports"
         )
     model = huggingface.load_archive(folder, plain, archive, in_place=True)
     path, read = folder / "config.json", model.config

@@ -17,7 +17,7 @@ def refusal(n_parameters: int) -> str | None:
         return None
     return (
         f"{n_parameters:,} parameters take {needed / 1e9:.1f} GB in single precision, and {free / 1e9:.1f} GB are "
-        f"free; take a smaller model, or set {ANYWAY}=1 to load it all the same"
+        f"free; take a smaller model, or set {ANYWAY}=1 to load it anyway"
     )
 
 

@@ -14,7 +14,7 @@ from viz_model.drawing.scene import Cells, Labels, Length, Mark, Panel, Rect, Sc
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, Lengths, Phrase
 
-STRIP_HEIGHT, BARS_HEIGHT = 46, 120
+STRIP_HEIGHT, BARS_HEIGHT = 35, 84
 """Pixels of a row of cells that stands for itself, and of a row of bars."""
 
 

@@ -32,7 +32,7 @@ from viz_model.island.page import (
     Section,
     is_there,
 )
-from viz_model.island.prose import html
+from viz_model.island.prose import html, line
 from viz_model.texts import Texts
 
 
@@ -48,7 +48,7 @@ def message(
     """A page as bytes.
 
     Args:
-        beside: another text's run, of which the page has the same on the right, item by item.
+        beside: another run, of which the page has the same on the right, item by item.
         arrays: what the parts of ``said`` hold.
         opened: the sections that are open; of the others there is the title alone.
         menu: what the menu of a picture is called; "" where pictures have none.
@@ -67,6 +67,8 @@ def message(
         "items": writer.items(page.items, other),
         "end": writer.items(page.end, other),
     }
+    if other is not None and not any(_differ(made) for made in (*header["items"], *header["end"])):
+        header["notes"] = [*said.get("notes", ()), *prose.lines([line(look.common("beside_same"), "note")], arrays)]
     return framed(header, arrays)
 
 
@@ -82,15 +84,27 @@ def _frame(t: Texts) -> dict[str, Any]:
     return {"kind": "island", "language": t.language, "palette": PALETTE, "words": words}
 
 
+def _differ(made: Mapping[str, Any]) -> bool:
+    """Whether a part of a page, or one within it, stands there twice."""
+    within = [*made.get("items", ()), *(one for column in made.get("columns", ()) for one in column)]
+    return bool(made.get("sides")) or any(_differ(one) for one in within if isinstance(one, Mapping))
+
+
 def _pair(own: dict[str, Any] | None, other: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
-    """An item of both texts. What both say alike stands there once, and so does what one chooses with, guesses and is
+    """An item of both runs. What both say alike stands there once, and so does what one chooses with, guesses and is
     offered, which is the first's.
     """
     kinds = {one["kind"] for one in (own, other) if one is not None}
-    if kinds & {"scene", "plot", "prose", "ribbon"} and own != other:
+    if kinds & {"scene", "plot", "prose", "ribbon"} and _shown(own) != _shown(other):
         yield _sides(*([] if one is None else [one] for one in (own, other)))
     elif found := own or other:
         yield found
+
+
+def _shown(made: dict[str, Any] | None) -> dict[str, Any]:
+    """What is seen of an item: the menu of its picture, which the first run's alone has, is no difference."""
+    words = {name: word for name, word in (made or {}).get("words", {}).items() if name != "menu"}
+    return {**(made or {}), "words": words}
 
 
 def _sides(*columns: list[dict[str, Any]]) -> dict[str, Any]:

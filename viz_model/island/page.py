@@ -366,7 +366,8 @@ class Topic:
         name: of its room, its file in ``pages/`` and its address.
         pages: what it shows; the first that fits the model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
-        telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
+        telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one; its text
+            ``telling`` says why.
         has_place: whether what it shows first is of a layer or of a head.
         needs: which models it can show; None where it shows all.
         without: what of layer, head and token makes no difference to it.

@@ -19,7 +19,7 @@ SubLayer = Literal["attn", "cross", "ffn"]
 SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
 """In the order of computation; only a decoder that reads an encoder has the second."""
 
-_RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
+RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
 _CALLS: dict[SubLayer, str] = {"attn": "Attention({0}, …)", "cross": "CrossAttention({0}, encoder)", "ffn": "FFN({0})"}
 _LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f"}
 _ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn"}
@@ -128,7 +128,7 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
 
     stream = add("x", "", f"{at}resid.in", "residual")
     for part in parts:
-        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}resid.{_RESID[part]}"
+        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}resid.{RESID[part]}"
         if place != "post":
             asks = reads = "x" if place == "parallel" else stream
             if place != "branch":
@@ -149,7 +149,7 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
             add(total, "", f'norm_input("{norm}")', "residual", values=trace.norm_input(norm, token))
         sums.append(Sum(part, stream, total, stream, written, total))
-        stream = add(_RESID[part], _called(trace, norm, total), resid, "norm")
+        stream = add(RESID[part], _called(trace, norm, total), resid, "norm")
     return Passage(tuple(steps), tuple(sums))
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from viz_model.measures.passage import put_together
+from viz_model.measures.passage import RESID, SubLayer, put_together, sublayers
 from viz_model.runs.trace import Trace
 
 
@@ -20,21 +18,46 @@ def stream_sites(trace: Trace) -> tuple[str, ...]:
     return ("embed.out", *(f"blocks.{i}.resid.{place}" for i in range(trace.n_layers) for place in places))
 
 
-def stream_norms(trace: Trace) -> np.ndarray:
-    """‖r‖ of each position at each depth: [S, T]."""
-    return np.stack([trace.noted(site).lengths.numpy() for site in stream_sites(trace)])
+def is_normed(trace: Trace) -> bool:
+    """Whether norms stand on the stream: then the values of its sites are what a norm has made of a sum."""
+    return put_together(trace) == "post" and trace.config.residual
 
 
-def sum_lengths(trace: Trace, layer: int, part: Literal["attn", "ffn"]) -> np.ndarray:
-    """The length of the stream once a sub-layer's output is added, before a norm that stands on it: [T].
+def stream_names(trace: Trace) -> tuple[str, ...]:
+    """What :func:`stream_lengths` measures at each depth: a site, or what a norm on the stream reads."""
+    if not is_normed(trace):
+        return stream_sites(trace)
+    sums = (f"blocks.{n}.{part}.norm" for n in range(trace.n_layers) for part in sublayers(trace, n))
+    return ("embed.out", *(f'norm_input("{name}")' for name in sums))
+
+
+def stream_lengths(trace: Trace) -> np.ndarray:
+    """‖r‖ of each position at each depth, before a norm that stands on the stream: [S, T].
 
     The same quantity for every place of the norm: Post-LN would bring it to its γ right after.
     """
-    if put_together(trace) == "post" and trace.config.residual:
+    if not is_normed(trace):
+        return np.stack([trace.noted(site).lengths.numpy() for site in stream_sites(trace)])
+    sums = [sum_lengths(trace, n, part) for n in range(trace.n_layers) for part in sublayers(trace, n)]
+    return np.stack([trace.noted("embed.out").lengths.numpy(), *sums])
+
+
+def sum_lengths(trace: Trace, layer: int, part: SubLayer) -> np.ndarray:
+    """The length of the stream once a sub-layer's output is added, as in :func:`stream_lengths`: [T]."""
+    if is_normed(trace):
         found = trace.norm_input(f"blocks.{layer}.{part}.norm")
     else:
-        found = trace[f"blocks.{layer}.resid.{'mid' if part == 'attn' else 'out'}"]
+        found = trace[f"blocks.{layer}.resid.{RESID[part]}"]
     return found.norm(dim=-1).numpy()
+
+
+def longest(*runs: Trace | None) -> float:
+    """The longest stream that enters or leaves a block of any of these runs, as in :func:`stream_lengths`: what a full
+    bar stands for, so that bars of twins compare.
+    """
+    found = [run.noted("embed.out").lengths.numpy() for run in runs if run is not None]
+    found += [sum_lengths(run, layer, "ffn") for run in runs if run is not None for layer in range(run.n_layers)]
+    return float(max(lengths.max(initial=0) for lengths in found)) or 1.0
 
 
 def stream_similarity(trace: Trace) -> np.ndarray:

@@ -140,7 +140,7 @@ def vocabulary(of: Look, asked: int | str, name: str) -> int:
     id = token_typed(of.trace, asked) if isinstance(asked, str) else asked
     last = of.trace.config.n_vocab - 1
     if id is None or not 0 <= id <= last:
-        raise ValueError(f"{name}: {asked!r} is no token of this vocabulary, whose ids are 0 to {last}")
+        raise ValueError(f"{name}: {asked!r} is not a token of this vocabulary, whose ids are 0 to {last}")
     return id
 
 

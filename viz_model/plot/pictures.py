@@ -155,7 +155,7 @@ def steps(trace: Trace, layer: int, head: int, token: int = -1, **options: Unpac
 
 @figure
 def residual(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
-    """How long the residual stream of each token is, from the embedding to the last block: [depths, T].
+    """How long the residual stream of each token is before a norm on it, from the embedding to the last block.
 
     ``layer`` and ``token`` are marked.
     """

@@ -156,7 +156,7 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
         edits = ()
     return Derivation(
         cell=Cell(site.full, at),
-        formula=site.formula,
+        formula=site.placed_formula,
         label=site.label,
         role=site.role,
         steps=tuple(sheet.steps),

@@ -148,7 +148,7 @@ class LanguageModel:
                 raise ValueError("text: this model reads pictures, and no conversation")
             picture, text = self._picture(self.tokenizer, text)
         elif isinstance(text, np.ndarray):
-            raise ValueError("text: this model reads tokens, and no pictures")
+            raise ValueError("text: this model reads tokens, not pictures")
         most = min(self.config.n_context, max_tokens or self.config.n_context)
         if picture is not None:
             ids = run = list(range(self.config.n_ids))

@@ -84,7 +84,7 @@ class _Fields:
             return ()
         id = self.value(f"{name}_token_id", int, -1)
         if not 0 <= id < len(tokens):
-            raise ModelError(f"{self.path}: tokenizer.ggml.{name}_token_id: {id} is no token")
+            raise ModelError(f"{self.path}: tokenizer.ggml.{name}_token_id: {id} is not a token")
         return (tokens[id],)
 
 
@@ -138,7 +138,7 @@ def _sentence_pieces(fields: _Fields, vocabulary: _Vocabulary) -> dict[str, Any]
         raise ModelError(f"{fields.path}: tokenizer.ggml.tokens: a piece of {longest} characters, {MAX_PIECE} at most")
     unknown = fields.value("unknown_token_id", int, 0)
     if not 0 <= unknown < len(kinds) or kinds[unknown] == _UNUSED:
-        raise ModelError(f"{fields.path}: tokenizer.ggml.unknown_token_id: {unknown} is no token")
+        raise ModelError(f"{fields.path}: tokenizer.ggml.unknown_token_id: {unknown} is not a token")
     joined = sorted((piece for piece, id in used.items() if kinds[id] == _NORMAL), key=lambda p: -scores[used[p]])
     merges = [
         (piece[:cut], piece[cut:])

@@ -42,7 +42,7 @@ class PatchTokenizer(Tokenizer):
         """[CLS] and every patch, whatever the picture is.
 
         Raises:
-            TextError: the text is no picture (:func:`viz_model.images.decode`).
+            TextError: the text is not a picture (:func:`viz_model.images.decode`).
         """
         self.picture(text)
         return list(range(0 if special else 1, self.n_vocab))

@@ -319,7 +319,7 @@ class IdTokenizer(Tokenizer):
                 shown = make_visible(word[:20]) + "…" * (len(word) > 20)
                 raise TextError(
                     f"{shown!r} is not a token id: this model has no tokenizer, so write ids from 0 to "
-                    f"{self.n_vocab - 1} in place of words, like 5 9 12"
+                    f"{self.n_vocab - 1} instead of words, like 5 9 12"
                 )
         return [int(word) for word in words]
 

@@ -16,7 +16,7 @@ from viz_model.values.condition import Condition
 from viz_model.values.expression import Add, Expression
 from viz_model.values.leaves import HEADS, Element, Entry, Index, Setting, Value, Weight, indexed
 from viz_model.values.operations import Between, Sum
-from viz_model.values.point import LETTERS, Names
+from viz_model.values.point import LETTERS, PLACED, Names
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -99,12 +99,17 @@ class Site:
 
     def written(self, names: Names) -> str:
         """LaTeX of one cell: its letter and indices."""
-        return indexed(self.symbol, self.axes, [names(index) for index in self.index])
+        return indexed(self.symbol, self.axes, [names(index) for index in self.index], names.place(self.full))
 
     @property
     def formula(self) -> str:
         """LaTeX in index notation."""
         return f"{self.written(LETTERS)} = {self.expression.latex(LETTERS)}"
+
+    @property
+    def placed_formula(self) -> str:
+        """The same with the stack and block of each value, for where the formula of one block stands."""
+        return f"{self.written(PLACED)} = {self.expression.latex(PLACED)}"
 
     @cached_property
     def weights(self) -> tuple[Weight, ...]:

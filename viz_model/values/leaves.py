@@ -199,7 +199,9 @@ class Element(Read):
         return Element(self.value, self.index, True)
 
     def latex(self, names: Names) -> str:
-        return indexed(self.value.symbol, self.value.axes, [i.printed(names) for i in self.index])
+        return indexed(
+            self.value.symbol, self.value.axes, [i.printed(names) for i in self.index], names.place(self.value.site)
+        )
 
     @property
     def full_index(self) -> tuple[Expression, ...]:
@@ -309,14 +311,16 @@ def positions(index: Sequence[Expression], point: Point) -> tuple[Where, ...]:
     return tuple(int(at) if at.dim() == 0 else at.long() for at in found)
 
 
-def indexed(symbol: str, axes: Sequence[str], index: Sequence[str]) -> str:
-    """A letter with its indices: a head in brackets above, all others below."""
+def indexed(symbol: str, axes: Sequence[str], index: Sequence[str], place: str = "") -> str:
+    """A letter with its indices: where it is and a head in brackets above, all others below."""
     own = [axis for axis in axes if axis != "1"]
     above = [text for axis, text in zip(own, index, strict=True) if axis in HEADS]
     below = [text for axis, text in zip(own, index, strict=True) if axis not in HEADS]
     base, _, more = symbol.partition("^")
     base = f"{{{base}}}" if "_" in base and below else base  # else it would have two subscripts
-    raised = more.removeprefix("{").removesuffix("}") + "".join(f"({text})" for text in above)
+    more = ",".join(filter(None, (more.removeprefix("{").removesuffix("}"), place)))
+    heads = "".join(f"({text})" for text in above)
+    raised = ",".join(filter(None, (more, heads))) if place else more + heads
     return base + (f"^{{{raised}}}" if raised else "") + (f"_{{{','.join(below)}}}" if below else "")
 
 

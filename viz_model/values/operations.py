@@ -68,7 +68,7 @@ FUNCTIONS: dict[str, Function] = {
     "log": Function("logarithm", r"\ln {0}", torch.log, "torch.log({0})", lambda x: 1 / x.abs(), True),
     "sin": Function("wave", r"\sin {0}", torch.sin, "torch.sin({0})", None, True),
     "cos": Function("wave", r"\cos {0}", torch.cos, "torch.cos({0})", None, True),
-    "abs": Function("absolute", r"\left|{0}\right|", torch.abs, "torch.abs({0})", _one),
+    "abs": Function("absolute", r"\left\lvert {0}\right\rvert", torch.abs, "torch.abs({0})", _one),
     "relu": Function("activation", r"\max\left(0, {0}\right)", torch.relu, "torch.relu({0})", _one),
     "tanh": Function("activation", r"\tanh {0}", torch.tanh, "torch.tanh({0})", lambda x: 1 - x.tanh() ** 2, True),
     "sigmoid": Function("activation", r"\sigma\left({0}\right)", torch.sigmoid, "torch.sigmoid({0})", _one),

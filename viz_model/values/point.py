@@ -69,14 +69,19 @@ class Point:
 
 
 class Names:
-    """How indices are printed, by their letters or by the numbers of one cell, and parts that print otherwise."""
+    """How indices are printed, by their letters or by the numbers of one cell, and parts that print otherwise.
+
+    Attributes:
+        place: what is printed above a value's letter of where in the model it is, by its full name.
+    """
 
     def __init__(
         self,
         index: Callable[[Index], str] = lambda index: index.name,
         part: Callable[[Expression], str | None] = lambda part: None,
+        place: Callable[[str], str] = lambda site: "",
     ) -> None:
-        self._index, self._part = index, part
+        self._index, self._part, self.place = index, part, place
 
     def __call__(self, index: Index) -> str:
         return self._index(index)
@@ -87,8 +92,20 @@ class Names:
 
     def inside(self, over: Index, text: str | None = None) -> Names:
         """The same, where ``over`` counts and keeps its letter."""
-        return Names(lambda index: (text or over.name) if index == over else self._index(index), self._part)
+        return Names(lambda index: (text or over.name) if index == over else self._index(index), self._part, self.place)
 
 
 LETTERS = Names()
 """Every index by its letter: the formula of a whole value."""
+
+
+def stack_and_block(site: str) -> str:
+    """LaTeX of where a value is: "1" of ``blocks.1.attn.q``, and before it its stack where a model has two."""
+    parts = site.split(".")
+    stack = {"encoder": r"\text{enc}", "decoder": r"\text{dec}"}.get(parts[0], "")
+    block = parts[parts.index("blocks") + 1] if "blocks" in parts else ""
+    return ",".join(filter(None, (stack, block)))
+
+
+PLACED = Names(place=stack_and_block)
+"""The same, with the stack and block of each value."""

@@ -13,7 +13,7 @@ import torch
 from viz_model.values.expression import ATOM, PRODUCT, Expression, Multiply, Number, Power, bracket
 from viz_model.values.leaves import Element, Entry, GivenAt, Index, is_place
 from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
-from viz_model.values.point import Names, Point, Reader
+from viz_model.values.point import Names, Point, Reader, stack_and_block
 from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
 from viz_model.values.steps import Weight as WeightOrigin
 from viz_model.values.top import Top
@@ -53,7 +53,9 @@ class Working:
     ) -> None:
         self.sheet, self.where, self.given_facts = sheet, dict(where), given
         self.point = Point(dict(where), reader)
-        self.names = Names(lambda index: str(self.where[index]) if index in self.where else index.name, self._place)
+        self.names = Names(
+            lambda index: str(self.where[index]) if index in self.where else index.name, self._place, stack_and_block
+        )
         self._taken, self._used = taken, dict[str, int]()
         self._made: dict[Expression, Operand] = {}
         self._between: dict[Between, Operand] = {}
@@ -189,7 +191,7 @@ class Working:
             alike.append(self._part(part))
             return alike[-1].symbol
 
-        names = Names(self._inside(letters), text)
+        names = Names(self._inside(letters), text, stack_and_block)
         one = bracket(inner, names, PRODUCT, follows=True)
         what: What = "sum"
         if isinstance(inner, Multiply) and len(inner.factors) == len(factors) == 2:

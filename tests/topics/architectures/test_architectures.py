@@ -10,6 +10,7 @@ import islands
 import numpy as np
 import pytest
 import torch
+from identities import stream_length
 from tiny_models import describe, language_model, mixed_norms, random_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
@@ -207,8 +208,10 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         look = islands.beside(islands.look(trace, PAGE), language_model(config), trace)
         sites, lengths = depth.lengths(trace)
         assert lengths.shape == (config.depth(side) + 1, len(trace))
-        for site, row in zip(sites, lengths, strict=True):
-            np.testing.assert_allclose(row, trace[site].norm(dim=-1), rtol=1e-6)
+        ends = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(trace.n_layers)))
+        assert len(sites) == len(ends)
+        for site, row in zip(ends, lengths, strict=True):
+            np.testing.assert_allclose(row, stream_length(trace, site), rtol=1e-4)
         for one in pair.both(look):
             patterns = heads.weights(look, one)[look.layers.index(1) if 1 in look.layers else 0, 1]
             layer = 1 if 1 in look.layers else 0

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import streamlit as st
 from app_driver import ISLAND, address, answer, heading, messages, offer, open_page, pictures, run_code, said, tell
+from identities import stream_length
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, few, language_model
 
@@ -97,7 +98,7 @@ def test_what_is_said_of_a_token_is_of_both_runs(opened: Open) -> None:
             share = f"{p:.1%}" if p >= 0.01 else f"{p:.2%}"
             assert f"m{n} expects {top.label} ({share}) after {trace.tokens[token].label}" in text
             lengths = [
-                trace[site].norm(dim=-1).mean() for site in ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
+                stream_length(trace, site).mean() for site in ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
             ]
             assert f"{lengths[1]:.3g} after {lengths[0]:.3g}" in text
 

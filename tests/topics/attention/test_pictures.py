@@ -13,7 +13,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 
 import viz_model as vm
 from viz_model.config import Rope
-from viz_model.drawing.scene import Cells, Scene, seen
+from viz_model.drawing.scene import Cells, Labels, Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
@@ -198,3 +198,16 @@ def test_one_token_has_little_to_say() -> None:
     look = islands.look(language_model(tiny_config()).trace(ids=[1]), PAGE)
     text = "\n".join(islands.sentences(PAGE, look))
     assert "single token" in text and "ρ" not in text and apart.quiz(look) is None
+
+
+def test_maps_of_a_short_text_name_rows_and_columns_and_those_of_a_long_one_neither() -> None:
+    lm = vm.load("story-pre-ln")
+    for text, has_names in (("Tom had a cat and a dog", True), ("cat " * (heads.MOST_NAMED + 1), False)):
+        trace = lm.trace(text)
+        for panel in drawn(islands.look(trace, PAGE), heads.draw).panels:
+            named = {mark.along: mark for mark in panel.marks if isinstance(mark, Labels)}
+            assert set(named) == ({"x", "y"} if has_names else set())
+            (cells_,) = (mark for mark in panel.marks if isinstance(mark, Cells))
+            for axis, mark in named.items():
+                assert list(mark.texts) == [token.label for token in trace.tokens]
+                assert mark.length == (cells_.width if axis == "x" else cells_.height)

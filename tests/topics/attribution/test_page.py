@@ -85,7 +85,8 @@ def test_the_code_of_the_page_runs(config: ModelConfig, monkeypatch: pytest.Monk
 def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = language_model(DECODER)
     dog = lm.tokenizer.encode(" dog", special=False)[0]
-    for typed, told, id in (("#77", "", 77), ("dog", "Read as the token", dog), ("#99999999", "is no token of", None)):
+    cases = (("#77", "", 77), ("dog", "Read as the token", dog), ("#99999999", "is not a token of", None))
+    for typed, told, id in cases:
         look = looked(DECODER, word=typed)
         assert told in said(look) and typed in choosers(look)["word"].options
         question = asked(look)

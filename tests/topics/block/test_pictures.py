@@ -12,6 +12,7 @@ import islands
 import numpy as np
 import pytest
 import torch
+from identities import stream_length
 from tiny_models import describe, few, language_model, random_model, run_both, tiny_config, variants
 from torch.nn import functional as F
 
@@ -144,11 +145,11 @@ def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
     assert view.largest == 500.0 and view.limit < 50 and view.n_clipped == 1
 
 
-def made(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengths.LengthsView:
+def made(rows: list[list[float]], token: int = 0) -> lengths.LengthsView:
     """A view of made lengths [S, T]."""
     sites = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(len(rows) - 1)))
     labels = tuple(str(n) for n in range(len(rows[0])))
-    return lengths.LengthsView(sites, labels, np.array(rows), token, 0, norm_at)
+    return lengths.LengthsView(sites, labels, np.array(rows), token, 0)
 
 
 def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
@@ -365,7 +366,9 @@ def test_the_strips_of_every_layer_and_token_are_the_run(config_: ModelConfig) -
                     name = f"{trace.prefix}{step.site}"
                     assert row.where.at(0, 5) == (name, (token, 5))
             said = " ".join(islands.one(vectors.title(look), {**look.place, "token": token}))
-            assert f"{np.linalg.norm(way.steps[0].values):.1f}" in said
+            ends = ("embed.out" if layer == 0 else f"blocks.{layer - 1}.resid.out", f"blocks.{layer}.resid.out")
+            first, last = (f"{stream_length(trace, site)[token]:.1f}" for site in ends)
+            assert f"from length {first} to {last}" in said
 
 
 @some

@@ -81,4 +81,3 @@ def test_the_geometry_is_of_the_models_table(bundled: vm.LanguageModel) -> None:
     shape = embedding.geometry(weight)
     np.testing.assert_array_equal(shape.table, weight)
     np.testing.assert_allclose(np.linalg.norm(shape.unit, axis=1), 1.0, atol=1e-5)
-    assert 0 < shape.explained[1] <= shape.explained[0] < 1

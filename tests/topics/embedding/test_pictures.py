@@ -68,7 +68,12 @@ def test_the_map_holds_the_tokens_and_their_neighbours(here: Look) -> None:
     found = here.once(nearest.plane)
     shown = np.concatenate([found.points, found.near.reshape(-1, 2)])
     assert (shown > found.low).all() and (shown < found.high).all()
-    points = table.of(here).points
+    points, shares = nearest.flattened(here)
+    rows = np.unique([*here.trace.own_ids, *here.once(table.near).ids.ravel()])
+    own = table.of(here).table[rows].astype(float)
+    _, spread, directions = np.linalg.svd(own - own.mean(0), full_matrices=False)
+    np.testing.assert_allclose(np.abs(points[rows]), np.abs((own - own.mean(0)) @ directions[:2].T), atol=1e-3)
+    np.testing.assert_allclose(shares, (spread**2 / (spread**2).sum())[:2], rtol=1e-4)
     inside = ((points >= found.low) & (points <= found.high)).all(-1).sum()
     assert found.density.sum() == inside == len(points) - found.outside
     for token in (0, 3):

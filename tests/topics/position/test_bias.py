@@ -132,3 +132,23 @@ def test_slopes_are_drawn_for_every_head() -> None:
     np.testing.assert_allclose(alibi.slopes(at(trace)), [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
     drawn = pictures(topic.PAGE, at(trace))["position.slopes"]
     np.testing.assert_allclose(drawn.series[0].values, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
+
+
+def test_no_formula_ends_a_cell_of_its_table() -> None:
+    (trace,) = sides(tiny_config(position=config.Alibi()))
+    assert r"\lvert j - i\right\rvert" in trace.site("blocks.0.attn.bias").formula
+    assert not any("|" in trace.site(name).formula for name in trace.sites)
+
+
+def test_the_head_that_is_shown_unasked_is_the_one_that_position_moves_most() -> None:
+    (trace,) = sides(tiny_config(position=config.Alibi(), n_heads=6))
+    token, moved = len(trace) - 1, {}
+    for layer in range(trace.n_layers):
+        scores, added = (trace[f"blocks.{layer}.attn.{name}"][:, token] for name in ("scores", "bias"))
+        before, after = scores.double().exp(), (scores + added).double().exp()
+        for head in range(6):
+            rows = before[head] / before[head].sum(), after[head] / after[head].sum()
+            moved[layer, head] = float((rows[0] - rows[1]).abs().sum())
+    assert bias.telling(trace, 0) == max(moved, key=moved.__getitem__)
+    (without,) = sides(tiny_config(position=config.Rope()))
+    assert bias.telling(without, 0) is None

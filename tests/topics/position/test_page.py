@@ -110,7 +110,7 @@ def test_a_scheme_without_a_view_of_its_own_shows_what_it_declares(
     words = said(here).lower()
     for word in ("adds waves", "trained row", "slope", "arrow", "加上波", "斜率", "箭头"):
         assert word not in "\n".join(line for line in words.splitlines() if "|" not in line and "bloom" not in line)
-    assert (position.acts_on == "nothing") == (not pictures(topic.PAGE, here))
+    assert (position.acts_on == "nothing") == (set(pictures(topic.PAGE, here)) == {"position.each"})
     assert topic.picture(here) is not None or position.acts_on == "nothing"
 
 

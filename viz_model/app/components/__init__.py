@@ -23,7 +23,7 @@ def _module() -> Callable[..., Any]:
     Registered when it is first drawn: Streamlit knows where the package's files are only while it runs.
     """
     return st.components.v2.component(
-        "viz-model.pictures", js="app.js", css="viz.css", html='<div class="viz"></div>\n'
+        "viz-model.pictures", js="app.js", css="viz.css", html='<div class="viz" style="visibility: hidden"></div>\n'
     )
 
 

@@ -10,7 +10,8 @@ from viz_model.app.cell_names import named_axis, written
 from viz_model.app.page import Page
 from viz_model.model import sites as registry
 from viz_model.values.declaration import Site
-from viz_model.values.leaves import Entry, FromTable, GivenAt, Index, Setting
+from viz_model.values.leaves import Entry, FromTable, GivenAt, Index, Setting, indexed
+from viz_model.values.point import stack_and_block
 
 SIZES = {"D": "D", "H": "H", "G": "G", "K": "d_k", "F": "F", "V": "V"}
 """How formulas write the length of an axis that is the same in every run."""
@@ -23,14 +24,20 @@ def formula(page: Page, *names: str) -> None:
     sites = [page.trace.site(name) for name in names]
     head = [page.t(f"common.formula_{column}") for column in ("value", "formula")]
     lines = [f"| {' | '.join(head)} |", "|:-|:-|"]
-    lines += [f"| **{page.t.site_label(site)}** | $\\displaystyle {site.formula}$ |" for site in sites]
+    lines += [f"| **{page.t.site_label(site)}** | $\\displaystyle {site.placed_formula}$ |" for site in sites]
     with st.container(key=f"{page.text_key}.formula.{names[0]}"):
         st.markdown("\n".join(lines))
     st.markdown("\n".join(f"- {page.t(f'common.symbols_{kind}')} {said}" for kind, said in symbols(page, sites)))
 
 
+def _letter(site: Site) -> str:
+    """A value's letter with its stack and block."""
+    return indexed(site.symbol, (), (), stack_and_block(site.full))
+
+
 def symbols(page: Page, sites: Sequence[Site]) -> list[tuple[str, str]]:
-    """What the symbols of formulas mean, by kind, for Markdown: what counts, what was made before, learnt, fixed.
+    """What the symbols of formulas mean, by kind, for Markdown: what counts, what was made before, learnt, fixed,
+    and what stands above a letter.
 
     Values that are among the ``sites`` have a name there.
     """
@@ -49,7 +56,7 @@ def symbols(page: Page, sites: Sequence[Site]) -> list[tuple[str, str]]:
     beside |= {part.table.symbol: part.table.key for part in parts if isinstance(part, FromTable)}
     found = {
         "index": separator.join(_counts(page, index) for index in _by_letter(indices)),
-        "before": separator.join(dict.fromkeys(f"${site.symbol}$ {t.site_label(site)}" for site in before)),
+        "before": separator.join(dict.fromkeys(f"${_letter(site)}$ {t.site_label(site)}" for site in before)),
         "learnt": separator.join(dict.fromkeys(f"${part.weight.symbol}$" for part in parts if isinstance(part, Entry))),
         "fixed": separator.join(
             dict.fromkeys(
@@ -57,6 +64,7 @@ def symbols(page: Page, sites: Sequence[Site]) -> list[tuple[str, str]]:
                 + [f"${symbol}$ {t(f'derivation.setting_{key}')}" for symbol, key in beside.items()]
             )
         ),
+        "place": t("common.symbols_above") if any("blocks" in site.full for site in sites) else "",
     }
     return [(kind, said) for kind, said in found.items() if said]
 

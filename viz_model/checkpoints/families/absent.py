@@ -94,7 +94,7 @@ _ROWS = (
 )
 ABSENT = {name: Absent(nearest, needed) for names, nearest, needed in _ROWS for name in names.split()}
 """By ``model_type``."""
-OBSERVED = "vm.observe_run(model, text, tokenizer) shows what its own run says of itself"
+OBSERVED = "vm.observe_run(model, text, tokenizer) shows what its own run reports"
 
 
 def told(name: object, families: Collection[str]) -> str:

@@ -138,7 +138,7 @@ def lengths_by_depth(trace: Trace) -> np.ndarray:
 
     The depths are those of :func:`viz_model.measures.stream.stream_sites`.
     """
-    return np.median(stream.stream_norms(trace), axis=-1)
+    return np.median(stream.stream_lengths(trace), axis=-1)
 
 
 class Spread(NamedTuple):

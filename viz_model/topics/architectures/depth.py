@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
@@ -15,6 +14,7 @@ from viz_model.drawing.brief import brief
 from viz_model.island.look import Look
 from viz_model.island.page import Plot
 from viz_model.island.prose import Line
+from viz_model.measures.stream import stream_lengths, stream_names, stream_sites
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures import pair
 
@@ -47,11 +47,13 @@ class DepthView(NamedTuple):
 
 
 def lengths(trace: Trace) -> tuple[tuple[str, ...], np.ndarray]:
-    """The sites of the stream before the first block and after each, and its length at each token, [L + 1, T]; under
-    Post-LN after each block's last norm.
+    """The stream before the first block and after each: what is measured, and at each token, [L + 1, T], its length
+    before a norm on it.
     """
-    sites = ("embed.out", *(f"blocks.{i}.resid.out" for i in range(trace.n_layers)))
-    return sites, torch.stack([trace.noted(site).lengths for site in sites]).numpy()
+    sites, every = stream_sites(trace), stream_lengths(trace)
+    ends = [n for n, site in enumerate(sites) if site.endswith(".out")]  # embed.out is the first
+    names = stream_names(trace)
+    return tuple(names[n] if names[n] != sites[n] else trace.full_name(sites[n]) for n in ends), every[ends]
 
 
 def view(look: Look) -> DepthView | None:
@@ -65,9 +67,8 @@ def _view(look: Look) -> DepthView | None:
     if len(traces) < 2:
         return None
     (first, above), (second, below) = map(lengths, traces)
-    sites = tuple(tuple(map(trace.full_name, names)) for trace, names in zip(traces, (first, second), strict=True))
     shares = np.linspace(0, 1, len(first)), np.linspace(0, 1, len(second))
-    return DepthView((both[0].name, both[1].name), (sites[0], sites[1]), shares, (above.mean(1), below.mean(1)))
+    return DepthView((both[0].name, both[1].name), (first, second), shares, (above.mean(1), below.mean(1)))
 
 
 def title(look: Look) -> Iterator[Line]:

@@ -74,9 +74,10 @@ TRIALS = Trials(
 )
 PAGE = Page(
     "attention",
+    has_twin=True,
     items=(
         heads.lead,
-        beside((heads.draw, heads.source, projected.title, projected.draw, projected.tell), heads.tell),
+        Row(((heads.draw, heads.source, projected.title, projected.draw, projected.tell), (heads.tell,)), (3, 2)),
         query.title,
         query.draw,
         WHY,

@@ -12,8 +12,8 @@ from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.tables import Lengths, Phrase
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.measures import stream
 from viz_model.measures.passage import put_together
-from viz_model.measures.stream import sum_lengths
 from viz_model.topics.attention.heads import PLACE, facts, largest
 
 BLOCK, TOP, THICK = 52.0, 34.0, 26.0
@@ -29,7 +29,7 @@ class Carried(NamedTuple):
         key: its position, [L, H, T].
         added: the length of weight · v · W_O, what the head adds to the query's stream from there, [L, H, T].
         update: of all that attention adds there, from all heads and keys, [L, T].
-        before, after: of the stream before the block and once attention is added, [L, T].
+        before, after: of the stream before the block and once attention is added, before a norm on it, [L, T].
         streams: of the stream before the first block and after each, before a norm on it, [B, T] for B − 1 blocks.
     """
 
@@ -51,13 +51,11 @@ def carried(look: Look) -> Carried:
         lengths = np.linalg.norm(written, axis=-1)  # [H, T]
         added.append(row.weight[n] * np.take_along_axis(lengths, row.at[n], -1))
 
-    def length(name: str) -> np.ndarray:
-        return np.linalg.norm(look.every(name), axis=-1)
-
+    update = np.linalg.norm(look.every("attn.out"), axis=-1)
     first = look.trace["blocks.0.resid.in"].norm(dim=-1).numpy()
-    streams = np.stack([first, *(sum_lengths(look.trace, layer, "ffn") for layer in range(look.n_layers))])
-    after = np.stack([sum_lengths(look.trace, layer, "attn") for layer in look.layers])
-    return Carried(row.at, np.stack(added), length("attn.out"), length("resid.in"), after, streams)
+    streams = np.stack([first, *(stream.sum_lengths(look.trace, layer, "ffn") for layer in range(look.n_layers))])
+    after = np.stack([stream.sum_lengths(look.trace, layer, "attn") for layer in look.layers])
+    return Carried(row.at, np.stack(added), update, streams[list(look.layers)], after, streams)
 
 
 CARRIES: Verdict[Any] = Verdict("attention.carries", Claim("itself", lambda is_own: is_own))
@@ -77,7 +75,7 @@ def draw(look: Look) -> Scene:
     """Two lines as thick as the streams are long, from above to below; between them the head."""
     look = look.narrow
     found, words, row = look.once(carried), look.words, look.once(largest)
-    longest = float(found.streams.max()) or 1.0
+    longest = look.once(lambda look: stream.longest(look.trace, look.twin), "longest")
     where = look.by(PLACE, found.key)
     lines = THICK * found.streams / longest  # [B, T]
     of_key = lines[:, found.key]  # [B, L, H, T]

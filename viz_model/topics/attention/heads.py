@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ from viz_model.texts.markdown import literal
 
 PLACE = "layer head token"
 MOST_NAMED = 20
-"""Tokens up to which each map has their names beside its rows."""
+"""Tokens up to which each map has their names beside its rows and below its columns."""
+MOST_LETTERS, TALL = 6, 0.54
+"""Letters of a name beside a map, and the height of a map as a share of its width."""
 GRID_SIZE, GRID_CELLS = 64, 48_000
 """Cells along a side of a map at the most, and of all maps of a layer together; longer texts are pooled."""
 HEAD_HEIGHT, EDGE = 24.0, 6.0
@@ -147,7 +150,9 @@ def draw(look: Look) -> Scene:
     is_shared = look.config.n_kv_heads < look.n_heads
     top = HEAD_HEIGHT + (18 if is_shared else 0)
     has_names = found.pool == 1 and len(names) <= MOST_NAMED
-    left = EDGE + (min(60.0, max(map(width_of, map(short, names)))) + 4 if has_names else 0)
+    longest = max(width_of(short(name, MOST_LETTERS)) for name in names) if has_names else 0.0
+    left = EDGE + (min(60.0, longest) + 4 if has_names else 0)
+    below = 0.72 * longest + 2 if has_names else 0.0  # slanted
     panels = []
     for head in range(look.n_heads):
         name, kind = f"{words('grid_head')} {head}", does(look, head=head)
@@ -160,7 +165,7 @@ def draw(look: Look) -> Scene:
                 x=left,
                 y=top,
                 width=(1, -left - EDGE),
-                height=(0.56, -left - EDGE),
+                height=(TALL, -left - EDGE),
                 values=look.by("layer head", found.patterns, head=head),
                 look="share",
                 name=name,
@@ -177,10 +182,13 @@ def draw(look: Look) -> Scene:
         ]
         if has_names:
             listed = Labels(
-                id="names", texts=names, x=left - 3, y=top, length=(0.56, -left - EDGE), along="y", most=8,
-                fill="muted",
+                id="names", texts=names, x=left - 3, y=top, length=(TALL, -left - EDGE), along="y",
+                most=MOST_LETTERS, fill="muted",
             )  # fmt: skip
-            marks.append(listed)
+            keys = replace(
+                listed, id="keys", x=left, y=(TALL, top - left - EDGE + 2), length=(1, -left - EDGE), along="x"
+            )
+            marks += [listed, keys]
         if is_shared:
             group, sharing = heads.shared_with(look.config, head)
             shares = words("grid_shared", heads=heads.span(sharing), group=group)
@@ -188,7 +196,7 @@ def draw(look: Look) -> Scene:
                 Rect(id="shared", x=EDGE, y=25, width=4, height=14, fill="key"),
                 Text(id="shares", text=shares, x=EDGE + 9, y=32),
             ]
-        height = (0.56, top - left)
+        height = (TALL, top - left + below)
         act = Select(head=head)
         panels.append(Panel(id=f"head.{head}", marks=marks, height=height, min=132, most=260, act=act, label=kind))
     return Scene(

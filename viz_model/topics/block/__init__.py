@@ -51,6 +51,7 @@ PAGE = Page(
     "block",
     items=(*MAIN, LENGTHS, NEURONS, WEIGHTS),
     end=(apart.quiz, apart.to_try, say.leads("backward", "learns", lambda config: config.writes)),
+    has_twin=True,
     options=(("dimension", range(100_000)), ("which", ("attn", "cross", "ffn")), ("neuron", range(100_000))),
     apart=apart.TABS,
     trials=Trials(("norm", "residual", "layer", "neuron"), ("layer_norm", "norm_side", "add", "attend", "leave_out")),

@@ -79,7 +79,7 @@ def numbers(look: Look) -> Table:
 
 def tables(look: Look) -> Iterator[Table]:
     trace = look.trace
-    yield "resid.length", stream.stream_norms(trace), stream.stream_sites(trace), look.labels
+    yield "resid.length", stream.stream_lengths(trace), stream.stream_names(trace), look.labels
     if neurons.count(look):
         table = neurons.of_one(look).table()
         names = [str(int(number)) for number in table.pop("neuron")]

@@ -14,7 +14,7 @@ from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Texts
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures import passage, stream
+from viz_model.measures import stream
 from viz_model.model import sites
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.vectors import facts, of_one
@@ -37,14 +37,13 @@ class Outlier(NamedTuple):
 
 @brief
 class LengthsView(NamedTuple):
-    """Length ‖x‖₂ of the residual stream after every addition, [S, T], from the embedding upward."""
+    """Length ‖x‖₂ of the residual stream after every addition, before a norm on it: [S, T], from the bottom up."""
 
     sites: tuple[str, ...]
     labels: tuple[str, ...]
     lengths: np.ndarray
     token: int
     layer: int
-    norm_at: str
 
     @property
     def typical(self) -> np.ndarray:
@@ -63,10 +62,8 @@ class LengthsView(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str]:
-        """The middle length of the tokens, for prose: at the ends, and its range over the blocks."""
-        typical = self.typical
-        found = {"first": typical[0], "last": typical[-1], "low": typical[1:].min(), "high": typical[1:].max()}
-        return {key: f"{value:.1f}" for key, value in found.items()}
+        """The middle length of the tokens, for prose: at the ends."""
+        return {"first": f"{self.typical[0]:.1f}", "last": f"{self.typical[-1]:.1f}"}
 
     @property
     def ratio(self) -> float:
@@ -95,10 +92,8 @@ STANDS_OUT: Verdict[Outlier | None] = Verdict(
 
 def lengths(trace: Trace, layer: int, token: int) -> LengthsView:
     """Of all tokens by depth."""
-    # Where norms bring nothing on the stream to a length, it makes no difference where they stand.
-    norm_at = trace.norm_at if passage.sets_length(trace) else "pre"
     labels = tuple(token.label for token in trace.tokens)
-    return LengthsView(stream.stream_sites(trace), labels, stream.stream_norms(trace), token, layer, norm_at)
+    return LengthsView(stream.stream_sites(trace), labels, stream.stream_lengths(trace), token, layer)
 
 
 def _lengths(look: Look) -> LengthsView:
@@ -108,7 +103,7 @@ def _lengths(look: Look) -> LengthsView:
 def draw(look: Look) -> Scene:
     """One line a token; the selected one in bold with its values, the selected block shaded."""
     found, words = _lengths(look), look.words
-    on, marks = _axes(found, words("step"), words("length"), words("log"))
+    on, marks = _axes(found, look.once(_scale, "scale of lengths"), words("step"))
     per_block = (len(found.sites) - 1) // look.n_layers
     x = on.at_x(np.arange(len(found.sites)))
     start = Lengths(by("layer", 0.5 + per_block * np.arange(look.n_layers)), on.x.low, on.x.high, x.start, x.end)
@@ -127,8 +122,14 @@ def draw(look: Look) -> Scene:
     return look.drawn(scene, _sites(look), data=found, call=look.call("residual", layer=look.layer, token=look.token))
 
 
-def _axes(found: LengthsView, step: str, length: str, log: str) -> tuple[chart.Plot, list[Mark]]:
-    y = by_depth.scale(found.lengths, length, log, room=0.1)
+def _scale(look: Look) -> chart.Axis:
+    """For the lengths of this run, and of its twin where that is there too."""
+    runs = [run for run in (look.trace, look.twin) if run is not None]
+    every = np.concatenate([stream.stream_lengths(run).ravel() for run in runs])
+    return by_depth.scale(every, look.words("length"), look.words("log"), room=0.1)
+
+
+def _axes(found: LengthsView, y: chart.Axis, step: str) -> tuple[chart.Plot, list[Mark]]:
     names = [by_depth.short(site) for site in found.sites]
     return chart.plot(chart.places(len(names), step), y, HEIGHT, x_names=names)
 
@@ -144,7 +145,7 @@ def _lines(found: LengthsView, on: chart.Plot) -> Iterator[Mark]:
         faint: Any = {"stroke": theme.token(color), "thick": 1.2, "opacity": 0.65 if len(drawn) <= 32 else 0.3}
         yield Path(id=f"line.{color}", x=on.at_x(x), y=on.lengths_y(y), **faint)
     labels = [
-        f"{token}: {found.labels[token]}\n{site}\n{found.lengths[n, token]:.4f}"
+        f"{token}: {found.labels[token]}\n{by_depth.short(site)}\n{found.lengths[n, token]:.4f}"
         for token in drawn
         for n, site in enumerate(found.sites)
     ]
@@ -156,10 +157,7 @@ def _lines(found: LengthsView, on: chart.Plot) -> Iterator[Mark]:
 
 def title(look: Look) -> Iterator[Line]:
     found = _lengths(look)
-    said = {**facts(look), **found.facts}
-    # Where norms set the length, it says which γ the last of them has, and nothing of what came before.
-    is_set = found.norm_at == "post"
-    yield look.title("norms_reset", **said) if is_set else Line(TREND.says(look.t.language, found, **said), "title")
+    yield Line(TREND.says(look.t.language, found, **facts(look), **found.facts), "title")
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -282,7 +282,7 @@ def tell(look: Look) -> Iterator[Line]:
     view = _view(look)
     if view.normed.other is None:
         said["learnt"] = look.words("norm_learnt") if view.normed.learnt else ""
-        yield look.text("norm_other", formula=look.trace.site(f"{view.site}.out").formula, **said)
+        yield look.text("norm_other", formula=look.trace.site(f"{view.site}.out").placed_formula, **said)
     else:
         yield look.text("both_norms", **said, **view.facts())
     yield look.text("why_norm", **said)

@@ -190,7 +190,7 @@ def _fresh(model: Transformer, trace: Trace, layer: int) -> Fresh:
     run = run if trace.side is None else run.at(trace.side)
     logits = float(run["logits"].std()) if "logits" in run else None
     std = float(model.get_parameter(drawn(trace, layer).name).std())
-    return Fresh(std, np.median(stream.stream_norms(run), axis=-1), logits)
+    return Fresh(std, np.median(stream.stream_lengths(run), axis=-1), logits)
 
 
 MORE = 1.25

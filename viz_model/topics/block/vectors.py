@@ -19,7 +19,7 @@ from viz_model.drawing.tables import Among, By, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
-from viz_model.measures import passage
+from viz_model.measures import passage, stream
 from viz_model.measures.passage import Step, SubLayer, Sum
 from viz_model.runs.trace import Trace
 
@@ -305,13 +305,17 @@ def written(found: Vectors) -> Written:
 
 
 def _lengths(look: Look) -> dict[str, Any]:
-    """What the block does to each token's vector: lengths, and how far it turns."""
+    """What the block does to each token's vector: lengths, before a norm on the stream, and how far it turns."""
     found = look.once(whole)
     entering, leaving = found.steps[0], found.steps[-1]
     product = np.linalg.norm(entering.values, axis=-1) * np.linalg.norm(leaving.values, axis=-1)
     cosine = (entering.values * leaving.values).sum(-1) / np.where(product > 0, product, 1.0)
     names = {"entering": "x", "leaving": leaving.name} | {one.sublayer: one.written for one in found.sums}
+    if stream.is_normed(look.trace):  # of the sums, not of what norms make of them
+        names["leaving"] = found.sums[-1].total
     said = {key: look.by(PLACE, found.length(name)[None], "1") for key, name in names.items()}
+    if stream.is_normed(look.trace) and look.layer:
+        said["entering"] = look.by(PLACE, stream.sum_lengths(look.trace, look.layer - 1, "ffn")[None], "1")
     return {
         "token": look.token_named(),
         "layer": look.layer_number,

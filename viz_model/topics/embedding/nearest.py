@@ -1,4 +1,4 @@
-"""What lies near a token's row: its nearest rows, and the table flattened to a map."""
+"""What lies near a token's row: its nearest rows, and a map of the rows of this sentence and their neighbors."""
 
 from __future__ import annotations
 
@@ -61,17 +61,16 @@ def bars(look: Look) -> Scene:
 
 
 def tell_map(look: Look) -> Iterator[Line]:
-    yield Line(look.words("plane", **facts(look)))
+    yield Line(look.words("plane", **facts(look), **_shares(look)))
 
 
 @brief
 class Map(NamedTuple):
-    """The table seen along its two widest directions.
+    """The table seen along the two directions in which the sentence's rows and their neighbors vary most.
 
     Attributes:
         density: how many rows of the table lie in each cell, [CELLS, CELLS].
-        low, high: the corners of the picture, which holds the sentence's tokens, their neighbors, and the bulk of the
-            table; each [2].
+        low, high: the corners of the picture, which holds the sentence's tokens and their neighbors; each [2].
         points: of the sentence's tokens, [T, 2].
         near: of their neighbors, [T, k, 2].
         outside: rows beyond the edges.
@@ -85,14 +84,24 @@ class Map(NamedTuple):
     outside: int
 
 
+def flattened(look: Look) -> tuple[np.ndarray, np.ndarray]:
+    """All rows along those two directions [V, 2], and the directions' shares of the variance of the chosen rows [2]."""
+    rows = np.unique([*look.trace.own_ids, *look.once(table.near).ids.ravel()])
+    return table.principal(table.of(look).table, rows)
+
+
+def _shares(look: Look) -> dict[str, str]:
+    held = float(look.once(flattened)[1].sum())
+    return {"two": f"{held:.0%}", "rest": f"{1 - held:.0%}"}
+
+
 def plane(look: Look) -> Map:
-    all_points, ids = table.of(look).points, np.array(look.trace.own_ids)
+    all_points, ids = look.once(flattened)[0], np.array(look.trace.own_ids)
     points, near = all_points[ids], all_points[look.once(table.near).ids]
     shown = np.concatenate([points, near.reshape(-1, 2)])
-    low, high = np.quantile(all_points, (0.05, 0.95), axis=0)
-    pad = 0.3 * (high - low) + 1e-6
-    low = np.minimum(low - pad, shown.min(axis=0) - 0.2 * pad)
-    high = np.maximum(high + pad, shown.max(axis=0) + 0.2 * pad)
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    pad = 0.1 * (high - low) + 1e-6
+    low, high = low - pad, high + pad
     edges = [np.linspace(low[i], high[i], CELLS + 1) for i in (1, 0)]
     counts, _, _ = np.histogram2d(all_points[:, 1], all_points[:, 0], bins=edges)
     return Map(counts, low, high, points, near, len(all_points) - int(counts.sum()))
@@ -101,7 +110,7 @@ def plane(look: Look) -> Map:
 def draw(look: Look) -> Scene:
     """Grey: how many rows of the table lie there. Dots: the sentence. Rings: the neighbors."""
     found, words, count = look.once(plane), look.words, len(look)
-    shares = table.of(look).explained
+    shares = look.once(flattened)[1]
     axes = [
         chart.Axis(float(found.low[i]), float(found.high[i]), words(name, share=f"{shares[i]:.1%}"))
         for i, name in enumerate(("first", "second"))
@@ -147,7 +156,7 @@ def _names(look: Look, on: chart.Plot) -> Texts:
         shown = [ids[token], *(id for id in list(first)[::-1] if id != ids[token])][:MOST_NAMED]
         shown += [int(id) for id in near.ids[token] if id not in first]
         names = [short(name) for name in table.names(tokenizer, shown)]
-        boxes = label_boxes(table.of(look).points[shown], names, found.low, found.high, NARROW, HEIGHT - 60)
+        boxes = label_boxes(look.once(flattened)[0][shown], names, found.low, found.high, NARROW, HEIGHT - 60)
         rows.append([
             (labels.setdefault(name, len(labels)), id, *box)
             for name, id, box in zip(names, shown, boxes, strict=True) if box is not None
@@ -157,7 +166,7 @@ def _names(look: Look, on: chart.Plot) -> Texts:
     x, y = np.zeros((len(rows), most, 2), np.float32), np.zeros((len(rows), most), np.float32)
     for n, row in enumerate(rows):
         for k, (label, id, right, up) in enumerate(row):
-            point = table.of(look).points[id]
+            point = look.once(flattened)[0][id]
             share = float(on.x.share(point[0]))
             at[n, k], y[n, k] = label, on.pixels_y(float(point[1])) - up
             x[n, k] = share, on.left + share * on.across[1] + right
@@ -204,4 +213,4 @@ def overlap(a: Box, b: Box) -> bool:
 
 
 def legend(look: Look) -> Iterator[Line]:
-    yield look.note("plane_legend", outside=f"{look.once(plane).outside:,}", **facts(look))
+    yield look.note("plane_legend", outside=f"{look.once(plane).outside:,}", **facts(look), **_shares(look))

@@ -1,4 +1,4 @@
-"""The geometry of an embedding table: cosines, nearest rows, and its two widest directions."""
+"""The geometry of an embedding table: cosines, nearest rows, and the two directions in which some rows vary most."""
 
 from __future__ import annotations
 
@@ -22,16 +22,12 @@ class Geometry(NamedTuple):
     """What is computed once for a table E of V rows and D columns.
 
     ``table`` is E itself, [V, D]; ``norms`` [V] the lengths of its rows and ``unit`` [V, D] the
-    rows divided by them. ``points`` [V, 2] are the centred rows along the two directions of the
-    largest variance, ``explained`` [2] their shares of all variance. ``strip`` is the table with
-    groups of rows and columns averaged.
+    rows divided by them. ``strip`` is the table with groups of rows and columns averaged.
     """
 
     table: np.ndarray
     norms: np.ndarray
     unit: np.ndarray
-    points: np.ndarray
-    explained: np.ndarray
     strip: np.ndarray
 
 
@@ -39,13 +35,10 @@ def geometry(table: np.ndarray) -> Geometry:
     """The geometry of an embedding table [V, D]."""
     table = np.asarray(table, dtype=np.float32)
     norms = np.linalg.norm(table.astype(np.float64), axis=1)
-    points, explained = principal(table)
     return Geometry(
         table=table,
         norms=norms,
         unit=(table / np.where(norms > 0, norms, 1.0)[:, None]).astype(np.float32),
-        points=points,
-        explained=explained,
         strip=averaged(table, STRIP_ROWS, STRIP_COLUMNS),
     )
 
@@ -60,16 +53,16 @@ def of(look: Look) -> Geometry:
     return _of_model(look.trace.model)
 
 
-def principal(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[V, D] -> the rows along the first two principal directions [V, 2], and their shares [2].
+def principal(table: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    """[V, D] -> all rows along the first two principal directions of some of them [V, 2], and their shares [2].
 
-    The right singular vectors of the centred table, found as eigenvectors of its D × D scatter
+    The right singular vectors of those rows, centred, found as eigenvectors of its D × D scatter
     matrix, which takes a fiftieth of the time. A direction and its opposite are equally good; the
     one whose largest component is positive is taken, so that the picture is always the same way
     round.
     """
-    centred = table.astype(np.float64) - table.mean(axis=0, dtype=np.float64)
-    variance, directions = np.linalg.eigh(centred.T @ centred)  # in ascending order
+    centred = table.astype(np.float64) - table[rows].mean(axis=0, dtype=np.float64)
+    variance, directions = np.linalg.eigh(centred[rows].T @ centred[rows])  # in ascending order
     variance = np.maximum(variance[::-1], 0.0)
     total = variance.sum()
     kept, shares = np.zeros((2, table.shape[1])), np.zeros(2)
@@ -154,6 +147,4 @@ def facts(look: Look) -> dict[str, Any]:
         "is_scale": root(width, 4)[0],
         "size": f"{own:,}",
         "share": f"{own / total:.0%}",
-        "two": f"{found.explained.sum():.0%}",
-        "rest": f"{1 - found.explained.sum():.0%}",
     }

@@ -12,6 +12,7 @@ from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import passage
+from viz_model.measures.stream import stream_lengths, stream_sites
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.topics.norm_placement.places import COLOURS, NAMES, facts, is_alone, runs
@@ -83,7 +84,7 @@ def introduce(look: Look) -> Iterator[Line]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    ends = {at: (view.entering, view.out) for at, view in views(look).items()}
+    ends = look.once(_ends, "ends of blocks")
     names = {at: "" if is_alone(look) else f"{NAMES[at]} " for at in ends}
     template = " · ".join(f"{names[at]}{{{{in_{at}}}}} → {{{{out_{at}}}}}" for at in ends)
     numbers = {
@@ -93,6 +94,16 @@ def title(look: Look) -> Iterator[Line]:
     }
     said = look.words("blocks_title", **facts(look), lengths=template)
     yield Line(said._replace(values={**said.values, **numbers}), "title")
+
+
+def _ends(look: Look) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """By place of the norm the lengths of the stream at both ends of blocks, before a norm on it: [L, T] each."""
+    found = {}
+    for at, run in runs(look).items():
+        ends = [n for n, site in enumerate(stream_sites(run)) if site.endswith(".out")]
+        lengths = stream_lengths(run)[ends]
+        found[at] = lengths[list(look.layers)], lengths[[n + 1 for n in look.layers]]
+    return found
 
 
 def draw(look: Look) -> Scene:
@@ -107,7 +118,7 @@ def draw(look: Look) -> Scene:
         for n, branch in enumerate(view.branches):
             marks += _sub_layer(look, at, branch, n, before, longest, left)
             before = branch.after
-        marks.append(_number(look, f"{at}.out", before, left, 30 + height))
+        marks.append(_number(look, f"{at}.out", before, left, 30 + height, bold=at == "pre"))
         mark = "● " if at == look.trace.norm_at and len(found) > 1 else ""
         head: dict[str, Any] = {"size": 15, "bold": True, "fill": COLOURS[at], "anchor": "middle"}
         marks.append(Text(id=f"{at}.name", text=mark + NAMES[at], x=(left, 0), y=12, **head))
@@ -148,7 +159,7 @@ def _sub_layer(
             Text(id=f"{id}.{key}.name", text=text, x=(x, 0), y=y, anchor="middle"),
         ]
 
-    yield _number(look, f"{id}.before", before, left, base + 8)
+    yield _number(look, f"{id}.before", before, left, base + 8, bold=is_pre)
     yield line("branch", [(left, base + 23), (side, base + 23), (side, plus), (left + 0.03, plus)], 1.5, "muted", 8)
     norm = look.words("station_norm")
     for y, text, hue in [(base + 62, norm, "norm"), (base + 124, name, role)] if is_pre else [(base + 75, name, role)]:
@@ -162,7 +173,7 @@ def _sub_layer(
         yield stream("sum", plus, base + 178, branch.total)
         yield stream("after", base + 178, end, branch.after)
         yield from box("normed", left, base + 178, norm, "norm")
-        yield _number(look, f"{id}.total", branch.total, left, plus + 16, bold=False)
+        yield _number(look, f"{id}.total", branch.total, left, plus + 16)
     x, at_plus = np.array([[left, 0]], np.float32), np.array([plus], np.float32)
     yield Items(id=f"{id}.plus", x=x, y=at_plus, symbol="circle", size=22, fill=COLOURS[at], walk=False)
     yield Texts(id=f"{id}.sign", texts=["+"], x=x, y=at_plus, size=15, fill="white")
@@ -174,9 +185,8 @@ def source(look: Look) -> Iterator[Line]:
 
 def tell(look: Look) -> Iterator[Line]:
     yield look.text("see", **facts(look))
-    for at, view in views(look).items():
-        ends = {"entering": look.by(PLACE, view.entering, "1"), "out": look.by(PLACE, view.out, "1")}
-        yield look.text(f"see_{at}", **ends)
+    for at, (entering, out) in look.once(_ends, "ends of blocks").items():
+        yield look.text(f"see_{at}", entering=look.by(PLACE, entering, "1"), out=look.by(PLACE, out, "1"))
     yield look.text("see_how_alone" if is_alone(look) else "see_how")
     if not is_alone(look):
         yield look.text("see_mark")

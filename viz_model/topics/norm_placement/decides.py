@@ -12,7 +12,7 @@ from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures.stream import sum_lengths
+from viz_model.measures.stream import stream_lengths
 from viz_model.topics.norm_placement.places import COLOURS, NAMES, is_alone, runs
 from viz_model.topics.norm_placement.warmup import WARMUP, Warmup, WarmupView
 from viz_model.training import experiments
@@ -57,20 +57,8 @@ def outcome_tell(look: Look) -> Iterator[Line]:
 
 
 def lengths(look: Look) -> dict[str, np.ndarray]:
-    """By place of the norm the length of each token's stream before the blocks and after each addition: [S, T].
-
-    Each before a norm that stands on the stream, so that both are the same quantity.
-    """
-
-    def make(look: Look) -> dict[str, np.ndarray]:
-        found = {}
-        for at, run in runs(look).items():
-            first = run["embed.out"].norm(dim=-1).numpy()
-            sums = [sum_lengths(run, n, part) for n in range(run.n_layers) for part in ("attn", "ffn")]
-            found[at] = np.stack([first, *sums])
-        return found
-
-    return look.once(make, "lengths of both")
+    """By place of the norm the length of each token's stream before the blocks and after each addition: [S, T]."""
+    return look.once(lambda look: {at: stream_lengths(run) for at, run in runs(look).items()}, "lengths of both")
 
 
 def lines_title(look: Look) -> Iterator[Line]:

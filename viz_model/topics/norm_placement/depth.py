@@ -57,7 +57,7 @@ class DepthView(NamedTuple):
             "is_level": "" if self.level is None else root(self.level**2, 1)[0],
             "first": f"{before[0]:.1f}",
             "last": f"{before[-1]:.1f}",
-            "growth": f"×{ratio(float(before[-1] / (before[0] or 1.0)))}",
+            "growth": ratio(float(before[-1] / (before[0] or 1.0))),
             "read_first": f"{after[0]:.1f}",
             "read_last": f"{after[-1]:.1f}",
             "shares": " … ".join(written(end, "%0") for end in (shares.min(), shares.max())),

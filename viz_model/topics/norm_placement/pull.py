@@ -169,7 +169,7 @@ GRADIENT: Verdict[Ends] = Verdict(
 def facts(found: StreamGradients) -> dict[str, str]:
     """For prose: the gradient at both ends, and what reaches the embedding as a multiple of what began at the top."""
     top, bottom = found.norms[-1], found.norms[0]
-    change = f"×{ratio(bottom / (top or 1.0))}"
+    change = ratio(bottom / (top or 1.0))
     return {"top": f"{top:.3f}", "bottom": f"{bottom:.3f}", "change": change, "loss": f"{found.loss:.2f}"}
 
 

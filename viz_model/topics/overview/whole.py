@@ -21,7 +21,7 @@ from viz_model.island.prose import Line
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD, HeadSummary
 from viz_model.measures.passage import has_norms
-from viz_model.measures.stream import evenly, sum_lengths
+from viz_model.measures.stream import evenly, longest, sum_lengths
 from viz_model.runs.trace import Trace
 from viz_model.topics.overview.finding import Guesses, Strong, ending, guesses, held, selected
 
@@ -173,10 +173,7 @@ def draw(look: Look) -> Scene:
 
 def longest_of(look: Look) -> float:
     """What a full bar stands for: the longest stream of this run, and of its twin where that is there too."""
-    has_twin = look.twin is not None and look.twin.ids == look.trace.ids
-    runs = [look.trace, *([look.twin.at(look.trace.stack.side)] if look.twin is not None and has_twin else [])]
-    found = [sum_lengths(run, layer, "ffn").max(initial=0) for run in runs for layer in range(run.n_layers)]
-    return float(max(found, default=1.0)) or 1.0
+    return longest(look.trace, look.twin)
 
 
 def norms_stand(trace: Trace) -> str:
@@ -323,9 +320,10 @@ def _block(block: BlockView, longest: float, frame: _Frame, place: str) -> Panel
         )
         for row, one in enumerate(share)
     ]  # fmt: skip
+    measured = f'‖norm_input("{at}.ffn.norm")‖' if place == "after" else f"‖{at}.resid.out‖"
     lengths = Cells(
         id="lengths", x=(0.7, 4), y=TOP, width=(0.3, -4), height=frame.height, values=block.norm[:, None], look="blank",
-        rows=names, columns=("",), site=f"‖{at}.resid.out‖", name=f"‖{at}.resid.out‖",
+        rows=names, columns=("",), site=measured, name=measured,
     )  # fmt: skip
     title, head = f"{look.words('scene_block')} {block.layer}", f"{look.words('scene_head')} {block.head}"
     site, pattern = f"{at}.attn.pattern", np.where(block.pattern == HIDDEN, np.nan, block.pattern)

@@ -13,6 +13,7 @@ from viz_model.topics.position import (
     bias,
     buckets,
     declared,
+    each,
     key,
     learned,
     longer,
@@ -185,6 +186,9 @@ DOORS = (
     Section(
         "schemes",
         (
+            each.title,
+            each.draw,
+            each.tell,
             schemes.table,
             relative.lead,
             relative.choose,
@@ -247,7 +251,7 @@ PICTURES = Page(
     Trials(("position", "shuffle")),
     _has_places,
 )
-TOPIC = Topic("position", (PAGE, PICTURES))
+TOPIC = Topic("position", (PAGE, PICTURES), telling=bias.telling)
 
 
 def picture(look: Look) -> Scene | None:

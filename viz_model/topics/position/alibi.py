@@ -34,6 +34,7 @@ def facts(look: Look) -> dict[str, Any]:
         "head": look.head_number,
         "slope": by("head", found, "g6"),
         "factor": by("head", np.exp(-found), "4"),
+        "power": by("head", np.log2(found), "g4"),
         "tenth": by("head", math.log(10) / found, "1"),
         "n_heads": len(found),
         "steepest": f"{steepest:.4g}",
@@ -62,12 +63,11 @@ class Slopes(NamedTuple):
 
 
 def draw_slopes(look: Look) -> Scene:
-    """A bar a head, on a logarithmic axis: they fall by equal factors."""
+    """A bar a head."""
     found = look.once(slopes)
     names = [f"{look.words('bias_head')} {head}" for head in range(len(found))]
     series = [chart.Bars("", found.astype(np.float32), "position", write="g4")]
-    low = 10 ** (math.log10(float(found.min())) - 0.5)
-    scale = chart.Axis(low, 10**0.15, look.words("bias_slope"), is_log=True)
+    scale = chart.axis(found, title=look.words("bias_slope"))
     chosen = by("head", np.arange(len(found)))
     scene = chart.bars("position.slopes", look.words("alibi_slopes_alt"), names, series, scale, row=24, chosen=chosen)
     return look.drawn(scene, data=Slopes(found))

@@ -101,6 +101,24 @@ def buckets(look: Look) -> Buckets | None:
     return Buckets(position.two_way, total, per_side, per_side // 2, position.max_distance, position)
 
 
+def telling(trace: Trace, token: int) -> tuple[int, int] | None:
+    """The layer and head in which what is added to the scores moves most of the last token's attention; None without
+    any. Of another token it is the same one, so that a click on a token leaves the head.
+    """
+    token = len(trace) - 1
+    moved: dict[tuple[int, int], float] = {}
+    for layer in range(trace.n_layers):
+        at = f"blocks.{layer}.attn"
+        if f"{at}.bias" not in trace:
+            continue
+        scores, bias = (trace.row(f"{at}.{name}", token) for name in ("scores", "bias"))
+        hidden = ~trace.mask(layer)[token]
+        rows = [s.masked_fill(hidden, -math.inf).softmax(-1) for s in (scores, scores + bias)]
+        for head, share in enumerate((rows[0] - rows[1]).abs().sum(-1).tolist()):
+            moved[layer, head] = share
+    return max(moved, key=moved.__getitem__, default=None)
+
+
 # What is added over the distance
 
 

@@ -14,25 +14,10 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.model import sites
-from viz_model.model.transformer import Transformer
-from viz_model.runs.record import record
-from viz_model.runs.trace import Trace
 from viz_model.topics.position import bias, key
 from viz_model.topics.position.bias import PLACE
+from viz_model.topics.position.each import with_scheme
 from viz_model.topics.position.schemes import own
-
-
-def with_relative_keys(trace: Trace, *, with_keys: bool = False) -> Trace:
-    """The same tokens, read by the same weights, with relative keys (Shaw et al. 2018) in every layer.
-
-    Their vectors are as they are before any training. ``with_keys`` has keys ask for them too (Huang et al. 2020).
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = Transformer(replace(trace.config, position=RelativeKey(with_keys=with_keys), positions=()))
-    weights = {name: weight for name, weight in trace.model.state_dict().items() if "position" not in name}
-    model.load_state_dict(weights, strict=False)
-    return record(model.eval().requires_grad_(False), trace.tokenizer, trace.ids, trace.target_ids).at(trace.stack.side)
 
 
 def has_sense(look: Look) -> bool:
@@ -60,7 +45,8 @@ def other(look: Look) -> Look | None:
         return None
     both = asked == "2"
     return look.once(
-        lambda look: replace(look, trace=with_relative_keys(look.trace, with_keys=both), _read={}), ("relative", both)
+        lambda look: replace(look, trace=with_scheme(look.trace, RelativeKey(with_keys=both)), _read={}),
+        ("relative", both),
     )
 
 
