@@ -17,7 +17,7 @@ export function walk(me, root, item) {
 }
 
 function create(root) {
-  let me = null, story = null, at = null, from = null, begun = -Infinity, frame = 0, playing = 0, lit = "", guesses = {}, run = null, message = null
+  let me = null, story = null, at = null, from = null, begun = -Infinity, frame = 0, playing = 0, lit = "", passed = "", guesses = {}, run = null, message = null
   root.className = "walk"
   const chapters = child(root, 0, "nav", "chapters"), stage = child(root, 1, "div", "stage"), ground = child(stage, 0, "div", "ground")
   const foot = child(root, 2, "div", "foot"), words = child(foot, 0, "div", "words"), said = child(words, 0, "div", "said prose"), guess = child(words, 1, "div", "guess")
@@ -42,15 +42,18 @@ function create(root) {
     speak()
     move()
   }
+  // Past a question, what it would have shown stands above the next words: nobody misses it who does not guess.
   function step(by) {
+    const missed = by > 0 && isHeld() ? filled(beat(), { page: me.page, arrays: me.arrays, place: selected() }) : ""
     let [n, of] = [at.chapter, at.beat + by]
     if (of < 1) of = story.chapters[--n]?.beats.length
     else if (of > chapter().beats.length) [n, of] = [n + 1, 1]
     if (!story.chapters[n]) return false
-    turn(n, of)
+    turn(n, of, missed)
     return true
   }
-  function turn(n, of) {
+  function turn(n, of, missed = "") {
+    passed = missed
     if (n !== at.chapter) me.choose("chapter", story.chapters[n].name)
     me.choose("beat", String(of))
     go({ ...at, chapter: n, beat: of })
@@ -107,7 +110,7 @@ function create(root) {
     if (question) guesses[named()] ??= { place: selected() }
     const text = filled(one, { page: me.page, arrays: me.arrays, place: selected() })
     root.toggleAttribute("data-waiting", text === undefined)
-    if (text !== undefined) write(said, text)
+    if (text !== undefined) write(said, passed ? `<small>${passed}</small>${text}` : text)
     for (const part of said.querySelectorAll("[data-part]")) part.tabIndex = 0
     said.classList.toggle("waits", held)
     ask(question, held)
@@ -177,7 +180,7 @@ function create(root) {
   const shown = place => isHeld() && place.chapter === at.chapter ? { ...place, beat: Math.min(place.beat, at.beat - 1) } : place
   function draw() {
     const t = Math.min(1, (performance.now() - begun) / MOTION)
-    const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: beat().lights, dark: isDark(), colours: me.page.palette[isDark() ? "dark" : "light"] }
+    const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: isHeld() ? [] : beat().lights, dark: isDark(), colours: me.page.palette[isDark() ? "dark" : "light"] }
     const isWhole = paint(ground, chapter(), state)
     root.toggleAttribute("data-waiting", !isWhole || said.hidden)
     root.toggleAttribute("data-moves", t < 1)
@@ -213,7 +216,7 @@ function create(root) {
         begun = -Infinity
         from = null
       }
-      if (isOther) guesses = {}
+      if (isOther) [guesses, passed] = [{}, ""]
       if (message !== item) for (const axis in story.sizes) at[axis] = Math.min(at[axis] ?? 0, story.sizes[axis] - 1)
       ;[run, message] = [item.run, item]
       root.classList.toggle("large", !!me.page.present)

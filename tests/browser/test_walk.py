@@ -117,16 +117,19 @@ def test_it_writes_stops_and_begins_again(visit: Visit) -> None:
     assert walk.evaluate("walk => walk.querySelector('[data-shown]').dataset.shown") == "0"
 
 
-def test_a_guess_waits_and_next_goes_past_it(visit: Visit) -> None:
+def test_a_guess_waits_and_next_goes_past_it_and_says_what_was_missed(visit: Visit) -> None:
     page = visit("/", options=SCREENS[0], lang="en", chapter="shares", beat="4")
     walk = walk_of(page)
     assert walk.locator(".answer").count() == 3
     assert not walk.locator(".said").is_visible()
     page.keyboard.press("ArrowRight")
     wait_for_query(page, chapter="shares", beat="5")
+    missed = walk.locator(".said small").inner_text()
+    assert "5.66" in missed and len(walk.locator(".said").inner_text()) > len(missed)
     page.keyboard.press("ArrowLeft")
+    assert not walk.locator(".said small").count()
     walk.locator(".answer").first.click()
-    assert walk.locator(".said").is_visible()
+    assert walk.locator(".said").is_visible() and walk.locator(".said").inner_text() == missed
     assert walk.locator(".guess .right").count() + walk.locator(".guess .wrong").count() == 1
     text = page.locator(".viz-island input.sentence").input_value()
     walk.locator(".another").click()
@@ -136,6 +139,20 @@ def test_a_guess_waits_and_next_goes_past_it(visit: Visit) -> None:
         arg=text,
     )
     walk.locator(".answer").first.wait_for()
+
+
+def test_a_text_is_typed_letter_by_letter_and_written_on_at_once(visit: Visit) -> None:
+    """Answers come back while one types: the sheet keeps the focus and every letter, and a blank goes nowhere."""
+    page = visit("/", options=SCREENS[0], lang="en")
+    given = walk_of(page).locator(".given")
+    page.wait_for_timeout(1_000)
+    given.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("My cat sat on the big bed and", delay=70)
+    walk_of(page).locator(".go").click()
+    wait_until(page, walk_of(page), "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 2")
+    assert given.inner_text() == "My cat sat on the big bed and"
+    wait_for_query(page, chapter="write", text="My cat sat on the big bed and")
 
 
 def test_a_term_opens_its_definition_in_the_walk(visit: Visit) -> None:

@@ -36,6 +36,8 @@ def rows(run: Run, top: float, high: float, **more: Any) -> Iterator[Mark]:
         picked: dict[str, Any] = {"act": {"token": at}, "label": run.labels[at]}
         yield Box(look="frame", width=(1, 0), y=top + high * n, height=high - 1, part="row", **picked, **more)
         yield Box(x=NAMES - 4, width=3, y=top + high * n + 3, height=high - 7, present=chosen, part="chosen", **more)
+    if rest := len(run) - len(run.window):
+        yield Text(text=run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small", **more)
 
 
 def beside_names(share: float) -> Length:

@@ -18,7 +18,7 @@ from viz_model.model import ops
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 
-MOST_KEYS, MOST_ROWS = 11, 11
+MOST_KEYS, MOST_ROWS = 12, 12
 """Keys of a query, and tokens, that have a row."""
 MOST_WORK = 400_000_000
 """Multiplications for all tokens; of a text or vocabulary that takes more, the selected token alone is looked at."""
