@@ -243,10 +243,8 @@ def tell_gates(look: Look) -> Iterator[Line]:
 def tell_curve(look: Look) -> Iterator[Line]:
     if (curve := _curve(look)) is None:
         return
-    view, said = of_one(look), facts(look)
-    yield look.text(
-        look.kind("curve", view.activation), formula=look.trace.site(curve.curve.site).placed_formula, **said
-    )
+    view, said, formula = of_one(look), facts(look), look.trace.site(curve.curve.site).placed_formula
+    yield look.text(look.kind("curve", view.activation), formula=formula, **said)
     yield look.text(f"curve_of_{'gate' if view.gated else 'dense'}", **said)
     yield look.source(*(f"ffn.{name}" for name in ("gate", "gate_act", "up", "act") if look.has(f"ffn.{name}")))
 
