@@ -43,7 +43,12 @@ def draw(look: Look) -> Scene:
     places = part_of(len(look), look.token, MOST_ROWS)
     values = found.activity.numpy()[places.start : places.stop, places.start : places.stop]
     names, row = [look.labels[n] for n in places], places.index(look.token)
-    shown: Any = {"axes": (words("asks"), words("read")), "look": "share", "height": 120 + TALL * len(places)}
+    shown: Any = {
+        "axes": (words("asks"), words("read")),
+        "look": "share",
+        "hidden": "0",
+        "height": 120 + TALL * len(places),
+    }
     seen = np.where(np.tril(np.ones_like(values)) > 0, values, np.nan)
     scene = matrix.scene("units.here", words("here_alt_head"), seen, names, names, frames=False, **shown)
     return look.drawn(held(look, matrix.framed(scene, row)), ["attn.pattern"])
