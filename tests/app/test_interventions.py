@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.app import frame
+from viz_model.app.cell_names import written
 from viz_model.island.edited import describe
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
@@ -59,6 +60,14 @@ def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
     assert len([button for button in app.sidebar.button if str(button.key).startswith("sidebar.edit.")]) == len(
         changes.split("~")
     )
+
+
+def test_a_page_of_the_plain_run_derives_its_numbers_from_that_run() -> None:
+    trace = vm.load(MODEL).trace(TEXT)
+    name = vm.explain.gradients(trace, -1).name("blocks.1.ffn.out")
+    app = opened("backward", "head-off.1.3", cell=f"{name}:{len(trace) - 1},0")
+    expected = vm.explain.gradients(trace, -1).of("blocks.1.ffn.out")[-1, 0]
+    assert any(written(float(expected), 5) in one.value for one in app.markdown)
 
 
 def test_before_and_after_are_those_of_the_two_runs() -> None:

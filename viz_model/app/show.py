@@ -144,7 +144,9 @@ def _body(opened: Opened) -> None:
     page = now.page
     if page.trace.edits and not topic.is_story:
         interventions.banner(page.run_key, t)
-    derivation.watch(topic.name, page.view, page.trace, t, writes=island.rests())
+    is_plain = opened.page is not None and opened.page.reads_plain
+    trace = runs.trace(page.run_key.plain).at(page.trace.stack.side) if is_plain else page.trace
+    derivation.watch(topic.name, page.view, trace, t, writes=island.rests())
     if topic.is_story and opened.page is not None:
         _mount(opened, now, now.notes, look_at(opened.page, page))
         return

@@ -17,7 +17,7 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     """The gradient of the station's first number at the selected token, and that of the weight."""
     here, part, (full, at) = asked.found(look), way.shown(look), weight.chosen(look)
     first = tuple({ROW: look.token, COLUMN: part.columns[0]}.get(one, one) for one in part.where)
-    numbers = [Worked((), here.name(part.full), first), Worked((), here.name(full), at)]
+    numbers = [Worked((), here.name(name), index, look.trace) for name, index in ((part.full, first), (full, at))]
     return look.text("hand", **asked.facts(look)), numbers, {}
 
 
