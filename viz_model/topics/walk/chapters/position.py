@@ -76,7 +76,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         yield Text(text=run.labels[of[g]], x=0, y=y + 26, look="bold")
         for n, (name, values, since) in enumerate(parts):
             top, key = y + 16 + ROW * n, "row_scaled" if name == "row" and trace.config.scale_embedding else name
-            label = look.words(f"strip_{key}")
+            label = look.words(f"strip_{key}", d=trace.config.d_model)
             yield Text(text=label, x=layout.NAMES + 48, y=top + HIGH / 2, anchor="end", since=since, look="small")
             most = layout.most(values)
             yield layout.strip(
