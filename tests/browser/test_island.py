@@ -131,7 +131,7 @@ def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
     """Of a long text a message has the tokens around the selected one: of others the sentences are asked for."""
     page = visit("/block", text=" ".join(["the cat sat on the mat and"] * 30), token="3", lang="en")
     prose = page.locator(".viz-island .prose")
-    prose.filter(has_text="the vector of ·on").first.wait_for()
+    prose.filter(has_text="·on enters block").first.wait_for()
     page.evaluate(
         """() => {
           const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot)
@@ -143,7 +143,7 @@ def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
         }"""
     )
     page.locator(".viz-island .chip").last.click()
-    prose.filter(has_text="the vector of ·and").first.wait_for()
+    prose.filter(has_text="·and enters block").first.wait_for()
     assert page.evaluate("wrong.length") == 0 and not page.locator(".viz-island .prose [data-waiting]").count()
 
 

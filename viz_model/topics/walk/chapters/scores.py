@@ -208,8 +208,6 @@ def _marks(run: Run) -> Iterator[Mark]:
             part="key",
             since=3,
             when=when,
-            act={"key": n},
-            label=label,
         )
         x = (
             ends(
@@ -234,3 +232,6 @@ def _marks(run: Run) -> Iterator[Mark]:
             when=when,
             part="score",
         )
+        # The whole row answers, and lies over what it holds.
+        row: dict[str, Any] = {"width": (1, 0), "y": y, "height": high - 1, "part": "row", "since": 3}
+        yield Box(look="frame", **row, act={"key": n}, label=label)
