@@ -1,10 +1,19 @@
 // How numbers and names are written.
 import { bytesOf } from "./theme.js"
-const pen = document.createElement("canvas").getContext("2d")
+const pen = document.createElement("canvas").getContext("2d"), MOST = 10_000
+// A page's pictures ask for the same widths with every click, and to ask for its letters has the browser style it anew.
+let family = "", widths = new Map()
+document.fonts?.addEventListener("loadingdone", () => { [family, widths] = ["", new Map()] })
 
 export function ruler(text, size = 12) {
-  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`
-  return pen.measureText(text).width
+  const key = `${size} ${text}`
+  if (!widths.has(key)) {
+    family ||= getComputedStyle(document.body).fontFamily
+    pen.font = `${size}px ${family}`
+    if (widths.size >= MOST) widths.clear()
+    widths.set(key, pen.measureText(text).width)
+  }
+  return widths.get(key)
 }
 
 // Words are one line as it is, or lines of runs: [text, whether bold, colour].
