@@ -11,7 +11,7 @@ import torch
 
 from claim_checks import Shown
 from viz_model import explain
-from viz_model.explain.sample import ROLES, Change, Replaced, logits, shipped
+from viz_model.explain.sample import ROLES, LossChange, logits, replaced, shipped
 from viz_model.explain.units import Role
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
@@ -31,8 +31,8 @@ EXAMPLES = {
     "units.fires.never": (0.0, 0.01),
     "units.fires.rarely": (0.04, 0.06),
     "units.fires.often": (0.6, 0.5),
-    "units.removed.worse": (Change(0.004, 0.001), Change(0.002, 0.001)),
-    "units.removed.better": (Change(-0.004, 0.001), Change(-0.002, 0.001)),
+    "units.removed.worse": (LossChange(0.004, 0.001), LossChange(0.002, 0.001)),
+    "units.removed.better": (LossChange(-0.004, 0.001), LossChange(-0.002, 0.001)),
 }
 
 ELSEWHERE = ("units.role.first", "units.role.induction", "units.removed.better")
@@ -94,7 +94,7 @@ def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
     """Over some of the texts, by PyTorch's own loss."""
     sample = shipped(trace.model, trace.name)
     assert sample is not None
-    edit = Replaced.of(sample, layer, head=head)
+    edit = replaced(sample, layer, head=head)
     texts = sample.some(64)
     loss = [
         torch.nn.functional.cross_entropy(logits(trace.model, texts, one)[:, :-1].flatten(0, 1), texts[:, 1:].flatten())
@@ -119,4 +119,4 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(FIRES, float(fires[neuron]), partial(_fires, trace, layer, neuron))
     sure = change[..., 0] / change[..., 1]
     layer, head = map(int, np.unravel_index(sure.argmax(), sure.shape))
-    yield Shown(REMOVED, Change(*change[layer, head].tolist()), partial(_removed, trace, layer, head))
+    yield Shown(REMOVED, LossChange(*change[layer, head].tolist()), partial(_removed, trace, layer, head))

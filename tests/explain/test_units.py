@@ -187,7 +187,7 @@ def test_without_a_neuron_the_last_block_is_run_by_hand(name: str) -> None:
     np.testing.assert_allclose(removed.after, expected, atol=1e-4)
     texts_ = found(name).some(64)
     assert removed.n_texts == 64 == len(texts_)
-    edit = units.Replaced.of(found(name), layer, neuron=neuron)
+    edit = units.replaced(found(name), layer, neuron=neuron)
     direct = bits(trace.model, texts_, edit).mean() - bits(trace.model, texts_).mean()
     assert removed.change is not None and removed.change.mean == pytest.approx(float(direct), abs=1e-6)
 
@@ -195,7 +195,7 @@ def test_without_a_neuron_the_last_block_is_run_by_hand(name: str) -> None:
 def test_the_loss_without_a_head_is_measured_again() -> None:
     name = "story-post-ln"
     lm, sample = vm.load(name), found(name)
-    again = sample.change(lm.model, units.Replaced.of(sample, 1, head=2), 256)
+    again = sample.change(lm.model, units.replaced(sample, 1, head=2), 256)
     assert again == pytest.approx(sample["heads.change"][1, 2].tolist(), abs=1e-4)
 
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.model.heads import ClassHead
-from viz_model.model.tap import NO_TAP, Tap
+from viz_model.model.tap import NO_TAP, Scoped, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin, derive
 from viz_model.runs.trace import Trace, counted
@@ -271,25 +271,11 @@ class _Kept:
         self.values[name] = own
         return own
 
-    def at(self, prefix: str) -> _KeptAt:
-        return _KeptAt(self, prefix)
+    def at(self, prefix: str) -> Scoped:
+        return Scoped(self, prefix)
 
     def changes(self, name: str) -> bool:
         """The fused kernel would not form a pattern."""
-        return True
-
-
-class _KeptAt(NamedTuple):
-    kept: _Kept
-    prefix: str
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self.kept(f"{self.prefix}.{name}", value)
-
-    def at(self, prefix: str) -> _KeptAt:
-        return _KeptAt(self.kept, f"{self.prefix}.{prefix}")
-
-    def changes(self, name: str) -> bool:
         return True
 
 

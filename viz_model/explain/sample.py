@@ -24,11 +24,10 @@ from torch import Tensor
 
 from viz_model import corpus
 from viz_model.checkpoints.registry import BUNDLED
-from viz_model.config import ModelConfig
 from viz_model.explain.fitted import digest
 from viz_model.model import sites
 from viz_model.model.transformer import Transformer
-from viz_model.runs.edits import ValueEdit
+from viz_model.runs import edits
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recorder import recorder
 
@@ -43,7 +42,7 @@ REMOVED = 256
 """Texts over which the loss is measured without each head."""
 
 
-class Change(NamedTuple):
+class LossChange(NamedTuple):
     """The mean change of the loss in bits a token, and its standard error over the texts."""
 
     mean: float
@@ -79,13 +78,13 @@ class UnitSample:
         """At most so many of the texts, evenly from all of them: [n, T]."""
         return self["ids"][:: max(1, self.n_texts // most)][:most].long()
 
-    def change(self, model: Transformer, edit: Replaced, most: int) -> Change:
+    def change(self, model: Transformer, edit: edits.Change, most: int) -> LossChange:
         """How many bits a token the loss over some of the texts grows with a unit replaced."""
         texts = self.some(most)
         if most not in self._whole:
             self._whole[most] = bits(model, texts).mean(-1)
         each = (bits(model, texts, edit).mean(-1) - self._whole[most]).double()
-        return Change(float(each.mean()), float(each.std() / math.sqrt(len(each))))
+        return LossChange(float(each.mean()), float(each.std() / math.sqrt(len(each))))
 
     def save(self, path: str | Path) -> None:
         """Write it to a ``.safetensors`` file: shares and largest values in half precision."""
@@ -120,7 +119,7 @@ def sample_units(lm: LanguageModel, texts: Iterable[str | Sequence[int]]) -> Uni
     ids = torch.tensor(rows, dtype=torch.int16 if config.n_vocab < 2**15 else torch.int32)
     found = UnitSample({"ids": ids, **_heads_and_tops(lm, rows), **_spread(lm, rows)}, digest(lm.model))
     for layer, head in np.ndindex(config.n_layers, config.n_heads):
-        change = found.change(lm.model, Replaced.of(found, layer, head), REMOVED)
+        change = found.change(lm.model, replaced(found, layer, head), REMOVED)
         found["heads.change"][layer, head] = torch.tensor(change)
     return found
 
@@ -193,41 +192,30 @@ def _spread(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tenso
     }  # fmt: skip
 
 
-class Replaced(ValueEdit):
-    """A unit that writes the same everywhere: ``value`` in the place of what a head mixes, or of a neuron's value."""
+def replaced(sample: UnitSample | None, layer: int, head: int | None = None, neuron: int | None = None) -> edits.Change:
+    """A unit that writes the same everywhere: its mean over a sample, or nothing at all where there is none."""
+    at, place = ("attn.z", "heads.mean") if head is not None else ("ffn.act", f"{layer}.mean")
+    mean: Any = (layer, head) if head is not None else (neuron,)
+    unit: Any = (head,) if head is not None else (..., neuron)
+    value = torch.zeros(()) if sample is None else sample[place][mean]
 
-    def __init__(self, name: str, unit: int, value: Tensor) -> None:
-        self.name, self.unit, self.value = name, unit, value
+    def by(own: Tensor) -> Tensor:
+        own[unit] = value
+        return own
 
-    @classmethod
-    def of(cls, sample: UnitSample | None, layer: int, head: int | None = None, neuron: int | None = None) -> Replaced:
-        """By its mean over a sample, or by nothing at all where there is none."""
-        if head is not None:
-            mean = torch.zeros(()) if sample is None else sample["heads.mean"][layer, head]
-            return cls(f"blocks.{layer}.attn.z", head, mean)
-        assert neuron is not None
-        mean = torch.zeros(()) if sample is None else sample[f"{layer}.mean"][neuron]
-        return cls(f"blocks.{layer}.ffn.act", neuron, mean)
-
-    def site(self, config: ModelConfig) -> str:
-        return self.name
-
-    def apply(self, value: Tensor, name: str, seen: Mapping[str, Tensor]) -> Tensor:
-        value = value.clone()
-        (value[:, self.unit] if name.endswith(".z") else value[..., self.unit])[:] = self.value
-        return value
+    return edits.Change(at=f"blocks.{layer}.{at}", by=by)
 
 
 @torch.inference_mode()
-def logits(model: Transformer, ids: Tensor, edit: Replaced | None = None) -> Tensor:
+def logits(model: Transformer, ids: Tensor, edit: edits.Change | None = None) -> Tensor:
     """What a decoder says after each token of texts [N, T], perhaps with a unit replaced: [N, T, V]."""
-    changes: Any = {} if edit is None else {edit.name: (edit,)}
+    changes: Any = {} if edit is None else {edit.at: (edit,)}
     read = model.vectors(ids, tap=recorder(model.config, changes, frozenset()))
     found: Tensor = model.head(read)
     return found
 
 
-def bits(model: Transformer, ids: Tensor, edit: Replaced | None = None) -> Tensor:
+def bits(model: Transformer, ids: Tensor, edit: edits.Change | None = None) -> Tensor:
     """−log₂ of the probability of each next token that comes: [N, T] -> [N, T − 1]."""
     said = logits(model, ids, edit)[:, :-1]
     return torch.nn.functional.cross_entropy(said.flatten(0, 1), ids[:, 1:].flatten(), reduction="none").unflatten(

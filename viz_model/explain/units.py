@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_model.checkpoints.registry import BUNDLED
-from viz_model.explain.sample import BINS, FILE, REMOVED, ROLES, Change, Replaced, UnitSample, bits, read, shipped
+from viz_model.explain.sample import BINS, FILE, REMOVED, ROLES, LossChange, UnitSample, bits, read, replaced, shipped
 from viz_model.measures.neurons import promoted
 from viz_model.model import sites
 from viz_model.runs.record import record
@@ -60,7 +60,7 @@ class Removal(NamedTuple):
     before: np.ndarray
     after: np.ndarray
     mean: bool
-    change: Change | None
+    change: LossChange | None
     n_texts: int
 
 
@@ -111,14 +111,14 @@ class Unit:
     def removed(self) -> Removal:
         """The loss without it, measured now: on the run as the model makes it, and on some texts of the sample."""
         if "removed" not in self._read:
-            edit = Replaced.of(self.sample, self.layer, self.head, self.neuron)
+            edit = replaced(self.sample, self.layer, self.head, self.neuron)
             ids, model, sample = torch.tensor([self.trace.own_ids]), self.trace.model, self.sample
             before, after = (bits(model, ids, one)[0].numpy() for one in (None, edit))
             change, most = None, MEASURED if self.head is None else REMOVED
             if sample is not None and self.head is None:
                 change = sample.change(model, edit, most)
             elif sample is not None:
-                change = Change(*sample["heads.change"][self.layer, self.head].tolist())
+                change = LossChange(*sample["heads.change"][self.layer, self.head].tolist())
             n_texts = 0 if sample is None else len(sample.some(most))
             self._read["removed"] = Removal(before, after, sample is not None, change, n_texts)
         return self._read["removed"]

@@ -9,6 +9,7 @@ Traced code never works in place: what a recorder keeps are aliases, not copies.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from torch import Tensor
@@ -43,3 +44,20 @@ class _NoTap:
 
 
 NO_TAP: Tap = _NoTap()
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """A tap that is told every name with a prefix before it."""
+
+    tap: Tap
+    prefix: str
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return self.tap(f"{self.prefix}.{name}", value)
+
+    def at(self, prefix: str) -> Scoped:
+        return Scoped(self.tap, f"{self.prefix}.{prefix}")
+
+    def changes(self, name: str) -> bool:
+        return self.tap.changes(f"{self.prefix}.{name}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 
 from viz_model.config import ModelConfig
 from viz_model.model import sites
+from viz_model.model.tap import Scoped
 from viz_model.runs import edits as interventions
 from viz_model.runs.edits import ValueEdit
 
@@ -58,26 +58,11 @@ class Recorder:
             self._passing(name, value.detach())
         return value
 
-    def at(self, prefix: str) -> _Scoped:
-        return _Scoped(self, prefix)
+    def at(self, prefix: str) -> Scoped:
+        return Scoped(self, prefix)
 
     def changes(self, name: str) -> bool:
         return name in self._changes
-
-
-@dataclass(frozen=True)
-class _Scoped:
-    recorder: Recorder
-    prefix: str
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self.recorder(f"{self.prefix}.{name}", value)
-
-    def at(self, prefix: str) -> _Scoped:
-        return _Scoped(self.recorder, f"{self.prefix}.{prefix}")
-
-    def changes(self, name: str) -> bool:
-        return self.recorder.changes(f"{self.prefix}.{name}")
 
 
 def recorder(

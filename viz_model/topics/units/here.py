@@ -11,7 +11,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, matrix
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
-from viz_model.explain.sample import Change
+from viz_model.explain.sample import LossChange
 from viz_model.explain.units import Removal
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -87,7 +87,7 @@ def tell_writes(look: Look) -> Iterator[Line]:
 # What is lost without it
 
 
-REMOVED: Verdict[Change] = Verdict(
+REMOVED: Verdict[LossChange] = Verdict(
     "units.removed",
     Claim("worse", lambda change: change.mean > CHANCE * change.error),
     Claim("better", lambda change: change.mean < -CHANCE * change.error),
