@@ -39,7 +39,7 @@ export function island(root, header, arrays, tell) {
 island.stays = true // what it listens to is its own, whatever message comes
 
 function create(root) {
-  let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false, asked = 0
+  let page = null, arrays = [], tell = null, nav = null, sent = 0, answered = 0, timer = 0, rests = 0, isLate = false, asked = 0, latest = ""
   let chosen = {}, typed = {}, options = {}, opened = new Set()
   const [top, body, end, glossary] = ["head", "body", "body end", "viz viz-terms"].map(className => make("div", { className }))
   root.replaceChildren(top, body, end, glossary)
@@ -52,14 +52,14 @@ function create(root) {
   // Enter after letters that were answered as they came.
   const ask = () => {
     isLate = sent > answered
-    if (isLate || question() === put.last) return
+    if (isLate || question() === latest) return
     sent++
     put()
   }
   const question = () => JSON.stringify({ ...said(), seq: 0 })
   const put = () => {
     asked = performance.now()
-    put.last = question()
+    latest = question()
     tell("told", { ...said(), rests: 0, asked }, true)
   }
   const rest = () => {

@@ -310,10 +310,10 @@ def rests() -> bool:
 def unchanged() -> bytes | None:
     """What was sent last, where a visitor has since come to rest and done nothing else; else None."""
     of, data = st.session_state.get(_SENT, (None, None))
-    return data if st.session_state.pop(_IS_AGAIN, False) and of == _of() else None
+    return data if st.session_state.pop(_IS_AGAIN, False) and of == _question() else None
 
 
-def _of() -> tuple[ViewState, int]:
+def _question() -> tuple[ViewState, int]:
     """What a message shows, and which question it answers."""
     return state.current(), st.session_state.get(_READ, 0)
 
@@ -331,7 +331,7 @@ class Heard(NamedTuple):
 
 def mount(data: bytes, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...], heard: Heard) -> None:
     """Draw the page."""
-    st.session_state[_SENT] = _of(), data
+    st.session_state[_SENT] = _question(), data
 
     def triggered(name: str, answer: Callable[[Any], None]) -> Callable[[], None]:
         def changed() -> None:

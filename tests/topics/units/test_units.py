@@ -62,6 +62,14 @@ def test_a_neuron_that_is_never_above_0_has_no_contexts() -> None:
     assert "is above 0 on none of the sampled tokens" in said and "In none of 1,765 texts" in said
 
 
+def test_no_token_is_said_to_be_largest_where_all_are_alike() -> None:
+    said = " ".join(islands.sentences(PAGE, look("story-post-ln", "17")))
+    assert "is 0.00 at every token" in said and "it is largest at" not in said
+    other = vm.load("story-pre-ln").trace(TEXT)["blocks.1.ffn.act"].amax(0).argmax()
+    said = " ".join(islands.sentences(PAGE, look(neuron=str(int(other)))))
+    assert "it is largest at" in said and "the value of the neuron is" not in said
+
+
 @pytest.mark.parametrize("neuron", ["", "3"])
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str, neuron: str) -> None:

@@ -91,7 +91,7 @@ def facts(look: Look) -> dict[str, Any]:
     values = found.activity.numpy()
     most = int(values.argmax())
     known |= {"here": written(values[look.token], "2"), "most": look.code_name(most), "at": most}
-    return known | {"largest": written(values[most], "2")}
+    return known | {"largest": written(values[most], "2"), "is_same": len({written(one, "2") for one in values}) == 1}
 
 
 def title(look: Look) -> Iterator[Line]:

@@ -55,7 +55,8 @@ def draw(look: Look) -> Scene:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    yield look.text(f"here_{kind(look)}", **facts(look))
+    known = facts(look)
+    yield look.text("here_same" if known.get("is_same") else f"here_{kind(look)}", **known)
     yield look.source("attn.pattern" if asked(look).neuron is None else "ffn.act")
 
 
