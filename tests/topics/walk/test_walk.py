@@ -336,3 +336,11 @@ def test_generate_tells_of_each_token() -> None:
     made = model("story-pre-ln").generate("Tom had", max_new_tokens=4, seed=1, on_token=heard.append)
     assert heard == list(made.steps)
     assert made.steps
+
+
+def test_a_decoder_of_one_token_is_not_said_to_look_both_ways() -> None:
+    look = look_at(model("translate-2017"), "I have a little dog.")
+    assert len(look) == 1
+    shares = of(walk.story(look), "shares")
+    words = said(shares.beats[0], {**look.place, "beat": 1, "key": 0})
+    assert "only token" in words and "both sides" not in words

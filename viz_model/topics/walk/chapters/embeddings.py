@@ -12,7 +12,7 @@ from viz_model.island.beats import Cells, Chapter, Guess, Mark, Text, ends
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
 
-N, TOP, SAMPLE, AMONG, WORDS = 3, 56, 40, 60, 200
+N, TOP, SAMPLE, AMONG = 3, 56, 40, 60
 STRIP = (0.62, -layout.NAMES - 60)
 
 
@@ -25,10 +25,11 @@ def chapter(run: Run) -> Chapter:
     others = np.stack([ids[:, 0], near[2], near[3]], -1)
     order = np.argsort(others, -1)
     options = run.tokens(np.take_along_axis(others, order, -1), "token")
+    is_word = run.trace.own_ids[look.token] not in run.trace.tokenizer.controls
     guess = Guess(look.text("guess_row", word=run.named()), options, run.by("token", order.argmin(-1)))
     beats = [
         run.says("embeddings_1", "stream matrix", **values),
-        run.says("embeddings_2", "", guess, **values),
+        run.says("embeddings_2", "", guess if is_word else None, **values),
         run.says("embeddings_3", "stream", **values),
     ]
     title = look.words("title_embeddings")
@@ -81,15 +82,11 @@ def _plain(text: str) -> str:
 
 
 def _words(run: Run) -> list[int]:
-    """Common words of the vocabulary, in the script of the language where it has such."""
-    tokenizer, t, found = run.trace.tokenizer, run.look.t, list[int]()
-    for id in range(256, min(run.trace.config.n_vocab, 4000)):
-        token = tokenizer.token(id)
-        text = token.text.strip()
-        if token.is_whole and len(text) > 1 and text.isalpha() and text.isascii() == (t.language != "zh"):
-            found.append(id)
-        if len(found) == WORDS:
-            break
+    """Words that everybody knows, those of them that the vocabulary holds whole."""
+    tokenizer, found = run.trace.tokenizer, list[int]()
+    for word in run.look.words("far_words").split():
+        ids = tokenizer.encode(word if run.look.t.language == "zh" else f" {word}", special=False)
+        found += ids if len(ids) == 1 else []
     return found or [0, 1, 2]
 
 

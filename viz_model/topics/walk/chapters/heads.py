@@ -53,8 +53,7 @@ def _all(run: Run, every: range, values: dict[str, Any]) -> Line:
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
     n = run.trace.n_layers * run.trace.config.n_heads
-    labels = heads.HEAD.labels(run.look.t.language)
-    said = [f"{run.look.words('head_name', layer=layer, head=head)}: {labels[kind]}" for kind, layer, head in named]
+    said = [run.look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
     key = "heads_5" if said else "heads_5_plain"
     return run.says(key, n=n, does=run.look.words("does_joint").join(said)).said
 

@@ -70,7 +70,7 @@ def _among(run: Run, keys: tuple[str, ...], case: np.ndarray, values: dict[str, 
 def _mask(run: Run, values: dict[str, Any]) -> Beat:
     """What the mask hides of each query: of a model that looks both ways nothing."""
     n = len(run)
-    if bool(run.visible.all()) and run.trace.config.kind != "decoder":
+    if bool(run.visible.all()) and run.trace.config.sides[-1] == "encoder":
         return run.says("shares_open", "score", **values)
     hides = (~run.visible).sum(-1)
     case = np.where(np.full(n, n == 1), 2, np.where(hides == 0, 1, 0))
