@@ -16,6 +16,12 @@ from viz_model.topics.attribution import (
 )
 
 TYPED = Typed(most=asked.LONGEST)
+ROUTES = Section(
+    "routes",
+    (routes.title, routes.choose, beside((routes.draw,), routes.tell, routes.link)),
+    (routes.CUT, routes.MANY),
+    needs=routes.fits,
+)
 PAGE = Page(
     "attribution",
     items=(
@@ -38,12 +44,7 @@ PAGE = Page(
             (depth.LENSES,),
             needs=asked.is_of_token,
         ),
-        Section(
-            "routes",
-            (routes.title, routes.choose, beside((routes.draw,), routes.tell, routes.link)),
-            (routes.CUT, routes.MANY),
-            needs=routes.fits,
-        ),
+        ROUTES,
         Section(
             "head",
             (
@@ -90,9 +91,10 @@ PICTURES = Page(
         patches.title,
         beside((patches.draw,), patches.tell),
         Section("heads", (patches.draw_heads, patches.tell_heads)),
+        ROUTES,
     ),
     end=(patches.quiz, say.to_try()),
-    options=(("class", range(100_000)),),
+    options=(("class", range(100_000)), *routes.OPTIONS),
     apart=patches.APART,
     fits=lambda config: config.reads_pictures,
 )

@@ -51,6 +51,10 @@ class Asked:
         return self.look.trace
 
     @property
+    def position(self) -> int:
+        return self.look.token
+
+    @property
     def token(self) -> str:
         """The name of what stands at the position, for prose."""
         return self.look.code_name(self.look.token)
@@ -83,9 +87,7 @@ class Asked:
         return "" if id is None else self.trace.tokenizer.token(id).label
 
     def name(self, part: Part) -> str:
-        """A part in words."""
-        apart = f"_{part.at}" if part.kind in ("bias", "shift") or part.at == "cross" else ""
-        return str(self.look.words(f"part_{part.kind}{apart}", layer=part.layer, head=part.head))
+        return name_of(self.look, part)
 
     def keys(self, at: str) -> tuple[str, ...]:
         """Labels of what a head reads."""
@@ -125,6 +127,46 @@ class Asked:
             "rival": literal(self.plain(rival)),
             "rival_share": percent(float(shares[rival])),
         }
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """The same question about a class, which one vector decides."""
+
+    look: Look
+    target: int
+    against: None = None
+    kind: str = "logit"
+
+    @property
+    def trace(self) -> Trace:
+        return self.look.trace
+
+    @property
+    def position(self) -> int:
+        return 0
+
+    @property
+    def token(self) -> str:
+        return self.look.code_name(0)
+
+    def plain(self, id: int | None) -> str:
+        return "" if id is None else self.trace.config.classes[id]
+
+    def name(self, part: Part) -> str:
+        return name_of(self.look, part)
+
+
+def of_class(look: Look) -> OfClass:
+    """The class that is asked about; the most probable one where nobody has chosen."""
+    said, logits = look.options.get("class", ""), look.trace["class.logits"]
+    return OfClass(look, int(said) if said and int(said) < len(logits) else int(logits.argmax()))
+
+
+def name_of(look: Look, part: Part) -> str:
+    """A part in words."""
+    apart = f"_{part.at}" if part.kind in ("bias", "shift") or part.at == "cross" else ""
+    return str(look.words(f"part_{part.kind}{apart}", layer=part.layer, head=part.head))
 
 
 def asked(look: Look) -> Asked:

@@ -26,6 +26,7 @@ from viz_model.runs.edits import AblateHead
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.attribution import grid
+from viz_model.topics.attribution.asked import of_class
 
 MOST_POSITIONS = 5000
 """Positions that are run again at the most: runs times positions, for the patches and for the heads."""
@@ -101,9 +102,7 @@ def without_heads(trace: Trace, layers: Sequence[int]) -> np.ndarray:
 
 
 def chosen(look: Look) -> int:
-    """The class that is asked about; the most probable one where nobody has chosen."""
-    view, said = look.once(_classes), look.options.get("class", "")
-    return int(said) if said and int(said) < len(view.labels) else view.top
+    return of_class(look).target
 
 
 def _classes(look: Look) -> Classes:

@@ -21,7 +21,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Offer, Typed
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
-from viz_model.topics.attribution.asked import Asked, asked, is_of_token
+from viz_model.topics.attribution.asked import Asked, OfClass, asked, is_of_token, of_class
 
 STEPS = (3, 6, 12, 25, 50, 100)
 """How many of the largest routes are drawn."""
@@ -35,6 +35,13 @@ MOST_NUMBERS = 20_000_000
 
 Edge = tuple[Node, Node | None]
 """Who wrote and who reads; None is the answer."""
+
+
+Question = Asked | OfClass
+
+
+def question_of(look: Look) -> Question:
+    return of_class(look) if look.config.classes else asked(look)
 
 
 @brief
@@ -53,19 +60,19 @@ class RoutesView(NamedTuple):
 
 
 def fits(look: Look) -> bool:
-    """Whether a token can be asked about here, in a run that is small enough."""
+    """Whether a token or a class can be asked about here, in a run that is small enough."""
     numbers = len(look) * look.config.d_model * look.n_layers * (look.n_heads + 3)
-    return is_of_token(look) and numbers <= MOST_NUMBERS
+    return (is_of_token(look) or bool(look.config.classes)) and numbers <= MOST_NUMBERS
 
 
-def found(question: Asked) -> Routes:
+def found(question: Question) -> Routes:
     return question.look.once(
-        lambda look: explain.routes(look.trace, look.token, question.target, question.against),
-        ("routes", question.look.token, question.target, question.against),
+        lambda look: explain.routes(look.trace, question.position, question.target, question.against),
+        ("routes", question.position, question.target, question.against),
     )
 
 
-def view(question: Asked) -> RoutesView:
+def view(question: Question) -> RoutesView:
     routes = found(question)
     listed = routes.listed[: STEPS[-1]]
     edges: dict[Edge, int] = {}
@@ -87,7 +94,7 @@ def name_of(edge: Edge) -> str:
     return ">".join("" if node is None else f"{node.part.site}@{node.position}" for node in edge)
 
 
-def chosen(question: Asked) -> Edge | None:
+def chosen(question: Question) -> Edge | None:
     """The edge that is cut."""
     asked_for = question.look.options.get(CUT)
     return next((edge for edge in view(question).edges if name_of(edge) == asked_for), None)
@@ -118,7 +125,7 @@ class _Plan(NamedTuple):
         return ((node.position or 0) + 0.5 + aside) / n, float(self.rows[node.side, part.layer or 0, place])
 
 
-def _plan(question: Asked) -> _Plan:
+def _plan(question: Question) -> _Plan:
     trace, rows = question.trace, dict[tuple[Side, int, str], int]()
     sides = trace.config.sides
     for side in sides:
@@ -132,7 +139,7 @@ def _plan(question: Asked) -> _Plan:
 
 def draw(look: Look) -> Scene:
     """Tokens to the right, the way of the stream downwards; a click on an edge cuts it."""
-    question = asked(look)
+    question = question_of(look)
     plan, seen, words = _plan(question), view(question), look.words
     step = max(12.0, min(30.0, HIGH / len(plan.rows)))
     across = (1.0, -LEFT - 12)
@@ -141,7 +148,7 @@ def draw(look: Look) -> Scene:
     most = max(float(np.abs(seen.flows).max(initial=0)), 1e-9)
     middles, labels = [], []
     for n, edge in enumerate(seen.edges):
-        x, y = _curve(plan, edge, look.token, n)
+        x, y = _curve(plan, edge, question.position, n)
         flow = seen.flows[:, n]
         ends, high = points(x, *across) + np.array([0, LEFT], np.float32), TOP + step * (y + 0.5)
         middles.append((ends[len(x) // 2], high[len(y) // 2]))
@@ -170,7 +177,7 @@ def draw(look: Look) -> Scene:
     alt = words("routes_alt", token=question.token, **_facts(question))
     panel = Panel(id="routes", marks=marks, height=low + 30)
     scene = Scene(id="attribution.routes", panels=[panel], title=alt, option=CUT)
-    return look.drawn(look.only_here(scene, layer=False, token=True), ("logits",), data=seen)
+    return look.drawn(look.only_here(scene, layer=False, token=not look.config.classes), ("logits",), data=seen)
 
 
 def _curve(plan: _Plan, edge: Edge, position: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +189,7 @@ def _curve(plan: _Plan, edge: Edge, position: int, n: int) -> tuple[np.ndarray, 
     return x0 + (x1 - x0) * t + swing * np.sin(np.pi * t), y0 + (y1 - y0) * t
 
 
-def _names(question: Asked, plan: _Plan, step: float, across: tuple[float, float]) -> Iterator[Mark]:
+def _names(question: Question, plan: _Plan, step: float, across: tuple[float, float]) -> Iterator[Mark]:
     """Of the rows, of the tokens above each stack, and of the answer."""
     words, layered = question.look.words, len(plan.rows) <= 40
     for (side, layer, place), row in plan.rows.items():
@@ -202,7 +209,7 @@ def _names(question: Asked, plan: _Plan, step: float, across: tuple[float, float
                 anchor="end",
                 fill="muted",
             )
-    x = (question.look.token + 0.5) / len(question.trace)
+    x = (question.position + 0.5) / len(question.trace)
     target = words(f"sum_{question.kind}", target=question.plain(question.target), rival=_rival(question))
     yield Text(
         id="answer", text=target, x=(x, LEFT + x * across[1]), y=TOP + step * (len(plan.rows) + 0.5) + 14,
@@ -210,17 +217,17 @@ def _names(question: Asked, plan: _Plan, step: float, across: tuple[float, float
     )  # fmt: skip
 
 
-def _rival(question: Asked) -> str:
+def _rival(question: Question) -> str:
     return question.plain(question.against if isinstance(question.against, int) else question.target)
 
 
-def _said(question: Asked, edge: Edge) -> str:
+def _said(question: Question, edge: Edge) -> str:
     """An edge in words."""
     writer, reader = (_node(question, node) for node in edge)
     return f"{writer} → {reader}"
 
 
-def _node(question: Asked, node: Node | None, spelled: Callable[[str], str] = str) -> str:
+def _node(question: Question, node: Node | None, spelled: Callable[[str], str] = str) -> str:
     if node is None or node.position is None:
         return str(question.look.words("the_answer"))
     token = spelled(question.trace.at(node.side).tokens[node.position].label)
@@ -230,7 +237,7 @@ def _node(question: Asked, node: Node | None, spelled: Callable[[str], str] = st
 # What is said
 
 
-def _facts(question: Asked) -> dict[str, Any]:
+def _facts(question: Question) -> dict[str, Any]:
     seen, n = view(question), np.minimum(STEPS, len(found(question).listed))
     return {
         "n_routes": By((MANY,), n, write="whole"),
@@ -248,17 +255,19 @@ def choose(look: Look) -> Chooser:
 
 
 def title(look: Look) -> Iterator[Line]:
-    yield look.title("routes_title", **_facts(asked(look)))
+    yield look.title("routes_title", **_facts(question_of(look)))
 
 
 def tell(look: Look) -> Iterator[Line]:
-    question = asked(look)
+    question = question_of(look)
     yield look.text("routes", **_facts(question))
     edge = chosen(question)
     if edge is None:
         yield look.text("routes_cut")
         return
-    cut = question.look.once(lambda look: explain.cut(found(question), *edge), ("cut", name_of(edge), look.token))
+    cut = question.look.once(
+        lambda look: explain.cut(found(question), *edge), ("cut", name_of(edge), question.position, question.target)
+    )
     said = {
         "writer": _node(question, edge[0], literal),
         "reader": _node(question, edge[1], literal),
@@ -271,7 +280,7 @@ def tell(look: Look) -> Iterator[Line]:
 
 def link(look: Look) -> Offer | None:
     """The way to the page of the head that writes or reads at the edge that is cut."""
-    edge = chosen(asked(look))
+    edge = chosen(question_of(look))
     parts = [node.part for node in edge or () if node is not None and node.part.kind == "head"]
     return units.link(look, parts[0].layer, head=parts[0].head) if parts else None
 
