@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import typing
 
 import pytest
@@ -209,7 +210,11 @@ def test_a_mask_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="mask: expected 3 × 3"):
         lm.trace(ids=[1, 2, 3], mask=masks.causal(2, 2))
     with pytest.raises(ValueError, match="mask: row 1 sees no token"):
-        lm.trace(ids=[1, 2, 3], mask=torch.tensor([[1, 0, 0], [0, 0, 0], [1, 1, 1]]))
+        lm.trace(ids=[1, 2, 3], mask=torch.tensor([[1, 0, 0], [0, 0, 0], [1, 1, 1]]).bool())
+    added = torch.zeros(3, 3).masked_fill(~masks.causal(3, 3), -math.inf)
+    for wrong in (added, [[1, 0, 0]] * 3, "causal"):
+        with pytest.raises(TypeError, match="mask: expected booleans"):
+            lm.trace(ids=[1, 2, 3], mask=wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="mask: this model has decoder, not encoder"):
         lm.trace(ids=[1, 2, 3], mask={"encoder": masks.causal(3, 3)})
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
+import dataclasses
 import inspect
+import io
+import pickle
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -21,13 +25,16 @@ from app_driver import open_page, pictures
 from bundled_models import NAMES, example
 from doors import all_open
 from identities import stream_length
+from matplotlib import figure as canvas
 from tiers import crossed, some
 
 import viz_model as vm
 from viz_model.app import sketch
 from viz_model.checkpoints import examples
-from viz_model.drawing.scene import encode
+from viz_model.drawing.scene import Cells, encode
+from viz_model.drawing.scene.svg.ground import Ground
 from viz_model.plot import Figure
+from viz_model.plot.asking import USUAL
 
 PLACES: dict[str, Mapping[str, int]] = {
     "overview": {},
@@ -235,12 +242,13 @@ def _drawn(value: Any, number: Callable[[Any], Any]) -> Any:
 
 
 def test_every_figure_says_in_its_signature_what_it_may_be_told() -> None:
-    for name in set(vm.plot.__all__) - {"Figure"}:
+    for name in set(vm.plot.__all__) - {"Figure", "Grid", "grid"}:
         make = getattr(vm.plot, name)
         keywords = inspect.signature(make).parameters
         assert not any(keyword.kind is keyword.VAR_KEYWORD for keyword in keywords.values()), name
         told = {key: (keywords[key].annotation, keywords[key].default) for key in ("lang", "theme")}
         assert told == {"lang": ("str", "en"), "theme": ("Theme", "light")}, name
+        assert {key: keywords[key].default for key in USUAL} == USUAL, name
         assert set(inspect.get_annotations(make)) == {*keywords, "return"}, name
     stack = inspect.signature(vm.plot.head).parameters["stack"]
     assert (stack.annotation, stack.default, stack.kind) == ("Side | None", None, stack.KEYWORD_ONLY)
@@ -343,10 +351,89 @@ def test_a_figure_shows_itself_in_a_frame_of_its_own() -> None:
 
 
 def test_what_has_axes_is_had_from_plotly_and_what_has_none_is_refused() -> None:
-    made = vm.plot.compare(run("story-pre-ln"), run("story-post-ln"), part="depth").to_plotly()
+    trace = run("story-pre-ln")
+    made = vm.plot.compare(trace, run("story-post-ln"), part="depth").to_plotly()
     assert isinstance(made, go.Figure) and made.data
-    with pytest.raises(ValueError, match="overview: this picture has no axes"):
-        drawn("story-pre-ln", "overview").to_plotly()
+    (heat,) = vm.plot.head(trace, 1, 3).to_plotly().data
+    pattern = trace["blocks.1.attn.pattern"][3]
+    visible = trace.mask(1).numpy()
+    same(np.asarray(heat.z)[visible], pattern[visible])
+    assert len(vm.plot.steps(trace, 1, 3).to_plotly().data) == 5
+    lines = vm.plot.residual(trace).to_plotly().data
+    assert len(lines) == len(trace)
+    same(lines[2].y[-1], trace["blocks.3.resid.out"][2].norm())
+    with pytest.raises(ValueError, match="painted: this picture has no axes"):
+        figure = vm.plot.painted(run("digits-vit"), 1, 2)
+        figure.scene = dataclasses.replace(figure.scene, panels=())
+        figure.to_plotly()
+
+
+def test_numbers_as_a_data_frame_and_on_axes_of_matplotlib() -> None:
+    trace = run("story-pre-ln")
+    table = vm.plot.head(trace, 1, 3).to_pandas()
+    assert list(table.columns) == ["part", "row", "column", "value"] and len(table) == len(trace) ** 2
+    assert table["value"].isna().sum() == (~trace.mask(1)).sum()
+    assert not table["row"].str.contains("\n").any()
+    axes = canvas.Figure().subplots(1, 2)
+    same(vm.plot.head(trace, 1, 3).to_matplotlib(axes[0]).images[0].get_clim()[1], 1.0)
+    assert len(vm.plot.residual(trace).to_matplotlib(axes[1]).lines) == len(trace)
+    for name in ("tokens", "residual", "norms", "neurons", "experts"):
+        figure = getattr(vm.plot, name)(run("story-moe"))
+        assert len(figure.to_pandas()) > 5, name
+
+
+def test_a_figure_is_laid_out_as_it_is_asked(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    trace = run("story-pre-ln")
+    plain = vm.plot.head(trace, 1, 3)
+    styled = vm.plot.head(trace, 1, 3, title="One head", caption=False, highlight=False, square=True)
+    assert "One head" in styled.svg() and "story-pre-ln" not in styled.svg()
+    frames = [sum(getattr(m, "stroke", None) == "accent" for m in f.scene.panels[0].marks) for f in (plain, styled)]
+    assert frames == [1, 0]
+    for width in (320.0, 700.0):
+        (panel,) = styled._fitted(width).panels
+        cells = next(mark for mark in panel.marks if isinstance(mark, Cells) and mark.id == "cells")
+        assert cells.height == pytest.approx(Ground(width, {}).px(cells.width), abs=0.01)
+    assert vm.plot.residual(trace, legend=True).scene.keys and not vm.plot.residual(trace).scene.keys
+    assert vm.plot.head(trace, 1, 3, caption="mine").caption == "mine"
+    lettered = vm.plot.compare(trace, run("story-post-ln"), letters=True).svg()
+    assert all(f">({letter})</text>" in lettered for letter in "abc")
+    low = vm.plot.attribution(trace).save(tmp_path / "low.svg", width_mm=120, height_mm=90)
+    root = ET.parse(low).getroot()
+    assert root.get("width") == "120mm"
+    assert float(root.get("height", "").removesuffix("mm")) == pytest.approx(90, abs=0.2)  # heights are whole pixels
+    assert not recwarn.list
+    with pytest.raises(ValueError, match="height_mm: at this width the picture needs at least"):
+        vm.plot.attribution(trace).save(low, width_mm=120, height_mm=10)
+    with pytest.warns(UserWarning, match="width_mm: 40 mm is narrower than the 74 mm that it needs"):
+        vm.plot.head(trace, 1, 3).save(tmp_path / "small.svg", width_mm=40)
+    with pytest.warns(UserWarning, match="width_mm: at 85 mm there is no room for the numbers"):
+        vm.plot.head(trace, 1, 3).save(tmp_path / "small.svg", width_mm=85)
+
+
+def test_figures_in_a_grid_are_one_file(tmp_path: Path) -> None:
+    trace = run("story-pre-ln")
+    figures = [vm.plot.head(trace, 1, head, caption=f"head {head}") for head in (0, 3)] + [vm.plot.residual(trace)]
+    grid = vm.plot.grid(figures)
+    root = ET.fromstring(grid.svg(800))
+    inner = [part for part in root if part.tag.endswith("svg")]
+    assert [float(part.get("x", "")) for part in inner] == [0, 408, 0]
+    assert [part.get("width") for part in inner] == ["392"] * 3
+    assert float(root.get("height", "")) == float(inner[2].get("y", "")) + float(inner[2].get("height", ""))
+    letters = [part.text for part in root if part.tag.endswith("text")]
+    assert letters == ["(a)", "(b)", "(c)"]
+    for ending in ("svg", "png", "pdf", "html", "csv"):
+        assert grid.save(tmp_path / f"grid.{ending}", width_mm=170).stat().st_size > 2000
+    rows = list(csv.reader(io.StringIO(grid.numbers())))
+    assert len(rows) == 1 + sum(len(figure.numbers().splitlines()) - 1 for figure in figures)
+    assert {row[0][:3] for row in rows[1:]} == {"(a)", "(b)", "(c)"}
+    with pytest.raises(ValueError, match="figures: expected at least one"):
+        vm.plot.grid([])
+
+
+def test_a_figure_goes_to_another_process() -> None:
+    figure = vm.plot.heads(run("story-pre-ln"), 1)
+    again = pickle.loads(pickle.dumps(figure))
+    assert again.svg() == figure.svg() and again.caption == figure.caption
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [

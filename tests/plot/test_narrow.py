@@ -29,7 +29,7 @@ PLACES: dict[str, dict[str, int]] = {
     "block": {"layer": 1},
     "cross": {"layer": 1, "head": 2},
 }
-DRAWN = [name for name in vm.plot.__all__ if name not in ("Figure", "show")]
+DRAWN = [name for name in vm.plot.__all__ if name not in ("Figure", "Grid", "grid", "show")]
 ONLY = {"painted": ["digits-vit"], "experts": ["story-moe"], "cross": ["translate-2017", "translate-t5"]}
 OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens", "compare")
 FIGURES = [

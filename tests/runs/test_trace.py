@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any
@@ -324,3 +325,23 @@ def test_threads_read_one_trace() -> None:
     with ThreadPoolExecutor(8, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         found = list(pool.map(stream.__getitem__, names))
     assert all(torch.equal(value, everything[name]) for name, value in zip(names, found, strict=True))
+
+
+def test_what_is_asked_the_wrong_way_is_answered_with_the_right_one() -> None:
+    lm = vm.load("story-pre-ln")
+    trace = lm.trace("The cat sat")
+    assert tuple(trace.keys()) == trace.sites
+    assert torch.equal(trace["blocks.-1.attn.pattern"], trace["blocks.3.attn.pattern"])
+    assert torch.equal(trace.mask(-1), trace.mask(3))
+    with pytest.raises(IndexError, match="layer -5: there are 4"):
+        trace["blocks.-5.attn.pattern"]
+    with pytest.raises(TypeError, match="a trace holds values by name, such as 'probs', not 0"):
+        trace[0]  # type: ignore[index]
+    with pytest.raises(TypeError, match=r"text: expected one text; trace several one after the other"):
+        lm.trace(["a", "b"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"edits: expected edits such as vm.edits.NoMask\(\), got 'no-mask'"):
+        lm.trace("a b", edits=["no-mask"])  # type: ignore[list-item]
+    one = vm.edits.AblateHead(layer=0, head=1)
+    assert torch.equal(lm.trace("a b", edits=one)["probs"], lm.trace("a b", edits=[one])["probs"])
+    again = pickle.loads(pickle.dumps(trace))
+    assert again.tokens == trace.tokens and torch.equal(again["probs"], trace["probs"])

@@ -75,13 +75,24 @@ def check(visible: Tensor, length: int, n_layers: int) -> Tensor:
     """A mask from outside, as a boolean [T, T], or [L, T, T] with one for each layer.
 
     Raises:
+        TypeError: no tensor of booleans. What is added to the scores, 0 and −∞, has no booleans, and would be read the
+            other way round.
         ValueError: it has another shape, or a row sees nothing: softmax over nothing is undefined.
     """
-    visible = torch.as_tensor(visible).bool()
+    if isinstance(visible, str):
+        raise TypeError(f"mask: expected booleans [T, T], True where a query may look, got {visible!r}")
+    visible = torch.as_tensor(visible)
+    if visible.dtype != torch.bool:
+        raise TypeError(
+            f"mask: expected booleans, True where a query may look, got {visible.dtype}; "
+            "of a mask that is added to the scores, 0 and -inf, that is mask == 0"
+        )
     if visible.shape not in ((length, length), (n_layers, length, length)):
         raise ValueError(f"mask: expected {length} × {length} for these tokens, got {tuple(visible.shape)}")
     if (row := blind(visible)) is not None:
-        raise ValueError(f"mask: {row} sees no token, and a softmax over nothing is undefined")
+        raise ValueError(
+            f"mask: {row} sees no token, and a softmax over nothing is undefined; True is where it may look"
+        )
     return visible
 
 

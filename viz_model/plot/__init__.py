@@ -8,12 +8,14 @@
 
 Every function takes a :class:`viz_model.Trace`, ``lang`` ("en" or "zh") and ``theme`` ("light", "dark", "paper"), and
 returns a :class:`Figure`, which shows itself in a notebook and has ``save("x.svg")``, ``.png``, ``.pdf``, ``.html``,
-``.csv``. Of a model with two stacks ``stack`` is "encoder" or "decoder", the decoder unless said. Layers, heads and
-positions count from 0, or from the end where they are negative. What there is not is refused with a ``ValueError``
-that says what there is.
+``.csv``. ``title``, ``caption``, ``legend``, ``highlight``, ``square`` and ``letters`` lay it out
+(:class:`viz_model.plot.figure.Style`), and :func:`grid` puts several into one. Of a model with two stacks ``stack`` is
+"encoder" or "decoder", the decoder unless said. Layers, heads and positions count from 0, or from the end where they
+are negative. What there is not is refused with a ``ValueError`` that says what there is.
 """
 
 from viz_model.plot.figure import Figure
+from viz_model.plot.grid import Grid, grid
 from viz_model.plot.pictures import (
     attribution,
     block,
@@ -38,12 +40,14 @@ from viz_model.plot.pictures import (
 
 __all__ = [
     "Figure",
+    "Grid",
     "attribution",
     "block",
     "compare",
     "cross",
     "embedding",
     "experts",
+    "grid",
     "head",
     "heads",
     "logit_lens",

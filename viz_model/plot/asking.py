@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeAlias, TypedDict, cast
+from typing import Any, ParamSpec, TypeAlias, Unpack, cast
 
 from viz_model.config import Side
 from viz_model.drawing.scene import Scene, seen
@@ -16,7 +16,7 @@ from viz_model.explain.sums import Against
 from viz_model.island.look import Look
 from viz_model.measures.covering import can_be_covered, covering
 from viz_model.measures.typed import token_typed
-from viz_model.plot.figure import Figure, themed
+from viz_model.plot.figure import Figure, Style, themed
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
 
@@ -27,9 +27,14 @@ Made: TypeAlias = tuple[Look, Scene]
 """What is looked at, and its picture."""
 
 P = ParamSpec("P")
+USUAL: Style = {"title": "", "caption": True, "legend": True, "highlight": True, "square": False, "letters": False}
+STYLE = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=USUAL[name], annotation=annotation)  # type: ignore[literal-required]
+    for name, annotation in Style.__annotations__.items()
+]
 
 
-class Options(TypedDict, total=False):
+class Options(Style, total=False):
     """What every function is told besides, by keyword."""
 
     stack: Side | None
@@ -47,6 +52,7 @@ def selected(
     token: int = -1,
     lang: str = "en",
     theme: Theme = "light",
+    **style: Unpack[Style],
 ) -> Look:
     """What is looked at.
 
@@ -60,6 +66,8 @@ def selected(
         TypeError: no trace.
         ValueError: there is no such stack, layer, head, token, language or theme; the message says which there are.
     """
+    if unknown := style.keys() - USUAL.keys():
+        raise TypeError(f"unexpected keyword {min(unknown)!r}")
     seen = from_stack(trace, stack)
     if lang not in LANGUAGES:
         raise ValueError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
@@ -83,18 +91,26 @@ def drawn(of: Look, draw: Callable[[Look], Scene | None], **options: str) -> Sce
 
 def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:
     """Makes a figure of what ``draw`` returns, under its name, and spells out :class:`Options` in its signature."""
+    own = {*inspect.signature(draw).parameters, "stack", "lang", "theme"}
 
     @functools.wraps(draw)
     def made(*args: P.args, **keywords: P.kwargs) -> Figure:
         of, drawn = draw(*args, **keywords)
-        return Figure(draw.__name__, of, drawn, cast(Theme, keywords.get("theme", "light")))
+        style = cast(Style, {name: value for name, value in keywords.items() if name not in own})
+        return Figure(draw.__name__, of, drawn, cast(Theme, keywords.get("theme", "light")), **style)
 
-    own, asked = inspect.signature(draw), inspect.signature(selected).parameters
+    asked = inspect.signature(selected).parameters
+    return spelled(made, *(asked[name] for name in ("stack", "lang", "theme")))
+
+
+def spelled(make: Callable[P, Figure], *more: inspect.Parameter) -> Callable[P, Figure]:
+    """The same function, with ``more`` and :class:`Style` spelled out in its signature."""
+    own = inspect.signature(make)
     shown = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    shown += [asked[name] for name in Options.__annotations__]
-    vars(made)["__signature__"] = own.replace(parameters=shown, return_annotation="Figure")
-    made.__annotations__ = {**{one.name: one.annotation for one in shown}, "return": "Figure"}
-    return made
+    shown += [*more, *STYLE]
+    vars(make)["__signature__"] = own.replace(parameters=shown, return_annotation="Figure")
+    make.__annotations__ = {**{one.name: one.annotation for one in shown}, "return": "Figure"}
+    return make
 
 
 def from_stack(trace: Trace, stack: Side | None) -> Trace:

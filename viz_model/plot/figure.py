@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import base64
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from viz_model.drawing.scene import Scene, files, html
 from viz_model.drawing.scene import numbers as tables
-from viz_model.drawing.scene.svg import Theme, svg
+from viz_model.drawing.scene.svg import MILLIMETRES, Theme, svg
 from viz_model.island.look import Look
+from viz_model.plot import fitting, others
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH, SHOWN = 960, 760
 """Pixels of a file's width unless it is said, and of a picture's in a notebook at the most."""
@@ -24,6 +30,36 @@ MOST_TEXT, MOST_SITES = 120, 3
 """Characters of a sentence, and values, that a caption tells in full."""
 
 TEMPLATES: dict[Theme, str] = {"light": "plotly_white", "dark": "plotly_dark", "paper": "simple_white"}
+
+
+# How tall a picture is at the width that it gets, it says itself, and again when that changes; where a frame may not
+# reach its page, it keeps the height that it has at the usual width.
+_GROW = """<script>
+new ResizeObserver(() => {
+  const drawn = document.querySelector(".viz").offsetHeight, { frameElement } = window
+  if (frameElement && drawn) frameElement.style.height = `${document.body.scrollHeight + 32}px`
+}).observe(document.body)
+</script>"""
+
+
+class Style(TypedDict, total=False):
+    """How a figure is laid out.
+
+    Attributes:
+        title: written over it.
+        caption: under it: its own (True), none (False), or another.
+        legend: whether it has one, where a picture has or can have one.
+        highlight: whether what is selected is marked.
+        square: whether cells are as high as wide.
+        letters: whether panels are lettered, (a), (b), …
+    """
+
+    title: str
+    caption: str | bool
+    legend: bool
+    highlight: bool
+    square: bool
+    letters: bool
 
 
 class Figure:
@@ -38,6 +74,7 @@ class Figure:
         data: the NamedTuple of arrays that it was drawn from.
         caption: model, sentence, the values that it shows and their shapes; it stands in every file.
         theme: "light", "dark", or "paper" for print.
+        lang: of its labels.
     """
 
     def __init__(
@@ -49,67 +86,80 @@ class Figure:
         *,
         beside: Trace | None = None,
         plotly: go.Figure | None = None,
+        **style: Unpack[Style],
     ) -> None:
-        self.name, self.theme = name, themed(theme)
-        self.scene, self._of, self._beside, self._plotly = scene, of, beside, plotly
+        self.name, self.theme, self.lang = name, themed(theme), of.t.language
+        caption = style.get("caption", True)
+        self.caption = caption if isinstance(caption, str) else _caption(of.trace, beside, scene) if caption else ""
+        if not style.get("highlight", True):
+            scene = fitting.unmarked(scene)
+        if style.get("legend") is False:
+            scene = replace(scene, keys=())
+        if title := style.get("title"):
+            scene = replace(scene, heading=title)
+        self.scene = fitting.lettered(scene) if style.get("letters") else scene
+        self._plotly, self._square = plotly, style.get("square", False)
 
     def __repr__(self) -> str:
         return f"Figure({self.name}: {self.caption})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "scene": replace(self.scene, coarser=None)}
 
     @property
     def data(self) -> Any:
         return self.scene.data
 
-    @property
-    def lang(self) -> str:
-        """Of its labels."""
-        return self._of.t.language
+    def svg(self, width: float = WIDTH, *, height: float | None = None, theme: Theme | None = None) -> str:
+        """As SVG, ``width`` pixels wide, and ``height`` high; by default as high as it needs to be.
 
-    @cached_property
-    def caption(self) -> str:
-        trace = self._of.trace
-        text = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
-        texts = [_short(text) for text in (text, trace.target) if text]
-        size = "" if trace.picture is None else " × ".join(map(str, trace.picture.shape[:2]))
-        runs = [trace] if self._beside is None else [trace, self._beside]
-        names = list(dict.fromkeys(_named(run) for run in runs))
-        # Of a picture the text is how an address writes it.
-        said = [", ".join(names), size or " → ".join(f"“{text}”" for text in texts), ", ".join(self._sites())]
-        return " · ".join(part for part in said if part)
+        Raises:
+            ValueError: that is too low for what is in it.
+        """
+        return svg(self._fitted(width, height), width, themed(theme or self.theme), caption=self.caption)
 
-    def _sites(self) -> list[str]:
-        """The values with their shapes; of many the first, and how many more there are."""
-        trace, names = self._of.trace, self.scene.sites
-        told = [f"{trace.full_name(name)} [{' × '.join(map(str, trace.shape(name)))}]" for name in names[:MOST_SITES]]
-        return [*told, f"+ {len(names) - MOST_SITES}"] if len(names) > MOST_SITES else told
-
-    def svg(self, width: float = WIDTH, *, theme: Theme | None = None) -> str:
-        """As SVG, ``width`` pixels wide."""
-        return svg(self.scene, width, themed(theme or self.theme), caption=self.caption)
+    def _fitted(self, width: float, height: float | None = None, caption: str | None = None) -> Scene:
+        scene = fitting.squared(self.scene, width) if self._square else self.scene
+        if height is None:
+            return scene
+        return fitting.heightened(scene, width, height, self.caption if caption is None else caption)
 
     def html(self, *, theme: Theme | None = None) -> str:
         """As a page of its own that works from disk, with what it answers to pointer and keyboard."""
-        return html.html(self.scene, self.lang, theme=themed(theme or self.theme), caption=self.caption)
+        return html.html(self._fitted(SHOWN), self.lang, theme=themed(theme or self.theme), caption=self.caption)
 
     def numbers(self) -> str:
         """Its numbers as CSV, one line for each, with every digit."""
         return tables.numbers(self.scene)
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Its numbers as a data frame, a row for each: part, row, column, value."""
+        return others.frame(self.scene)
+
     def save(
-        self, path: str | Path, *, width_mm: float | None = None, theme: Theme | None = None, link: str = ""
+        self,
+        path: str | Path,
+        *,
+        width_mm: float | None = None,
+        height_mm: float | None = None,
+        theme: Theme | None = None,
+        link: str = "",
     ) -> Path:
         """Write it to a file; the ending of its name says as what.
 
         Args:
             path: ending in .svg, .png, .pdf or .html; or .csv for its numbers.
-            width_mm: millimetres across, as for a column of a paper; by default 960 pixels (254 mm).
+            width_mm: millimeters across, as for a column of a paper; by default 960 pixels (254 mm). Where that is
+                too narrow for what is in it, a warning says so.
+            height_mm: millimeters up and down, with title, legend and caption; by default what it needs.
             link: where it can be seen again; it ends the caption.
 
         Returns:
             The path.
 
         Raises:
-            ValueError: another ending, a theme that there is not, a width that is not above 0.
+            ValueError: another ending, a theme that there is not, a width that is not above 0, a height that is too
+                low.
             viz_model.drawing.scene.files.NoFont: PNG or PDF of a picture with Chinese in it, on a machine that has
                 no font for it.
         """
@@ -122,22 +172,40 @@ class Figure:
         if ending not in known:
             endings = ", ".join(f".{name}" for name in (*files.FORMATS, "csv"))
             raise ValueError(f"path: {path.name!r} does not end in one of {endings}")
-        if width_mm is not None and not 0 < width_mm < float("inf"):
-            raise ValueError(f"width_mm: {width_mm} millimetres is no width")
+        for name, size in (("width_mm", width_mm), ("height_mm", height_mm)):
+            if size is not None and not 0 < size < float("inf"):
+                raise ValueError(f"{name}: expected a number above 0, got {size}")
         caption = " · ".join(part for part in (self.caption, link) if part)
+        across = WIDTH if width_mm is None else width_mm / MILLIMETRES
+        scene = self._fitted(across, None if height_mm is None else height_mm / MILLIMETRES, caption)
+        if width_mm is not None and ending != "html":
+            fitting.check(scene, across)
         look: dict[str, Any] = {"theme": themed(theme or self.theme), "lang": self.lang, "caption": caption}
-        path.write_bytes(files.written(self.scene, known[ending], width=WIDTH, width_mm=width_mm, **look))
+        path.write_bytes(files.written(scene, known[ending], width=WIDTH, width_mm=width_mm, **look))
         return path
 
     def to_plotly(self) -> go.Figure:
-        """The same picture as a Plotly figure, to be changed further.
+        """The same numbers as a Plotly figure, to be changed further: cells as heatmaps, else bars or lines.
 
         Raises:
-            ValueError: it is not made of axes; :meth:`svg` has every picture.
+            ValueError: the picture holds no numbers; :meth:`svg` has every picture.
         """
-        if self._plotly is None:
+        if self._plotly is None and not self.scene.series and not others.matrices(self.scene):
             raise ValueError(f"{self.name}: this picture has no axes, so it is none of Plotly's; svg() has it")
-        return go.Figure(self._plotly).update_layout(template=TEMPLATES[self.theme])
+        made = others.plotly(self.scene, self.theme) if self._plotly is None else go.Figure(self._plotly)
+        return made.update_layout(template=TEMPLATES[self.theme])
+
+    def to_matplotlib(self, ax: Axes | None = None) -> Axes:
+        """The same numbers on axes of Matplotlib, its own where none are given: its first cells, else bars or lines.
+
+        Raises:
+            ImportError: Matplotlib is not installed.
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots()[1]
+        return others.matplotlib(self.scene, self.theme, ax)
 
     def _repr_html_(self) -> str:
         """A frame of its own, so that any number of them may stand on one page; and the picture as an image.
@@ -145,14 +213,11 @@ class Figure:
         Where a notebook is not trusted frames are taken out, and so is what removes the image where they are not.
         """
         still = self.svg(SHOWN)
-        height = _height(still) + 48
         code = base64.b64encode(still.encode()).decode()
-        # How tall a picture is at the width that it gets, it says itself where a frame may be asked.
-        grow = "this.style.height=this.contentDocument.documentElement.offsetHeight+'px'"
         return (
             f'<img src="data:image/svg+xml;base64,{code}" alt="{escape(self.scene.title)}" onload="this.remove()">'
-            f'<iframe srcdoc="{escape(self.html())}" title="{escape(self.scene.title)}" onload="{escape(grow)}" '
-            f'style="width:100%;max-width:{SHOWN + 32}px;height:{height:.0f}px;border:0"></iframe>'
+            f'<iframe srcdoc="{escape(self.html() + _GROW)}" title="{escape(self.scene.title)}" '
+            f'style="width:100%;max-width:{SHOWN + 32}px;height:{_height(still) + 48:.0f}px;border:0"></iframe>'
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -170,6 +235,23 @@ def themed(theme: str) -> Theme:
         if known == theme:
             return known
     raise ValueError(f"theme: {theme!r} is not one of {', '.join(get_args(Theme))}")
+
+
+def _caption(trace: Trace, beside: Trace | None, scene: Scene) -> str:
+    text = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
+    texts = [_short(text) for text in (text, trace.target) if text]
+    size = "" if trace.picture is None else " × ".join(map(str, trace.picture.shape[:2]))
+    names = list(dict.fromkeys(_named(run) for run in (trace, beside) if run is not None))
+    # Of a picture the text is how an address writes it.
+    said = [", ".join(names), size or " → ".join(f"“{text}”" for text in texts), ", ".join(_sites(trace, scene.sites))]
+    return " · ".join(part for part in said if part)
+
+
+def _sites(trace: Trace, names: Sequence[str]) -> list[str]:
+    """The values with their shapes; of many the first, and how many more there are. Of two stacks those of this one."""
+    names = [name for name in names if name in trace]
+    told = [f"{trace.full_name(name)} [{' × '.join(map(str, trace.shape(name)))}]" for name in names[:MOST_SITES]]
+    return [*told, f"+ {len(names) - MOST_SITES}"] if len(names) > MOST_SITES else told
 
 
 def _named(run: Trace) -> str:

@@ -12,8 +12,8 @@ from viz_model.island.look import Other
 from viz_model.measures.lens import predicts
 from viz_model.model import sites
 from viz_model.plot import asking
-from viz_model.plot.asking import Asked, Made, Options, drawn, figure, selected
-from viz_model.plot.figure import Figure, themed
+from viz_model.plot.asking import Asked, Made, Options, drawn, figure, selected, spelled
+from viz_model.plot.figure import Figure, Style, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
@@ -157,10 +157,11 @@ def steps(trace: Trace, layer: int, head: int, token: int = -1, **options: Unpac
 def residual(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack[Options]) -> Made:
     """How long the residual stream of each token is before a norm on it, from the embedding to the last block.
 
-    ``layer`` and ``token`` are marked.
+    ``layer`` and ``token`` are marked. ``legend=True`` names the lines, by the color of each token.
     """
     of = selected(trace, "block", layer=layer, token=token, **options)
-    return of, drawn(of, lengths.draw)
+    made = drawn(of, lengths.draw)
+    return of, replace(made, keys=lengths.keys(of)) if options.get("legend") else made
 
 
 @figure
@@ -283,6 +284,7 @@ def next_tokens(
     return of, drawn(of, choices.draw, **next_token_asked.written(sampling))
 
 
+@spelled
 def compare(
     first: Trace,
     second: Trace,
@@ -294,6 +296,7 @@ def compare(
     stack: Side | None = None,
     lang: str = "en",
     theme: Theme = "light",
+    **style: Unpack[Style],
 ) -> Figure:
     """What two runs differ in, of two models or of one with and without an edit.
 
@@ -323,11 +326,19 @@ def compare(
         seen = replace(of, trace=other, layer=layer, head=head, token=token)
     plot = depth.draw(look) if part == "depth" else None
     plotly = None if plot is None else plot.figure
-    return Figure(part or "compare", seen, scene, theme, beside=None if part else other, plotly=plotly)
+    return Figure(part or "compare", seen, scene, theme, beside=None if part else other, plotly=plotly, **style)
 
 
+@spelled
 def cross(
-    trace: Trace, layer: int = 0, head: int | None = 0, *, token: int = -1, lang: str = "en", theme: Theme = "light"
+    trace: Trace,
+    layer: int = 0,
+    head: int | None = 0,
+    *,
+    token: int = -1,
+    lang: str = "en",
+    theme: Theme = "light",
+    **style: Unpack[Style],
 ) -> Figure:
     """What the target reads of its source: a pattern [Tq, Ts] of cross-attention; without a ``head`` the average.
 
@@ -338,12 +349,14 @@ def cross(
     if len(sides) < 2:
         raise ValueError(f"cross: a model with an encoder and a decoder is needed; this one has its {sides[0]} alone")
     of = selected(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
-    return Figure("cross", of, drawn(of, crossing.large, shown="average" if head is None else "head"), theme)
+    made = drawn(of, crossing.large, shown="average" if head is None else "head")
+    return Figure("cross", of, made, theme, **style)
 
 
-def show(trace: Trace, *, lang: str = "en", theme: Theme = "light") -> Figure:
+@spelled
+def show(trace: Trace, *, lang: str = "en", theme: Theme = "light", **style: Unpack[Style]) -> Figure:
     """The run as the app's first page shows it: :func:`overview`."""
-    return overview(trace, lang=lang, theme=themed(theme))
+    return overview(trace, lang=lang, theme=themed(theme), **style)
 
 
 def _needs_text(trace: Trace, name: str) -> None:

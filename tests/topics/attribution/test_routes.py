@@ -13,7 +13,7 @@ from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model import explain
-from viz_model.drawing.scene import Items, Path
+from viz_model.drawing.scene import Items, Path, Text
 from viz_model.explain.routes import SOURCES
 from viz_model.island.look import Look
 from viz_model.topics.attribution import PAGE, PICTURES, routes
@@ -76,8 +76,8 @@ def test_routes_lead_from_the_patches_to_the_class_that_is_asked_about() -> None
         said = " ".join(islands.one(routes.tell(cut), {**cut.place, routes.MANY: 2}))
         assert f"{abs(made.predicted):.2f}" in said and f"{abs(made.measured):.2f}" in said
         scene = islands.pictures(PICTURES, here, **{routes.MANY: 2})["attribution.routes"]
-        answer = next(mark for panel in scene.panels for mark in panel.marks if mark.id == "answer")
-        assert answer.text == f"logit of {label}"
+        texts = {mark.id: mark.text for panel in scene.panels for mark in panel.marks if isinstance(mark, Text)}
+        assert texts["answer"] == f"logit of {label}"
 
 
 def test_a_run_that_is_too_large_has_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:

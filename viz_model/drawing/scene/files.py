@@ -87,7 +87,7 @@ def written(
             bound = None if width_mm is None else across
             return html(scene, lang, theme=theme, caption=caption, width=bound).encode()
         case "pdf" | "png":
-            return _typeset(_svg(scene, across, theme, caption), scene, format, lang)
+            return typeset(_svg(scene, across, theme, caption), format, scene.title, scene.description, lang)
         case _:
             assert_never(format)
 
@@ -96,7 +96,12 @@ def _svg(scene: Scene, width: float, theme: Theme | None, caption: str, *, in_mm
     return svg(scene, width, theme or "light", caption=caption, in_mm=in_mm).encode()
 
 
-def _typeset(picture: bytes, scene: Scene, format: Literal["pdf", "png"], lang: str) -> bytes:
+def typeset(picture: bytes, format: Literal["pdf", "png"], title: str, alt: str = "", lang: str = "en") -> bytes:
+    """An SVG as PDF or PNG, with a title, and what is said of it where it is not seen.
+
+    Raises:
+        NoFont: as :func:`written` says.
+    """
     if not can_typeset(picture.decode()):
         raise NoFont(
             "no font on this machine has Chinese characters: install one (on Debian and Ubuntu fonts-noto-cjk), "
@@ -109,7 +114,7 @@ def _typeset(picture: bytes, scene: Scene, format: Literal["pdf", "png"], lang: 
         format=format,
         ppi=72 * SHARP / _POINTS,
         font_paths=_fonts(),
-        sys_inputs={"title": scene.title, "alt": scene.description or scene.title, "lang": lang},
+        sys_inputs={"title": title, "alt": alt or title, "lang": lang},
     )
     return bytes(made)
 

@@ -12,7 +12,7 @@ from viz_model.drawing.scene.marks import Cells, Scene
 from viz_model.drawing.scene.svg.writing import plain
 
 HEADER = ("part", "row", "column", "value")
-_SCALE = "scale"
+SCALE = "scale"
 """How the names of colour bars begin, which hold no numbers of the run."""
 
 Line = tuple[str, str, str, str]
@@ -33,16 +33,17 @@ def numbers(scene: Scene) -> str:
 
 def lines(scene: Scene) -> Iterator[Line]:
     """Cells first, then bars and lines."""
-    names: dict[str, int] = {}
+    counts: dict[str, int] = {}
 
     def named(name: str) -> str:
-        """A name of its own for each part."""
-        names[name] = names.get(name, 0) + 1
-        return name if names[name] == 1 else f"{name} ({names[name]})"
+        """A name of its own for each part, in one line."""
+        name = " ".join(name.split())
+        counts[name] = counts.get(name, 0) + 1
+        return name if counts[name] == 1 else f"{name} ({counts[name]})"
 
     for panel in scene.panels:
         for mark in panel.marks:
-            if isinstance(mark, Cells) and np.size(mark.values) and not mark.id.startswith(_SCALE):
+            if isinstance(mark, Cells) and np.size(mark.values) and not mark.id.startswith(SCALE):
                 yield from _cells(mark, named(mark.name or mark.id))
     for series in scene.series:
         part = named(series.name)
@@ -52,13 +53,14 @@ def lines(scene: Scene) -> Iterator[Line]:
 
 def _cells(mark: Cells, part: str) -> Iterator[Line]:
     values = np.atleast_2d(np.asarray(mark.values))
-    rows, columns = (_names(names, n) for names, n in zip((mark.rows, mark.columns), values.shape, strict=True))
+    rows, columns = (names(own, n) for own, n in zip((mark.rows, mark.columns), values.shape, strict=True))
     for (row, column), value in np.ndenumerate(values):
         yield part, rows[row], columns[column], digits(value)
 
 
-def _names(names: Sequence[str], count: int) -> Sequence[str]:
-    return [plain(name) for name in names] if len(names) == count else [str(n) for n in range(count)]
+def names(given: Sequence[str], count: int) -> Sequence[str]:
+    """Those of rows or columns; their count from 0 where they have none."""
+    return [plain(name) for name in given] if len(given) == count else [str(n) for n in range(count)]
 
 
 def digits(value: float | str) -> str:

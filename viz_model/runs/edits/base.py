@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -107,6 +107,19 @@ class Run:
         if given is None:
             return torch.stack([stack.visible(layer, length, length) for layer in range(len(stack.blocks))])
         return given.expand(len(stack.blocks), length, length)
+
+
+def listed(edits: Edit | Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits in their order; one alone stands for a list of one.
+
+    Raises:
+        TypeError: something else is among them.
+    """
+    found = (edits,) if isinstance(edits, Edit | str) else tuple(edits)
+    for edit in found:
+        if not isinstance(edit, Edit):
+            raise TypeError(f"edits: expected edits such as vm.edits.NoMask(), got {edit!r}")
+    return found
 
 
 def check_fitting(run: Run) -> None:

@@ -16,7 +16,7 @@ from viz_model.config import Experts, ModelConfig, Side
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.heatmap import MOST_CELLS
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Select, Text, Texts, points
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Select, Series, Text, Texts, points
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.theme import TOKENS
 from viz_model.island.look import Look
@@ -377,7 +377,14 @@ def draw_routes(look: Look) -> Scene | None:
     most = int(left) + 190 * len(columns)
     panel = Panel(id="routes", marks=marks, height=height, min=240, most=most)
     title, alt = look.words("routes_title"), look.words("routes_alt")
-    scene = look.only_here(Scene(id="block.routes", panels=[panel], title=title, description=alt), token=True)
+    experts = [f"{look.words('experts_row')} {expert}" for expert in range(view.weights.shape[-1])]
+    series = [
+        Series(f"{look.words('routes_layer', layer=view.layers[n])}, {name}", experts, view.weights[n, place])
+        for n in columns
+        for place, name in zip(places, names, strict=True)
+    ]
+    scene = Scene(id="block.routes", panels=[panel], title=title, description=alt, series=series)
+    scene = look.only_here(scene, token=True)
     call = look.call("experts", layer=look.layer, token=look.token)
     return replace(look.drawn(scene, data=view, call=call), sites=view.sites)
 

@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart, theme
 from viz_model.drawing.brief import brief
-from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Texts
+from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Texts, points
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -118,8 +118,22 @@ def draw(look: Look) -> Scene:
     above = on.at_y(numbers._replace(write=""))._replace(start=on.bottom - 12, end=on.top - 12)
     at: Any = on.at_x(np.array(numbered))
     marks.append(Texts(id="numbers", texts=look.each("{{n}}", n=numbers), x=at, y=above, fill="accent"))
-    scene = Scene(id="block.norms", panels=[Panel(id="lengths", marks=marks, height=HEIGHT)], title=words("norms_alt"))
+    steps = [by_depth.short(site) for site in found.sites]
+    series = [Series(f"{n}: {label}", steps, found.lengths[:, n]) for n, label in enumerate(found.labels)]
+    panel = Panel(id="lengths", marks=marks, height=HEIGHT)
+    scene = Scene(id="block.norms", panels=[panel], title=words("norms_alt"), series=series)
     return look.drawn(scene, _sites(look), data=found, call=look.call("residual", layer=look.layer, token=look.token))
+
+
+def keys(look: Look) -> list[Key]:
+    """Which color each token's line has."""
+    found = _lengths(look)
+    line = points([0.0, 1.0], 0.0, 28.0)
+    level = points([0.5, 0.5], 0.0, 14.0)
+    return [
+        Key(name=found.labels[n], marks=[Path(id="line", x=line, y=level, stroke=theme.token(n), thick=2)])
+        for n in found.drawn
+    ]
 
 
 def _scale(look: Look) -> chart.Axis:

@@ -12,7 +12,7 @@ from viz_model.drawing import chart, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells, span_of
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text, Texts
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
 from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
@@ -321,7 +321,8 @@ def draw(look: Look) -> Scene | None:
         )
     marks.append(Text(id="axis", text=axis.title, x=(0.5, 0), y=end + 26, anchor="middle"))
     panel = Panel(id="neurons", marks=marks, height=end + 36)
-    scene = Scene(id="block.neurons", panels=[panel], title=words("neurons_alt"))
+    series = [Series(axis.title, [str(one.number) for one in view.strongest], acts)]
+    scene = Scene(id="block.neurons", panels=[panel], title=words("neurons_alt"), series=series)
     call = look.call("neurons", layer=look.layer, token=look.token)
     return look.drawn(look.only_here(scene, token=True), ["ffn.act"], data=view, call=call)
 

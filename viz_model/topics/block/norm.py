@@ -12,7 +12,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
 from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text
+from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Series, Text
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
@@ -217,7 +217,8 @@ def draw(look: Look) -> Scene | None:
     end = TALL * len(rows)
     marks.append(Text(id="axis", text=words("norm_axis"), x=(0.5, 0), y=end + 6, anchor="middle"))
     title = words("norm_alt" if view.normed.other else "norm_alt_other")
-    scene = Scene(id="block.norm", panels=[Panel(id="norm", marks=marks, height=end + 16)], title=title)
+    series = [Series(names[n], [str(one) for one in range(len(values))], values) for n, values in rows]
+    scene = Scene(id="block.norm", panels=[Panel(id="norm", marks=marks, height=end + 16)], title=title, series=series)
     call = look.call("norms", layer=look.layer, token=look.token, which=which(look))
     return look.drawn(look.only_here(scene, token=True), _sites(view), data=view, call=call)
 

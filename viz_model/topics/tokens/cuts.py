@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
 from viz_model.drawing.brief import brief
-from viz_model.drawing.scene import Items, Mark, Panel, Path, Scene, Text, Texts
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Scene, Series, Text, Texts
 from viz_model.drawing.tables import Among, By, Phrase, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -298,7 +298,12 @@ def _rows(look: Look, key: str, found: CutsView, at: int | None = None) -> Scene
         shown = [box.token for box in found.boxes(found.upper) if box.line in lines]
         note = look.common("tokens_part", first=shown[0], last=shown[-1], n=len(found.upper.tokens))
     panel = Panel(id=key, marks=marks, height=bottom)
-    return Scene(id=f"tokens.{key}", panels=[panel], title=look.words("cuts_alt"), note=note)
+    cuts = (found.upper, found.lower)
+    series = [
+        Series(cut.name, [f"{n}: {one.label}" for n, one in enumerate(cut.tokens)], [one.id for one in cut.tokens])
+        for cut in cuts
+    ]
+    return Scene(id=f"tokens.{key}", panels=[panel], title=look.words("cuts_alt"), note=note, series=series)
 
 
 def _said(look: Look, token: Token, position: int, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from viz_model.drawing.scene.marks import Scene
-from viz_model.drawing.scene.svg.cells import HIDDEN, MOST_SHAPES
+from viz_model.drawing.scene.svg.cells import MOST_SHAPES
 from viz_model.drawing.scene.svg.frame import Place, above, below, flowed, moved
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.marks import drawn
@@ -25,10 +25,10 @@ MILLIMETRES = 25.4 / 96
 """Millimetres of a pixel (CSS Values and Units 3, 5.2)."""
 
 
-def tall(scene: Scene, width: float) -> float:
-    """Pixels that a picture is high where it is ``width`` pixels wide, without a caption."""
+def tall(scene: Scene, width: float, caption: str = "") -> float:
+    """Pixels that a picture is high where it is ``width`` pixels wide, with its caption."""
     ground = Ground(width, PALETTES["light"])
-    return above(scene, ground).height + flowed(scene, width)[1] + below(scene, ground, "").height
+    return above(scene, ground).height + flowed(scene, width)[1] + below(scene, ground, caption).height
 
 
 def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: str = "", in_mm: bool = False) -> str:
@@ -45,7 +45,6 @@ def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: st
     parts = [
         element("title", speakable(scene.title)),
         element("desc", speakable(scene.description)),
-        HIDDEN,
         element("rect", width="100%", height="100%", fill=ground.colour("paper")),
         *over.shapes,
         *panels,

@@ -37,13 +37,8 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 MOST_SHAPES = 2_000
 """Cells of a matrix that are drawn one by one; of more, as an image."""
 
-HIDDEN = (
-    '<defs><pattern id="hidden" width="6" height="6" patternUnits="userSpaceOnUse">'
-    '<rect width="6" height="6" fill="#808491" fill-opacity="0.18"/>'
-    '<path d="M-1,7L7,-1" stroke="#808491" stroke-opacity="0.45"/></pattern></defs>'
-)
-"""What fills a cell without a number."""
-_HIDDEN = "url(#hidden)"
+_GREY, _STEP = "#808491", 6.0
+"""Of cells without a number, and pixels from line to line across them."""
 
 _MOST_NUMBERS, _LOWEST = 2_500, 14
 """Numbers are written in no more cells than these, and in none that is lower, in pixels."""
@@ -107,12 +102,13 @@ def painted(mark: Cells, ground: Ground) -> list[str]:
     if mark.look == "blank" or not np.size(mark.values):
         return []
     matrix = Matrix.of(mark, ground)
+    shapes = _hatched(list(_hidden(matrix)))
     if mark.look == "bars":
-        shapes = [bar for box in matrix.boxes() for bar in _bar(matrix, box, ground)]
+        shapes += [bar for box in matrix.boxes() for bar in _bar(matrix, box, ground)]
     elif matrix.values.size > MOST_SHAPES:
-        shapes = [*_hidden_runs(matrix), _image(matrix, ground)]
+        shapes.append(_image(matrix, ground))
     else:
-        shapes = [cell for box in matrix.boxes() for cell in _cell(matrix, box, ground)]
+        shapes += [cell for box in matrix.boxes() for cell in _cell(matrix, box, ground)]
     # Without crisp edges seams show between cells.
     opacity = None if mark.opacity == 1 else mark.opacity
     return [element("g", "\n".join(["", *shapes, ""]), shape_rendering="crispEdges", opacity=opacity)]
@@ -121,10 +117,7 @@ def painted(mark: Cells, ground: Ground) -> list[str]:
 def _cell(matrix: Matrix, box: Box, ground: Ground) -> list[str]:
     mark, at = matrix.mark, (box.row, box.column)
     right, below = min(mark.gap, box.width / 4), min(mark.gap, box.height / 4) if len(matrix.values) > 1 else 0.0
-    if math.isfinite(matrix.values[at]):
-        fill, share = ground.colour(str(matrix.roles[at])), float(matrix.shares[at])
-    else:
-        fill, share = _HIDDEN, 0.0 if mark.empty else 1.0
+    fill, share = ground.colour(str(matrix.roles[at])), float(matrix.shares[at])
     return [_filled(box.x, box.y, box.width - right, box.height - below, fill, share)] if share > 0.001 else []
 
 
@@ -133,7 +126,7 @@ def _bar(matrix: Matrix, box: Box, ground: Ground) -> list[str]:
     at, value = (box.row, box.column), matrix.values[box.row, box.column]
     left, across = box.x + 0.12 * box.width, 0.76 * box.width
     if not math.isfinite(value):
-        return [_filled(left, box.y, across, box.height, _HIDDEN)]
+        return []
     room = box.height / 2 if matrix.mark.signed else box.height
     zero, tall = box.y + room, max(1.0 if value else 0.0, room * float(matrix.shares[at]))
     above = zero if value < 0 else zero - tall
@@ -146,16 +139,41 @@ def _filled(x: float, y: float, width: float, height: float, fill: str, opacity:
     return f'<rect {place} fill="{speakable(fill)}" fill-opacity="{opacity:.3g}"/>'
 
 
-def _hidden_runs(matrix: Matrix) -> Iterator[str]:
-    """Neighbours without a number, in a row, as one rectangle."""
-    if matrix.mark.empty:
+def _hidden(matrix: Matrix) -> Iterator[Box]:
+    """Neighbours without a number, in a row, as one box; of bars each for itself."""
+    mark = matrix.mark
+    if mark.empty and mark.look != "bars":
         return
     rows, columns = matrix.values.shape
     across, down = matrix.width / columns, matrix.height / rows
-    edges = np.diff(np.pad((~np.isfinite(matrix.values)).astype(int), ((0, 0), (1, 1))), axis=1)
+    lacking = ~np.isfinite(matrix.values)
+    if mark.look == "bars":
+        for row, column in np.argwhere(lacking):
+            left, top = matrix.x + (column + 0.12) * across, matrix.y + row * down
+            yield Box(row, column, left, top, 0.76 * across, down)
+        return
+    edges = np.diff(np.pad(lacking.astype(int), ((0, 0), (1, 1))), axis=1)
     for (row, first), (_, end) in zip(np.argwhere(edges == 1), np.argwhere(edges == -1), strict=True):
-        x, y = matrix.x + first * across, matrix.y + row * down
-        yield _filled(x, y, (end - first) * across, down, _HIDDEN)
+        yield Box(row, first, matrix.x + first * across, matrix.y + row * down, (end - first) * across, down)
+
+
+def _hatched(boxes: list[Box]) -> list[str]:
+    """One shape for all boxes and one for all lines across them: readers of PDF show seams between the tiles of
+    a pattern, and between shapes that touch.
+    """
+    if not boxes:
+        return []
+    ground, lines = [], []
+    for _, _, x, y, width, height in boxes:
+        right, low = x + width, y + height
+        ground.append(f"M{n(x)} {n(y)}H{n(right)}V{n(low)}H{n(x)}Z")
+        for k in range(math.ceil((x + y) / _STEP), math.floor((right + low) / _STEP) + 1):
+            end, start = min(right, k * _STEP - y), max(x, k * _STEP - low)
+            lines.append(f"M{n(start)} {n(k * _STEP - start)}L{n(end)} {n(k * _STEP - end)}")
+    return [
+        element("path", d="".join(ground), fill=_GREY, fill_opacity=0.18),
+        element("path", d="".join(lines), stroke=_GREY, stroke_opacity=0.45, shape_rendering="auto"),
+    ]
 
 
 def _image(matrix: Matrix, ground: Ground) -> str:
