@@ -177,6 +177,7 @@ def family(family_folder: Path) -> Iterator[Path]:
 def app_url(tmp_path_factory: pytest.TempPathFactory, family_folder: Path) -> Iterator[str]:
     """The address of the app, running for all tests of the session, with a small model of every kind and a lesson."""
     own = {"VIZ_MODEL_PATH": str(family_folder), "VIZ_MODEL_LESSONS": str(ROOT / "tests" / "lessons" / "own")}
+    own["VIZ_MODEL_ROOMS"] = "1"
     with running_app(tmp_path_factory.mktemp("app") / "log.txt", **own) as url:
         yield url
 

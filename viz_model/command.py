@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from viz_model.runs.language_model import LanguageModel
 
 MODELS, LESSONS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_LESSONS", "VIZ_MODEL_FRAME_ANCESTORS"
+ROOMS = "VIZ_MODEL_ROOMS"
 """What the app reads from its environment."""
 
 
@@ -51,6 +52,9 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--revision", metavar="NAME", help="on the hub: a branch, a tag or a commit")
     parser.add_argument("--lessons", metavar="FOLDER", help="lessons of your own (docs/teaching.md)")
+    parser.add_argument(
+        "--rooms", action="store_true", help="let teachers open rooms, kept in memory (docs/teaching.md)"
+    )
     parser.add_argument(
         "--public",
         action="store_true",
@@ -164,6 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.environ[MODELS] = os.pathsep.join(paths)
     if wanted.lessons:
         os.environ[LESSONS] = wanted.lessons
+    if wanted.rooms:
+        os.environ[ROOMS] = "1"
     if wanted.frame_ancestors:
         os.environ[FRAMES] = wanted.frame_ancestors
     options = [f"--server.port={wanted.port}", f"--server.address={wanted.host}"]

@@ -125,6 +125,9 @@ def navigation() -> Navigation:
     if "teacher" in query:
         language = {"lang": query["lang"]} if "lang" in query else {}
         st.switch_page(pages[DESK], query_params={"desk": "results", **language})
+    if "room" in query and "desk" not in query:
+        language = {"lang": query["lang"]} if "lang" in query else {}
+        st.switch_page(pages[DESK], query_params={"desk": "room", "room": query["room"], **language})
     if "lesson" in query and "lesson.step" not in query and current.url_path != DESK:
         st.switch_page(pages[DESK], query_params=query)
     return Navigation(pages, current)

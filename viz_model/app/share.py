@@ -24,7 +24,12 @@ WIDTH, AROUND = 720, 150
 
 def address(view: ViewState, **more: str) -> str:
     """Of a view; ``more`` are parameters of the app and not of the view."""
-    return f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query() | more)}"
+    return joined(view.query() | more)
+
+
+def joined(query: dict[str, str]) -> str:
+    """The address of this page with another query."""
+    return f"{(st.context.url or '').split('?')[0]}?{urlencode(query)}"
 
 
 def frame(address: str, title: str, height: int = HEIGHT) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, assert_never, get_args
 
 from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, Key, NumberKey
@@ -39,12 +39,14 @@ class Progress:
         step: that is shown, from 0; -1 before the first, and as many as there are at the end.
         on: the language whose sentence is run, or a sentence of the reader's own.
         given: of each step so far.
+        room: the reader's seat in a room (:mod:`viz_model.lessons.room`), if in one.
     """
 
     name: str
     step: int = -1
     on: str = "en"
     given: tuple[Given, ...] = ()
+    room: str = ""
 
     def of(self, step: int) -> Given:
         return self.given[step] if step < len(self.given) else Given()
@@ -53,18 +55,20 @@ class Progress:
         """With another answer to the step that is shown."""
         every = [self.of(n) for n in range(max(len(self.given), self.step + 1))]
         every[self.step] = given
-        return Progress(self.name, self.step, self.on, tuple(every))
+        return replace(self, given=tuple(every))
 
     def at(self, step: int) -> Progress:
-        return Progress(self.name, step, self.on, self.given)
+        return replace(self, step=step)
 
     def query(self) -> dict[str, str]:
         """As parameters of an address; :func:`progress` is the inverse."""
         said = {"lesson": self.name, "lesson.on": self.on}
         said |= {"lesson.step": str(self.step)} if self.step >= 0 else {}
+        said |= {"lesson.room": self.room} if self.room else {}
         return said | ({"lesson.given": "~".join(map(_written, self.given))} if self.given else {})
 
 
+_SEAT = re.compile(r"|[A-Z2-9]{5}\.[\w-]{4,40}", re.ASCII)
 _NAME = re.compile(r"[\w-]{1,60}")
 _MOST_ON, _MOST_GIVEN = 2_000, 20_000
 _ESCAPES = {"*": "*s", "~": "*t", "!": "*e"}
@@ -80,13 +84,13 @@ def progress(query: Mapping[str, str]) -> Progress | None:
     if "lesson" not in query:
         return None
     name, step, on = query["lesson"], query.get("lesson.step"), query.get("lesson.on", "en")
-    written = query.get("lesson.given", "")
+    written, room = query.get("lesson.given", ""), query.get("lesson.room", "")
     is_step = step is None or (step.isascii() and step.isdecimal() and len(step) < 4)
-    if not _NAME.fullmatch(name) or not is_step or len(on) > _MOST_ON or len(written) > _MOST_GIVEN:
+    is_place = _NAME.fullmatch(name) and _SEAT.fullmatch(room) and is_step
+    if not is_place or len(on) > _MOST_ON or len(written) > _MOST_GIVEN:
         raise ValueError(f"no such place in a lesson: {name[:60]} {(step or '')[:10]}")
-    return Progress(
-        name, -1 if step is None else int(step), on, tuple(map(_read, written.split("~"))) if written else ()
-    )
+    given = tuple(map(_read, written.split("~"))) if written else ()
+    return Progress(name, -1 if step is None else int(step), on, given, room)
 
 
 def _written(given: Given) -> str:

@@ -73,9 +73,9 @@ class Handed(NamedTuple):
 def write(result: Result) -> str:
     """The file's text; its last line is the checksum."""
     lines: list[Sequence[object]] = [(KIND, 1)]
-    lines += [(field, _safe(getattr(result, field))) for field in _HEAD]
+    lines += [(field, safe(getattr(result, field))) for field in _HEAD]
     lines.append(_COLUMNS)
-    lines += [(row.step, *map(_safe, row[1:])) for row in result.rows]
+    lines += [(row.step, *map(safe, row[1:])) for row in result.rows]
     return _text([*lines, ("checksum", _checksum(_told(result)))])
 
 
@@ -128,7 +128,7 @@ def _checksum(told: str) -> str:
     return hmac.new(secret.encode(), told.encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _safe(cell: str) -> str:
+def safe(cell: str) -> str:
     """A cell in one line, which no spreadsheet takes for a formula."""
     line = " ".join(cell.split())
     return f"'{line}" if line.startswith(_FORMULA) else line

@@ -52,9 +52,9 @@ def _class(found: Sequence[tuple[str, Handed]], key: str, t: Texts) -> None:
     st.subheader(t("lesson.results_lesson", title=quoting(of.title), n=len(found)), anchor=False)
     st.caption(t("lesson.results_sentence", sentence=literal(of.sentence)))
     st.markdown(f"**{t('lesson.results_class')}**")
-    table = _who(found, t)
+    table = who(found, t)
     st.dataframe(table, hide_index=True, key=f"{key}.who")
-    st.caption(" · ".join(f"{mark} {t(f'lesson.mark_{outcome}')}" for outcome, mark in _MARKS.items()))
+    legend(t)
     st.download_button(
         t("lesson.results_download"),
         table.to_csv(index=False).encode("utf-8-sig"),
@@ -65,12 +65,17 @@ def _class(found: Sequence[tuple[str, Handed]], key: str, t: Texts) -> None:
     )
     st.markdown(f"**{t('lesson.results_where')}**")
     st.caption(t("lesson.results_where_help"))
-    st.dataframe(_where([handed for _, handed in found], t), hide_index=True, key=f"{key}.where")
-    _words([handed for _, handed in found], t)
+    st.dataframe(where([handed for _, handed in found], t), hide_index=True, key=f"{key}.where")
+    words([handed for _, handed in found], t)
 
 
-def _who(found: Sequence[tuple[str, Handed]], t: Texts) -> pd.DataFrame:
-    """A row for each file: a mark for every question, with what was answered where it was not right."""
+def legend(t: Texts) -> None:
+    """What the marks mean."""
+    st.caption(" · ".join(f"{mark} {t(f'lesson.mark_{outcome}')}" for outcome, mark in _MARKS.items()))
+
+
+def who(found: Sequence[tuple[str, Handed]], t: Texts, *, is_of_files: bool = True) -> pd.DataFrame:
+    """A row for each pupil: a mark for every question, with what was answered where it was not right."""
     lines: list[dict[str, Any]] = []
     for file, handed in found:
         rows = handed.result.rows
@@ -80,8 +85,9 @@ def _who(found: Sequence[tuple[str, Handed]], t: Texts) -> pd.DataFrame:
             t("lesson.results_sum"): f"{sum(row.outcome in ('right', 'hinted') for row in graded)} / {len(graded)}",
         }
         line |= {f"{row.step}": _marked(row) for row in rows}
-        said = "results_check_ok" if handed.is_as_written else "results_check_no"
-        line |= {t("lesson.results_check"): t(f"lesson.{said}"), t("lesson.results_file"): _plain(file)}
+        if is_of_files:
+            said = "results_check_ok" if handed.is_as_written else "results_check_no"
+            line |= {t("lesson.results_check"): t(f"lesson.{said}"), t("lesson.results_file"): _plain(file)}
         lines.append(line)
     return pd.DataFrame(lines)
 
@@ -91,7 +97,7 @@ def _marked(row: Row) -> str:
     return f"{mark} {_plain(row.second or row.first)}" if row.outcome == "wrong" else mark
 
 
-def _where(found: Sequence[Handed], t: Texts) -> pd.DataFrame:
+def where(found: Sequence[Handed], t: Texts) -> pd.DataFrame:
     """A row for each question, the one that fewest had right at once first."""
     counts: dict[int, Counter[Outcome]] = {}
     wrong: dict[int, Counter[str]] = {}
@@ -119,7 +125,7 @@ def _where(found: Sequence[Handed], t: Texts) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _words(found: Sequence[Handed], t: Texts) -> None:
+def words(found: Sequence[Handed], t: Texts) -> None:
     """What was explained, question by question."""
     kept: dict[int, list[tuple[str, Row]]] = {}
     for handed in found:

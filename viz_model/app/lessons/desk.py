@@ -8,8 +8,8 @@ import streamlit as st
 
 from viz_model.app import frame, runs, search, state
 from viz_model.app.choices import one_of
-from viz_model.app.lessons import asking, class_results, paper, shelf, step
-from viz_model.lessons import answers, keys, result
+from viz_model.app.lessons import asking, class_results, paper, room, shelf, step
+from viz_model.lessons import keys, result
 from viz_model.lessons.answers import Outcome, Progress
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.read import read
@@ -19,7 +19,7 @@ from viz_model.lessons.source import LessonError
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal, quoting, row
 
-PART = one_of("desk", ("lessons", "paper", "results", "own"))
+PART = one_of("desk", ("lessons", "room", "paper", "results", "own"))
 MOST_SENTENCE = 200
 """Characters of a reader's own sentence, which the address holds."""
 
@@ -28,7 +28,7 @@ def run() -> None:
     """Open the page."""
     frame.navigation()
     state.has_parts(None)
-    view = state.begin(runs.names(), runs.offered(), frame.DESK, (PART,))
+    view = state.begin(runs.names(), runs.offered(), frame.DESK, (PART, room.CODE, room.KEY))
     frame.arrived()
     t = Texts(view.lang)
     state.write(view)
@@ -46,6 +46,8 @@ def run() -> None:
     search.heading(t("lesson.heading"), t)
     st.markdown(t("lesson.lead"))
     match _part(t):
+        case "room":
+            room.draw(lessons, t)
         case "paper":
             paper.draw(t)
         case "results":
@@ -66,7 +68,7 @@ def _part(t: Texts) -> str:
 
     st.segmented_control(
         t("common.page_lessons"),
-        ["lessons", "paper", "results", "own"],
+        ["lessons", "room", "paper", "results", "own"],
         key="lesson.desk",
         format_func=lambda part: t(f"lesson.desk_{part}"),
         required=True,
@@ -118,16 +120,8 @@ def _to_desk(t: Texts) -> None:
 
 def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
     """How every question came out."""
-    found: list[Row] = []
-    for n, each in enumerate(lesson.steps):
-        if each.question is None:
-            continue
-        key, given = shelf.answer(lesson, n, progress.on, language).key, progress.of(n)
-        said = [answers.said(key, answer) if key is not None else answer for answer in given.tries]
-        first, second = (*said, "", "")[:2]
-        right = answers.told(key) if key is not None else ""
-        found.append(Row(n + 1, each.title[language], first, second, right, answers.outcome(key, given)))
-    return tuple(found)
+    found = (shelf.row(lesson, progress, n, language) for n in range(len(lesson.steps)))
+    return tuple(row for row in found if row is not None)
 
 
 def _end(lesson: Lesson, progress: Progress, t: Texts) -> None:

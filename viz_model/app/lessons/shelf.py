@@ -15,10 +15,12 @@ from viz_model.app import frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.view import ViewState, parse
 from viz_model.explain.backward import derivation
-from viz_model.lessons import keys, shelf
+from viz_model.lessons import answers, keys, shelf
+from viz_model.lessons.answers import Progress
 from viz_model.lessons.keys import Answer, Asked
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.read import Offer
+from viz_model.lessons.result import Row
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 
@@ -109,6 +111,17 @@ def run(asked: Asked) -> Trace:
         said = runs.greedy_target(asked.model, text, to) if asked.target is None else runs.readable(asked.target)[0]
         key = key._replace(target=said, to=to)
     return runs.trace(key)
+
+
+def row(lesson: Lesson, progress: Progress, step: int, language: str) -> Row | None:
+    """How the question of a step came out; None where it asks nothing."""
+    if lesson.steps[step].question is None:
+        return None
+    key, given = answer(lesson, step, progress.on, language).key, progress.of(step)
+    said = [answers.said(key, each) if key is not None else each for each in given.tries]
+    first, second = (*said, "", "")[:2]
+    right = answers.told(key) if key is not None else ""
+    return Row(step + 1, lesson.steps[step].title[language], first, second, right, answers.outcome(key, given))
 
 
 def answer(lesson: Lesson, step: int, on: str, language: str, model: str | None = None) -> Answer:

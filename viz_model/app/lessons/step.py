@@ -11,9 +11,10 @@ import viz_model as vm
 from viz_model.app import frame, runs, share, sidebar, state
 from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
+from viz_model.app.lessons import seat as rooms
 from viz_model.app.sidebar import Slots
 from viz_model.app.view import ViewState
-from viz_model.lessons import answers
+from viz_model.lessons import answers, room
 from viz_model.lessons.answers import Given, Outcome, Progress
 from viz_model.lessons.keys import Answer
 from viz_model.lessons.lesson import Lesson, Step, View, said
@@ -62,8 +63,10 @@ def opened(page: str, pages: dict[str, Any]) -> Taught | None:
     lesson = shelf.lessons().lessons.get(progress.name)
     if lesson is None or not 0 <= progress.step < len(lesson.steps):
         st.switch_page(pages[frame.DESK], query_params={**progress.query(), "lang": view.lang})
-    shown = lesson.view(progress.step, progress.on, view.lang)
-    if shown.page != page:
+    step = room.allowed(progress)
+    shown = lesson.view(step, progress.on, view.lang)
+    if shown.page != page or step != progress.step:
+        progress = progress.at(step)
         st.switch_page(pages[shown.page], query_params=address(lesson, progress, view.lang))
     _pin(lesson.steps[progress.step], shown)
     return Taught(lesson, progress, shown, shelf.answer(lesson, progress.step, progress.on, view.lang))
@@ -113,6 +116,7 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
     """What stands beside the page."""
     lesson, progress, step = taught.lesson, taught.progress, taught.step
     lang, n = t.language, len(lesson.steps)
+    rooms.report(lesson, progress, t)
     st.caption(f"{lesson.title[lang]} · {t('lesson.step', n=progress.step + 1, all=n)}")
     st.progress(progress.step / n)
     st.header(step.title[lang], anchor=False)
@@ -198,6 +202,7 @@ def _onward(taught: Taught, t: Texts) -> None:
     lesson, progress = taught.lesson, taught.progress
     is_open = taught.step.question is not None and taught.outcome == "open"
     here = progress.step
+    waits = not room.may_open(progress, here + 1)
     is_last = here + 1 == len(lesson.steps)
     with st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_onward"):
         st.button(
@@ -213,10 +218,12 @@ def _onward(taught: Taught, t: Texts) -> None:
             key="lesson.next",
             icon=":material/arrow_forward:",
             type="secondary" if is_open else "primary",
-            disabled=is_open,
+            disabled=is_open or waits,
             on_click=go,
             args=(lesson, progress, here + 1, t.language),
         )
+    if waits and not is_open:
+        rooms.wait(progress, t)
 
 
 def _back_to_view(taught: Taught, t: Texts) -> None:
