@@ -114,7 +114,7 @@ def test_the_end_has_a_file_that_the_teachers_page_reads() -> None:
     assert [row.outcome for row in rows].count("wrong") == 1 and result.read(text).is_as_written
     other = result.write(made._replace(name="=Eve"))
     board = open_page("lessons", {"desk": "results", "lang": "en"})
-    files = [("ada.csv", text), ("eve.csv", other.replace("wrong", "right")), ("no.csv", "a,b")]
+    files = [("ada.csv", text), ("eve.csv", other.replace("wrong", "right")), ("no.csv", "a,b"), ("copy.csv", text)]
     board.file_uploader(key="lesson.results").set_value(
         [(name, content.encode("utf-8-sig"), "text/csv") for name, content in files]
     ).run()
@@ -122,6 +122,7 @@ def test_the_end_has_a_file_that_the_teachers_page_reads() -> None:
     who, where = (each.value for each in board.dataframe)
     assert list(who["name"]) == ["Ada", "'=Eve"] and list(who["checksum"]) == ["fits", "does not fit"]
     assert who["2"][0].startswith("✗") and where["step"][0] == 2 and where["wrong"][0] == 1
+    assert Texts("en")("lesson.results_again", n=1) in [each.value for each in board.info]
     assert any("no.csv" in each.value for each in board.error) and any(
         "eve.csv" in each.value for each in board.warning
     )
@@ -141,7 +142,7 @@ def test_every_part_of_the_desk_and_the_way_in(lang: str) -> None:
     assert asked(app, "lesson.step") == "0" and asked(app, "lesson.on") == lang
     paper = open_page("lessons", {"lang": lang, "desk": "paper"})
     press(paper, "lesson.paper_make")
-    assert len(paper.get("download_button")) == 2
+    assert len(paper.get("download_button")) == 5
     assert t("lesson.own_lead", variable="`VIZ_MODEL_LESSONS`") in words(
         open_page("lessons", {"lang": lang, "desk": "own"})
     )

@@ -19,7 +19,8 @@ from viz_model.lessons import answers, paper, result
 from viz_model.lessons.answers import Given, Progress, is_right, number, outcome, progress
 from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, NumberKey, Option
 from viz_model.lessons.result import SECRET, Result, Row
-from viz_model.texts import Texts
+from viz_model.lessons.shelf import text_of
+from viz_model.texts import Texts, sections
 
 ROWS = (
     Row(1, "What comes next?", "·his", "·the", "·the", "hinted"),
@@ -122,6 +123,29 @@ def test_every_lesson_can_be_printed(language: str, size: paper.Size) -> None:
         pictures = sum(isinstance(found.key, ChoiceKey | CellKey) for found in made.answers)
         assert Tags(key).tags.count("svg") == pictures
     assert drawn > 10
+
+
+def test_slides_cards_and_an_activity_stand_on_paper() -> None:
+    lesson = shelf.lessons().lessons["attention_by_hand"]
+    for language in ("en", "zh"):
+        made = desk.of(lesson, language, lesson.model, Texts(language), "A4")
+        asked = [found for found in made.answers if found.key is not None]
+        graded = [found.key for found in asked if found.key is not None and answers.told(found.key)]
+        slides, cards = paper.slides(made), paper.cards(made)
+        assert Tags(slides).tags.count("section") == 1 + len(lesson.steps) + len(asked)
+        assert cards.count('class="card"') == len(graded)
+        for key in graded:
+            assert f'<p class="back">{html.escape(answers.told(key))}</p>' in cards
+        activity = paper.unplugged(made, sections(language, "unplugged")["activity"])
+        assert Tags(activity).tags.count("h2") == 4 and Tags(activity).tags.count("ol") == 3 and "##" not in activity
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_files_of_editors_and_spreadsheets_are_read(encoding: str) -> None:
+    text = result.write(RESULT)
+    assert result.read(text_of(text.encode(encoding))).is_as_written
+    with pytest.raises(UnicodeDecodeError):
+        text_of(b"\xff\xff\xff")
 
 
 def test_another_sentence_and_model_have_keys_of_their_own() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from viz_model.drawing.digits import written
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.questions import Choice, Key, key
-from viz_model.lessons.reading import CannotAsk, Run
+from viz_model.lessons.reading import POSITIONS, CannotAsk, Run, labels
 from viz_model.runs.trace import Trace
 
 
@@ -60,6 +61,38 @@ def answer(lesson: Lesson, step: int, on: str, language: str, run: Runs, model: 
         return Answer(key(question, _run(query, spoken, run), variants))
     except CannotAsk as why:
         return Answer(None, str(why))
+
+
+class Printed(NamedTuple):
+    """Numbers for paper: what they are, a name for each row, and the numbers [rows, columns] as they are written."""
+
+    label: str
+    rows: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+
+
+def printed(
+    lesson: Lesson, step: int, on: str, language: str, run: Runs, model: str | None = None
+) -> tuple[Printed, ...]:
+    """What is printed beside a step; arguments as those of :func:`answer`. Without a run, nothing."""
+    query = dict(lesson.view(step, on, language).query)
+    if model is not None and query["model"] == lesson.model:
+        query["model"] = model
+    found = []
+    for each in lesson.steps[step].numbers:
+        try:
+            made = _run(query, on if on in lesson.sentence else language, run)
+            left = each.reading.left(made.trace.config)
+            values = each.reading.numbers(made, left if each.reading.take == "itself" else left[:1]).values
+            site = each.reading.names(made.trace.config)[0]
+            places = [axis for axis in left if axis in POSITIONS]
+            rows = labels(made.trace, site, places[0]) if places else ("",)
+        except CannotAsk:
+            continue
+        table = values.reshape(len(rows), -1)
+        cells = tuple(tuple(written(float(one), str(each.digits)) for one in row) for row in table)
+        found.append(Printed(each.label[language], rows, cells))
+    return tuple(found)
 
 
 def _run(query: Mapping[str, str], language: str, run: Runs) -> Run:

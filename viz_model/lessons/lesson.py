@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from viz_model.config import ModelConfig
 from viz_model.lessons.questions import Question
+from viz_model.lessons.reading import Reading
 from viz_model.texts import fill
 
 Words: TypeAlias = Mapping[str, str]
@@ -28,6 +29,15 @@ class View:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """Numbers of the run for paper: what they are, and how many digits they have behind the point."""
+
+    label: Words
+    reading: Reading
+    digits: int = 2
+
+
+@dataclass(frozen=True)
 class Step:
     """One step.
 
@@ -38,6 +48,8 @@ class Step:
         title, text, ask, hint: what is said; ``ask`` is of the question.
         then: said when the question has been answered; ``{{answer}}`` is the right one.
         line: of the file, in which the question says what it asks for; 0 without a question.
+        paper: text, ask and hint as they stand on paper, where those of the screen speak of what only that has.
+        numbers: of the run that are printed on paper, to calculate with.
     """
 
     view: Mapping[str, View]
@@ -50,6 +62,8 @@ class Step:
     hint: Words | None = None
     then: Words | None = None
     line: int = 0
+    paper: Mapping[str, Words] = field(default_factory=dict)
+    numbers: tuple[Printed, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
-from typing import Literal, NamedTuple, TypeAlias, assert_never
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene.svg import FONTS, svg
 from viz_model.lessons import answers, lesson, pictures
-from viz_model.lessons.keys import Answer
+from viz_model.lessons.keys import Answer, Printed
 from viz_model.lessons.lesson import Lesson, Step
 from viz_model.lessons.questions import CellKey, ChoiceKey, FreeKey, Key, NumberKey
 from viz_model.texts import fill
 
 Size: TypeAlias = Literal["A4", "letter"]
+MOST_COLUMNS = 8
+"""Of numbers in a line."""
 MOST_ROWS = 24
 """Of a matrix that is printed; a larger one is asked for in words."""
 _WIDTH = 640
@@ -26,7 +29,7 @@ class Paper(NamedTuple):
 
     Attributes:
         sentence, model: that the keys were computed from.
-        answers: of each step.
+        answers, numbers: of each step.
         configs: of the model that each step shows.
         words: what is written on it besides the lesson's own texts, by the keys of the texts ``lesson.paper_*``
             without that beginning, and ``query``, ``key`` and ``masked``.
@@ -37,6 +40,7 @@ class Paper(NamedTuple):
     sentence: str
     model: str
     answers: tuple[Answer, ...]
+    numbers: tuple[tuple[Printed, ...], ...]
     configs: tuple[ModelConfig, ...]
     words: Mapping[str, str]
     size: Size
@@ -55,30 +59,80 @@ def answer_key(paper: Paper) -> str:
     return _page(paper, paper.words["key_of"], "", is_key=True)
 
 
+def slides(paper: Paper) -> str:
+    """What stands on the wall: a slide for each step, and after each question one with the answer."""
+    parts = [f"<section><h1>{escape(paper.lesson.title[paper.language])}</h1>{prose(_about(paper))}</section>"]
+    for n, step in enumerate(paper.lesson.steps):
+        parts.append(_step(paper, n, False))
+        if step.question is not None and paper.answers[n].key is not None:
+            parts.append(_step(paper, n, True))
+    return _document(paper, paper.words["slides_of"], "".join(parts), _STYLE + _SLIDES)
+
+
+def cards(paper: Paper) -> str:
+    """The questions as cards to be cut out: the answer stands on the lower edge, which is folded back."""
+    lang, parts = paper.language, []
+    for n, step in enumerate(map(on_paper, paper.lesson.steps)):
+        key = paper.answers[n].key
+        if step.ask is None or key is None or not (told := answers.told(key)):
+            continue
+        asked = prose(lesson.said(step.ask[lang], paper.configs[n]))
+        numbers = "".join(map(_table, paper.numbers[n]))
+        room = "" if isinstance(key, CellKey) else _open(paper, key)
+        parts.append(f'<div class="card"><b>{n + 1}</b>{asked}{numbers}{room}<p class="back">{escape(told)}</p></div>')
+    body = f'<p class="about">{escape(_about(paper))}</p><div class="cards">{"".join(parts)}</div>'
+    return _document(paper, paper.words["cards_of"], body, _STYLE + _CARDS)
+
+
+def unplugged(paper: Paper, activity: str) -> str:
+    """An activity without a computer: ``activity`` is its text, in Markdown with headings and lists."""
+    title = f"<h1>{escape(paper.words['unplugged_of'])}</h1>"
+    return _document(paper, paper.words["unplugged_of"], title + blocks(activity), _STYLE)
+
+
+def blocks(text: str) -> str:
+    """Markdown of headings, lists and paragraphs as HTML."""
+    parts = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        lines = block.splitlines()
+        if block.startswith("#"):
+            parts.append(f"<h2>{_inline(block.lstrip('# '))}</h2>")
+        elif all(re.match(r"\d+\. ", line) for line in lines):
+            parts.append("<ol>" + "".join(f"<li>{_inline(line.split('. ', 1)[1])}</li>" for line in lines) + "</ol>")
+        else:
+            parts.append(prose(block))
+    return "".join(parts)
+
+
+def _about(paper: Paper) -> str:
+    return fill(paper.words["about"], {"model": paper.model, "sentence": paper.sentence})
+
+
 def _page(paper: Paper, kind: str, head: str, *, is_key: bool) -> str:
-    lesson, lang = paper.lesson, paper.language
-    title = f"{lesson.title[lang]} – {kind}"
-    steps = [_step(paper, n, is_key) for n in range(len(lesson.steps))]
-    about = fill(paper.words["about"], {"model": paper.model, "sentence": paper.sentence})
+    title = f"<h1>{escape(paper.lesson.title[paper.language])} <small>{escape(kind)}</small></h1>"
+    steps = [_step(paper, n, is_key) for n in range(len(paper.lesson.steps))]
+    body = f'{title}\n{head}\n<p class="about">{escape(_about(paper))}</p>\n{"".join(steps)}'
+    return _document(paper, kind, body, _STYLE)
+
+
+def _document(paper: Paper, kind: str, body: str, style: str) -> str:
     return f"""<!doctype html>
-<html lang="{escape(lang)}">
+<html lang="{escape(paper.language)}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>{escape(title)}</title>
-<style>{_STYLE.replace("SIZE", "A4" if paper.size == "A4" else "letter")}</style>
-<h1>{escape(lesson.title[lang])} <small>{escape(kind)}</small></h1>
-{head}
-<p class="about">{escape(about)}</p>
-{"".join(steps)}
+<title>{escape(paper.lesson.title[paper.language])} – {escape(kind)}</title>
+<style>{style.replace("SIZE", "A4" if paper.size == "A4" else "letter")}</style>
+{body}
 </html>
 """
 
 
 def _step(paper: Paper, n: int, is_key: bool) -> str:
-    step, lang, config = paper.lesson.steps[n], paper.language, paper.configs[n]
+    step, lang, config = on_paper(paper.lesson.steps[n]), paper.language, paper.configs[n]
     parts = [f"<h2>{n + 1}. {escape(step.title[lang])}</h2>"]
     if not is_key:
         parts.append(prose(lesson.said(step.text[lang], config)))
+        parts += map(_table, paper.numbers[n])
     if step.question is not None and step.ask is not None:
         parts.append(f'<div class="ask">{prose(lesson.said(step.ask[lang], config))}</div>')
         found = paper.answers[n]
@@ -90,6 +144,27 @@ def _step(paper: Paper, n: int, is_key: bool) -> str:
         else:
             parts.append(_open(paper, found.key))
     return f"<section>{''.join(parts)}</section>\n"
+
+
+def on_paper(step: Step) -> Step:
+    """A step with the texts that stand on paper."""
+    changed: Any = step.paper
+    return replace(step, **changed)
+
+
+def _table(shown: Printed) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        for name, part in zip(shown.rows, shown.cells, strict=True)
+        for name, row in _lines(name, part)
+    )
+    return f'<p class="label">{escape(shown.label)}</p><table>{rows}</table>'
+
+
+def _lines(name: str, cells: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    """A row of a table in lines that a page has room for."""
+    parts = [cells[at : at + MOST_COLUMNS] for at in range(0, len(cells), MOST_COLUMNS)]
+    return [(name if not n else "", part) for n, part in enumerate(parts)]
 
 
 def _open(paper: Paper, key: Key) -> str:
@@ -116,11 +191,12 @@ def _solved(paper: Paper, step: Step, key: Key, config: ModelConfig) -> str:
     parts: list[str] = []
     match key:
         case NumberKey(tolerance=tolerance):
-            margin = f" (± {tolerance:g})" if tolerance else ""
+            margin = f" (± {tolerance:.2g})" if tolerance else ""
             parts.append(f"<p><b>{escape(words['answer'])}: {escape(told)}</b>{escape(margin)}</p>")
         case ChoiceKey():
             parts.append(f"<p><b>{escape(words['answer'])}: {escape(told)}</b></p>")
-            parts.append(svg(pictures.bars(key, words["answer"]), _WIDTH))
+            if len(key.values):
+                parts.append(svg(pictures.bars(key, words["answer"]), _WIDTH))
         case CellKey():
             parts.append(f"<p><b>{escape(words['answer'])}: {escape(told)}</b></p>")
             if len(key.rows) <= MOST_ROWS:
@@ -179,9 +255,30 @@ section {{ break-inside: avoid; padding: 4mm 0 3mm; border-top: 0.3mm solid #d9d
 .lines p {{ height: 8mm; margin: 0; border-bottom: 0.2mm solid #808491; }}
 .hint p {{ display: inline; }}
 .none {{ color: #5d606b; }}
+.label {{ margin: 2mm 0 0.5mm; color: #5d606b; }}
+table {{ border-collapse: collapse; margin: 0 0 2mm; font-size: 9.5pt; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: 0.4mm 1.8mm; text-align: right; border-bottom: 0.2mm solid #d9dbe2; }}
+th {{ text-align: left; font-weight: 600; }}
 svg {{ max-width: 100%; height: auto; display: block; margin: 1mm 0 2mm; }}
 @media print {{
   body {{ margin: 0; padding: 0; max-width: none; }}
   svg {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }}
 }}
+"""
+_SLIDES = """
+@page { size: 297mm 167mm; margin: 0; }
+body { font-size: 20pt; max-width: none; margin: 0; padding: 0; }
+h1 { font-size: 34pt; }
+h2 { font-size: 26pt; }
+section { min-height: 100vh; box-sizing: border-box; padding: 14mm 20mm; break-after: page; border: 0; }
+table { font-size: 14pt; }
+.fill { display: none; }
+"""
+_CARDS = """
+.cards { display: grid; grid-template-columns: 1fr 1fr; gap: 4mm; }
+.card { border: 0.3mm dashed #808491; border-radius: 3mm; padding: 4mm; break-inside: avoid; }
+.card table { font-size: 7.5pt; }
+.card th, .card td { padding: 0.3mm 0.8mm; }
+.back { border-top: 0.3mm dotted #808491; margin: 3mm 0 0; padding-top: 2mm; }
+.back { transform: rotate(180deg); text-align: right; }
 """

@@ -17,16 +17,21 @@ Among: TypeAlias = Literal["tokens", "heads", "layers", "guesses", "runs"]
 WHICH: tuple[Which, ...] = get_args(Which)
 AMONG: tuple[Among, ...] = get_args(Among)
 MOST_GUESSES = 5
+NEAR = 0.03
+"""How far from a number an answer may be, as a share of it, where the file says nothing."""
 EQUAL = 1e-6
 """Numbers that differ by less, as a share of the largest, are both right."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number to be typed: right within ``tolerance``. In percent it is asked for and told times 100."""
+    """A number to be typed: right within ``tolerance``, or without one within :data:`NEAR` of it.
+
+    In percent it is asked for and told times 100.
+    """
 
     reading: Reading
-    tolerance: float
+    tolerance: float | None = None
     digits: int = 2
     percent: bool = False
 
@@ -70,7 +75,15 @@ class Free:
     """An explanation in the reader's own words, which is kept and not graded."""
 
 
-Question: TypeAlias = Number | Choice | Cell | Free
+@dataclass(frozen=True)
+class Own:
+    """One of a teacher's own options: what they say in every language, and the numbers of those that are right."""
+
+    labels: tuple[Mapping[str, str], ...]
+    right: tuple[int, ...]
+
+
+Question: TypeAlias = Number | Choice | Own | Cell | Free
 
 
 class Option(NamedTuple):
@@ -90,7 +103,7 @@ class NumberKey(NamedTuple):
 
 
 class ChoiceKey(NamedTuple):
-    """All options with the numbers [options] by which they differ, and those that are right."""
+    """All options, the numbers [options] by which they differ (of a teacher's own none), and those that are right."""
 
     options: tuple[Option, ...]
     values: np.ndarray
@@ -128,7 +141,7 @@ def needed(question: Question, config: ModelConfig) -> tuple[str, ...]:
             return ("layer",)
         case Cell():
             return ("query", "key")
-        case Number() | Choice() | Free():
+        case Number() | Choice() | Own() | Free():
             return ()
     assert_never(question)
 
@@ -141,8 +154,8 @@ def key(question: Question, run: Run, variants: tuple[Run, ...] = ()) -> Key:
     """
     match question:
         case Number(reading, tolerance, digits, percent):
-            value = float(reading.numbers(run).values)
-            return NumberKey(value * (100 if percent else 1), tolerance, digits, percent)
+            value = float(reading.numbers(run).values) * (100 if percent else 1)
+            return NumberKey(value, NEAR * abs(value) if tolerance is None else tolerance, digits, percent)
         case Choice(among="runs"):
             values = np.array([float(question.reading.numbers(each).values) for each in variants])
             names = [each.label.get(run.language, "") for each in question.runs]
@@ -154,6 +167,9 @@ def key(question: Question, run: Run, variants: tuple[Run, ...] = ()) -> Key:
         case Choice(among="heads" | "layers"):
             values = question.reading.numbers(run, needed(question, run.trace.config)).values
             return _choice([(n, str(n)) for n in range(len(values))], values, question.which)
+        case Own(labels=named, right=right):
+            options = tuple(Option(str(n), said[run.language]) for n, said in enumerate(named))
+            return ChoiceKey(options, np.zeros(0), tuple(map(str, right)))
         case Cell():
             return _cells(question, run)
         case Free():

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from viz_model.config import ModelConfig
-from viz_model.lessons.lesson import ANSWER, CONTROLS, NAMES, Control, Lesson, Step, View, Words, unknown
-from viz_model.lessons.questions import AMONG, WHICH, Cell, Choice, Free, Number, Question, Variant, Which, needed
+from viz_model.lessons.lesson import ANSWER, CONTROLS, NAMES, Control, Lesson, Printed, Step, View, Words, unknown
+from viz_model.lessons.questions import AMONG, WHICH, Cell, Choice, Free, Number, Own, Question, Variant, Which, needed
 from viz_model.lessons.reading import TAKES, CannotAsk, Reading, Where
 from viz_model.lessons.source import LessonError, Path, Source
 from viz_model.texts import ENGLISH, LANGUAGES
@@ -160,7 +160,7 @@ def _named(path: Path) -> str:
 
 def _step(table: _Table, runs: Mapping[str, Mapping[str, str]], usual: tuple[Control, ...], offer: Offer) -> Step:
     """A step; ``runs`` are the model and the sentence of the lesson, in every language."""
-    table.only("view", "controls", "guess", "title", "text", "question", "ask", "hint", "then")
+    table.only("view", "controls", "guess", "title", "text", "question", "ask", "hint", "then", "paper", "numbers")
     views = {
         language: _view(table, address, runs[language], offer) for language, address in table.words("view").items()
     }
@@ -174,6 +174,8 @@ def _step(table: _Table, runs: Mapping[str, Mapping[str, str]], usual: tuple[Con
         ask=table.maybe_words("ask", NAMES),
         hint=table.maybe_words("hint", NAMES),
         then=table.maybe_words("then", (*NAMES, ANSWER)),
+        paper=_on_paper(_Table(table.source, (*table.path, "paper"), table.said.get("paper", {}))),
+        numbers=tuple(_printed(table, n, each) for n, each in enumerate(table.said.get("numbers", []))),
     )
     if "question" not in table.said:
         if absent := [key for key in ("ask", "hint", "then", "guess") if table.said.get(key)]:
@@ -192,6 +194,17 @@ def _step(table: _Table, runs: Mapping[str, Mapping[str, str]], usual: tuple[Con
     return Step(**{**step.__dict__, "question": question, "line": line})
 
 
+def _on_paper(table: _Table) -> dict[str, Words]:
+    table.only("text", "ask", "hint")
+    return {key: table.words(key, NAMES) for key in table.said}
+
+
+def _printed(table: _Table, n: int, said: Any) -> Printed:
+    own = _Table(table.source, (*table.path, "numbers", n), said)
+    own.only("label", "value", "at", "take", "digits")
+    return Printed(own.words("label"), _reading(own), int(own.number("digits", 2)))
+
+
 def _view(table: _Table, address: str, run: Mapping[str, str], offer: Offer) -> View:
     """What an address shows of a run: ``attention?layer=1``, or one that was copied whole."""
     parts = urlsplit(address)
@@ -208,14 +221,15 @@ def _question(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -
     match table.text("kind", among=("number", "choice", "cell", "free")):
         case "number":
             table.only("kind", "value", "at", "take", "tolerance", "digits", "percent")
-            tolerance, digits = table.number("tolerance"), table.number("digits", 2)
-            if tolerance < 0:
+            tolerance = table.number("tolerance") if "tolerance" in table.said else None
+            digits = table.number("digits", 2)
+            if tolerance is not None and tolerance < 0:
                 raise table.error("tolerance", f"expected 0 or more, got {tolerance:g}")
             if digits not in range(7):
                 raise table.error("digits", f"expected 0 to 6, got {digits:g}")
             return Number(_reading(table), tolerance, int(digits), table.switch("percent"))
         case "choice":
-            return _choice(table, shown, offer)
+            return _own(table) if table.said.get("among") == "own" else _choice(table, shown, offer)
         case "cell":
             table.only("kind", "value", "at", "take", "which", "without")
             return Cell(_reading(table), _which(table), table.listed("without", ("first", "last")))
@@ -226,7 +240,7 @@ def _question(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -
 
 def _choice(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -> Choice:
     table.only("kind", "among", "value", "at", "take", "which", "without", "run")
-    among = next(each for each in AMONG if each == table.text("among", among=AMONG))
+    among = next(each for each in AMONG if each == table.text("among", among=(*AMONG, "own")))
     if among == "guesses":
         if unused := [key for key in ("value", "at", "take", "which", "without", "run") if key in table.said]:
             raise table.error(unused[0], "guesses are chosen by their probability, nothing else is asked")
@@ -242,6 +256,20 @@ def _choice(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -> 
     if among == "runs" and len(runs) < 2:
         raise table.error("run", "one is no choice")
     return Choice(among, _reading(table), _which(table), without, runs)
+
+
+def _own(table: _Table) -> Own:
+    table.only("kind", "among", "option")
+    entries = table.said.get("option")
+    if not isinstance(entries, list) or len(entries) < 2:
+        raise table.error("option", 'a choice among = "own" has at least two tables [[step.question.option]]')
+    options = [_Table(table.source, (*table.path, "option", n), each) for n, each in enumerate(entries)]
+    for option in options:
+        option.only("label", "right")
+    labels, right = [option.words("label") for option in options], [option.switch("right") for option in options]
+    if not any(right):
+        raise table.error("option", "none is right: right = true is missing")
+    return Own(tuple(labels), tuple(n for n, is_right in enumerate(right) if is_right))
 
 
 def _variant(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -> Variant:
@@ -282,7 +310,7 @@ def _place(table: _Table, axis: str, where: Any) -> int | str:
 
 def _check(table: _Table, question: Question, config: ModelConfig) -> None:
     """Raises LessonError: the model has no such value, or what is left of it is not what is asked for."""
-    if isinstance(question, Free):
+    if isinstance(question, Free | Own):
         return
     try:
         left, keep = question.reading.left(config), needed(question, config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -62,9 +63,18 @@ def shelf(offer: Offer) -> Shelf:
 
 
 def text_of(content: bytes) -> str:
-    """The text of a lesson's file, without the mark that some editors put before it.
+    """The text of a file, without the mark that some editors put before it: UTF-8, UTF-16 where a mark says so, or
+    GB 18030, in which spreadsheets and editors of Chinese Windows write.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: it is none of these.
     """
-    return content.decode("utf-8-sig")
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        try:
+            return content.decode("gb18030")
+        except UnicodeDecodeError:
+            raise wrong from None

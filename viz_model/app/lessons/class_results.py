@@ -12,6 +12,7 @@ import streamlit as st
 from viz_model.lessons import result
 from viz_model.lessons.answers import OUTCOMES, Outcome
 from viz_model.lessons.result import Handed, Row
+from viz_model.lessons.shelf import text_of
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal, quoting
 
@@ -29,28 +30,36 @@ def draw(t: Texts) -> None:
         return
     if len(given) > MOST_FILES:
         st.warning(t("lesson.results_many", n=len(given), most=MOST_FILES))
-    classes: dict[tuple[str, ...], list[tuple[str, Handed]]] = {}
+    classes: dict[tuple[str, str], dict[str, tuple[str, Handed]]] = {}
+    n_again = 0
     for file in given[:MOST_FILES]:
         try:
-            handed = result.read(file.getvalue().decode("utf-8-sig"))
+            handed = result.read(text_of(file.getvalue()))
         except (ValueError, UnicodeDecodeError) as wrong:
             st.error(t("lesson.results_wrong", file=literal(file.name), why=t.error(wrong)))
             continue
         if not handed.is_as_written:
             st.warning(t("lesson.results_changed", file=literal(file.name)), icon=":material/gpp_maybe:")
         of = handed.result
-        classes.setdefault((of.lesson, of.digest, of.sentence, of.language), []).append((file.name, handed))
+        found = classes.setdefault((of.lesson, of.digest), {})
+        pupil = " ".join(of.name.split()).casefold()
+        n_again += pupil in found
+        if pupil not in found or found[pupil][1].result.written <= of.written:
+            found[pupil] = (file.name, handed)
+    if n_again:
+        st.info(t("lesson.results_again", n=n_again))
     if len(classes) > 1:
         st.info(t("lesson.results_several"))
     for n, found in enumerate(classes.values()):
-        _class(found, f"lesson.class.{n}", t)
+        _class(list(found.values()), f"lesson.class.{n}", t)
 
 
 def _class(found: Sequence[tuple[str, Handed]], key: str, t: Texts) -> None:
     """All results of one lesson on one sentence."""
     of = found[0][1].result
     st.subheader(t("lesson.results_lesson", title=quoting(of.title), n=len(found)), anchor=False)
-    st.caption(t("lesson.results_sentence", sentence=literal(of.sentence)))
+    sentences = dict.fromkeys(handed.result.sentence for _, handed in found)
+    st.caption(t("lesson.results_sentence", sentence=" · ".join(map(literal, sentences))))
     st.markdown(f"**{t('lesson.results_class')}**")
     table = who(found, t)
     st.dataframe(table, hide_index=True, key=f"{key}.who")

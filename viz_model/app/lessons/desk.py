@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import streamlit as st
 
@@ -80,7 +81,7 @@ def _part(t: Texts) -> str:
 
 def _list(lessons: dict[str, Lesson], t: Texts) -> None:
     columns = st.container(key="lesson_cards").columns(2)
-    for n, (name, lesson) in enumerate(lessons.items()):
+    for n, (name, lesson) in enumerate((name, one) for name, one in lessons.items() if name != shelf.TRIED):
         with columns[n % 2].container(border=True, gap="small"):
             st.markdown(f"### {lesson.title[t.language]}")
             st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
@@ -218,6 +219,12 @@ def _check(file: str, content: bytes, t: Texts) -> None:
                 _tell(LessonError(file, each.line, answer.why, language), t)
     if not any(answer.why for given in found.values() for answer in given):
         st.success(t("lesson.own_fine", file=literal(file), n=len(lesson.steps)), icon=":material/check:")
+
+        def take() -> None:
+            st.session_state[shelf.TRIED] = replace(lesson, name=shelf.TRIED)
+            step.go(lesson, Progress(shelf.TRIED, 0, t.language), 0, t.language)
+
+        st.button(t("lesson.own_take"), key="lesson.take", on_click=take)
     lines = []
     for n, each in enumerate(lesson.steps):
         asked = [given[n].key for given in found.values()]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from viz_model.app import runs
 from viz_model.app.lessons import shelf
-from viz_model.lessons import paper
+from viz_model.lessons import keys, paper
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.paper import Paper, Size
-from viz_model.texts import Texts, labels
+from viz_model.texts import Texts, labels, sections
 
 MOST_SENTENCE = 400
 SIZES: dict[str, Size] = {"a4": "A4", "letter": "letter"}
@@ -55,10 +57,17 @@ def draw(t: Texts) -> None:
     made = of(lesson, sentence or t.language, model, t, SIZES[size])
     st.caption(t("lesson.paper_how"))
     with st.container(horizontal=True):
-        for kind, html in (("worksheet", paper.worksheet(made)), ("key", paper.answer_key(made))):
+        kinds: dict[str, Callable[[Paper], str]] = {
+            "worksheet": paper.worksheet,
+            "key": paper.answer_key,
+            "slides": paper.slides,
+            "cards": paper.cards,
+            "unplugged": lambda made: paper.unplugged(made, sections(t.language, "unplugged")["activity"]),
+        }
+        for kind, write in kinds.items():
             st.download_button(
                 t(f"lesson.paper_{kind}"),
-                html.encode(),
+                write(made).encode(),
                 file_name=f"{name}-{kind}-{t.language}.html",
                 mime="text/html",
                 key=f"lesson.paper_{kind}",
@@ -81,6 +90,7 @@ def of(lesson: Lesson, on: str, model: str, t: Texts, size: Size) -> Paper:
         sentence=lesson.sentence.get(on, on),
         model=model,
         answers=tuple(shelf.answer(lesson, n, on, t.language, model) for n in steps),
+        numbers=tuple(keys.printed(lesson, n, on, t.language, shelf.run, model) for n in steps),
         configs=tuple(runs.configs()[name] for name in used),
         words=words,
         size=size,

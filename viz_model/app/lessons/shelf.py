@@ -26,10 +26,16 @@ from viz_model.texts import Texts
 
 
 def lessons() -> shelf.Shelf:
-    """All lessons and what was refused; read again when a file has changed."""
+    """All lessons and what was refused; read again when a file has changed. A visitor's own file is the visitor's."""
     found = shelf.files()
     times = tuple((str(path), path.stat().st_mtime_ns) for path in found.paths.values() if path.exists())
-    return _read(times, tuple(map(str, found.refused)))
+    read = _read(times, tuple(map(str, found.refused)))
+    tried: Lesson | None = st.session_state.get(TRIED)
+    return read if tried is None else read._replace(lessons={**read.lessons, TRIED: tried})
+
+
+TRIED = "tried"
+"""The name in addresses of a lesson from a file that was checked, which this visit alone has."""
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)

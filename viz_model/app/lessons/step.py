@@ -104,7 +104,10 @@ def lay_out(reads_pictures: bool) -> Places:
     """The frame of a step: of a model that reads pictures the picture above, the lesson beside the page."""
     picture = frame.field(reads_pictures)
     columns = st.container(horizontal=True, wrap=False, gap="medium", key="lesson_columns")
-    return Places(picture, columns.container(gap="small"), body=columns.container())
+    # Another name is another element: the same one would stay scrolled where it was.
+    progress = state.current().lesson
+    panel = columns.container(gap="small", key=f"lesson_panel_{progress.step if progress else 0}")
+    return Places(picture, panel, body=columns.container())
 
 
 def curtain(t: Texts) -> None:
