@@ -10,11 +10,15 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from viz_model.app import serving
+from viz_model.app import serving, watching
 
 app = st.App(
     Path(__file__).parent / "app.py",
     lifespan=serving.warm,
-    routes=[serving.health_route(serving.check_first)],
-    middleware=[Middleware(serving.Headers, frame_ancestors=os.environ.get("VIZ_MODEL_FRAME_ANCESTORS", "'none'"))],
+    routes=[serving.health_route(serving.check_first), *watching.metrics_route()],
+    middleware=[
+        Middleware(serving.Headers, frame_ancestors=os.environ.get("VIZ_MODEL_FRAME_ANCESTORS", "'none'")),
+        Middleware(watching.Paths),
+        Middleware(watching.Uploads),
+    ],
 )

@@ -11,15 +11,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from socket_visitor import Visitor, server
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 import viz_model as vm
-from viz_model.app import health, serving
+from viz_model.app import health, run_lock, serving, watching
 from viz_model.runs.edits import AblateHead
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,6 +99,78 @@ def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
             with urllib.request.urlopen(f"{url}/_stcore/metrics") as answer:
                 told = answer.read().decode()
         assert both in told
+
+
+# What is let in, and what is counted
+
+
+@pytest.mark.server
+def test_a_path_that_no_page_has_is_not_found(served: str) -> None:
+    def status(path: str) -> int:
+        try:
+            with urllib.request.urlopen(served + path) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health", "/healthz"):
+        assert status(path) == 200, path
+    for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar", "/metrics"):
+        assert status(path) == 404, path
+
+
+class Stored:
+    def __init__(self, **files: list[int]) -> None:
+        self._uploaded_file_mgr = self
+        self.file_storage = {name: {str(n): SimpleNamespace(data=b"x" * size) for n, size in enumerate(sizes)}
+                             for name, sizes in files.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("session", "size", "status"),
+    [("ada", 4, 200), ("ada", 5, 413), ("bo", 10, 200), ("bo", 11, 413), ("new", 10, 200), ("new", 11, 413)],
+)
+def test_uploads_are_bounded_for_a_visitor_and_in_all(
+    session: str, size: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz_model.app.watching.Runtime.instance", lambda: Stored(ada=[3, 3], bo=[0]))
+    monkeypatch.setattr(watching, "OF_A_VISITOR", 10)
+    monkeypatch.setattr(watching, "OF_ALL", 16 if session != "ada" else 100)
+    reached = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        reached.append(len(await Request(scope, receive).body()))
+        await PlainTextResponse("ok")(scope, receive, send)
+
+    client = TestClient(watching.Uploads(app))
+    answer = client.put(f"/_stcore/upload_file/{session}/1", content=b"y" * size)
+    assert answer.status_code == status and (reached == [size]) == (status == 200)
+    assert client.get("/").status_code == 200
+
+
+def test_what_waits_for_the_model_is_counted() -> None:
+    lock = run_lock.RunLock()
+    with lock:
+        waiting = threading.Thread(target=lock.__enter__)
+        waiting.start()
+        until = time.monotonic() + 5
+        while not lock.waiting and time.monotonic() < until:
+            time.sleep(0.01)
+        assert (lock.waiting, lock.taken) == (1, 1)
+    waiting.join(5)
+    assert (lock.waiting, lock.taken, lock.given_up) == (0, 2, 0)
+
+
+@pytest.mark.server
+def test_numbers_are_given_where_a_server_is_asked_to() -> None:
+    with (
+        server("serve.py", environment={"VIZ_MODEL_METRICS": "1"}) as (url, _),
+        urllib.request.urlopen(f"{url}/metrics") as answer,
+    ):
+        told = answer.read().decode()
+    values = dict(line.rsplit(" ", 1) for line in told.splitlines() if not line.startswith("#"))
+    assert values["viz_waiting"] == values["viz_uploads_bytes"] == values["viz_sessions"] == "0"
+    assert {"viz_runs_total", "viz_given_up_total"} <= values.keys()
 
 
 # Headers

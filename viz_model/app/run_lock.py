@@ -36,21 +36,37 @@ class RunLock:
     """A lock for one thread at a time that a visitor who has typed on stops waiting for.
 
     Who has it may enter it again.
+
+    Attributes:
+        waiting: how many wait; taken, given_up: how often it was taken, and not waited for to the end.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock, self._counting = threading.RLock(), threading.Lock()
+        self.waiting = self.taken = self.given_up = 0
 
     def __enter__(self) -> bool:
         check()
-        while not self._lock.acquire(timeout=CHECKED_EVERY):
-            check()
+        self._count(waiting=1)
         try:
-            check()  # it may have been long
+            while not self._lock.acquire(timeout=CHECKED_EVERY):
+                check()
+            try:
+                check()  # it may have been long
+            except BaseException:
+                self._lock.release()
+                raise
         except BaseException:
-            self._lock.release()
+            self._count(waiting=-1, given_up=1)
             raise
+        self._count(waiting=-1, taken=1)
         return True
+
+    def _count(self, waiting: int, taken: int = 0, given_up: int = 0) -> None:
+        with self._counting:
+            self.waiting += waiting
+            self.taken += taken
+            self.given_up += given_up
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

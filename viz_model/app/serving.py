@@ -9,6 +9,7 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import logging
 import re
 import threading
 import time
@@ -165,5 +166,6 @@ async def warm(_app: Any) -> AsyncIterator[None]:
     if not found.is_well:
         raise RuntimeError("; ".join(found.problems))
     drawing = asyncio.create_task(Runtime.instance().does_script_run_without_error())
+    logging.getLogger("viz_model").warning("ready: %s checked in %.1f s", found.model, found.seconds)
     yield
     drawing.cancel()
