@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import frame, interventions, island, runs, share, state, twin
+from viz_model.app import conversation, frame, interventions, island, runs, share, state, twin
 from viz_model.app.view import ViewState
 from viz_model.checkpoints import registry
 from viz_model.texts import LANGUAGES, Texts
@@ -28,6 +28,7 @@ class Slots(NamedTuple):
 def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     """All but what stands in the slots."""
     _model(view, lm, t)
+    conversation.door(view, lm, t)
     norm_toggle(view, lm, t, "sidebar.norm_at")
     twin.beside(lm, view, t)
     twin.paired(lm, view, t)

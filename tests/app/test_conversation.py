@@ -1,0 +1,60 @@
+"""A conversation is read as the model's own template writes it, each token with its message."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import viz_model as vm
+from viz_model.app import conversation
+from viz_model.texts import Texts
+from viz_model.tokenizers.chat import ChatTemplate
+
+TEMPLATE = (
+    "{% for message in messages %}{{ message.role }}: {{ message.content }}<|endoftext|>{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "你好 <b>?"},
+    {"role": "assistant", "content": "Hello!"},
+    {"role": "user", "content": "Why?"},
+]
+
+
+@pytest.fixture
+def lm(monkeypatch: pytest.MonkeyPatch) -> vm.LanguageModel:
+    found = vm.load("story-pre-ln")
+    monkeypatch.setattr(found.tokenizer, "chat_template", ChatTemplate(TEMPLATE, {}))
+    return found
+
+
+def test_every_token_belongs_to_its_message(lm: vm.LanguageModel) -> None:
+    text = lm.chat(MESSAGES)
+    found = conversation.pieces(lm, MESSAGES, text)
+    assert [piece.id for piece in found] == list(lm.trace(MESSAGES).ids) == list(lm.trace(text).ids)
+    for n, message in enumerate(MESSAGES):
+        own = lm.tokenizer.decode([piece.id for piece in found if piece.message == n])
+        assert own == f"{message['role']}: {message['content']}<|endoftext|>"
+    assert lm.tokenizer.decode([piece.id for piece in found if piece.message == len(MESSAGES)]) == "assistant:"
+    drawn = conversation._drawn(found, [message["role"] for message in MESSAGES], Texts("en"))
+    assert "<b>" not in drawn and "&lt;" in drawn and drawn.count("title=") == len(found)
+
+
+def test_rows_that_are_not_finished_are_left_out() -> None:
+    rows = pd.DataFrame({"role": ["user", None, "user", "assistant"], "content": ["Hi", "x", " ", None]})
+    assert conversation.messages_of(rows) == [{"role": "user", "content": "Hi"}]
+
+
+def test_a_control_token_that_a_tokenizer_adds_itself_is_not_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = vm.load("story-bert")
+    plain = type(lm.tokenizer).encode
+
+    def with_start(self: object, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
+        ids = plain(lm.tokenizer, text, special=False, as_text=as_text)
+        start = plain(lm.tokenizer, "[MASK]", special=False)
+        return [*start, *ids] if special else ids
+
+    monkeypatch.setattr(type(lm.tokenizer), "encode", with_start)
+    assert conversation.typed(lm.tokenizer, "[MASK]Once") == "Once"
+    assert conversation.typed(lm.tokenizer, "Once[MASK]") == "Once[MASK]"
