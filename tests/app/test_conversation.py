@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -46,15 +50,20 @@ def test_rows_that_are_not_finished_are_left_out() -> None:
     assert conversation.messages_of(rows) == [{"role": "user", "content": "Hi"}]
 
 
-def test_a_control_token_that_a_tokenizer_adds_itself_is_not_typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = vm.load("story-bert")
-    plain = type(lm.tokenizer).encode
+class Starts:
+    """A tokenizer that puts its own first token before what is typed."""
 
-    def with_start(self: object, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
-        ids = plain(lm.tokenizer, text, special=False, as_text=as_text)
-        start = plain(lm.tokenizer, "[MASK]", special=False)
-        return [*start, *ids] if special else ids
+    controls = frozenset({1})
 
-    monkeypatch.setattr(type(lm.tokenizer), "encode", with_start)
-    assert conversation.typed(lm.tokenizer, "[MASK]Once") == "Once"
-    assert conversation.typed(lm.tokenizer, "Once[MASK]") == "Once[MASK]"
+    def token(self, id: int) -> Any:
+        return SimpleNamespace(label="<s>")
+
+    def encode(self, text: str, *, special: bool = True) -> list[int]:
+        ids = [1 if part == "<s>" else ord(part) for part in re.findall("<s>|.", text)]
+        return [1, *ids] if special else ids
+
+
+def test_a_control_token_that_a_tokenizer_adds_itself_is_not_typed() -> None:
+    tokenizer: Any = Starts()
+    assert conversation.typed(tokenizer, "<s>Once") == "Once"
+    assert conversation.typed(tokenizer, "Once<s>") == "Once<s>"
