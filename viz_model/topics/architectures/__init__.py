@@ -14,6 +14,7 @@ from viz_model.topics.architectures import (
     diagram,
     heads,
     kinds,
+    lineage,
     pair,
     parts,
     scale,
@@ -55,6 +56,15 @@ WHERE = Section(
     ("tree", "bytes", "length"),
     pair.has_other,
 )
+LINEAGE = Section(
+    "lineage",
+    (
+        say.title("lineage_title"),
+        lineage.choose,
+        beside((lineage.draw,), lineage.tell, lineage.see),
+    ),
+    (lineage.STEP,),
+)
 PAGE = Page(
     "architectures",
     (
@@ -67,6 +77,7 @@ PAGE = Page(
         Section("parts", (parts.draw,), needs=pair.has_other),
         SENTENCE,
         WHERE,
+        LINEAGE,
         Section(
             "kinds",
             (
@@ -86,6 +97,7 @@ PAGE = Page(
     options=(
         ("compare", Typed(most=80)),
         ("other_token", Typed(most=11)),
+        (lineage.STEP, tuple(change.name for change in lineage.CHANGES)),
         ("tree", ("0", "1")),
         ("bytes", tuple(map(str, cache.SIZES))),
         ("length", ("1024", *(str(n) for n in cache.LENGTHS if n != 1024))),
