@@ -71,10 +71,17 @@ REFERENCES = {
     "falcon": Reference("FalconForCausalLM"),
     "modernbert": Reference("ModernBertForMaskedLM"),
     "vit": Reference("ViTForImageClassification"),
+    "glm4": Reference("Glm4ForCausalLM"),
+    "olmo3": Reference("Olmo3ForCausalLM"),
+    "phi": Reference("PhiForCausalLM"),
+    "qwen2_moe": Reference("Qwen2MoeForCausalLM"),
+    "seed_oss": Reference("SeedOssForCausalLM"),
+    "stablelm": Reference("StableLmForCausalLM"),
+    "starcoder2": Reference("Starcoder2ForCausalLM"),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
 ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, *LATER = OTHERS
-GEMMA2, BLOOM, FALCON, MODERNBERT, VIT = LATER
+GEMMA2, BLOOM, FALCON, MODERNBERT, VIT, *_ = LATER
 
 Tensors = dict[str, Tensor]
 

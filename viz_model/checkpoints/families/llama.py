@@ -73,15 +73,15 @@ def gated(a: Attributes, bias: bool = False) -> Gated:
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """The two norms of a block are named after what stands before them."""
+    """The two norms of a block are named after what stands before them. Some relatives of Llama have β."""
     theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     return [
         rename("[model.]embed_tokens.weight", "embedding.weight"),
-        rename(f"{theirs}input_layernorm.weight", f"{ours}attn_norm.weight"),
+        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
         *(rename(f"{theirs}self_attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkvo"),
-        rename(f"{theirs}post_attention_layernorm.weight", f"{ours}ffn_norm.weight"),
+        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
         *(rename(f"{theirs}mlp.{part}_proj.*", f"{ours}ffn.{part}.*") for part in ("gate", "up", "down")),
-        rename("[model.]norm.weight", "decoder.final_norm.weight"),
+        rename("[model.]norm.*", "decoder.final_norm.*"),
         unembedding("lm_head.weight", config),
         ignored(f"{theirs}self_attn.rotary_emb.inv_freq", "the angles, which follow from the config"),
     ]
