@@ -151,6 +151,17 @@ SIZES: dict[str, dict[str, Any]] = {
         "layer_types": ["full_attention", "sliding_attention"],
     },
     "phi": _LIKE_LLAMA,
+    "granite": {
+        **_GROUPED,
+        "embedding_multiplier": 3.0,
+        "residual_multiplier": 0.4,
+        "attention_multiplier": 0.3,
+        "logits_scaling": 2.5,
+    },
+    "cohere": _GROUPED,
+    "cohere2": {**_GROUPED, "num_hidden_layers": 3, "sliding_window": 3, "sliding_window_pattern": 2},
+    "nemotron": {**_GROUPED, "head_dim": 12},
+    "arcee": _GROUPED,
     "starcoder2": _GROUPED,
     "seedoss": {**_GROUPED, "head_dim": 10},
     "qwen2moe": {

@@ -100,7 +100,12 @@ def candidates() -> tuple[ModelConfig, ...]:
     forwards: list[config.FeedForward] = [
         config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
     ]
-    forwards += [config.Dense(activation="gelu_tanh"), config.Gated(), config.Gated(activation="gelu", bias=True)]
+    forwards += [
+        config.Dense(activation="gelu_tanh"),
+        config.Dense(activation="relu2"),
+        config.Gated(),
+        config.Gated(activation="gelu", bias=True),
+    ]
     forwards += EXPERTS
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
@@ -175,7 +180,7 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     capped: dict[str, Any] = {"norm": config.RMSNorm(), "score_cap": 0.7, "scale_width": 5.0, "n_kv_heads": 1}
     near: dict[str, Any] = {"windows": (0, 3), "positions": (rope, config.Rope(base=50.0)), "position": rope}
     return [
-        tiny_config("both", head=config.LanguageHead(cap=0.9), windows=(3, 0), position=rope, **capped),
+        tiny_config("both", head=config.LanguageHead(cap=0.9, factor=0.6), windows=(3, 0), position=rope, **capped),
         tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
         tiny_config(
             kind="encoder",

@@ -78,6 +78,9 @@ REFERENCES = {
     "seed_oss": Reference("SeedOssForCausalLM"),
     "stablelm": Reference("StableLmForCausalLM"),
     "starcoder2": Reference("Starcoder2ForCausalLM"),
+    "cohere2": Reference("Cohere2ForCausalLM"),
+    "granite": Reference("GraniteForCausalLM", {"tie_word_embeddings": True}),
+    "nemotron": Reference("NemotronForCausalLM"),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
 ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, *LATER = OTHERS

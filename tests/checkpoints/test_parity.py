@@ -293,6 +293,14 @@ ONE_STACK = {
             "max_window_layers": 2,
         },
     ),
+    "granite": Reference("GraniteForCausalLM"),
+    "granite-tied": Reference(
+        "GraniteForCausalLM", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}
+    ),
+    "cohere": Reference("CohereForCausalLM", {"attention_bias": True, "logit_scale": 0.3}),
+    "cohere2": Reference("Cohere2ForCausalLM"),
+    "nemotron": Reference("NemotronForCausalLM", {"attention_bias": True, "mlp_bias": True}),
+    "arcee": Reference("ArceeForCausalLM"),
     "seed-oss": Reference("SeedOssForCausalLM"),
     "seed-oss-biases": Reference(
         "SeedOssForCausalLM", {"attention_bias": False, "attention_out_bias": True, "mlp_bias": True}

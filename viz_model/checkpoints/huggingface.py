@@ -18,6 +18,7 @@ from viz_model.checkpoints.families import (
     bart,
     bert,
     bloom,
+    cohere,
     distilbert,
     falcon,
     gemma,
@@ -27,12 +28,14 @@ from viz_model.checkpoints.families import (
     gpt2,
     gpt_neo,
     gpt_neox,
+    granite,
     llama,
     marian,
     mbart,
     mistral,
     mixtral,
     modernbert,
+    nemotron,
     olmo2,
     olmo3,
     olmoe,
@@ -78,9 +81,12 @@ class Family(Protocol):
 
 FAMILIES: dict[str, Family] = {
     "bart": bart,
+    "arcee": nemotron,
     "bert": bert,
     "bloom": bloom,
     "camembert": roberta,
+    "cohere": cohere,
+    "cohere2": cohere,
     "distilbert": distilbert,
     "falcon": falcon,
     "gemma": gemma,
@@ -91,6 +97,7 @@ FAMILIES: dict[str, Family] = {
     "gpt2": gpt2,
     "gpt_neo": gpt_neo,
     "gpt_neox": gpt_neox,
+    "granite": granite,
     "llama": llama,
     "marian": marian,
     "mbart": mbart,
@@ -99,6 +106,7 @@ FAMILIES: dict[str, Family] = {
     "mixtral": mixtral,
     "modernbert": modernbert,
     "mt5": t5,
+    "nemotron": nemotron,
     "olmo2": olmo2,
     "olmo3": olmo3,
     "olmoe": olmoe,
@@ -156,7 +164,10 @@ def load_archive(folder: Path, plain: dict[str, Any], archive: Archive, *, in_pl
     if is_untied(plain, path, config, archive):
         config = dataclasses.replace(config, tie_embeddings=False)
     try:
-        return fill(config, archive, family.renames(config), in_place=in_place)
+        rows = family.renames(config)
+        if (multiplied := getattr(family, "multiplied", None)) is not None:  # by factors that its config.json names
+            rows = multiplied(rows, Attributes(plain, path))
+        return fill(config, archive, rows, in_place=in_place)
     except ModelError:
         _refuse_task(plain, path, config)
         raise

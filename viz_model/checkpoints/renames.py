@@ -50,6 +50,7 @@ class Rename:
         skip: rows at the start of theirs that nothing reads, as before the first position.
         share: where theirs is only a part of ours, which part.
         stack: where theirs is the parts of ours on an axis of their own, as GGUF has experts.
+        times: what each of its numbers is multiplied by.
         joined: the axes that theirs has in the place of our last one.
         told: whether a visitor is told that it is left out.
         because: why a tensor without a place here may be left out; only where ``ours`` is empty.
@@ -65,6 +66,7 @@ class Rename:
     share: Share | None = None
     stack: Stack | None = None
     joined: tuple[int, ...] = ()
+    times: float = 1.0
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -96,6 +98,7 @@ class Rename:
                 tensor = tensor[0]
             case "from_one":
                 tensor = tensor + 1
+        tensor = tensor if self.times == 1 else tensor * self.times
         if self.stack is not None:
             axis = self.stack.axis
             tensor = tensor.movedim(0, axis).flatten(axis, axis + 1)

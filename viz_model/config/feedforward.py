@@ -11,8 +11,9 @@ from viz_model.config.variant import ConfigError, Variant
 if TYPE_CHECKING:
     from viz_model.config.model import ModelConfig
 
-Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
-"""``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x)."""
+Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu", "relu2"]
+"""``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x), ``relu2``
+max(0, x)² (So et al. 2021)."""
 
 
 @dataclass(frozen=True, kw_only=True)

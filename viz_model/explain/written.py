@@ -308,7 +308,7 @@ def _through_head(walk: _Walk) -> None:
         walk.maps.append(Mixed(weight))
         if head.dense.bias is not None:
             walk.add(Part("dense"), head.dense.bias.detach().double())
-        # Every activation here is x times a factor between 0 and 1 that depends on x: Φ(x), σ(x), or x > 0.
+        # Every activation here is x times a factor that depends on x: Φ(x), σ(x), max(0, x), or x > 0.
         walk.maps.append(Scaled(slopes(head.activation, before), centred=False))
         walk.through(head.norm, "head.norm", Part("shift", at="head"))
     elif not head.is_direct:  # number by number what it multiplies with, as of a norm

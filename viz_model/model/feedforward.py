@@ -34,6 +34,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
+    "relu2": lambda x: F.relu(x).square(),
 }
 
 
@@ -85,6 +86,8 @@ def _steps(activation: Activation, x: Expression) -> Expression:
             return x * phi(x)
         case "silu":
             return x * sigmoid(x)
+        case "relu2":
+            return relu(x) ** 2
         case "gelu_tanh":  # Hendrycks & Gimpel 2016, section 2
             return x * (0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
         case _:
@@ -408,7 +411,7 @@ def _declare_shared_gate(at: Scope, x: Vector) -> Value:
 
 
 def slopes(activation: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """What an activation multiplies each number by: Φ(x), σ(x), or whether x > 0."""
+    """What an activation multiplies each number by: Φ(x), σ(x), max(0, x), or whether x > 0."""
     return torch.where(x == 0, torch.zeros_like(x), activation(x) / x)
 
 

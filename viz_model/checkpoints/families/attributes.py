@@ -25,6 +25,7 @@ ACTIVATIONS: dict[str, Any] = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "silu": "silu",
     "swish": "silu",
+    "relu2": "relu2",
 }
 
 # What training, choosing the next token, classifiers and bookkeeping need; no forward pass reads it.

@@ -46,8 +46,8 @@ def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, the fused matrix, and the norms behind the sub-layers."""
     theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     return [
-        *llama.renames(config),
         rename(f"{theirs}mlp.gate_up_proj.weight", f"{ours}ffn.gate.weight", f"{ours}ffn.up.weight"),
+        *llama.renames(config),
         rename(f"{theirs}post_self_attn_layernorm.weight", f"{ours}attn_out_norm.weight"),
         rename(f"{theirs}post_mlp_layernorm.weight", f"{ours}ffn_out_norm.weight"),
     ]

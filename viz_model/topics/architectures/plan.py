@@ -10,7 +10,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU", "relu2": "ReLU²"}
 
 
 class Element(NamedTuple):
