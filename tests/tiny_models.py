@@ -67,6 +67,12 @@ EXPERTS = [
     config.Experts(n_experts=4, top_k=2, d_expert=10),
     config.Experts(expert=config.Gated(), n_experts=5, top_k=2, d_expert=9, softmax="chosen"),
     config.Experts(expert=config.Gated(), n_experts=3, normalise=False, d_shared=14, shared_gate=True),
+    config.Experts(
+        expert=config.Gated(activation="gelu_quick", bias=True, limit=0.6),
+        n_experts=4,
+        softmax="chosen",
+        router_bias=True,
+    ),
     config.Experts(expert=config.Dense(activation="gelu", bias=False), n_experts=5, top_k=3, d_shared=9, d_expert=7),
 ]
 
@@ -106,7 +112,7 @@ def candidates() -> tuple[ModelConfig, ...]:
         config.Gated(),
         config.Gated(activation="gelu", bias=True),
     ]
-    forwards += EXPERTS
+    forwards += [config.Gated(activation="gelu_quick", limit=0.5), *EXPERTS]
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
@@ -181,6 +187,8 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     near: dict[str, Any] = {"windows": (0, 3), "positions": (rope, config.Rope(base=50.0)), "position": rope}
     return [
         tiny_config("both", head=config.LanguageHead(cap=0.9, factor=0.6), windows=(3, 0), position=rope, **capped),
+        tiny_config(attention_sink=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, windows=(3, 0)),
+        tiny_config(attention_sink=True, kind="encoder", position=config.Alibi(), score_cap=5.0),
         tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
         tiny_config(
             kind="encoder",

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 from collections.abc import Mapping
 
-import fresh_variants
 import pytest
 from app_driver import check_cells, offer, open_page, run_code, run_of, said
 from tiers import turns
@@ -37,7 +36,7 @@ def _chosen() -> Mapping[str, vm.LanguageModel]:
     found: dict[str, ModelConfig] = {}
     for config_ in other_blocks():
         found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
-        if config_.score_cap is not None or config_.shared_norm or not config_.first_norm:
+        if config_.score_cap is not None or config_.shared_norm or not config_.first_norm or config_.attention_sink:
             found[str(len(found))] = config_
     return {lm.name: lm for lm in itertools.starmap(_wide, enumerate(found.values()))}
 
@@ -72,7 +71,7 @@ def told(page: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch, **quer
 
 
 def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    with fresh_variants.installed():
-        for config in fresh_variants.sinking_configs():
+    for config in other_blocks():
+        if config.attention_sink:
             found = told("attention", config, monkeypatch, token="2")
             assert "a logit that no key has takes the rest" in found and "sums to 1." not in found

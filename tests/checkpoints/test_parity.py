@@ -293,6 +293,11 @@ ONE_STACK = {
             "max_window_layers": 2,
         },
     ),
+    "gpt-oss": Reference("GptOssForCausalLM"),
+    "gpt-oss-yarn": Reference(
+        "GptOssForCausalLM",
+        {**LONG, "attention_bias": False, "num_key_value_heads": 1, "rope_parameters": {**YARN, "truncate": False}},
+    ),
     "granite": Reference("GraniteForCausalLM"),
     "granite-tied": Reference(
         "GraniteForCausalLM", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}

@@ -166,7 +166,7 @@ def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.fixture
 def fresh() -> Iterator[list[ModelConfig]]:
     with fresh_variants.installed():
-        own = fresh_variants.fresh_configs(), fresh_variants.sinking_configs(), fresh_variants.looking_configs()
+        own = fresh_variants.fresh_configs(), fresh_variants.looking_configs()
         yield [*itertools.chain(*own)]
 
 

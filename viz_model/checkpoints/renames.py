@@ -43,7 +43,7 @@ class Rename:
     same place, as where a tied table is stored twice: their values must then be equal.
 
     Attributes:
-        how: ``transposed`` where they store [in, out] and we [out, in] (this happens before the
+        how: ``transposed`` where they store [.., in, out] and we [.., out, in] (this happens before the
             cut); ``row`` where theirs has one axis more, of length 1, in front; ``from_one`` where theirs is how
             far ours is from 1.
         groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
@@ -85,15 +85,16 @@ class Rename:
             joined = (self.stack.of, *joined[:axis], joined[axis] // self.stack.of, *joined[axis + 1 :])
         if self.joined:
             joined = (*joined[:-1], *self.joined)
-        return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
+        turned = (*joined[:-2], *joined[:-3:-1])
+        return {"transposed": turned, "row": (1, *joined)}.get(self.how, joined)
 
     def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
         """Their tensor as ours: one piece of each of ``sizes`` along the first axis."""
         if self.share is not None:
             return (tensor,)
         match self.how:
-            case "transposed" if tensor.dim() == 2:
-                tensor = tensor.T
+            case "transposed" if tensor.dim() >= 2:
+                tensor = tensor.mT
             case "row":
                 tensor = tensor[0]
             case "from_one":
@@ -115,10 +116,11 @@ def rename(
     groups: int = 1,
     skip: int = 0,
     share: Share | None = None,
+    stack: Stack | None = None,
     joined: tuple[int, ...] = (),
 ) -> Rename:
     """A row of a table: their name, and what it is here."""
-    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, joined=joined)
+    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, stack=stack, joined=joined)
 
 
 def unembedding(theirs: str, config: ModelConfig) -> Rename:

@@ -11,9 +11,9 @@ from viz_model.config.variant import ConfigError, Variant
 if TYPE_CHECKING:
     from viz_model.config.model import ModelConfig
 
-Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu", "relu2"]
+Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu", "relu2", "gelu_quick"]
 """``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x), ``relu2``
-max(0, x)² (So et al. 2021)."""
+max(0, x)² (So et al. 2021), ``gelu_quick`` x·σ(1.702x) (Hendrycks & Gimpel 2016)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,19 @@ class Dense(Variant):
 
 @dataclass(frozen=True, kw_only=True)
 class Gated(Variant):
-    """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
+    """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020).
+
+    With a ``limit`` gates are at most that, the linear part is kept between ± it, and 1 is added (gpt-oss).
+    """
 
     activation: Activation = "silu"
     bias: bool = False
+    limit: float | None = None
     gated: ClassVar[bool] = True
+
+    def check(self, model: ModelConfig) -> None:
+        if self.limit is not None and not self.limit > 0:
+            raise ConfigError(f"ffn: limit: expected a number above 0, or none, got {self.limit!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,7 @@ class Experts(Variant):
     """F, the hidden width of one expert; 0 is ``d_ffn``."""
     softmax: Literal["all", "chosen"] = "all"
     normalise: bool = True
+    router_bias: bool = False
     d_shared: int = 0
     """Hidden width of an expert that reads every token beside the chosen ones (Dai et al. 2024, 3.2); 0 has none."""
     shared_gate: bool = False
@@ -76,6 +85,7 @@ class Experts(Variant):
         return self.n_experts * self.width(d_ffn)
 
     def check(self, model: ModelConfig) -> None:
+        self.expert.check(model)
         if not 1 <= self.top_k <= self.n_experts <= 2**10:
             raise ConfigError(
                 f"ffn: expected 1 ≤ top_k ≤ n_experts ≤ 1024, got {self.top_k} of {self.n_experts} experts"

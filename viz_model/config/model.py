@@ -119,6 +119,8 @@ class ModelConfig:
     """What stands under that root in the place of K (``query_pre_attn_scalar`` of Gemma 2); None: K itself."""
     score_cap: float | None = None
     """Scores are kept between ± this by tanh, before bias and mask (Gemma Team 2024b, section 2); None: not."""
+    attention_sink: bool = False
+    """Softmax counts a trained number of each head beside the keys; its share is no token's (Agarwal et al. 2025)."""
     embedding_norm: bool = False
     """Normalise the sum of the embeddings, as BERT does."""
     n_segments: int = 0
@@ -188,6 +190,8 @@ class ModelConfig:
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
             raise ConfigError("scale_width: a cap on scores, and a width of their own, are of models of one stack")
+        if self.attention_sink and self.kind == "encoder_decoder":
+            raise ConfigError("attention_sink: only the attention of a model of one stack has one")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 

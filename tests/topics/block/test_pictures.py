@@ -36,6 +36,7 @@ ACTIVATIONS: dict[str, Any] = {
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
     "relu2": lambda x: F.relu(x) ** 2,
+    "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
 }
 
 every = pytest.mark.parametrize("config_", variants(), ids=describe)

@@ -65,7 +65,6 @@ _ROWS = (
     ),
     ("glm4_moe", "qwen3_moe", "an expert that reads every token, and experts chosen by a sigmoid"),
     ("minimax_m2", "qwen3_moe", "experts chosen by a sigmoid"),
-    ("gpt_oss", "mixtral", "a learned sink in every softmax, and gates that are kept within bounds"),
     ("granitemoe", "mixtral", "factors of the embedding, of what sub-layers write, of scores and of logits"),
     ("granitemoehybrid", "mixtral", "a state that is carried from token to token, in the place of attention"),
     ("phimoe", "mixtral", "experts that are drawn one after the other, and norms with biases"),

@@ -26,6 +26,7 @@ ACTIVATIONS: dict[str, Any] = {
     "silu": "silu",
     "swish": "silu",
     "relu2": "relu2",
+    "quick_gelu": "gelu_quick",
 }
 
 # What training, choosing the next token, classifiers and bookkeeping need; no forward pass reads it.

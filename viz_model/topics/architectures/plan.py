@@ -10,7 +10,14 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU", "relu2": "ReLU²"}
+ACTIVATIONS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "relu2": "ReLU²",
+    "gelu_quick": "GELU (x·σ(1.702x))",
+}
 
 
 class Element(NamedTuple):
@@ -48,7 +55,7 @@ _ATTENTION = {
 }
 _FFN = {
     "gate": "up",
-    "gate_act": "act",
+    **dict.fromkeys(("gate_act", "up_kept", "expert_up_kept"), "act"),
     **dict.fromkeys(("probs", "masked", "kept", "chosen"), "router"),
     **dict.fromkeys(("expert_gate", "expert_up"), "up"),
     **dict.fromkeys(("expert_gate_act", "expert_act"), "act"),
