@@ -188,6 +188,7 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     return [
         tiny_config("both", head=config.LanguageHead(cap=0.9, factor=0.6), windows=(3, 0), position=rope, **capped),
         tiny_config(attention_sink=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, windows=(3, 0)),
+        tiny_config(attention_gate=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
         tiny_config(attention_sink=True, kind="encoder", position=config.Alibi(), score_cap=5.0),
         tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
         tiny_config(
@@ -201,6 +202,17 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
             **near,
         ),
         tiny_config(position=config.Alibi(divided=True), embedding_norm=True, scale_embedding=False, **capped),
+    ]
+
+
+def mixed() -> list[ModelConfig]:
+    """Decoders in which a layer mixes tokens without attention."""
+    delta = config.DeltaNet(n_keys=2, n_values=4, d_key=5, d_value=6, kernel=3)
+    alike = config.DeltaNet(n_keys=3, n_values=3, d_key=4, d_value=7)
+    gated: dict[str, Any] = {"norm": config.RMSNorm(), "position": config.Rope(), "attention_gate": True}
+    return [
+        tiny_config(mixers=(delta, config.Attending()), ffn=config.Gated(), **gated),
+        tiny_config("both", mixers=(config.Attending(), alike), position=config.Alibi()),
     ]
 
 

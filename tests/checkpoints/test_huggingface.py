@@ -81,6 +81,7 @@ REFERENCES = {
     "cohere2": Reference("Cohere2ForCausalLM"),
     "granite": Reference("GraniteForCausalLM", {"tie_word_embeddings": True}),
     "nemotron": Reference("NemotronForCausalLM"),
+    "qwen3_next": Reference("Qwen3NextForCausalLM"),
     "gpt_oss": Reference("GptOssForCausalLM"),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()

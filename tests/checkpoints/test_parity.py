@@ -298,6 +298,12 @@ ONE_STACK = {
         "GptOssForCausalLM",
         {**LONG, "attention_bias": False, "num_key_value_heads": 1, "rope_parameters": {**YARN, "truncate": False}},
     ),
+    "qwen3-next": Reference("Qwen3NextForCausalLM"),
+    "qwen3-next-some": Reference(
+        "Qwen3NextForCausalLM",
+        {"layer_types": ["linear_attention", "full_attention"], "mlp_only_layers": [1], "attention_bias": True},
+    ),
+    "qwen3.5": Reference("Qwen3_5ForCausalLM"),
     "granite": Reference("GraniteForCausalLM"),
     "granite-tied": Reference(
         "GraniteForCausalLM", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}

@@ -38,8 +38,8 @@ class Rename:
     """What a tensor of somebody else's checkpoint is here.
 
     In both names ``{layer}`` stands for the number of a block and a last ``*`` for ``weight`` or
-    ``bias``; in theirs, ``[…]`` encloses what some files leave out. Where ``ours`` is several
-    names, the tensor is cut along its first axis into one piece for each. Two rows may fill the
+    ``bias``; in theirs a last ``**`` is anything, and ``[…]`` encloses what some files leave out. Where ``ours`` is
+    several names, the tensor is cut along its first axis into one piece for each. Two rows may fill the
     same place, as where a tied table is stored twice: their values must then be equal.
 
     Attributes:
@@ -72,6 +72,8 @@ class Rename:
     def pattern(self) -> re.Pattern[str]:
         text = re.escape(self.theirs)
         text = text.replace(r"\[", "(?:").replace(r"\]", ")?").replace(r"\{layer\}", r"(?P<layer>0|[1-9]\d{0,4})")
+        if self.theirs.endswith("**"):
+            return re.compile(text.removesuffix(r"\*\*") + ".+")
         return re.compile(text.removesuffix(r"\*") + "(?P<end>weight|bias)" if self.theirs.endswith("*") else text)
 
     def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Softmax, Sum, within
+from viz_model.values.operations import Softmax, Sum, sigmoid, within
 
 
 class LayerCache:
@@ -49,10 +49,13 @@ class LayerCache:
 class BlockCache:
     """What a decoder's block keeps between tokens: its own past, and the source it attends to.
 
-    ``ffn`` is what a feed-forward that reads other positions has read of them, by name.
+    ``ffn`` is what a feed-forward that reads other positions has read of them, by name, and ``mixed`` what a token
+    mixer that is no attention has.
     """
 
     def __init__(self) -> None:
+        self.seen = 0
+        self.mixed: dict[str, Tensor] = {}
         self.attn = LayerCache()
         self.cross = LayerCache()
         self.ffn: dict[str, Tensor] = {}
@@ -61,6 +64,7 @@ class BlockCache:
         """The same tensors in a cache that can be extended by itself."""
         found = BlockCache()
         found.attn, found.cross, found.ffn = copy.copy(self.attn), copy.copy(self.cross), dict(self.ffn)
+        found.seen, found.mixed = self.seen, dict(self.mixed)
         return found
 
 
@@ -98,6 +102,11 @@ class Given:
         """The other positions, as a feed-forward reads them."""
         return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.ffn)
 
+    @property
+    def mixed(self) -> Neighbours:
+        """The same, as a token mixer that is no attention reads them."""
+        return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.mixed)
+
 
 def scale(config: ModelConfig) -> float:
     """What q·k is multiplied by: 1/√K, or 1 in a model that does not divide."""
@@ -121,6 +130,11 @@ class Attention(nn.Module):
         self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
         self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.has_out_bias)
         self.qk_norm = norms.QKNorm(config) if config.qk_norm else None
+        self.gate = (
+            nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
+            if config.attention_gate
+            else None
+        )
         self.sink = nn.Parameter(torch.zeros(self.n_heads)) if config.attention_sink else None
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
@@ -137,7 +151,8 @@ class Attention(nn.Module):
         if attn_bias is not None and reads_content(given.position):
             own = given.position.content_bias(q, ops.share_heads(k, self.n_heads), start, self.scale)
             attn_bias = attn_bias if own is None else attn_bias + own
-        return self.mix(q, k, v, attn_bias, tap)
+        gate = None if self.gate is None else tap("gate", ops.split_heads(self.gate(x), self.n_heads))  # [B, H, Tq, K]
+        return self.mix(q, k, v, attn_bias, tap, gate)
 
     def queries(
         self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None
@@ -166,7 +181,9 @@ class Attention(nn.Module):
         """The logit that softmax counts beside those of a query's keys, [H, 1], where there is one."""
         return None if self.sink is None else self.sink[:, None]
 
-    def mix(self, q: Tensor, k: Tensor, v: Tensor, attn_bias: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
+    def mix(
+        self, q: Tensor, k: Tensor, v: Tensor, attn_bias: Tensor | None, tap: Tap = NO_TAP, gate: Tensor | None = None
+    ) -> Tensor:
         """softmax(scale · q·kᵀ + bias + mask) · v, the heads side by side through W_O: -> [B, Tq, D].
 
         A sink takes part in the softmax, and only with an ``attn_bias``.
@@ -182,6 +199,7 @@ class Attention(nn.Module):
             dropout = self.dropout.p if self.training else 0.0
             z = F.scaled_dot_product_attention(q, k, v, bias, dropout, is_causal=bias is None, scale=self.scale)
         z = tap("z", z)  # [B, H, Tq, K]
+        z = z if gate is None else tap("z_gated", z * gate.sigmoid())
         return tap("out", self.o(ops.merge_heads(z)))
 
     def _mix_by_steps(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, tap: Tap) -> Tensor:
@@ -247,7 +265,16 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
         bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
     sink = _sink(at, (h, i)) if config.attention_sink else None
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
-    return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink)
+    gate = _gate(config, at, x, (h, i, at.index("K"))) if config.attention_gate else None
+    return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink, gate)
+
+
+def _gate(config: ModelConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+    (h, t, c), d = index, at.index("D")
+    total: Expression = Sum(d, x[t, d] * at.weight("gate.weight", "W^G", ("H", "K"), "D")[h, c, d])
+    if config.attention_bias:
+        total = total + at.weight("gate.bias", "b^G", ("H", "K"))[h, c]
+    return at.value("gate", index, total, symbol="g", label="gate before the activation", role="value")
 
 
 def declare_cross(config: ModelConfig, at: Scope, x: Vector, source: Vector) -> Value:
@@ -353,6 +380,7 @@ def _from_scores(
     v: Value,
     index: tuple[Index, ...],
     sink: Value | None = None,
+    gate: Value | None = None,
 ) -> Value:
     """From the scores to what attention writes."""
     h, i, j = index
@@ -378,6 +406,11 @@ def _from_scores(
         "z", (h, i, c), Sum(j, pattern[index] * v[group(config, h), j, c]),
         symbol="z", label="values mixed by attention", role="value",
     )  # fmt: skip
+    if gate is not None:
+        z = at.value(
+            "z_gated", (h, i, c), z[h, i, c] * sigmoid(gate[h, i, c]),
+            symbol=r"\tilde{z}", label="values mixed by attention, gated", role="value",
+        )  # fmt: skip
     w_o = at.weight("o.weight", "W^O", "D", ("H", "K"))
     head_out = at.value(
         "head_out", (h, i, d), Sum(c, z[h, i, c] * w_o[d, h, c]),

@@ -46,18 +46,9 @@ _ROWS = (
     ("mistral3", "mistral", "pictures among the tokens"),
     ("exaone4", "olmo2", "windows in most layers, and no positions in the others"),
     ("qwen2_vl qwen2_5_vl", "qwen2", "pictures among the tokens"),
+    ("qwen3_5", "qwen3_5_text", "pictures among the tokens"),
     ("qwen3_vl", "qwen3", "pictures among the tokens"),
     ("hunyuan_v1_dense", "qwen3", "norms of queries and keys after they are turned"),
-    (
-        "qwen3_5",
-        "qwen3",
-        "gated DeltaNet in the place of attention in most layers, and a gate on what attention writes",
-    ),
-    (
-        "qwen3_next",
-        "qwen3_moe",
-        "gated DeltaNet in the place of attention in most layers, and a gate on what attention writes",
-    ),
     (
         "deepseek_v2 deepseek_v3",
         "qwen3_moe",

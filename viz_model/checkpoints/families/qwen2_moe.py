@@ -20,18 +20,9 @@ NAMES = {**llama.NAMES, "windows": "layer_types", "ffn": "num_experts_per_tok"}
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(experts.NO_EFFECT)
-    dense = llama.gated(a)
-    routed = Experts(
-        expert=dense,
-        n_experts=experts.number(a, 60),
-        top_k=a.size("num_experts_per_tok", 4),
-        d_expert=a.size("moe_intermediate_size", 1408),
-        normalise=a.flag("norm_topk_prob", False),
-        d_shared=a.size("shared_expert_intermediate_size", 5632),
-        shared_gate=True,
-    )
+    ffn = routed(a, 60, 4, 1408, shared=5632, normalise=False)
     base = llama.read(
-        a, ffn=routed, n_vocab=151936, n_context=32768, n_layers=24, d_model=2048, n_heads=16, n_kv_heads=16, d_ffn=5632
+        a, ffn=ffn, n_vocab=151936, n_context=32768, n_layers=24, d_model=2048, n_heads=16, n_kv_heads=16, d_ffn=5632
     )
     slides, window = (
         a.flag("use_sliding_window", False),
@@ -43,10 +34,23 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         kinds = [windows.SLIDES if near else windows.SEES_ALL for near in is_near]
     return replace(
         base,
-        ffns=qwen3_moe.by_layer(a, base.n_layers, routed, dense),
+        ffns=qwen3_moe.by_layer(a, base.n_layers, ffn, llama.gated(a)),
         windows=windows.of_words(a, kinds, window if slides else 0),
         attention_bias=a.flag("qkv_bias", True),
         attention_out_bias=False,
+    )
+
+
+def routed(a: Attributes, n: int, top: int, width: int, *, shared: int, normalise: bool) -> Experts:
+    """The experts, and the one that reads every token; numbers are for files that do not say."""
+    return Experts(
+        expert=llama.gated(a),
+        n_experts=experts.number(a, n),
+        top_k=a.size("num_experts_per_tok", top),
+        d_expert=a.size("moe_intermediate_size", width),
+        normalise=a.flag("norm_topk_prob", normalise),
+        d_shared=a.size("shared_expert_intermediate_size", shared),
+        shared_gate=True,
     )
 
 

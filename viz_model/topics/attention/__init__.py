@@ -14,6 +14,7 @@ from viz_model.topics.attention import (
     painted,
     projected,
     query,
+    state,
     together,
 )
 
@@ -87,7 +88,9 @@ PAGE = Page(
         CARE,
     ),
     end=(apart.quiz, apart.to_try),
+    unattended=(state.tell, state.choose, state.draw),
     options=(
+        ("memory", range(100_000)),
         ("matrix", ("pattern", *head.MATRICES[:-1])),
         ("group", ("first", "punctuation", "marks")),
         ("run", ("0", "1")),
@@ -113,4 +116,4 @@ PICTURES = Page(
     trials=Trials(("head", "scale")),
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("attention", (PAGE, PICTURES))
+TOPIC = Topic("attention", (PAGE, PICTURES), mixes=True)
