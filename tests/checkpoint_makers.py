@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from viz_model.config import Attending, ModelConfig
+from viz_model.config import DeltaNet, ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.runs import record, trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -194,6 +194,35 @@ SIZES: dict[str, dict[str, Any]] = {
         "linear_key_head_dim": 6,
         "linear_value_head_dim": 4,
     },
+    "deepseekv2": {
+        **_LIKE_LLAMA,
+        "first_k_dense_replace": 1,
+        "kv_lora_rank": 14,
+        "q_lora_rank": 9,
+        "qk_rope_head_dim": 4,
+        "qk_nope_head_dim": 6,
+        "v_head_dim": 5,
+        "n_routed_experts": 6,
+        "n_shared_experts": 2,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 12,
+        "routed_scaling_factor": 1.5,
+    },
+    "deepseekv3": {
+        **_LIKE_LLAMA,
+        "num_key_value_heads": 3,
+        "first_k_dense_replace": 1,
+        "kv_lora_rank": 14,
+        "q_lora_rank": 9,
+        "qk_rope_head_dim": 4,
+        "qk_nope_head_dim": 6,
+        "v_head_dim": 5,
+        "n_routed_experts": 6,
+        "num_experts_per_tok": 3,
+        "moe_intermediate_size": 12,
+        "n_group": 3,
+        "topk_group": 2,
+    },
     "nemotron": {**_GROUPED, "head_dim": 12},
     "arcee": _GROUPED,
     "starcoder2": _GROUPED,
@@ -358,12 +387,13 @@ def _compared_one(theirs: Any, ours: Transformer, longest: int, close: Close) ->
         more["output_router_logits"] = True
     expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
     sites = dict(hidden(config, config.n_layers, expected.hidden_states))
-    attending = [n for n in range(config.n_layers) if isinstance(config.layer(config.sides[0], n).mixer, Attending)]
+    attending = [n for n in range(config.n_layers) if not isinstance(config.layer(config.sides[0], n).mixer, DeltaNet)]
     sites |= {f"blocks.{n}.attn.pattern": each for n, each in zip(attending, expected.attentions, strict=True)}
     routers = [each for each in expected.router_logits if isinstance(each, Tensor)] if routed else []
     for layer, router in zip(routed, routers, strict=True):
         sites[f"blocks.{layer}.ffn.router"] = router.unflatten(0, ids.shape)
-        sites[f"blocks.{layer}.ffn.probs"] = router.unflatten(0, ids.shape).softmax(-1)
+        weigh = torch.sigmoid if routed[layer].softmax == "sigmoid" else torch.nn.Softmax(-1)
+        sites[f"blocks.{layer}.ffn.probs"] = weigh(router.unflatten(0, ids.shape))
     logits = getattr(expected, "logits", getattr(expected, "prediction_logits", None))
     output = expected.last_hidden_state if logits is None else logits
     sites |= {} if logits is None else {"logits": logits}

@@ -73,6 +73,18 @@ EXPERTS = [
         softmax="chosen",
         router_bias=True,
     ),
+    config.Experts(
+        expert=config.Gated(),
+        n_experts=6,
+        softmax="sigmoid",
+        choice_bias=True,
+        n_groups=3,
+        top_groups=2,
+        group_best=2,
+        factor=1.5,
+        d_shared=9,
+    ),
+    config.Experts(n_experts=6, top_k=3, n_groups=2, normalise=False),
     config.Experts(expert=config.Dense(activation="gelu", bias=False), n_experts=5, top_k=3, d_shared=9, d_expert=7),
 ]
 
@@ -213,6 +225,18 @@ def mixed() -> list[ModelConfig]:
     return [
         tiny_config(mixers=(delta, config.Attending()), ffn=config.Gated(), **gated),
         tiny_config("both", mixers=(config.Attending(), alike), position=config.Alibi()),
+        *latent(),
+    ]
+
+
+def latent() -> list[ModelConfig]:
+    """Models whose keys and values are made of a narrow vector."""
+    narrow = config.Latent(rank=7, query_rank=9, d_rotated=4, d_value=6)
+    sizes: dict[str, Any] = {"norm": config.RMSNorm(), "d_head": 10}
+    turned = config.Rope(pairing="interleaved", fraction=0.4)
+    return [
+        tiny_config(mixers=(narrow,) * 2, position=turned, attention_bias=False, **sizes),
+        tiny_config(mixers=(narrow, config.Latent(rank=5, d_rotated=2, d_value=11)), **sizes),
     ]
 
 

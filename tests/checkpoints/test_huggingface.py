@@ -81,6 +81,7 @@ REFERENCES = {
     "cohere2": Reference("Cohere2ForCausalLM"),
     "granite": Reference("GraniteForCausalLM", {"tie_word_embeddings": True}),
     "nemotron": Reference("NemotronForCausalLM"),
+    "deepseek_v3": Reference("DeepseekV3ForCausalLM"),
     "qwen3_next": Reference("Qwen3NextForCausalLM"),
     "gpt_oss": Reference("GptOssForCausalLM"),
 }

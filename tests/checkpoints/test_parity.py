@@ -304,6 +304,22 @@ ONE_STACK = {
         {"layer_types": ["linear_attention", "full_attention"], "mlp_only_layers": [1], "attention_bias": True},
     ),
     "qwen3.5": Reference("Qwen3_5ForCausalLM"),
+    "deepseek-v2": Reference("DeepseekV2ForCausalLM"),
+    "deepseek-v2-groups": Reference(
+        "DeepseekV2ForCausalLM",
+        {"topk_method": "group_limited_greedy", "n_group": 3, "topk_group": 2, "q_lora_rank": None},
+    ),
+    "deepseek-v3": Reference("DeepseekV3ForCausalLM"),
+    "deepseek-v3-yarn": Reference(
+        "DeepseekV3ForCausalLM",
+        {
+            "max_position_embeddings": 48,
+            "qk_rope_head_dim": 32,
+            "attention_bias": True,
+            "norm_topk_prob": False,
+            "rope_parameters": {**YARN, "mscale": 0.7, "mscale_all_dim": 0.9},
+        },
+    ),
     "granite": Reference("GraniteForCausalLM"),
     "granite-tied": Reference(
         "GraniteForCausalLM", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}

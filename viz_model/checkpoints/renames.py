@@ -47,6 +47,7 @@ class Rename:
             cut); ``row`` where theirs has one axis more, of length 1, in front; ``from_one`` where theirs is how
             far ours is from 1.
         groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
+        roll: by how many rows each of the ``groups`` goes round: its last ones come first.
         skip: rows at the start of theirs that nothing reads, as before the first position.
         share: where theirs is only a part of ours, which part.
         stack: where theirs is the parts of ours on an axis of their own, as GGUF has experts.
@@ -62,6 +63,7 @@ class Rename:
     because: str = ""
     groups: int = 1
     skip: int = 0
+    roll: int = 0
     told: bool = False
     share: Share | None = None
     stack: Stack | None = None
@@ -108,6 +110,7 @@ class Rename:
         if self.joined:
             tensor = tensor.flatten(-len(self.joined))
         turns = tensor[self.skip :].unflatten(0, (self.groups, -1))
+        turns = turns.roll(self.roll, 1) if self.roll else turns
         return tuple(piece.flatten(0, 1) for piece in turns.split([size // self.groups for size in sizes], 1))
 
 

@@ -41,4 +41,30 @@ class DeltaNet(Variant):
             raise ConfigError(f"mixers: what is carried from token to token is of a decoder, this is a {model.kind}")
 
 
-Mixer: TypeAlias = Attending | DeltaNet
+@dataclass(frozen=True, kw_only=True)
+class Latent(Variant):
+    """Attention whose keys and values are made of one narrow vector (DeepSeek-AI 2024a, section 2.1).
+
+    Of each head's K values the first ``d_rotated`` are turned: those of keys are shared by all heads and read the
+    stream itself; the others are made of a vector of ``rank`` numbers, as all values are. Queries are made of one of
+    ``query_rank``, or, with 0, of the stream.
+    """
+
+    rank: int = 8
+    query_rank: int = 0
+    d_rotated: int = 4
+    d_value: int = 8
+
+    def check(self, model: ModelConfig) -> None:
+        for name in ("rank", "query_rank", "d_rotated", "d_value"):
+            if not (name != "query_rank") <= getattr(self, name) <= LIMITS["d_model"]:
+                raise ConfigError(f"mixers: {name}: expected a whole number up to {LIMITS['d_model']}")
+        if self.d_rotated >= model.d_head:
+            raise ConfigError(f"mixers: d_rotated: expected less than d_head = {model.d_head}, got {self.d_rotated}")
+        if model.kind == "encoder_decoder" or model.n_kv_heads != model.n_heads or model.qk_norm:
+            raise ConfigError("mixers: a latent vector makes keys of every head, in a model of one stack")
+        if model.attention_gate or model.attention_sink:
+            raise ConfigError("mixers: a latent vector stands beside no gate and no sink here")
+
+
+Mixer: TypeAlias = Attending | DeltaNet | Latent

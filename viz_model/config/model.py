@@ -241,7 +241,7 @@ class ModelConfig:
 
     @property
     def attends(self) -> bool:
-        """Whether every layer has attention, and what a head has mixed is what it writes."""
+        """Whether every layer has attention, with one matrix each for queries, keys, values, and no gate behind it."""
         return not self.attention_gate and all(isinstance(mixer, Attending) for mixer in self.mixers)
 
     @property

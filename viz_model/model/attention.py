@@ -13,12 +13,13 @@ import copy
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import Layer, ModelConfig, RMSNorm, Side
+from viz_model.config import Latent, Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.neighbours import Neighbours
 from viz_model.model.positions import Position, reads_content, rotates
@@ -251,11 +252,22 @@ def _is_kernel_slow(q: Tensor) -> bool:
 # What is declared
 
 
-def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str) -> Value:
-    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme."""
+Projected: TypeAlias = tuple[Value, Value, Value]
+"""Queries, keys and values, declared."""
+
+
+def declare(
+    config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str, projected: Projected | None = None
+) -> Value:
+    """Declare the self-attention of a layer that reads ``x``.
+
+    Args:
+        scheme: the module of its position scheme.
+        projected: made otherwise than by one matrix each.
+    """
     h, i, j = at.index("H"), at.index("Tq"), at.index("Tk")
     kind, of = positions.kind(layer.position), at.of(scheme)
-    q, k, v = _projections(config, at, x, x)
+    q, k, v = projected or _projections(config, at, x, x)
     q = kind.declare_rotated(layer.position, of, q, "q", (h, i, at.index("K")))
     k = kind.declare_rotated(layer.position, of, k, "k", (at.index("G"), j, at.index("K")))
     scores = _scores(config, at, q, k, (h, i, j))
@@ -265,6 +277,8 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
         bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
     sink = _sink(at, (h, i)) if config.attention_sink else None
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
+    if isinstance(layer.mixer, Latent):
+        at = at.with_axis("K", layer.mixer.d_value)
     gate = _gate(config, at, x, (h, i, at.index("K"))) if config.attention_gate else None
     return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink, gate)
 

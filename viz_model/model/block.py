@@ -23,11 +23,12 @@ from typing import Literal, cast
 
 from torch import Tensor, nn
 
-from viz_model.config import DeltaNet, Layer, ModelConfig, Position, Side
-from viz_model.model import attention, deltanet, feedforward, norms
+from viz_model.config import Attending, DeltaNet, Latent, Layer, ModelConfig, Position, Side
+from viz_model.model import attention, deltanet, feedforward, latent, norms
 from viz_model.model.attention import Attention, CrossAttention, Given
 from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.feedforward import TokenMixing
+from viz_model.model.latent import LatentAttention
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, plus
 from viz_model.values.leaves import Value
@@ -46,7 +47,13 @@ def other_positions(config: ModelConfig, side: Side) -> tuple[Position, ...]:
 
 def mixer(config: ModelConfig, layer: Layer, dropout: float = 0.0) -> Attention | GatedDeltaNet:
     """What carries from token to token in a layer."""
-    return GatedDeltaNet(layer.mixer, config) if isinstance(layer.mixer, DeltaNet) else Attention(config, dropout)
+    match layer.mixer:
+        case DeltaNet():
+            return GatedDeltaNet(layer.mixer, config)
+        case Latent():
+            return LatentAttention(layer.mixer, config, dropout)
+        case Attending():
+            return Attention(config, dropout)
 
 
 class Block(nn.Module, ABC):
@@ -291,7 +298,8 @@ class Parts:
         at = self.at.at("attn", "attn")
         if isinstance(self.layer.mixer, DeltaNet):
             return deltanet.declare(self.layer.mixer, self.config, at, x)
-        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme)
+        narrow = latent.declare(self.layer.mixer, self.config, at, x) if isinstance(self.layer.mixer, Latent) else None
+        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme, narrow)
 
     def attend_source(self, x: Vector) -> Value:
         assert self.source is not None

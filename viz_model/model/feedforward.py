@@ -272,6 +272,7 @@ class Experts(FeedForward):
         super().__init__()
         self.ffn, self.width = ffn, ffn.width(d_ffn)
         self.router = nn.Linear(d_model, ffn.n_experts, bias=ffn.router_bias)
+        self.choice = nn.Parameter(torch.zeros(ffn.n_experts)) if ffn.choice_bias else None
         self.gate = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias) if ffn.gated else None
         self.up = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias)
         self.down = nn.Linear(ffn.neurons(d_ffn), d_model, bias=False)
@@ -346,12 +347,23 @@ class Experts(FeedForward):
         if self.ffn.softmax == "chosen":
             masked = tap("masked", router.masked_fill(~is_top(router, self.ffn.top_k), -torch.inf))
             return tap("chosen", masked.softmax(-1))
-        probs = tap("probs", router.softmax(-1))
-        kept = probs.masked_fill(~is_top(probs, self.ffn.top_k), 0.0)
-        if not self.ffn.normalise:
+        probs = tap("probs", router.sigmoid() if self.ffn.softmax == "sigmoid" else router.softmax(-1))
+        kept = probs.masked_fill(~is_top(self._open(probs, tap), self.ffn.top_k), 0.0)
+        if not self.ffn.normalise and self.ffn.factor == 1:
             return tap("chosen", kept)
         kept = tap("kept", kept)
-        return tap("chosen", kept / kept.sum(-1, keepdim=True))
+        total = kept.sum(-1, keepdim=True) if self.ffn.normalise else 1.0
+        return tap("chosen", kept / total if self.ffn.factor == 1 else self.ffn.factor * kept / total)
+
+    def _open(self, probs: Tensor, tap: Tap) -> Tensor:
+        """What the choice goes by: [B, T, E], −∞ in groups that are closed."""
+        wanted = probs if self.choice is None else tap("wanted", probs + self.choice)
+        if self.ffn.n_groups == 1:
+            return wanted
+        grouped = wanted.unflatten(-1, (self.ffn.n_groups, -1))  # [B, T, R, E/R]
+        best = grouped.masked_fill(~is_top(grouped, self.ffn.group_best), 0.0)
+        group = tap("group", best.sum(-1))
+        return tap("open", grouped.masked_fill(~is_top(group, self.ffn.top_groups)[..., None], -torch.inf)).flatten(-2)
 
     def all_of_them(self, x: Tensor, weights: Tensor, tap: Tap) -> Tensor:
         """What the experts write together, each neuron of each of them computed."""
@@ -393,9 +405,9 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
         "router", (t, e), linear(at, "router", r"\text{router}", x, "E", bias=ffn.router_bias),
         symbol=r"\rho", label="router logits", role="ffn",
     )  # fmt: skip
-    is_of_all = ffn.softmax == "all"
+    is_of_all = ffn.softmax != "chosen"
     probs = at.value(
-        "probs", (t, e), Softmax(e, router[t, e]),
+        "probs", (t, e), sigmoid(router[t, e]) if ffn.softmax == "sigmoid" else Softmax(e, router[t, e]),
         symbol=r"\pi", label="router probabilities", role="ffn", derived=not is_of_all,
     )  # fmt: skip
     if not is_of_all:
@@ -404,14 +416,46 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
             symbol=r"\tilde{\rho}", label="router logits of the chosen experts", role="ffn",
         )  # fmt: skip
         return at.value("chosen", (t, e), Softmax(e, masked[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
-    if not ffn.normalise:
-        return at.value("chosen", (t, e), Top(e, ffn.top_k, probs[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
+    among = Top(e, ffn.top_k, probs[t, e], by=_declare_open(ffn, at, probs))
+    if not ffn.normalise and ffn.factor == 1:
+        return at.value("chosen", (t, e), among, symbol="c", label=_WEIGHTS, role="ffn")
     kept = at.value(
-        "kept", (t, e), Top(e, ffn.top_k, probs[t, e]),
+        "kept", (t, e), among,
         symbol=r"\kappa", label="probabilities of the chosen experts", role="ffn",
     )  # fmt: skip
     every = at.index("E", "e'")
-    return at.value("chosen", (t, e), kept[t, e] / Sum(every, kept[t, every]), symbol="c", label=_WEIGHTS, role="ffn")
+    share: Expression = kept[t, e] if ffn.factor == 1 else Setting("s", ffn.factor, "config") * kept[t, e]
+    if ffn.normalise:
+        share = share / Sum(every, kept[t, every])
+    return at.value("chosen", (t, e), share, symbol="c", label=_WEIGHTS, role="ffn")
+
+
+def _declare_open(ffn: config.Experts, at: Scope, probs: Value) -> Expression | None:
+    """What the choice goes by, where that is not the weights themselves."""
+    size = ffn.n_experts // ffn.n_groups
+    at = at.with_axis("R", ffn.n_groups).with_axis("I", size)
+    t, e, r, i = at.index("T"), at.index("E"), at.index("R", "r"), at.index("I", "i")
+    wanted = probs
+    if ffn.choice_bias:
+        wanted = at.value(
+            "wanted", (t, e), probs[t, e] + at.weight("choice", "b", "E")[e],
+            symbol="w", label="what the choice goes by", role="ffn",
+        )  # fmt: skip
+    if ffn.n_groups == 1:
+        return wanted[t, e] if ffn.choice_bias else None
+    own = wanted[t, r * size + i]
+    best = at.value(
+        "best", (t, r, i), Top(i, ffn.group_best, own), symbol="b", label="best experts of each group", role="ffn",
+        derived=True,
+    )  # fmt: skip
+    group = at.value(
+        "group", (t, r), Sum(i, best[t, r, i]), symbol="g", label="how good each group is", role="ffn"
+    )  # fmt: skip
+    opened = at.value(
+        "open", (t, r, i), Top(r, ffn.top_groups, own, -math.inf, by=group[t, r]),
+        symbol=r"\tilde{w}", label="experts of the open groups", role="ffn",
+    )  # fmt: skip
+    return opened[t, e // size, e % size]
 
 
 _WEIGHTS = "weights of the chosen experts"

@@ -49,11 +49,6 @@ _ROWS = (
     ("qwen3_5", "qwen3_5_text", "pictures among the tokens"),
     ("qwen3_vl", "qwen3", "pictures among the tokens"),
     ("hunyuan_v1_dense", "qwen3", "norms of queries and keys after they are turned"),
-    (
-        "deepseek_v2 deepseek_v3",
-        "qwen3_moe",
-        "keys and values made of a narrow latent vector, and experts chosen by groups",
-    ),
     ("glm4_moe", "qwen3_moe", "an expert that reads every token, and experts chosen by a sigmoid"),
     ("minimax_m2", "qwen3_moe", "experts chosen by a sigmoid"),
     ("granitemoe", "mixtral", "factors of the embedding, of what sub-layers write, of scores and of logits"),

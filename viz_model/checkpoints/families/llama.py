@@ -3,7 +3,7 @@ positions, SwiGLU, and key–value heads shared by groups of queries. TinyLlama 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -45,17 +45,20 @@ def read(
     ffn: FeedForward | None = None,
     eps: float = 1e-6,
     tied: bool = False,
+    fixed: Mapping[str, int] | None = None,
     **absent: int,
 ) -> ModelConfig:
     """What Llama and its kin have in common; what is a family's own is read in its file.
 
     Args:
         ffn: None for that of :func:`gated`.
+        fixed: sizes that are so whatever the file says under Llama's words.
         eps, tied, absent: ε, whether there is one table, and sizes where a file does not say; Llama's unless given.
     """
     sizes = a.sizes(SIZES, absent)
     if a.is_null("num_key_value_heads"):
         sizes["n_kv_heads"] = sizes["n_heads"]
+    sizes.update(fixed or {})
     return ModelConfig(
         **sizes,
         norm=RMSNorm(eps=a.number("rms_norm_eps", eps)),

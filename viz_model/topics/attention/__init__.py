@@ -1,7 +1,8 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
 from viz_model.island import say, units, why
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
+from viz_model.island.look import Look
+from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns, is_there
 from viz_model.topics.attention import (
     apart,
     between_words,
@@ -18,6 +19,17 @@ from viz_model.topics.attention import (
     together,
 )
 
+
+def _attends(look: Look) -> bool:
+    """Whether what a head has mixed of values, each from one matrix, is what it writes."""
+    return look.config.attends
+
+
+def _plain(item: Item) -> Item:
+    """What stands there only of such a model."""
+    return lambda look: item(look) if _attends(look) else None
+
+
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
 LARGE = Section(
     "large",
@@ -25,8 +37,8 @@ LARGE = Section(
         head.title,
         head.choose,
         columns((head.draw,), (head.lines, units.link)),
-        carries.title,
-        beside(carries.draw, carries.tell),
+        _plain(carries.title),
+        beside(_plain(carries.draw), _plain(carries.tell)),
         head.chain_title,
         CHAIN,
         buffer.title,
@@ -51,9 +63,11 @@ TOGETHER = Section(
         together.end,
     ),
     ("section=together",),
+    _attends,
 )
 FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
-WHY = why.About("attn").section
+_WHY = why.About("attn").section
+WHY = _WHY._replace(needs=lambda look: _attends(look) and is_there(_WHY, look))
 CARE = Section(
     "care",
     (
@@ -68,6 +82,7 @@ CARE = Section(
         brings.sinks_tell,
     ),
     ("group", "run", "section=care"),
+    _attends,
 )
 TRIALS = Trials(
     ("scale", "mask", "head", "pattern", "flip"),
