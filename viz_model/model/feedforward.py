@@ -363,7 +363,9 @@ class Experts(FeedForward):
         grouped = wanted.unflatten(-1, (self.ffn.n_groups, -1))  # [B, T, R, E/R]
         best = grouped.masked_fill(~is_top(grouped, self.ffn.group_best), 0.0)
         group = tap("group", best.sum(-1))
-        return tap("open", grouped.masked_fill(~is_top(group, self.ffn.top_groups)[..., None], -torch.inf)).flatten(-2)
+        return tap("masked", grouped.masked_fill(~is_top(group, self.ffn.top_groups)[..., None], -torch.inf)).flatten(
+            -2
+        )
 
     def all_of_them(self, x: Tensor, weights: Tensor, tap: Tap) -> Tensor:
         """What the experts write together, each neuron of each of them computed."""
@@ -452,7 +454,7 @@ def _declare_open(ffn: config.Experts, at: Scope, probs: Value) -> Expression | 
         "group", (t, r), Sum(i, best[t, r, i]), symbol="g", label="how good each group is", role="ffn"
     )  # fmt: skip
     opened = at.value(
-        "open", (t, r, i), Top(r, ffn.top_groups, own, -math.inf, by=group[t, r]),
+        "masked", (t, r, i), Top(r, ffn.top_groups, own, -math.inf, by=group[t, r]),
         symbol=r"\tilde{w}", label="experts of the open groups", role="ffn",
     )  # fmt: skip
     return opened[t, e // size, e % size]

@@ -66,8 +66,8 @@ def view(look: Look) -> CacheView:
     found = []
     for name, config, is_loaded in every:
         if config.kind != "encoder":
-            n, heads = min(length, config.n_context), (config.n_heads, None, 1)
-            sizes = [kv_cache.cache(config, n, each, n_bytes, n_source=n).total for each in heads]
+            n, heads = min(length, config.n_context), (config.n_heads, config.n_kv_heads, 1)
+            sizes = [kv_cache.cache(config, n, each, n_bytes, n_source=n).total for each in (config.n_heads, None, 1)]
             found.append((name, is_loaded, n, *heads[:2], *sizes))
     names, loaded, *columns = zip(*found, strict=True)
     return CacheView(names, loaded, *(np.array(column, dtype=np.int64) for column in columns))

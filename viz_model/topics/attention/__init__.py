@@ -1,5 +1,7 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
+from dataclasses import replace
+
 from viz_model.island import say, units, why
 from viz_model.island.look import Look
 from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns, is_there
@@ -67,7 +69,7 @@ TOGETHER = Section(
 )
 FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
 _WHY = why.About("attn").section
-WHY = _WHY._replace(needs=lambda look: _attends(look) and is_there(_WHY, look))
+WHY = replace(_WHY, needs=lambda look: _attends(look) and is_there(_WHY, look))
 CARE = Section(
     "care",
     (
