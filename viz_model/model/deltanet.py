@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import DeltaNet, ModelConfig, RMSNorm
+from viz_model.config import DeltaNet, ModelConfig
 from viz_model.model import norms, ops
 from viz_model.model.attention import Given
 from viz_model.model.feedforward import activated
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.values.declaration import Role, Scope, Vector, inlined
+from viz_model.values.declaration import Role, Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Setting, Value
 from viz_model.values.operations import Sum, exp, sigmoid, softplus, sqrt, where
@@ -49,7 +49,7 @@ class GatedDeltaNet(nn.Module):
         self.beta = nn.Linear(config.d_model, mixer.n_values, bias=False)
         self.decay = nn.Linear(config.d_model, mixer.n_values)
         self.rate = nn.Parameter(torch.zeros(mixer.n_values))
-        self.norm = norms.RMSNorm(RMSNorm(eps=config.norm.eps), mixer.d_value)
+        self.norm = norms.root(config.norm.eps, mixer.d_value)
         self.o = nn.Linear(widths["v"], config.d_model, bias=False)
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
@@ -136,8 +136,7 @@ def declare(mixer: DeltaNet, config: ModelConfig, at: Scope, x: Vector) -> Value
         "gate", (m, t, u), Sum(d, x[t, d] * at.weight("gate.weight", "W^G", ("M", "U"), "D")[m, u, d]),
         symbol="g", label="gate before the activation", role="value",
     )  # fmt: skip
-    scratch = at.apart(module="norm")
-    normed = inlined(norms.declare(RMSNorm(eps=config.norm.eps), scratch, read, (m, t, u)), scratch.sites)
+    normed = norms.declare_root(config.norm.eps, at, "norm", read, (m, t, u))
     z = at.value(
         "mixed", (m, t, u), normed * activated("silu", gate[m, t, u]),
         symbol="z", label="what is read, normalised and gated", role="value",

@@ -7,12 +7,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from viz_model.config import Latent, ModelConfig, RMSNorm
+from viz_model.config import Latent, ModelConfig
 from viz_model.model import norms, ops
 from viz_model.model.attention import Attention
 from viz_model.model.positions import Position, rotates
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.values.declaration import Scope, Vector, inlined
+from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Value
 from viz_model.values.operations import Sum, where
@@ -23,13 +23,13 @@ class LatentAttention(Attention):
 
     def __init__(self, mixer: Latent, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__(config, dropout)
-        d, n, bias, norm = config.d_model, self.n_heads, config.attention_bias, RMSNorm(eps=config.norm.eps)
+        d, n, bias, eps = config.d_model, self.n_heads, config.attention_bias, config.norm.eps
         self.mixer = mixer
         self.q_down = nn.Linear(d, mixer.query_rank, bias=bias) if mixer.query_rank else None
-        self.q_latent_norm = norms.RMSNorm(norm, mixer.query_rank) if mixer.query_rank else None
+        self.q_latent_norm = norms.root(eps, mixer.query_rank) if mixer.query_rank else None
         self.q = nn.Linear(mixer.query_rank or d, n * self.d_head, bias=False)
         self.down = nn.Linear(d, mixer.rank, bias=bias)
-        self.latent_norm = norms.RMSNorm(norm, mixer.rank)
+        self.latent_norm = norms.root(eps, mixer.rank)
         self.shared = nn.Linear(d, mixer.d_rotated, bias=bias)
         self.k = nn.Linear(mixer.rank, n * (self.d_head - mixer.d_rotated), bias=False)
         self.v = nn.Linear(mixer.rank, n * mixer.d_value, bias=False)
@@ -125,6 +125,5 @@ def _narrow(
         f"{name}_plain", (t, part), total, symbol=rf"\tilde{{{symbol}}}", label=f"{label}, before its norm", role=role,
         derived=True,
     )  # fmt: skip
-    scratch = at.apart(module=f"{name}_norm")
-    normed = inlined(norms.declare(RMSNorm(eps=config.norm.eps), scratch, plain, (t, part)), scratch.sites)
+    normed = norms.declare_root(config.norm.eps, at, f"{name}_norm", plain, (t, part))
     return at.value(name, (t, part), normed, symbol=symbol, label=label, role=role)
