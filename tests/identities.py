@@ -84,5 +84,4 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
                 assert torch.equal(view[f"{at}resid.{after}"], normed if view.norm_at == "post" else added)
                 stream = view[f"{at}resid.{after}"]
             if isinstance(trace.config.ffn, Gated):
-                through = view[at + ("ffn.up" if trace.config.ffn.limit is None else "ffn.up_kept")]
-                close(view[at + "ffn.gate_act"] * through, view[at + "ffn.act"])
+                close(view[at + "ffn.gate_act"] * view[at + "ffn.up"], view[at + "ffn.act"])

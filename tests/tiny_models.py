@@ -124,7 +124,7 @@ def candidates() -> tuple[ModelConfig, ...]:
         config.Gated(),
         config.Gated(activation="gelu", bias=True),
     ]
-    forwards += [config.Gated(activation="gelu_quick", limit=0.5), *EXPERTS]
+    forwards += [config.Gated(activation="gelu_quick"), *EXPERTS]
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
@@ -200,7 +200,6 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     return [
         tiny_config("both", head=config.LanguageHead(cap=0.9, factor=0.6), windows=(3, 0), position=rope, **capped),
         tiny_config(attention_sink=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, windows=(3, 0)),
-        tiny_config(attention_gate=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
         tiny_config(attention_sink=True, kind="encoder", position=config.Alibi(), score_cap=5.0),
         tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
         tiny_config(
@@ -225,6 +224,7 @@ def mixed() -> list[ModelConfig]:
     return [
         tiny_config(mixers=(delta, config.Attending()), ffn=config.Gated(), **gated),
         tiny_config("both", mixers=(config.Attending(), alike), position=config.Alibi()),
+        tiny_config(attention_gate=True, position=config.Rope(), n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
         *latent(),
     ]
 

@@ -735,7 +735,7 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
     [
         (GPT2, {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
         (GPT2, {"add_cross_attention": True}, "add_cross_attention"),
-        (GPT2, {"activation_function": "quick_gelu"}, "activation_function"),
+        (GPT2, {"activation_function": "mish"}, "activation_function"),
         (GPT2, {"n_head": 5}, "n_head"),
         (GPT2, {"n_head": 0}, "n_head"),
         (GPT2, {"n_layer": 10**9}, "n_layer"),

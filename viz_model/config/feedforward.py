@@ -38,8 +38,8 @@ class Gated(Variant):
     gated: ClassVar[bool] = True
 
     def check(self, model: ModelConfig) -> None:
-        if self.limit is not None and not self.limit > 0:
-            raise ConfigError(f"ffn: limit: expected a number above 0, or none, got {self.limit!r}")
+        if self.limit is not None:
+            raise ConfigError("ffn: limit: only gates of experts are kept within bounds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,8 @@ class Experts(Variant):
         return self.n_experts * self.width(d_ffn)
 
     def check(self, model: ModelConfig) -> None:
-        self.expert.check(model)
+        if (limit := getattr(self.expert, "limit", None)) is not None and not limit > 0:
+            raise ConfigError(f"ffn: limit: expected a number above 0, or none, got {limit!r}")
         if not 1 <= self.top_k <= self.n_experts <= 2**10:
             raise ConfigError(
                 f"ffn: expected 1 ≤ top_k ≤ n_experts ≤ 1024, got {self.top_k} of {self.n_experts} experts"

@@ -445,7 +445,11 @@ def _declare_open(ffn: config.Experts, at: Scope, probs: Value) -> Expression | 
         )  # fmt: skip
     if ffn.n_groups == 1:
         return wanted[t, e] if ffn.choice_bias else None
-    own = wanted[t, r * size + i]
+    grouped = at.value(
+        "grouped", (t, r, i), wanted[t, r * size + i], symbol="w", label="what the choice goes by, group by group",
+        role="ffn", derived=True,
+    )  # fmt: skip
+    own = grouped[t, r, i]
     best = at.value(
         "best", (t, r, i), Top(i, ffn.group_best, own), symbol="b", label="best experts of each group", role="ffn",
         derived=True,

@@ -65,4 +65,7 @@ class Top(Around):
         axis = python.order.index(self.over) - len(python.order)
         own, row = python.within(self.inner, ATOM), python.within(self.ranked, ATOM)
         ranks = f"{row}.argsort(dim={axis}, descending=True, stable=True).argsort({axis})"
+        if self.by is not None:  # or the line becomes too long to read
+            python.lines.append(f"rank = {ranks}")
+            ranks = "rank"
         return f"torch.where({ranks} < {self.k}, {own}, {Number(self.otherwise).code(python)})"

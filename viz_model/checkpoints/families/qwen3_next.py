@@ -69,27 +69,32 @@ def _mixers(a: Attributes, n_layers: int, delta: DeltaNet) -> tuple[Attending | 
 def renames(config: ModelConfig) -> list[Rename]:
     """The attention and the feed-forward of Qwen3, the experts of Qwen2-MoE, and the DeltaNets of either."""
     theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}.attn."
+    mixed = [n for n, mixer in enumerate(config.mixers) if isinstance(mixer, DeltaNet)]
     is_routed = isinstance(config.ffn, Experts)
     rows = qwen2_moe.renames(config) if is_routed else llama.renames(config)
     norms = [row for row in qwen3.renames(config) if any("qk_norm" in place for place in row.ours)]
     rows = gemma.from_one([*(row for row in rows if "q_proj" not in row.theirs), *norms])
     q = rename(f"{theirs}self_attn.q_proj.*", f"{ours}q.*", f"{ours}gate.*", groups=config.n_heads)
-    return [*rows, q, *_delta(config, f"{theirs}linear_attn.", ours), ignored("mtp.**", "it predicts several tokens")]
+    delta = [
+        row for n in mixed for row in _delta(config, f"[model.]layers.{n}.linear_attn.", f"decoder.blocks.{n}.attn.")
+    ]
+    return [*delta, *rows, q, ignored("mtp.**", "it predicts several tokens")]
 
 
 def _delta(config: ModelConfig, theirs: str, ours: str) -> list[Rename]:
-    found = [mixer for mixer in config.mixers if isinstance(mixer, DeltaNet)]
-    if not found:
-        return []
-    n, kernel = found[0].n_keys, found[0].kernel
+    found = next(mixer for mixer in config.mixers if isinstance(mixer, DeltaNet))
+    n, kernel = found.n_keys, found.kernel
     q, k, v, gate, beta, decay = (f"{ours}{name}.weight" for name in ("q", "k", "v", "gate", "beta", "decay"))
-    return [
+    fused = [
         rename(f"{theirs}in_proj_qkvz.weight", q, k, v, gate, groups=n),
         rename(f"{theirs}in_proj_ba.weight", beta, decay, groups=n),
+    ]
+    apart = [
         rename(f"{theirs}in_proj_qkv.weight", q, k, v),
-        rename(f"{theirs}in_proj_z.weight", gate),
-        rename(f"{theirs}in_proj_b.weight", beta),
-        rename(f"{theirs}in_proj_a.weight", decay),
+        *(rename(f"{theirs}in_proj_{x}.weight", place) for x, place in (("z", gate), ("b", beta), ("a", decay))),
+    ]
+    return [
+        *(fused if isinstance(config.ffn, Experts) else apart),
         rename(f"{theirs}conv1d.weight", *(f"{ours}{x}_conv" for x in "qkv"), joined=(1, kernel)),
         rename(f"{theirs}dt_bias", f"{ours}decay.bias"),
         rename(f"{theirs}A_log", f"{ours}rate"),

@@ -56,7 +56,7 @@ _ATTENTION = {
 _FFN = {
     "gate": "up",
     **dict.fromkeys(("gate_act", "up_kept", "expert_up_kept"), "act"),
-    **dict.fromkeys(("probs", "wanted", "best", "group", "masked", "kept", "chosen"), "router"),
+    **dict.fromkeys(("probs", "wanted", "grouped", "best", "group", "masked", "kept", "chosen"), "router"),
     **dict.fromkeys(("expert_gate", "expert_up"), "up"),
     **dict.fromkeys(("expert_gate_act", "expert_act"), "act"),
     "expert_out": "out",
