@@ -10,11 +10,12 @@ Traced code never works in place: what a recorder keeps are aliases, not copies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
 
+@runtime_checkable
 class Tap(Protocol):
     """Sees each named value once, and returns the value to go on with."""
 
