@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.config import ModelConfig
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.model.heads import ClassHead
 from viz_model.model.tap import NO_TAP, Scoped, Tap
 from viz_model.model.transformer import Transformer
@@ -280,15 +280,17 @@ class _Kept:
 
 
 def _leaf(weight: Tensor) -> nn.Parameter:
-    """The same numbers, in the same memory, whose gradient is nobody else's."""
-    own = weight.detach()
+    """The same numbers in single precision, in the same memory where they are, whose gradient is nobody else's."""
+    own = stored.single(weight.detach())
     return nn.Parameter(own.clone() if own.is_inference() else own)
 
 
-def _copied(model: Transformer, weights: Mapping[str, nn.Parameter]) -> Transformer:
+def _copied(model: Transformer, weights: Mapping[str, nn.Parameter], dtype: torch.dtype = torch.float32) -> Transformer:
     """The model with other weights; itself it is left alone, for others run it meanwhile."""
+    own = stored.running(model)
     with torch.inference_mode(False):
-        return copy.deepcopy(model, {id(one): weights[name] for name, one in model.named_parameters()}).eval()
+        made = copy.deepcopy(own, {id(one): weights[name] for name, one in own.named_parameters()})
+        return made.eval().to("cpu", dtype)
 
 
 def _run(model: Transformer, trace: Trace, tap: Tap = NO_TAP) -> Tensor:
@@ -336,10 +338,10 @@ def _loss_after(found: Gradients, rate: float) -> float:
     wide = sum(one.numel() for one in weights.values()) <= MOST_IN_DOUBLE
     dtype = torch.float64 if wide else torch.float32
     moved = {
-        name: nn.Parameter(one.to(dtype) - rate * found.weights[name].to(dtype), requires_grad=False)
+        name: nn.Parameter(one.to("cpu", dtype) - rate * found.weights[name].to(dtype), requires_grad=False)
         for name, one in weights.items()
     }
-    model = _copied(found.trace.model, moved).to(dtype)
+    model = _copied(found.trace.model, moved, dtype)
     with torch.inference_mode(False), torch.no_grad():
         logits = _logits(model, _run(model, found.trace), found.position)
     return float(-logits.log_softmax(-1)[found.token])

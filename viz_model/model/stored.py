@@ -90,6 +90,11 @@ def entries(model: Transformer, weight: str, index: Any) -> Tensor:
     return single(running(model).get_parameter(weight).detach()[index])
 
 
+def reads_at(model: Transformer) -> torch.device:
+    """Where a model takes what it reads, and where what it makes is seen."""
+    return torch.device("cpu") if running(model) is not model else _place(model)[1]
+
+
 def _place(module: nn.Module) -> tuple[torch.dtype, torch.device]:
     largest = max(module.parameters(), key=Tensor.numel, default=None)
     return (torch.float32, torch.device("cpu")) if largest is None else (largest.dtype, largest.device)
@@ -199,7 +204,8 @@ class _Between:
             seen = single(value)
             self._last = (value, seen)
         found = self._tap(name, seen)
-        return value if found is seen else found.to(value.device, value.dtype)
+        # A gradient that is asked for passes what was seen.
+        return value if found is seen and not found.requires_grad else found.to(value.device, value.dtype)
 
     def at(self, prefix: str) -> Scoped:
         return Scoped(self, prefix)
