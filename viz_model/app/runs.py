@@ -174,7 +174,7 @@ def loaded(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
     # for what one thread does in 7).
     torch.set_num_threads(1)
-    lm = vm.load(name)
+    lm = vm.load(name)  # with as many threads as the environment asks for
     # The libraries and the weights stay: Python's collector need not go through them again and again.
     gc.collect()
     gc.freeze()

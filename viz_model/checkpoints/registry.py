@@ -66,6 +66,12 @@ def config_of(name: str) -> ModelConfig:
     return _read_config(found[name])
 
 
+def room_of(name: str) -> room.Room | None:
+    """What the weights of one of :func:`models` need, before any is read; None where that is little."""
+    path = None if name in HANDED_OVER else _found().get(name)
+    return None if path is None else room.of_files(path)
+
+
 def vocabulary_of(name: str) -> str:
     """What the vocabulary of one of :func:`models` is called: models of ours share one, others bring their own.
 
@@ -147,11 +153,14 @@ def load(
             All three default to what ``VIZ_MODEL_DTYPE``, ``VIZ_MODEL_DEVICE`` and ``VIZ_MODEL_THREADS`` say.
 
     Raises:
-        ValueError: a dtype, a device or a number of threads that there is not.
-        ModelError: no such model, or its files are damaged, not supported, or do not fit together.
+        ModelError: no such model, or its files are damaged, not supported, or do not fit together; or a dtype, a
+            device or a number of threads that there is not.
     """
-    where = room.placing(dtype, device)
-    room.set_threads(threads)
+    try:
+        where = room.placing(dtype, device)
+        room.set_threads(threads)
+    except ValueError as wrong:
+        raise ModelError(str(wrong)) from None
     if not isinstance(source, str | Path):
         from viz_model.checkpoints import live
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -96,6 +97,20 @@ def refusal(n_weights: int, dtype: torch.dtype, device: torch.device, stored: to
         f"{n_weights:,} parameters take {needed / 1e9:.1f} GB in {kept}, and {free / 1e9:.1f} GB are "
         f"free; {other}take a smaller model, or set {ANYWAY}=1 to load it anyway"
     )
+
+
+class Room(NamedTuple):
+    """Bytes that weights need in the type of their files, and that are free, where anybody knows."""
+
+    needed: int
+    free: int | None
+
+
+def of_files(model: Path) -> Room | None:
+    """What the weights of a folder or a file need, before any is read; None where that is little."""
+    files = [model] if model.is_file() else [*model.glob("*.safetensors")] or [*model.glob("*.bin")]
+    needed = sum(file.stat().st_size for file in files)
+    return Room(needed, available()) if needed >= LARGE else None
 
 
 def _name(dtype: torch.dtype) -> str:
