@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from viz_model.model.attention import Source
 from viz_model.model.heads import Head
 from viz_model.model.inputs import Input
-from viz_model.model.tap import NO_TAP, Scoped, Tap
+from viz_model.model.tap import NO_TAP, Scoped, Tap, ignores
 from viz_model.model.transformer import Stack, Transformer
 
 M = TypeVar("M", bound=nn.Module)
@@ -199,6 +199,8 @@ class _Between:
         self._last: tuple[Tensor | None, Tensor | None] = (None, None)
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
+        if ignores(self._tap, name):
+            return self._tap(name, value)
         known, seen = self._last
         if seen is None or known is not value:  # what leaves a block enters the next: one tensor under two names
             seen = single(value)

@@ -33,6 +33,12 @@ class Tap(Protocol):
         ...
 
 
+def ignores(tap: Tap, name: str) -> bool:
+    """Whether a tap makes nothing of the value of a name, whose numbers then need not be made readable for it."""
+    found = getattr(tap, "ignores", None)
+    return found is not None and bool(found(name))
+
+
 class _NoTap:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return value
@@ -62,3 +68,6 @@ class Scoped:
 
     def changes(self, name: str) -> bool:
         return self.tap.changes(f"{self.prefix}.{name}")
+
+    def ignores(self, name: str) -> bool:
+        return ignores(self.tap, f"{self.prefix}.{name}")

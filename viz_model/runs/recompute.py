@@ -65,9 +65,11 @@ class Notes(dict[str, Noted]):
     A picture of all blocks then needs none of them again.
     """
 
+    def takes(self, name: str) -> bool:
+        return name.endswith(_NOTED)
+
     def __call__(self, name: str, value: Tensor) -> None:
-        if name.endswith(_NOTED):
-            self[name] = note(value[0])
+        self[name] = note(value[0])
 
 
 class Recomputed(Mapping[str, Tensor]):
