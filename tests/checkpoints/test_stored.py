@@ -154,12 +154,16 @@ def test_the_parts_add_up_as_well_as_the_type_permits(tmp_path: Path, made: str)
         assert routes.total == pytest.approx(float(trace.row("logits", -1)[3]), abs=0.05 * scale)
 
 
-def test_gradients_are_those_of_the_weights_in_single_precision(llama: Path) -> None:
+def test_gradients_are_those_of_the_weights_in_single_precision(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half, single = (vm.explain.gradients(run(vm.load(llama, dtype=d)), -1, 3) for d in ("bfloat16", "float32"))
     assert half.loss == pytest.approx(single.loss, abs=0.05)
     for name, gradient in single.weights.items():
         assert half.weights[name].dtype == torch.float32
         assert torch.nn.functional.cosine_similarity(half.weights[name].flatten(), gradient.flatten(), dim=0) > 0.99
+    monkeypatch.setattr(room, "available", lambda device=None: 100)
+    with pytest.raises(ValueError, match=r"gradients: they take .* GB of memory, and 0\.0 GB are free"):
+        vm.explain.gradients(half.trace)
+    monkeypatch.undo()
     assert half.step(1e-3).measured == pytest.approx(half.step(1e-3).predicted, rel=0.1)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from viz_model.checkpoints import room
 from viz_model.config import ModelConfig
 from viz_model.model import sites, stored
 from viz_model.model.heads import ClassHead
@@ -221,7 +223,8 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
 
     Raises:
         IndexError: no such position, or no such token.
-        ValueError: the model predicts nothing, or interventions have put other numbers into the run.
+        ValueError: the model predicts nothing, interventions have put other numbers into the run, or the gradients
+            take more memory than is free.
     """
     trace = trace.at(trace.config.sides[-1])
     config = trace.config
@@ -235,6 +238,7 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
         follows = trace.own_ids[position + 1 :] if config.kind != "encoder" else trace.own_ids[position:]
         token = follows[0] if follows and not config.classes else int(known.argmax())
     token = counted("token", token, len(known))
+    _check_room(trace.model)
     kept = _Kept(trace)
     model = _copied(trace.model, {name: _leaf(one) for name, one in trace.model.named_parameters()})
     with torch.inference_mode(False), torch.enable_grad():
@@ -253,6 +257,14 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
     values |= {name: one[0] for name, one in zip(wanted, made, strict=False)}
     weights = dict(zip(parameters, made[len(wanted) :], strict=True))
     return Gradients(trace, position, token, -math.log(known[token]), weights, values)
+
+
+def _check_room(model: Transformer) -> None:
+    """Refuse gradients that memory does not hold: one for every weight, beside the weights in single precision."""
+    own, free = 4 if stored.running(model) is model else 8, room.available()
+    needed = own * sum(weight.numel() for weight in model.parameters())
+    if free is not None and needed > free and not os.environ.get(room.ANYWAY):
+        raise ValueError(f"gradients: they take {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
 
 
 class _Kept:
