@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -232,6 +234,18 @@ def test_threads_are_of_the_process(llama: Path, monkeypatch: pytest.MonkeyPatch
             assert torch.get_num_threads() == int(said)
     finally:
         torch.set_num_threads(before)
+
+
+def test_a_model_is_gone_as_soon_as_nobody_holds_it(llama: Path) -> None:
+    lm = vm.load(llama, dtype="bfloat16")
+    run(lm)["logits"]
+    held = [weakref.ref(lm.model), weakref.ref(stored.running(lm.model))]
+    gc.disable()
+    try:
+        del lm
+        assert [one() for one in held] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_a_number_that_is_not_finite_is_named(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def readable(model: Transformer) -> Transformer:
     """The model as it is read; itself where its weights are numbers of single precision in main memory."""
     if all(weight.dtype == torch.float32 and weight.device.type == "cpu" for weight in model.parameters()):
         return model
-    return _Reading(model).of(model)
+    return _Reading(model).of(model, {})
 
 
 def running(module: M) -> M:
@@ -105,17 +105,20 @@ class _Reading:
 
     def __init__(self, model: Transformer) -> None:
         self._dtype, self._device = _place(model)
-        self._made: dict[int, nn.Module] = {}
         self._kept: OrderedDict[int, nn.Parameter] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
-    def of(self, module: M) -> M:
-        """The module as it is read: a copy down to its weights, which both have in common."""
-        if (known := self._made.get(id(module))) is not None:
-            return cast(M, known)
-        made = copy.copy(module)
-        self._made[id(module)] = made
-        modules = {name: None if part is None else self.of(part) for name, part in module._modules.items()}
+    def of(self, module: M, known: dict[int, nn.Module]) -> M:
+        """The module as it is read: a copy down to its weights, which both have in common.
+
+        Args:
+            known: the copies made so far. They are not kept here: a model that leads to itself would not be gone as
+                soon as nobody holds it.
+        """
+        if id(module) in known:
+            return cast(M, known[id(module)])
+        made = known[id(module)] = copy.copy(module)
+        modules = {name: None if part is None else self.of(part, known) for name, part in module._modules.items()}
         buffers = {name: None if one is None else single(one) for name, one in module._buffers.items()}
         made.__dict__.update(
             {
