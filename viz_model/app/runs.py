@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model import images
 from viz_model.app import run_lock
 from viz_model.app.cache import MOST_KEPT, Call, cached, store
-from viz_model.checkpoints import registry
+from viz_model.checkpoints import registry, room
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
@@ -33,8 +33,8 @@ MAX_CHARACTERS = 20_000
 MOST_RUN = 100_000_000
 """Bytes of residual stream of the longest text that is run: of a model of SmolLM2's size, some 1,300 tokens."""
 
-MOST_KEPT_MODELS = 1_200_000_000
-"""Bytes of the weights of all loaded models together."""
+MOST_KEPT_MODELS = max(1_200_000_000, (room.available() or 0) // 2)
+"""Bytes of the weights of all loaded models together: a large one stays beside the small one that a page compares."""
 
 _LOG = logging.getLogger(__name__)
 
