@@ -16,6 +16,8 @@ import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.checkpoints import room
+from viz_model.drawing.digits import byte_size
+from viz_model.texts import LANGUAGES
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NAMES = ("tiny-qwen3", "tiny-translator", "story-pre-ln", "tiny-bert")
@@ -45,3 +47,15 @@ def test_a_page_opens_and_its_numbers_are_derived(page: str, model: str) -> None
             exec(compile(code, page, "exec"), {})
         lines = printed.getvalue().split()
         assert "True" in lines and "False" not in lines, code
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_gradients_that_memory_does_not_hold_are_not_begun(lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = sum(weight.numel() for weight in vm.load("tiny-qwen3").model.parameters())
+    query = {"model": "tiny-qwen3", "text": "A little cat sat", "token": "2", "lang": lang}
+    monkeypatch.setattr(room, "refusal", lambda *_: None)  # of the models that the sidebar looks at
+    for free, is_shown in ((12 * n - 1, False), (12 * n, True)):
+        monkeypatch.setattr(room, "available", lambda device=None, free=free: free)
+        app = open_page("backward", query)
+        assert any(name.startswith("backward.") for name in pictures(app)) == is_shown
+        assert (byte_size(12 * n) in said(app)) != is_shown

@@ -259,12 +259,21 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
     return Gradients(trace, position, token, -math.log(known[token]), weights, values)
 
 
-def _check_room(model: Transformer) -> None:
-    """Refuse gradients that memory does not hold: one for every weight, beside the weights in single precision."""
-    own, free = 4 if stored.running(model) is model else 8, room.available()
+def lacking(model: Transformer) -> room.Room | None:
+    """The bytes that gradients of a model take and those that are free, where these are too few; None where they do.
+
+    A gradient for every weight, as much again while they are made, and of a model in 16 bits its weights in single
+    precision.
+    """
+    own, free = 8 if stored.running(model) is model else 12, room.available()
     needed = own * sum(weight.numel() for weight in model.parameters())
-    if free is not None and needed > free and not os.environ.get(room.ANYWAY):
-        raise ValueError(f"gradients: they take {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
+    return room.Room(needed, free) if free is not None and needed > free and not os.environ.get(room.ANYWAY) else None
+
+
+def _check_room(model: Transformer) -> None:
+    if (found := lacking(model)) is not None and found.free is not None:
+        there = f"{found.free / 1e9:.1f} GB are free"
+        raise ValueError(f"gradients: they take {found.needed / 1e9:.1f} GB of memory, and {there}")
 
 
 class _Kept:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
-from viz_model.drawing.digits import percent, written
+from viz_model.checkpoints.room import Room
+from viz_model.drawing.digits import byte_size, percent, written
 from viz_model.explain import Gradients, gradients
+from viz_model.explain.backward import lacking
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
 from viz_model.measures.typed import token_typed
 from viz_model.texts.markdown import literal
 
+Made = TypeVar("Made")
 WORD, NEXT = "word", "next"
 OFFERED = 20
 LONGEST = 60
@@ -44,6 +48,27 @@ def found(look: Look) -> Gradients:
         with look.turn():
             kept[key] = gradients(look.trace, *key)
     return kept[key]
+
+
+def where_there_is_room(show: Callable[[Look], Made]) -> Callable[[Look], Made | None]:
+    """The same part of the page; nothing of a model whose gradients memory does not hold."""
+
+    @functools.wraps(show)
+    def shown(look: Look) -> Made | None:
+        return show(look) if no_room(look) is None else None
+
+    return shown
+
+
+def no_room(look: Look) -> Room | None:
+    """What the gradients take and what is free, where that is too little; asked once, before any is spent."""
+    return look.once(lambda look: lacking(look.trace.model), "no_room")
+
+
+def tell_no_room(look: Look) -> Iterator[Line]:
+    if (found := no_room(look)) is not None and found.free is not None:
+        sizes = {"needed": byte_size(found.needed), "free": byte_size(found.free)}
+        yield Line(look.words("no_room", **sizes), "notice")
 
 
 def name(look: Look, id: int) -> str:
