@@ -25,9 +25,10 @@ from viz_model.checkpoints import room
 from viz_model.config import ModelConfig
 from viz_model.model import sites, stored
 from viz_model.model.heads import ClassHead
-from viz_model.model.tap import NO_TAP, Scoped, Tap
+from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin, derive
+from viz_model.runs.gradient import Kept, run_again
 from viz_model.runs.trace import Trace, counted
 from viz_model.values import backward as rules
 from viz_model.values.declaration import Site
@@ -239,10 +240,10 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
         token = follows[0] if follows and not config.classes else int(known.argmax())
     token = counted("token", token, len(known))
     _check_room(trace.model)
-    kept = _Kept(trace)
+    kept = Kept(trace)
     model = _copied(trace.model, {name: _leaf(one) for name, one in trace.model.named_parameters()})
     with torch.inference_mode(False), torch.enable_grad():
-        leaving = _run(model, trace, kept)
+        leaving = run_again(model, trace, kept)
         logits = _logits(model, leaving, position, kept)
     values = _at_end(config, len(trace), position, token, known)
     begins = values["class.logits"] if config.classes else values["logits"][position]
@@ -276,30 +277,6 @@ def _check_room(model: Transformer) -> None:
         raise ValueError(f"gradients: they take {found.needed / 1e9:.1f} GB of memory, and {there}")
 
 
-class _Kept:
-    """A tap that keeps every value in the graph, each by itself: two names of one tensor have gradients of their own.
-
-    The numbers are those of the run that is asked about: here attention is not fused, and rounds otherwise.
-    """
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace, self.values = trace, dict[str, Tensor]()
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        own, known = value.view_as(value), self.trace.values.get(name)
-        if known is not None and value.requires_grad:
-            own = own + (known.clone() - value.detach()).nan_to_num()  # −∞ is −∞
-        self.values[name] = own
-        return own
-
-    def at(self, prefix: str) -> Scoped:
-        return Scoped(self, prefix)
-
-    def changes(self, name: str) -> bool:
-        """The fused kernel would not form a pattern."""
-        return True
-
-
 def _leaf(weight: Tensor) -> nn.Parameter:
     """The same numbers in single precision, in the same memory where they are, whose gradient is nobody else's."""
     own = stored.single(weight.detach())
@@ -312,19 +289,6 @@ def _copied(model: Transformer, weights: Mapping[str, nn.Parameter], dtype: torc
     with torch.inference_mode(False):
         made = copy.deepcopy(own, {id(one): weights[name] for name, one in own.named_parameters()})
         return made.eval().to("cpu", dtype)
-
-
-def _run(model: Transformer, trace: Trace, tap: Tap = NO_TAP) -> Tensor:
-    """The vectors that leave the model, [1, T, D]."""
-    pixels, segments = trace.picture, trace.segments
-    return model.vectors(
-        torch.tensor([trace.ids]),
-        None if trace.target_ids is None else torch.tensor([trace.target_ids]),
-        pixels=None if pixels is None else pixels.clone()[None],
-        segments=None if segments is None else torch.tensor([segments]),
-        visible={side: mask.clone() for side, mask in trace.visible.items()},
-        tap=tap,
-    )
 
 
 def _logits(model: Transformer, leaving: Tensor, position: int, tap: Tap = NO_TAP) -> Tensor:
@@ -364,7 +328,7 @@ def _loss_after(found: Gradients, rate: float) -> float:
     }
     model = _copied(found.trace.model, moved, dtype)
     with torch.inference_mode(False), torch.no_grad():
-        logits = _logits(model, _run(model, found.trace), found.position)
+        logits = _logits(model, run_again(model, found.trace), found.position)
     return float(-logits.log_softmax(-1)[found.token])
 
 

@@ -39,9 +39,13 @@ def target(look: Look) -> Target:
     return Target(chosen, chosen == follows)
 
 
+def _known(look: Look) -> dict[Any, Gradients]:
+    return look.once(lambda _: {}, "gradients")
+
+
 def found(look: Look) -> Gradients:
     """The gradient of the loss at the selected token; the last one that was asked for stays known."""
-    kept: dict[Any, Gradients] = look.once(lambda _: {}, "gradients")
+    kept = _known(look)
     key = look.token, target(look).id
     if key not in kept:
         kept.clear()
@@ -61,8 +65,8 @@ def where_there_is_room(show: Callable[[Look], Made]) -> Callable[[Look], Made |
 
 
 def no_room(look: Look) -> Room | None:
-    """What the gradients take and what is free, where that is too little; asked once, before any is spent."""
-    return look.once(lambda look: lacking(look.trace.model), "no_room")
+    """What the gradients take and what is free, where that is too little; of gradients that are there it is enough."""
+    return None if _known(look) else lacking(look.trace.model)
 
 
 def tell_no_room(look: Look) -> Iterator[Line]:
