@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MODELS, LESSONS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_LESSONS", "VIZ_MODEL_FRAME_ANCESTORS"
 ROOMS = "VIZ_MODEL_ROOMS"
+DTYPE, DEVICE, THREADS = "VIZ_MODEL_DTYPE", "VIZ_MODEL_DEVICE", "VIZ_MODEL_THREADS"
 """What the app reads from its environment."""
 
 
@@ -51,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
         help="a model folder, a .gguf file, a folder of these, or org/name of the Hugging Face hub",
     )
     parser.add_argument("--revision", metavar="NAME", help="on the hub: a branch, a tag or a commit")
+    parser.add_argument(
+        "--dtype",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        help="of weights and runs; auto keeps the 16 bits of large files and takes float32 for all others (auto)",
+    )
+    parser.add_argument("--device", metavar="NAME", help="that computes: cpu, cuda, mps (cpu)")
+    parser.add_argument("--threads", type=int, metavar="N", help="that a run computes with (1)")
     parser.add_argument("--lessons", metavar="FOLDER", help="lessons of your own (docs/teaching.md)")
     parser.add_argument(
         "--rooms", action="store_true", help="let teachers open rooms, kept in memory (docs/teaching.md)"
@@ -86,6 +94,16 @@ def place(model: str, revision: str | None = None) -> str:
         return str(hub.fetch(asked, revision))
     except ModelError as error:
         parser().error(f"--models: {error}")
+
+
+def size(model: Path) -> str:
+    """What is said of a large model's weights before anything is read: how many bytes, and how many are free."""
+    from viz_model.checkpoints import room
+
+    if (found := room.of_files(model)) is None:
+        return ""
+    there = "" if found.free is None else f"; {found.free / 1e9:.1f} GB of memory are free"
+    return f"{model.name}: {found.needed / 1e9:.1f} GB of weights{there}"
 
 
 def open_app(
@@ -166,10 +184,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     present = os.environ.get(MODELS)
     if paths := [*(place(model, wanted.revision) for model in wanted.models), *([present] if present else [])]:
         os.environ[MODELS] = os.pathsep.join(paths)
-    if wanted.lessons:
-        os.environ[LESSONS] = wanted.lessons
     if wanted.rooms:
         os.environ[ROOMS] = "1"
+    for model in paths:
+        if said := size(Path(model)):
+            print(said, flush=True)
+    if wanted.threads is not None and wanted.threads < 1:
+        parser().error("--threads: expected a whole number of at least 1")
+    if wanted.device is not None:
+        from viz_model.checkpoints import room
+
+        try:
+            room.placing(device=wanted.device)
+        except ValueError as error:
+            parser().error(f"--{error}")
+    asked = {LESSONS: wanted.lessons, DTYPE: wanted.dtype, DEVICE: wanted.device, THREADS: wanted.threads}
+    os.environ.update({name: str(value) for name, value in asked.items() if value})
     if wanted.frame_ancestors:
         os.environ[FRAMES] = wanted.frame_ancestors
     options = [f"--server.port={wanted.port}", f"--server.address={wanted.host}"]

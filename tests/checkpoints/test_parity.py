@@ -13,9 +13,10 @@ from checkpoint_makers import Reference, compared, hidden, patterns, run, token_
 from tiny_models import close
 
 from viz_model.checkpoints import huggingface
+from viz_model.checkpoints.archives import SafetensorsArchive
 from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.renames import rename
-from viz_model.checkpoints.weights import SafetensorsArchive, fill
+from viz_model.checkpoints.weights import fill
 from viz_model.config import Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.runs import generation

@@ -95,7 +95,7 @@ class Rename:
             case "row":
                 tensor = tensor[0]
             case "from_one":
-                tensor = tensor + 1
+                tensor = tensor.float() + 1
         if self.stack is not None:
             axis = self.stack.axis
             tensor = tensor.movedim(0, axis).flatten(axis, axis + 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -21,7 +21,7 @@ from viz_model.model import ops, sites
 from viz_model.model.heads import ClassHead
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
-from viz_model.runs import display, recompute
+from viz_model.runs import display, gradient, recompute
 from viz_model.runs.attended import STEPS, Attended
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
@@ -355,6 +355,23 @@ class Trace:
             raise ValueError(f"k must be at least 1, got {k}")
         top = self.row("probs", position).topk(min(k, self.config.n_vocab))
         return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
+
+    def grad(self, of: Callable[[Mapping[str, Tensor]], Tensor], *names: str) -> dict[str, Tensor]:
+        """The gradient of a number by values of this run, each in the shape of the value: autograd's, in one pass back.
+
+        >>> trace.grad(lambda run: run["logits"][-1, 42], "blocks.0.attn.pattern", "embed.out")
+
+        Interventions and masks hold in it: a value that is halved passes on half of the gradient.
+
+        Args:
+            of: from the values of the run by name, in the graph, to the number: a logit, a loss, a length.
+            names: of what is recorded, attention's ``pattern`` and ``masked``, ``logits`` and ``probs``.
+
+        Raises:
+            KeyError: no such site, or one that the run does not pass on but that is derived when somebody looks.
+            ValueError: ``of`` makes no single number of the run, or a value holds whole numbers.
+        """
+        return gradient.grad(self, of, names)
 
     def noted(self, name: str) -> Noted:
         """What is told of the vectors [T, D] of a site as a whole; a long run noted it as it went past.
