@@ -31,7 +31,7 @@ from viz_model.tokenizers.tokenizer import Token
 if TYPE_CHECKING:
     from viz_model import explain, plot
     from viz_model.command import open_app
-    from viz_model.plot import show
+    from viz_model.plot import page, show
 
 __version__ = version("viz-model")
 
@@ -56,6 +56,7 @@ __all__ = [
     "observe",
     "observe_run",
     "open_app",
+    "page",
     "plot",
     "show",
     "words",
@@ -68,6 +69,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"viz_model.{name}")
     if name == "open_app":
         return import_module("viz_model.command").open_app
-    if name == "show":
-        return import_module("viz_model.plot").show
+    if name in ("page", "show"):
+        return getattr(import_module("viz_model.plot"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,6 @@ from viz_model.app import (
     derivation,
     elements,
     frame,
-    glossary,
     head_picker,
     interventions,
     island,
@@ -42,7 +41,7 @@ from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
-from viz_model.island import message, prose
+from viz_model.island import glossary, message, prose
 from viz_model.island.look import Look, is_long
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
