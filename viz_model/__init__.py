@@ -31,7 +31,7 @@ from viz_model.tokenizers.tokenizer import Token
 if TYPE_CHECKING:
     from viz_model import explain, plot
     from viz_model.command import open_app
-    from viz_model.plot import page, show
+    from viz_model.plot import film, page, show
 
 __version__ = version("viz-model")
 
@@ -48,6 +48,7 @@ __all__ = [
     "__version__",
     "edits",
     "explain",
+    "film",
     "images",
     "load",
     "masks",
@@ -69,6 +70,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"viz_model.{name}")
     if name == "open_app":
         return import_module("viz_model.command").open_app
-    if name in ("page", "show"):
+    if name in ("film", "page", "show"):
         return getattr(import_module("viz_model.plot"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
