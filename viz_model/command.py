@@ -41,7 +41,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="viz-model",
         description="See every value of a real Transformer that reads what you type.",
-        epilog="viz-model export FILE writes a page as a file (viz-model export --help). Any other option is handed to streamlit run, such as --server.allowedHosts=app.example.edu.",
+        epilog="viz-model export FILE writes a page as a file (viz-model export --help). "
+        "Any other option is handed to streamlit run, such as --server.allowedHosts=app.example.edu.",
     )
     parser.add_argument("--port", type=int, default=8501, help="of the server (%(default)s)")
     parser.add_argument("--host", default="localhost", help="it listens on; 0.0.0.0 for every address (%(default)s)")

@@ -117,7 +117,7 @@ def test_nothing_dead_stays_visible(offline: Any, attention: Path) -> None:
 
 def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
     lm = vm.load("story-pre-ln")
-    path = vm.page(lm.trace("Once upon a time"), "walk").save(tmp_path / "walk.html")
+    path = vm.page(lm.trace(TEXT), "walk").save(tmp_path / "walk.html")
     assert path.stat().st_size <= MOST_BYTES
     file = Opened(offline.new_page(), path)
     page = file.page
@@ -126,7 +126,7 @@ def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
     page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
     page.get_by_role("button", name="Pause", exact=True).click()
     written = page.locator(".paper .own").inner_text().strip()
-    places = writing.places(lm, "Once upon a time", (), temperature=writing.WARM, seed=writing.SEED, n=60)
+    places = writing.places(lm, TEXT, (), temperature=writing.WARM, seed=writing.SEED, n=60)
     drawn = bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
     assert drawn.strip().startswith(written) and page.locator(".likely:visible").count() >= 5
     beats = 0

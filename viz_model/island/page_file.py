@@ -21,6 +21,7 @@ from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, framed, html
 from viz_model.island import glossary, message, prose, ribbons
 from viz_model.island.beats import Chapter, Story, Toy
+from viz_model.island.edited import describe
 from viz_model.island.look import MOST_TOKENS, Look, one_layer
 from viz_model.island.page import Chooser, Field, Item, Made, Offer, Page, Row, Section, Topic, flat, is_there
 from viz_model.island.prose import Line, line
@@ -152,6 +153,9 @@ def _page(
     items, end = ([made for part in parts for made in writer.items([part])] for parts in (page.items, page.end))
     trace, t = look.trace, look.t
     notes = [] if is_whole else [line(t("saving.page_part", layer=look.layer, n=look.n_layers), "note")]
+    if trace.edits and not page.reads_plain:
+        changes = t("models.comma").join(describe(edit, t) for edit in trace.edits)
+        notes.append(line(t("saving.edited", edits=changes), "notice"))
     header: dict[str, Any] = {
         **message.frame(t),
         "sizes": look.sizes,
@@ -194,7 +198,14 @@ def _boxes(look: Look) -> list[dict[str, Any]]:
         return []
     texts = [("text", look.trace.text, "sentence"), ("target", look.trace.target, "target")]
     return [
-        {"name": name, "text": text or "", "label": look.t(f"common.{label}"), "fixed": True, "live": False}
+        {
+            "name": name,
+            "text": text or "",
+            "label": look.t(f"common.{label}"),
+            "fixed": True,
+            "live": False,
+            "examples": [],
+        }
         for name, text, label in texts
         if name == "text" or text is not None
     ]
@@ -316,13 +327,6 @@ class _Writer(message.Writer):
 
     def _cases(self, item: Item, look: Look, done: frozenset[str], cases: int) -> list[dict[str, Any]]:
         """What an item is at a look; ``done`` are the axes that are answered already, ``cases`` how many there are."""
-        options = _Options(look.options)
-        shown = item(replace(look, options=options))
-        if isinstance(shown, Field | Offer):
-            return []
-        if isinstance(shown, Story):
-            shown = shown._replace(ways=(), run="", chapters=list(map(_kept, shown.chapters)))
-        made = self._made(shown)
         read, axes = self._known.reads(item)
         for axis in (*(name for name in read if name in self._known.choices), *axes):
             every: Sequence[Any] = self._known.choices.get(axis) or self._held.get(axis, ())
@@ -333,6 +337,12 @@ class _Writer(message.Writer):
                 for one in every
             }
             return [{"kind": "when", "axis": axis, "of": of}]
+        shown = item(look)
+        if isinstance(shown, Field | Offer):
+            return []
+        if isinstance(shown, Story):
+            shown = shown._replace(ways=(), run="", chapters=list(map(_kept, shown.chapters)))
+        made = self._made(shown)
         return [] if made is None else [made]
 
     def axes(self, item: Item, look: Look, shown: Made) -> Iterator[str]:

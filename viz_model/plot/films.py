@@ -88,7 +88,7 @@ class Film:
             tab.goto(self.file.save(Path(folder) / "page.html").as_uri())
             tab.locator(".viz-island[data-still]").wait_for()
             tab.add_style_tag(content=_STILL + ("" if self.captions else _SILENT))
-            tab.evaluate("document.fonts.ready")
+            tab.clock.pause_at(tab.evaluate("Date.now()") + 1000)
             yield from self._beats(tab) if self.file.topic.is_story else self._selected(tab)
 
     def _beats(self, tab: Tab) -> Iterator[Frame]:
@@ -103,9 +103,9 @@ class Film:
             if next_one.is_disabled():
                 return
             if (answer := tab.locator(".walk .answer")).count() and shown:
-                answer.first.click()
+                answer.first.dispatch_event("click")
                 yield from self._motion(tab)
-            next_one.click()
+            next_one.dispatch_event("click")
 
     def _selected(self, tab: Tab) -> Iterator[Frame]:
         """A page, for one selection after another."""
@@ -117,7 +117,7 @@ class Film:
     def _motion(self, tab: Tab) -> Iterator[Frame]:
         """What moves, in steps of equal length whatever it takes to draw them: the clock of the page is ours."""
         for _ in range(round(MOTION * self.fps)):
-            tab.clock.run_for(1000 / self.fps)
+            tab.clock.run_for(round(1000 / self.fps))
             yield _shot(tab), 1 / self.fps
 
     def _reading(self, text: str) -> float:
@@ -237,7 +237,9 @@ def _video(path: Path, frames: Iterator[Frame], fps: int) -> None:
         for image, seconds in frames:
             if writer is None:
                 codec = CODECS[path.suffix.lower()][1]
-                writer = imageio_ffmpeg.write_frames(str(path), image.size, fps=fps, codec=codec, macro_block_size=2)
+                writer = imageio_ffmpeg.write_frames(
+                    str(path), image.size, fps=fps, codec=codec, macro_block_size=2, ffmpeg_log_level="error"
+                )
                 writer.send(None)
             data = np.ascontiguousarray(image).tobytes()
             for _ in range(max(1, round(seconds * fps))):
