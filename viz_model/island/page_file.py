@@ -215,7 +215,7 @@ def _controls(topic: Topic, look: Look, opening: Opening, is_whole: bool) -> Ite
     """Layer and head as lists, the stack, and the language."""
     t = look.t
     for axis, count in (("layer", look.n_layers), ("head", look.n_heads)):
-        if count > 1 and axis not in topic.without and (is_whole or axis != "layer"):
+        if count > 1 and axis not in topic.without and not topic.is_story and (is_whole or axis != "layer"):
             numbers = {str(n): str(n) for n in range(count)}
             yield Chooser(axis, numbers, t(f"common.{axis}"), is_list=True)
     sides = list(opening.looks[t.language])

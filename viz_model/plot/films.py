@@ -175,7 +175,7 @@ def film(
 
 
 _STILL = """
-.viz-island > .head .controls, .viz-island > .viz-terms, .viz-island .corner { display: none }
+.viz-island > .head .controls, .viz-island > .viz-terms, .viz-island .corner { display: none !important }
 .walk .buttons { visibility: hidden }
 """
 _SILENT = ".walk .foot, .viz-island .prose, .viz-island .quiz { display: none }"
