@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,10 +80,12 @@ class Film:
         if ending not in FORMATS:
             raise ValueError(f"path: {path.name!r} does not end in one of {', '.join(FORMATS)}")
         write = _gif if ending == ".gif" else _video
-        write(path, self.frames(), self.fps)
+        # In a thread of its own: a notebook's has a loop in which Playwright would refuse to run.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(lambda: write(path, self._frames(), self.fps)).result()
         return path
 
-    def frames(self) -> Iterator[Frame]:
+    def _frames(self) -> Iterator[Frame]:
         """Its pictures, drawn one after another."""
         with tempfile.TemporaryDirectory() as folder, _tab(self.width, self.height) as tab:
             tab.goto(self.file.save(Path(folder) / "page.html").as_uri())
@@ -151,7 +154,7 @@ def film(
 
     Args:
         name: of the page.
-        layer, head, token, stack, language: as of :func:`viz_model.plot.page`.
+        layer, head, token, stack, language: as of :func:`viz_model.page`.
         over: of a page, what is gone through: "layer", "head" or "token".
         chapters: of the walk, those that are shown, by their names in its address; all by default.
         width, height: pixels.
@@ -160,7 +163,7 @@ def film(
         captions: whether what is said stands there.
 
     Raises:
-        ValueError: as of :func:`viz_model.plot.page`; no such axis; a size or pace that is none.
+        ValueError: as of :func:`viz_model.page`; no such axis; a size or pace that is none.
     """
     file = page(trace, name, layer=layer, head=head, token=token, stack=stack, language=language)
     look = file.opening.look
