@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_driver import Visit
 
 import viz_model as vm
 from viz_model.island.page_file import MOST_BYTES
@@ -113,6 +114,22 @@ def test_nothing_dead_stays_visible(offline: Any, attention: Path) -> None:
     for gone in (".figure-menu", ".offer", ".search button", "button.keep", "a[href]:not([href^='#'])"):
         assert page.locator(gone).count() == 0
     page.close()
+
+
+def test_the_menu_of_a_picture_saves_the_page(visit: Visit, offline: Any, tmp_path: Path) -> None:
+    app = visit("/overview", lang="zh", text=TEXT, token="2")
+    app.locator(".figure-menu").first.focus()
+    app.keyboard.press("Enter")
+    with app.expect_download(timeout=120_000) as download:
+        app.get_by_role("button", name="整个页面（HTML）").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.name == "story-pre-ln-overview.html" and path.stat().st_size <= MOST_BYTES
+    file = Opened(offline.new_page(), path)
+    assert file.page.locator("h1").inner_text() == "总览"
+    assert file.page.locator(".chip[aria-pressed=true]").inner_text().startswith("·sat")
+    assert not file.wrong
+    file.page.close()
 
 
 def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
