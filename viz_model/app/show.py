@@ -365,20 +365,23 @@ def _menu(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> None:
         drawn = seen(found, look.place)
         known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
         # It takes as long as some hundred pictures, which a server for strangers does not give to one of them.
-        whole = None if serving.is_public() else partial(_whole, topic, shown, look, page)
+        whole = None if serving.is_public() else _whole(topic, shown, look, page)
         how: dict[str, Any] = {"own": drawn.own, "known": lambda: known, "stands_alone": True, "whole": whole}
         saving.answer(page, lambda: drawn, key, **how)
 
 
-def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> str:
-    """The page as a file, in all languages, with both stacks of a model that has two."""
+def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> Callable[[], str]:
+    """What writes the page as a file, in all languages, with both stacks of a model that has two.
+
+    It is called where there is no session, so what is selected is read before.
+    """
     sides = (look.trace.stack.side,) if topic.part == "cross" else look.config.sides
     looks = {language: {side: _spoken(look, side, language) for side in sides} for language in LANGUAGES}
     names = tuple(section.name for section in shown.sections)
     opened = island.open_of(page.view, page.name, names)
     chosen = [axis for axis in ("layer", "head", "token") if getattr(state.current(), axis) is not None]
     first = page_file.Opening(looks, page.t.language, look.trace.stack.side, opened, chosen)
-    return page_file.written(topic, shown, first)
+    return partial(page_file.written, topic, shown, first)
 
 
 def _spoken(look: Look, side: Side, language: str) -> Look:
