@@ -10,7 +10,7 @@ export function pages(root, { pages, first, pool }, arrays) {
   root.classList.add("viz-island")
   const known = []
   for (const part of pool) known.push(joined(part, known)) // what a part has of others stands before it
-  let lang = first.lang, side = first.side, seq = 0, nav = 1, options = {}, opened = first.open, chosen = first.place
+  let lang = first.lang, side = first.side, seq = 0, nav = 1, options = {}, opened = first.open, chosen = first.place, pageNow = null
   const page = () => joined((pages[lang] ?? pages[first.lang])[side] ?? Object.values(pages[lang])[0], known)
 
   function read() {
@@ -30,7 +30,7 @@ export function pages(root, { pages, first, pool }, arrays) {
   }
 
   function show(isLed) {
-    const held = { ...page() }
+    const held = pageNow = { ...page() }
     const now = isLed ? { ...held.usual, ...chosen } : store.selection
     const place = Object.fromEntries(Object.entries(now).map(([axis, n]) => [axis, Math.min(n, (held.sizes[axis] ?? Infinity) - 1)]))
     const given = { ...held.options, ...options, lang, side }
@@ -41,6 +41,9 @@ export function pages(root, { pages, first, pool }, arrays) {
   function told(name, value) {
     if (name === "picked" && value.of in pages[lang] && value.of !== side) return turn({ side: value.of }, { token: value.value })
     if (name !== "told") return
+    // Of a long text or a large model there is a part: what is beyond it stays as it was.
+    const beyond = Object.entries(pageNow.holds).filter(([axis, [from, to]]) => store.selection[axis] < from || store.selection[axis] >= to)
+    if (beyond.length) return void queueMicrotask(() => store.select(Object.fromEntries(beyond.map(([axis, [from, to]]) => [axis, Math.min(Math.max(from, store.selection[axis]), to - 1)]))))
     opened = value.open
     chosen = value.place
     const to = Object.fromEntries(["lang", "side"].filter(one => value.options[one] && value.options[one] !== { lang, side }[one]).map(one => [one, value.options[one]]))

@@ -100,6 +100,15 @@ def test_options_that_a_file_holds_are_all_there_and_others_are_not_offered(run:
     assert all(set(asked[case["axis"]]) <= set(case["of"]) for case in cases)
 
 
+def test_of_a_long_text_a_part_is_held_and_said(run: vm.Trace) -> None:
+    long = vm.load("story-pre-ln").trace("Once upon a time there was a dog. " * 20)
+    page = message(vm.page(long, "overview", token=-1).html)["pages"]["en"]["decoder"]
+    first, stop = page["holds"]["token"]
+    assert 0 < first < stop == len(long) and f"tokens {first} to {stop - 1}" in json.dumps(page["notes"])
+    short = message(vm.page(run, "overview").html)["pages"]["en"]["decoder"]
+    assert short["holds"] == {"layer": [0, 4], "token": [0, 4]} and not short["notes"]
+
+
 def test_the_walk_has_all_chapters_and_what_the_model_wrote(run: vm.Trace) -> None:
     found = message(vm.page(run, "walk").html)
     stories = every(found["pages"]["en"]["decoder"], "walk")

@@ -22,7 +22,7 @@ from viz_model.drawing.scene import Arrays, framed, html
 from viz_model.island import glossary, message, prose, ribbons
 from viz_model.island.beats import Chapter, Story, Toy
 from viz_model.island.edited import describe
-from viz_model.island.look import MOST_TOKENS, Look, one_layer
+from viz_model.island.look import BLOCK, MOST_TOKENS, Look, one_layer
 from viz_model.island.page import Chooser, Field, Item, Made, Offer, Page, Row, Section, Topic, flat, is_there
 from viz_model.island.prose import Line, line
 from viz_model.texts import LANGUAGES, Texts
@@ -153,6 +153,10 @@ def _page(
     items, end = ([made for part in parts for made in writer.items([part])] for parts in (page.items, page.end))
     trace, t = look.trace, look.t
     notes = [] if is_whole else [line(t("saving.page_part", layer=look.layer, n=look.n_layers), "note")]
+    holds = {"layer": [0, look.n_layers] if is_whole else [look.layer, look.layer + 1], "token": _tokens(look)}
+    if len(look) > MOST_TOKENS:
+        first, stop = holds["token"]
+        notes.append(line(t("saving.page_tokens", first=first, last=stop - 1), "note"))
     if trace.edits and not page.reads_plain:
         changes = t("models.comma").join(describe(edit, t) for edit in trace.edits)
         notes.append(line(t("saving.edited", edits=changes), "notice"))
@@ -161,6 +165,7 @@ def _page(
         "sizes": look.sizes,
         "sides": [look.sizes],
         "layers": [0, look.n_layers],
+        "holds": holds,
         "usual": {axis: look.place[axis] for axis in AXES},
         "options": {"lang": t.language, "side": trace.stack.side}
         | {name: str(look.options.get(name, "")) for name in (*choices, *_STORYS) if name in look.options},
@@ -284,6 +289,14 @@ def _held(look: Look, is_whole: bool) -> dict[str, Sequence[int]]:
         "head": range(look.n_heads),
         "token": tokens if len(look) <= MOST_TOKENS else [look.token],
     }
+
+
+def _tokens(look: Look) -> list[int]:
+    """The first token that a file holds, and the one after the last: of many those of the selected one's block."""
+    if len(look) <= MOST_TOKENS:
+        return [0, len(look)]
+    first = look.token // BLOCK * BLOCK
+    return [first, min(first + BLOCK, len(look))]
 
 
 class _Options(dict[str, Any]):
