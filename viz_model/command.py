@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import sys
 import threading
 import time
 import urllib.request
@@ -40,7 +41,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="viz-model",
         description="See every value of a real Transformer that reads what you type.",
-        epilog="Any other option is handed to streamlit run, such as --server.allowedHosts=app.example.edu.",
+        epilog="viz-model export FILE writes a page as a file (viz-model export --help). "
+        "Any other option is handed to streamlit run, such as --server.allowedHosts=app.example.edu.",
     )
     parser.add_argument("--port", type=int, default=8501, help="of the server (%(default)s)")
     parser.add_argument("--host", default="localhost", help="it listens on; 0.0.0.0 for every address (%(default)s)")
@@ -169,8 +171,47 @@ def _served(host: str, port: int) -> str:
     raise RuntimeError(f"the app does not answer on port {port}")
 
 
+def export(arguments: Sequence[str]) -> None:
+    """Write a page of a run as a file, without a server.
+
+    Args:
+        arguments: of the command line after ``export``.
+
+    Raises:
+        SystemExit: the arguments are wrong, or there is no such model, page or place.
+    """
+    import viz_model as vm
+    from viz_model.plot import films, pages
+
+    named = argparse.ArgumentParser(prog="viz-model export", description="A page, or a film of the walk, as a file.")
+    named.add_argument("file", type=Path, help=f"ending in .html; or for a film in {', '.join(films.FORMATS)}")
+    named.add_argument("--page", choices=pages.NAMES, help="which page (that of the file's name)")
+    named.add_argument("--text", required=True, help="what the model reads")
+    named.add_argument("--target", help="of a model that translates, what the decoder reads")
+    named.add_argument("--model", default="story-pre-ln", help="a name, folder or file (%(default)s)")
+    named.add_argument("--language", default="en", help="shown first (%(default)s)")
+    for place in ("layer", "head", "token"):
+        named.add_argument(f"--{place}", type=int, help="selected first")
+    wanted = named.parse_args(arguments)
+    name = wanted.page or (wanted.file.stem if wanted.file.stem in pages.NAMES else "")
+    if not name:
+        named.error(f"--page: one of {', '.join(pages.NAMES)}, since the file is not called like one")
+    try:
+        lm = vm.load(wanted.model)
+        target = {} if wanted.target is None else {"target": wanted.target}
+        trace = lm.trace(wanted.text, **target)
+        places = {place: getattr(wanted, place) for place in ("layer", "head", "token")}
+        if wanted.file.suffix.lower() in films.FORMATS:
+            saved = films.film(trace, name, language=wanted.language, **places).save(wanted.file)
+        else:
+            saved = pages.page(trace, name, language=wanted.language, **places).save(wanted.file)
+    except (vm.ModelError, vm.TextError, ValueError, films.NoFilm) as error:
+        named.error(str(error))
+    print(f"{saved}: {saved.stat().st_size:,} bytes")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve the app until it is interrupted.
+    """Serve the app until it is interrupted; or with ``export`` first write a file.
 
     Args:
         arguments: of the command line; by default the process's own.
@@ -178,7 +219,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: the arguments are wrong, or the server ended.
     """
-    wanted, more = parser().parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["export"]:
+        return export(given[1:])
+    wanted, more = parser().parse_known_args(given)
     if wanted.frame_ancestors and not wanted.public:
         parser().error("--frame-ancestors is for --public")
     present = os.environ.get(MODELS)
