@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import viz_model as vm
-from viz_model.app import glossary
+from viz_model.island import glossary
 from viz_model.model import sites
 from viz_model.texts import Texts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from viz_model.app import glossary
+from viz_model.island import glossary
 from viz_model.texts.markdown import table
 
 HERE = Path(__file__).resolve().parent

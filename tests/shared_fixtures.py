@@ -36,6 +36,7 @@ from webkit import running as running_webkit
 import viz_model as vm
 from viz_model.app import norm_training
 from viz_model.checkpoints import registry
+from viz_model.checkpoints.room import ANYWHERE, Placing
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -89,11 +90,11 @@ def _read_once() -> Iterator[None]:
     read, known = registry._load_path, dict[Path, tuple[vm.LanguageModel, object]]()
     lasting = {path for _, path in (*registry._bundled(), *registry._packaged())}
 
-    def load(path: Path, ignore: Collection[str] = ()) -> vm.LanguageModel:
-        if path not in lasting:
-            return read(path, ignore)
+    def load(path: Path, ignore: Collection[str], where: Placing) -> vm.LanguageModel:
+        if path not in lasting or where != ANYWHERE:
+            return read(path, ignore, where)
         if path not in known or state(known[path][0].model) != known[path][1]:
-            lm = read(path)
+            lm = read(path, (), where)
             known[path] = lm, state(lm.model)
         lm, _ = known[path]
         # A vocabulary of its own is given the name that the model is asked for by.

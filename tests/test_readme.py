@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import viz_model as vm
-from viz_model.app import glossary
+from viz_model.island import glossary
 from viz_model.model import sites
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from viz_model import explain, plot
     from viz_model.command import open_app
     from viz_model.plot import show
+    from viz_model.plot.films import film
+    from viz_model.plot.pages import page
 
 __version__ = version("viz-model")
 
@@ -48,6 +50,7 @@ __all__ = [
     "__version__",
     "edits",
     "explain",
+    "film",
     "images",
     "load",
     "masks",
@@ -56,18 +59,25 @@ __all__ = [
     "observe",
     "observe_run",
     "open_app",
+    "page",
     "plot",
     "show",
     "words",
 ]
 
 
+_LATER = {
+    "film": "viz_model.plot.films",
+    "open_app": "viz_model.command",
+    "page": "viz_model.plot.pages",
+    "show": "viz_model.plot",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Figures and explanations are loaded when they are asked for: they take longer, and import what is here."""
     if name in ("explain", "plot"):
         return import_module(f"viz_model.{name}")
-    if name == "open_app":
-        return import_module("viz_model.command").open_app
-    if name == "show":
-        return import_module("viz_model.plot").show
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import sys
 import threading
 import time
 import urllib.request
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MODELS, LESSONS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_LESSONS", "VIZ_MODEL_FRAME_ANCESTORS"
 ROOMS = "VIZ_MODEL_ROOMS"
+DTYPE, DEVICE, THREADS = "VIZ_MODEL_DTYPE", "VIZ_MODEL_DEVICE", "VIZ_MODEL_THREADS"
 """What the app reads from its environment."""
 
 
@@ -39,7 +41,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="viz-model",
         description="See every value of a real Transformer that reads what you type.",
-        epilog="Any other option is handed to streamlit run, such as --server.allowedHosts=app.example.edu.",
+        epilog="viz-model export FILE writes a page as a file (viz-model export --help). "
+        "Any other option is handed to streamlit run, such as --server.allowedHosts=app.example.edu.",
     )
     parser.add_argument("--port", type=int, default=8501, help="of the server (%(default)s)")
     parser.add_argument("--host", default="localhost", help="it listens on; 0.0.0.0 for every address (%(default)s)")
@@ -51,6 +54,13 @@ def parser() -> argparse.ArgumentParser:
         help="a model folder, a .gguf file, a folder of these, or org/name of the Hugging Face hub",
     )
     parser.add_argument("--revision", metavar="NAME", help="on the hub: a branch, a tag or a commit")
+    parser.add_argument(
+        "--dtype",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        help="of weights and runs; auto keeps the 16 bits of large files and takes float32 for all others (auto)",
+    )
+    parser.add_argument("--device", metavar="NAME", help="that computes: cpu, cuda, mps (cpu)")
+    parser.add_argument("--threads", type=int, metavar="N", help="that a run computes with (1)")
     parser.add_argument("--lessons", metavar="FOLDER", help="lessons of your own (docs/teaching.md)")
     parser.add_argument(
         "--rooms", action="store_true", help="let teachers open rooms, kept in memory (docs/teaching.md)"
@@ -86,6 +96,16 @@ def place(model: str, revision: str | None = None) -> str:
         return str(hub.fetch(asked, revision))
     except ModelError as error:
         parser().error(f"--models: {error}")
+
+
+def size(model: Path) -> str:
+    """What is said of a large model's weights before anything is read: how many bytes, and how many are free."""
+    from viz_model.checkpoints import room
+
+    if (found := room.of_files(model)) is None:
+        return ""
+    there = "" if found.free is None else f"; {found.free / 1e9:.1f} GB of memory are free"
+    return f"{model.name}: {found.needed / 1e9:.1f} GB of weights{there}"
 
 
 def open_app(
@@ -151,8 +171,47 @@ def _served(host: str, port: int) -> str:
     raise RuntimeError(f"the app does not answer on port {port}")
 
 
+def export(arguments: Sequence[str]) -> None:
+    """Write a page of a run as a file, without a server.
+
+    Args:
+        arguments: of the command line after ``export``.
+
+    Raises:
+        SystemExit: the arguments are wrong, or there is no such model, page or place.
+    """
+    import viz_model as vm
+    from viz_model.plot import films, pages
+
+    named = argparse.ArgumentParser(prog="viz-model export", description="A page, or a film of the walk, as a file.")
+    named.add_argument("file", type=Path, help=f"ending in .html; or for a film in {', '.join(films.FORMATS)}")
+    named.add_argument("--page", choices=pages.NAMES, help="which page (that of the file's name)")
+    named.add_argument("--text", required=True, help="what the model reads")
+    named.add_argument("--target", help="of a model that translates, what the decoder reads")
+    named.add_argument("--model", default="story-pre-ln", help="a name, folder or file (%(default)s)")
+    named.add_argument("--language", default="en", help="shown first (%(default)s)")
+    for place in ("layer", "head", "token"):
+        named.add_argument(f"--{place}", type=int, help="selected first")
+    wanted = named.parse_args(arguments)
+    name = wanted.page or (wanted.file.stem if wanted.file.stem in pages.NAMES else "")
+    if not name:
+        named.error(f"--page: one of {', '.join(pages.NAMES)}, since the file is not called like one")
+    try:
+        lm = vm.load(wanted.model)
+        target = {} if wanted.target is None else {"target": wanted.target}
+        trace = lm.trace(wanted.text, **target)
+        places = {place: getattr(wanted, place) for place in ("layer", "head", "token")}
+        if wanted.file.suffix.lower() in films.FORMATS:
+            saved = films.film(trace, name, language=wanted.language, **places).save(wanted.file)
+        else:
+            saved = pages.page(trace, name, language=wanted.language, **places).save(wanted.file)
+    except (vm.ModelError, vm.TextError, ValueError, films.NoFilm) as error:
+        named.error(str(error))
+    print(f"{saved}: {saved.stat().st_size:,} bytes")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve the app until it is interrupted.
+    """Serve the app until it is interrupted; or with ``export`` first write a file.
 
     Args:
         arguments: of the command line; by default the process's own.
@@ -160,16 +219,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: the arguments are wrong, or the server ended.
     """
-    wanted, more = parser().parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["export"]:
+        return export(given[1:])
+    wanted, more = parser().parse_known_args(given)
     if wanted.frame_ancestors and not wanted.public:
         parser().error("--frame-ancestors is for --public")
     present = os.environ.get(MODELS)
     if paths := [*(place(model, wanted.revision) for model in wanted.models), *([present] if present else [])]:
         os.environ[MODELS] = os.pathsep.join(paths)
-    if wanted.lessons:
-        os.environ[LESSONS] = wanted.lessons
     if wanted.rooms:
         os.environ[ROOMS] = "1"
+    for model in paths:
+        if said := size(Path(model)):
+            print(said, flush=True)
+    if wanted.threads is not None and wanted.threads < 1:
+        parser().error("--threads: expected a whole number of at least 1")
+    if wanted.device is not None:
+        from viz_model.checkpoints import room
+
+        try:
+            room.placing(device=wanted.device)
+        except ValueError as error:
+            parser().error(f"--{error}")
+    asked = {LESSONS: wanted.lessons, DTYPE: wanted.dtype, DEVICE: wanted.device, THREADS: wanted.threads}
+    os.environ.update({name: str(value) for name, value in asked.items() if value})
     if wanted.frame_ancestors:
         os.environ[FRAMES] = wanted.frame_ancestors
     options = [f"--server.port={wanted.port}", f"--server.address={wanted.host}"]

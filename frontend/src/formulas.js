@@ -1,17 +1,17 @@
 // Formulas: KaTeX comes with the first of a page, and what it made is kept.
 import { make } from "./nodes.js"
+import { file } from "./files.js"
 
 const made = new Map()
 let loading = null, katex = null
-const file = name => new URL(name, import.meta.url).href
 
 function style(place) {
-  place.append(make("link", { rel: "stylesheet", href: file("./katex.css") }))
+  place.append(make("link", { rel: "stylesheet", href: file("katex.css") }))
 }
 
 function load() {
   style(document.head) // its fonts, which a style sheet of a shadow root does not declare
-  return import(file("./katex.js")).then(module => katex = module.default)
+  return import(file("katex.js")).then(module => katex = module.default)
 }
 
 // Sets the formulas within an element, whose text is LaTeX: at once where KaTeX is there.

@@ -3,6 +3,7 @@
 import { decode } from "./decode.js"
 import { island } from "./island.js"
 import { mask } from "./mask.js"
+import { pages } from "./pages.js"
 import { mount as pen } from "./pen.js"
 import { alone as plot } from "./plot.js"
 import { scene } from "./scene.js"
@@ -10,7 +11,7 @@ import { alone as search } from "./search.js"
 import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
 
-const KINDS = { island, mask, pen, plot, scene, search, sketch, skip }
+const KINDS = { island, mask, pages, pen, plot, scene, search, sketch, skip }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

@@ -237,7 +237,7 @@ const KINDS = {
     details.dataset.section = item.name
     details.ontoggle = () => me.open(item.name, details.open)
     inside.toggleAttribute("aria-busy", details.open && !item.items)
-    me.parts(inside, item.items ?? [])
+    me.parts(inside, details.open ? item.items ?? [] : []) // a file has those of closed ones too
   },
   ribbon(me, root, item) {
     const shown = { ...item, selected: pick(item.selected, me.place, me.arrays) ?? -1 }, now = JSON.stringify(shown)

@@ -1,7 +1,7 @@
 // The parts of two models as a table: what differs on top, what is alike folded away.
 import { make } from "./nodes.js"
 
-export function parts(root, { words, names, colours, rows }, arrays, tell) {
+export function parts(root, { words, names, colours, rows, links = true }, arrays, tell) {
   const opened = root.querySelector("details")?.open ?? false
   const span = (className, ...inside) => make("span", { className }, ...inside)
   root.setAttribute("aria-label", words.alt)
@@ -22,7 +22,7 @@ export function parts(root, { words, names, colours, rows }, arrays, tell) {
     })
     const label = make("div", { className: "label" }, ...(part.differs ? [make("span", { className: "mark", title: words.differ }, "≠")] : []), span("part", part.name))
     const link = make("button", { className: "link", type: "button", onclick: () => tell("picked", part.page) }, `${part.title} →`)
-    return make("div", { className: part.differs ? "row differs" : "row same" }, label, ...values, make("div", { className: "why" }, `${part.why} `, link))
+    return make("div", { className: part.differs ? "row differs" : "row same" }, label, ...values, make("div", { className: "why" }, `${part.why} `, ...(links ? [link] : [])))
   }
   const alike = rows.filter(part => !part.differs)
   const fold = alike.length ? [make("details", { open: opened }, make("summary", {}, words.same), ...alike.map(row))] : []

@@ -1,13 +1,14 @@
 // Curves and bars along axes, drawn by Plotly, which comes with the first of a page. A figure says what is its own; the
 // look that all share, in the colors of the page, is said here. Files of it are written by viz_model.drawing.plotted.
 import { corner } from "./corner.js"
+import { file } from "./files.js"
 import { make } from "./nodes.js"
 import { palette, watched } from "./theme.js"
 
 const HEIGHT = 340 // pixels, as of viz_model.drawing.plotted
 const LEAST = 160, MOST = 640 // by a projector
 let loading = null
-const load = () => loading ??= import(new URL("./plotly.js", import.meta.url).href).then(module => module.default)
+const load = () => loading ??= import(file("plotly.js")).then(module => module.default)
 
 export function plot(me, root, item) {
   root.className = "viz viz-plot"

@@ -91,11 +91,11 @@ function create(part) {
   Object.assign(heat.slider, { type: "range", min: 0, step: 1 })
   Object.assign(speed.slider, { type: "range", min: 0, max: 4, step: 1, value: 1 })
   const SPEEDS = [2, 4.5, 9, 18, 30] // tokens a second
-  const text = story(() => show())
+  const text = story(() => show()), isFull = () => text.isOver || text.at >= (data?.most ?? Infinity) // a file holds so many
 
   function run() {
     timer = setTimeout(() => {
-      if (!part.isConnected || text.isOver) return stop()
+      if (!part.isConnected || isFull()) return stop()
       if (text.isWaiting) { text.ahead(); return run() }
       isChosen = true // the token that was drawn, for a moment, before it stands on the page
       show()
@@ -103,7 +103,7 @@ function create(part) {
         isChosen = false
         text.step()
         show()
-        text.isOver ? stop() : run()
+        isFull() ? stop() : run()
       }, pace * 0.45)
     }, text.isWaiting ? 30 : pace * 0.55)
   }
@@ -115,7 +115,7 @@ function create(part) {
   }
   function single() {
     stop()
-    const wait = () => { if (!text.step() && !text.isOver && part.isConnected) setTimeout(wait, 40); else show() }
+    const wait = () => { if (!isFull() && !text.step() && !text.isOver && part.isConnected) setTimeout(wait, 40); else show() }
     wait()
   }
   go.onclick = () => timer ? stop() : (run(), show())
@@ -139,11 +139,12 @@ function create(part) {
     say(ended, text.isOver ? ` ${words.ended}` : "")
     cursor.hidden = text.isOver
     paper.scrollTop = paper.scrollHeight
-    likeliest(list, place, { data, temperature: text.temperature, isChosen, choose: token => { stop(); text.choose(token) } })
+    likeliest(list, place, { data, temperature: text.temperature, isChosen, choose: data.most ? null : token => { stop(); text.choose(token) } })
     for (const [button, name] of [[go, timer ? "pause" : "write"], [one, "one"], [again, "again"], [over, "over"]]) say(button, words[name])
     again.disabled = over.disabled = !text.at
-    go.disabled = one.disabled = text.isOver
-    heat.label.hidden = !data.draws
+    go.disabled = one.disabled = isFull()
+    heat.label.hidden = !data.draws || !!data.most
+    over.hidden = !!data.most
     say(heat.title, words.temperature)
     say(heat.value, String(text.temperature))
     heat.slider.max = data.temperatures.length - 1
@@ -190,6 +191,7 @@ function likeliest(list, place, { data, temperature, isChosen, choose }) {
     say(child(row, 0, "span", "token"), found.token.ends ? data.words.end : found.token.label)
     child(child(row, 1, "span", "track"), 0, "i").style.width = `${100 * found.p}%`
     say(child(row, 2, "b"), written(found.p, "percent"))
+    row.disabled = !choose
     row.onclick = () => choose(found.token)
   }
 }

@@ -31,7 +31,7 @@ import viz_model as vm
 from viz_model import command
 from viz_model.app import serving
 from viz_model.app.frame import FIRST
-from viz_model.checkpoints import hub
+from viz_model.checkpoints import hub, room
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,6 +96,30 @@ def test_a_model_is_fetched_by_name_or_is_an_error(
         with pytest.raises(SystemExit):
             command.main(["--models", wrong])
         assert says in capsys.readouterr().err and len(started) == 1
+
+
+def test_type_device_and_threads_are_handed_on(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (command.DTYPE, command.DEVICE, command.THREADS):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(room, "LARGE", 5)
+    (tmp_path / "model.safetensors").write_bytes(b"123456")
+    command.main(["--models", str(tmp_path), "--dtype", "bfloat16", "--device", "cpu", "--threads", "2"])
+    assert [os.environ[name] for name in (command.DTYPE, command.DEVICE, command.THREADS)] == ["bfloat16", "cpu", "2"]
+    assert re.search(
+        rf"{tmp_path.name}: 0\.0 GB of weights(; [\d.]+ GB of memory are free)?\n", capsys.readouterr().out
+    )
+    for wrong, says in (
+        (("--dtype", "int8"), "invalid choice"),
+        (("--device", "tape"), "--device: 'tape' is not here"),
+    ):
+        with pytest.raises(SystemExit):
+            command.main([*wrong])
+        assert says in capsys.readouterr().err and len(started) == 1
+    with pytest.raises(SystemExit):
+        command.main(["--threads", "0"])
+    assert "--threads: expected a whole number of at least 1" in capsys.readouterr().err and len(started) == 1
 
 
 def test_strangers_are_served_by_another_script(started: list[list[str]]) -> None:

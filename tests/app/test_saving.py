@@ -40,9 +40,9 @@ def menus(monkeypatch: pytest.MonkeyPatch) -> Menus:
     found: Menus = []
     show = saving._open
 
-    def opened(saved: Saved, t: Any) -> None:
+    def opened(saved: Saved, *more: Any) -> None:
         found.append(saved)
-        show(saved, t)
+        show(saved, *more)
 
     monkeypatch.setattr(saving, "_open", opened)
     return found

@@ -16,8 +16,9 @@ from tiny_models import language_model, other_blocks, tiny_config, variants
 
 import viz_model as vm
 from viz_model import texts
-from viz_model.app import examples, glossary
+from viz_model.app import examples
 from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.island import glossary
 from viz_model.island.prose import html
 from viz_model.measures.heads import HEAD
 from viz_model.model import sites

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from socket_visitor import server
 
 import viz_model as vm
-from viz_model.app import writing
+from viz_model.topics.walk import writing
 
 BEGINNING = "Tom had a cat and a dog. One day the cat"
 SECONDS = 5.0
@@ -35,7 +35,7 @@ def made(name: str, tokens: int) -> float:
         written += [place["drawn"]["id"] for place in places if "drawn" in place]
         places = writing.places(lm, BEGINNING, written, temperature=1.0, seed=1, n=20)
     began = time.perf_counter()
-    found = writing.places(lm, BEGINNING, written[:tokens], temperature=1.0, seed=2, n=writing.MOST)
+    found = writing.places(lm, BEGINNING, written[:tokens], temperature=1.0, seed=2, n=40)
     return len(found) / (time.perf_counter() - began)
 
 

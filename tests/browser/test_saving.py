@@ -238,3 +238,26 @@ def test_the_numbers_of_a_plot_are_a_table_and_its_menu_is_asked_for_by_keyboard
     page.locator(".figure-menu").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("told") == [["menu", {"of": "test.plot", "value": {}}]]
+
+
+WHOLE = """() => [...document.querySelectorAll('iframe')].every(frame => {
+  const { document: inner } = frame.contentWindow, drawn = inner.querySelector('.viz')?.offsetHeight
+  return drawn > 150 && Math.abs(frame.clientHeight - inner.body.scrollHeight - 32) < 3 })"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(900, "light"), (420, "dark")])
+def test_figures_of_a_notebook_are_whole(width: int, scheme: str, chromium: Any, tmp_path: Path) -> None:
+    """Two of them on one page; each is as high as what is in it, at any width, and the still image goes."""
+    trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
+    shown = "".join(figure._repr_html_() for figure in (vm.plot.head(trace, 1, 3), vm.plot.overview(trace)))
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><meta charset='utf-8'><body>{shown}", encoding="utf-8")
+    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    try:
+        page.goto(f"file://{tmp_path}/notebook.html")
+        page.wait_for_function(WHOLE)
+        assert page.locator("iframe").count() == 2 and page.locator("img").count() == 0
+        page.set_viewport_size({"width": width // 2 + 100, "height": 800})
+        page.wait_for_timeout(300)
+        page.wait_for_function(WHOLE)
+    finally:
+        page.close()

@@ -20,8 +20,9 @@ from torch import Tensor
 
 from viz_model.app import sidebar
 from viz_model.checkpoints import huggingface, registry
+from viz_model.checkpoints.archives import SafetensorsArchive
 from viz_model.checkpoints.families import absent
-from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import (
     Dense,
     Gated,

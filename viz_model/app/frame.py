@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import streamlit as st
 
-import viz_model as vm
 from viz_model.app import components, runs, state
 from viz_model.app.view import PRESENT
 from viz_model.config import ModelConfig
@@ -325,9 +324,3 @@ def back(page: str, pages: dict[str, Any]) -> None:
     opened, name, label = st.session_state.get(_BACK) or ("", "", "")
     if opened == page:
         st.page_link(pages[name], label=label, icon=":material/arrow_back:", width="content")
-
-
-def start(trace: vm.Trace, t: Texts) -> str:
-    """What the decoder of an encoder–decoder begins from, in words."""
-    language = trace.target_language
-    return t("common.start" if language is None else f"common.start_{language}")

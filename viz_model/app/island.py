@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, examples, frame, interventions, runs, sketch, state
+from viz_model.app import components, examples, interventions, runs, state
 from viz_model.app.choices import Choice, one_of, switch, whole, words
 from viz_model.app.view import TYPED, ViewState
-from viz_model.config import Side
-from viz_model.drawing.chips import bracketed, chip
-from viz_model.drawing.scene import Arrays, value
-from viz_model.drawing.spans import around
+from viz_model.drawing.scene import Arrays
+from viz_model.island import ribbons
 from viz_model.island.page import Chooser, Page, Typed
 from viz_model.island.prose import Line, line
 from viz_model.measures import patches
@@ -33,13 +30,10 @@ from viz_model.tokenizers.tokenizer import END_OF_TEXT, IdTokenizer
 KEY = "frame_island"
 LIVE = 0.15
 """Seconds that a run may take for a sentence to be answered letter by letter."""
-MOST_CHIPS, MOST_QUOTED = 400, 200
-"""Tokens in the line at the most, of longer texts those around the selected one; characters that a notice repeats."""
+MOST_QUOTED = 200
+"""Characters that a notice repeats."""
 MOST_INDEX = 100_000
 """Beyond this no layer, head or token is worth reading."""
-
-NORM_PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
-"""What a place of the norm is called."""
 
 _READ, _SAID, _KNOWN, _PACE, _RESTS, _USUAL, _SENT, _IS_AGAIN = (
     f"island.{name}" for name in ("read", "said", "known", "pace", "rests", "usual", "sent", "is_again")
@@ -134,9 +128,9 @@ def head(
         return {"boxes": boxes[:1], "controls": [*controls, *own], "ribbons": []}
     if boxes and not is_fixed and not view.twin:
         boxes.append(_also(boxes[0], view, beside, t))
-    ribbons = [] if trace is None else _ribbons(trace, beside, token, t, arrays)
+    rows = [] if trace is None else ribbons.ribbons(trace, beside, token, t, arrays)
     draws = patches.is_drawn(lm.config) and not is_fixed
-    return {"boxes": boxes, "controls": controls, "ribbons": ribbons, "draws": draws}
+    return {"boxes": boxes, "controls": controls, "ribbons": rows, "draws": draws}
 
 
 def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:
@@ -196,73 +190,6 @@ def _also(box: Mapping[str, Any], view: ViewState, beside: vm.Trace | None, t: T
     """The box of another text, like that of the first: a button while there is none."""
     words = {"keeps": "", "label": t("common.also"), "opens": t("common.also_open"), "closes": t("common.also_close")}
     return {**box, "name": "also", "text": view.also or "", "count": _count(beside, t), "examples": [], **words}
-
-
-def _ribbons(trace: vm.Trace, beside: vm.Trace | None, token: int, t: Texts, arrays: Arrays) -> list[dict[str, Any]]:
-    """The tokens as chips, of an encoder–decoder those of the source and below them those of the target; after each
-    those of the run beside, named by where the norm stands where that is the twin's.
-    """
-    if trace.config.reads_pictures:
-        return [_patches(trace, t, arrays)]
-    if beside is None:
-        return [_ribbon(trace, side, token, t) for side in trace.config.sides]
-    found = []
-    for side in trace.config.sides:
-        differing = _differing(*([one.id for one in run.at(side).tokens] for run in (trace, beside)))
-        pair = [_ribbon(run, side, token, t, own) for run, own in zip((trace, beside), differing, strict=True)]
-        if beside.name == trace.name:
-            pair[1]["label"] = t("common.also_tokens", label=pair[1]["label"])
-        else:
-            for one, run in zip(pair, (trace, beside), strict=True):
-                one["whose"] = NORM_PLACES[run.config.norm_at]
-                one["label"] = f"{one['whose']}: {one['label']}"
-        found += pair
-    return found
-
-
-def _differing(one: Sequence[int], other: Sequence[int]) -> tuple[set[int], set[int]]:
-    """The places of two texts whose tokens the other has not, in the same order."""
-    found: tuple[set[int], set[int]] = set(), set()
-    for kind, start, stop, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind != "equal":
-            found[0].update(range(start, stop))
-            found[1].update(range(first, last))
-    return found
-
-
-def _ribbon(trace: vm.Trace, side: Side, token: int, t: Texts, differing: Collection[int] = ()) -> dict[str, Any]:
-    tokens, is_own = trace.at(side).tokens, side == trace.side or len(trace.config.sides) == 1
-    shown = around(min(token, len(tokens) - 1) if is_own else 0, len(tokens), MOST_CHIPS)
-    label = "tokens" if len(trace.config.sides) == 1 else f"tokens_{side}"
-    ends = [place for place in (shown.start - 1, shown.stop) if 0 <= place < len(tokens)]
-    return {
-        "side": side,
-        "chips": bracketed(
-            [
-                chip(one, n, under=one.id) | ({"differs": True} if n in differing else {})
-                for n, one in enumerate(tokens[shown], shown.start)
-            ],
-            tokens[shown],
-        ),
-        "selected": -1,
-        "label": t(f"common.{label}", start=frame.start(trace, t)),
-        "differs": t("common.differs"),
-        "first": shown.start,
-        "last": len(tokens) - 1,
-        "ends": [{"position": place, "label": t("common.ribbon_to", position=place)} for place in ends],
-        "selects": is_own,
-        "many": False,
-        "flat": len(trace.config.sides) > 1,
-        "light": False,
-    }
-
-
-def _patches(trace: vm.Trace, t: Texts, arrays: Arrays) -> dict[str, Any]:
-    label, chips = t("common.tokens"), sketch.chips(trace, t)
-    own = {"side": "encoder", "chips": chips, "selected": -1, "label": label, "first": 0, "ends": []}
-    light = not patches.is_drawn(trace.config)
-    thumbnails = value(patches.thumbnails(trace), arrays)
-    return {**own, "selects": True, "many": False, "flat": False, "light": light, "thumbnails": thumbnails}
 
 
 def place(view: ViewState, usual: Mapping[str, int], choices: Mapping[str, str], opened: list[str]) -> dict[str, Any]:

@@ -16,7 +16,9 @@ from viz_model.app.lessons import step as lesson_step
 from viz_model.app.lessons.step import Taught
 from viz_model.app.sidebar import Slots
 from viz_model.app.view import ViewState
+from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
+from viz_model.drawing.digits import byte_size
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
@@ -88,11 +90,19 @@ def begin(
     return Opening(view, lm, t, example, taught, places, slots, pages)
 
 
+def _loading(model: str, t: Texts) -> str:
+    """What is said while a model is read: of a large one also what it needs, and what is free."""
+    found = None if runs.is_loaded(model) or model in runs.kept() else registry.room_of(model)
+    if found is None or found.free is None:
+        return t("common.loading", model=literal(model))
+    return t("common.loading_large", model=literal(model), size=byte_size(found.needed), free=byte_size(found.free))
+
+
 def _loaded(view: ViewState, t: Texts) -> vm.LanguageModel:
     try:
         # Said only where it takes long: Streamlit waits a moment in a thread of its own, which costs as much as a
         # picture.
-        loading = st.spinner(t("common.loading", model=literal(view.model)))
+        loading = st.spinner(_loading(view.model, t))
         with nullcontext() if runs.is_loaded(view.model) else loading:
             return runs.model(view.model)
     except vm.ModelError as error:

@@ -70,7 +70,8 @@ def of(shown: Sequence[Shown], run: Trace, model: str, plot: str = "", other: st
         plot: the call of :mod:`viz_model.plot` that draws the picture of ``trace``, where there is one.
         other: what that call names so.
     """
-    start = ["import viz_model as vm", "", f"lm = vm.load({model!r})", f"trace = {notebook.call(run)}"]
+    load = notebook.as_kept(f"lm = vm.load({model!r})", run)
+    start = ["import viz_model as vm", "", load, f"trace = {notebook.call(run)}"]
     made = expressions(shown, run)
     if not made and not plot:
         return ""

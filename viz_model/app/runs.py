@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model import images
 from viz_model.app import run_lock
 from viz_model.app.cache import MOST_KEPT, Call, cached, store
-from viz_model.checkpoints import registry
+from viz_model.checkpoints import registry, room
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
@@ -33,8 +33,8 @@ MAX_CHARACTERS = 20_000
 MOST_RUN = 100_000_000
 """Bytes of residual stream of the longest text that is run: of a model of SmolLM2's size, some 1,300 tokens."""
 
-MOST_KEPT_MODELS = 1_200_000_000
-"""Bytes of the weights of all loaded models together."""
+MOST_KEPT_MODELS = max(1_200_000_000, (room.available() or 0) // 2)
+"""Bytes of the weights of all loaded models together: a large one stays beside the small one that a page compares."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ def loaded(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
     # for what one thread does in 7).
     torch.set_num_threads(1)
-    lm = vm.load(name)
+    lm = vm.load(name)  # with as many threads as the environment asks for
     # The libraries and the weights stay: Python's collector need not go through them again and again.
     gc.collect()
     gc.freeze()

@@ -132,12 +132,14 @@ def answer(
     own: bool = True,
     known: Callable[[], Known] = Known,
     stands_alone: bool = False,
+    whole: Callable[[], str] | None = None,
 ) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 
     Args:
         own: whether it is of the page's run.
         stands_alone: whether an address can ask for it without the rest of the page.
+        whole: writes the page as a file; None where that is not offered.
     """
     asked: _Asked | None = st.session_state.get(_ASKED)
     if asked is None:
@@ -146,7 +148,7 @@ def answer(
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw()) is not None:
         found = saved(page, scene, key, known(), own=own)
-        _open(found if stands_alone else found._replace(frame=""), page.t)
+        _open(found if stands_alone else found._replace(frame=""), page.t, whole, page.name)
 
 
 def saved(page: Page, scene: Scene, key: str, known: Known, *, own: bool = True) -> Saved:
@@ -241,13 +243,16 @@ def all_heads(run: runs.RunKey, names: tuple[str, ...]) -> bytes:
 # The menu
 
 
-def _open(saved: Saved, t: Texts) -> None:
+def _open(saved: Saved, t: Texts, whole: Callable[[], str] | None, page: str) -> None:
     @st.dialog(t("saving.menu"), width="medium", on_dismiss=_close)
     def show() -> None:
         title = quoting(saved.scene.title)
         st.markdown(f"**{title}**" if len(saved.scene.title) <= MOST_TITLE else title)
         _picture(saved, t)
         _numbers(saved, t)
+        if whole is not None:
+            st.markdown(t("saving.page_help"))
+            _file(t("saving.page"), "page", whole, f"{saved.run.model}-{page}.html", "text/html")
         if saved.code:
             st.markdown(t("saving.python"))
             st.code(saved.code, language="python")
@@ -301,7 +306,9 @@ def _numbers(saved: Saved, t: Texts) -> None:
             _file(label, "npz", npz, f"{saved.run.model}-heads.npz", "application/octet-stream")
 
 
-def _file(label: str, kind: Format | Literal["csv", "npz"], make: Callable[[], Any], name: str, mime: str) -> None:
+def _file(
+    label: str, kind: Format | Literal["csv", "npz", "page"], make: Callable[[], Any], name: str, mime: str
+) -> None:
     """A button to a file that is made when it is pressed."""
     st.download_button(
         label, data=make, file_name=name, mime=mime, key=f"saving.{kind}", on_click="ignore", icon=":material/download:"

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, declared, frame, glossary, runs, sidebar, state
+from viz_model.app import components, declared, frame, runs, sidebar, state
 from viz_model.app.choices import switch
 from viz_model.config import ModelConfig
+from viz_model.island import glossary
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD
 from viz_model.texts import Texts

@@ -18,7 +18,6 @@ from viz_model.app import (
     derivation,
     elements,
     frame,
-    glossary,
     head_picker,
     interventions,
     island,
@@ -27,6 +26,7 @@ from viz_model.app import (
     runs,
     saving,
     search,
+    serving,
     sketch,
     state,
     twin,
@@ -40,13 +40,15 @@ from viz_model.app.lessons import step as lesson_step
 from viz_model.app.now import Now, Opened, look_at, now_on, token_of
 from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
+from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
-from viz_model.island import message, prose
+from viz_model.island import glossary, message, page_file, prose
 from viz_model.island.look import Look, is_long
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
-from viz_model.texts import Texts
+from viz_model.measures import telling
+from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
 
 
@@ -159,7 +161,7 @@ def _body(opened: Opened) -> None:
     _press(opened.page, look, page.name)
     alone = _alone(opened.page, look, _asked(page.view, topic))
     _mount(opened, now, now.notes, look, alone)
-    _menu(opened.page, look, page)
+    _menu(topic, opened.page, look, page)
     if page.view.present or alone is not None:
         return
     with st.container(key="frame_room"):
@@ -353,7 +355,7 @@ def _ask_menu(page: str, key: str) -> None:
     saving.ask(page, key)({})
 
 
-def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
+def _menu(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> None:
     """Open the menu of the picture that is meant, of what is selected."""
     key = saving.asked(page.name)
     if not key:
@@ -362,4 +364,32 @@ def _menu(shown: Page, look: Look, page: app_page.Page) -> None:
     if found is not None:
         drawn = seen(found, look.place)
         known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
-        saving.answer(page, lambda: drawn, key, own=drawn.own, known=lambda: known, stands_alone=True)
+        # It takes as long as some hundred pictures, which a server for strangers does not give to one of them.
+        whole = None if serving.is_public() else _whole(topic, shown, look, page)
+        how: dict[str, Any] = {"own": drawn.own, "known": lambda: known, "stands_alone": True, "whole": whole}
+        saving.answer(page, lambda: drawn, key, **how)
+
+
+def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> Callable[[], str]:
+    """What writes the page as a file, in all languages, with both stacks of a model that has two.
+
+    It is called where there is no session, so what is selected is read before.
+    """
+    sides = (look.trace.stack.side,) if topic.part == "cross" else look.config.sides
+    looks = {language: {side: _spoken(look, side, language) for side in sides} for language in LANGUAGES}
+    names = tuple(section.name for section in shown.sections)
+    opened = island.open_of(page.view, page.name, names)
+    chosen = [axis for axis in ("layer", "head", "token") if getattr(state.current(), axis) is not None]
+    first = page_file.Opening(looks, page.t.language, look.trace.stack.side, opened, chosen)
+    return partial(page_file.written, topic, shown, first)
+
+
+def _spoken(look: Look, side: Side, language: str) -> Look:
+    """The same look in another language; or at the other stack, where that begins."""
+    trace, t = look.trace.at(side), Texts.of(language, look.config)
+    plain = None if look.unedited is None else replace(look.unedited, t=t, trace=look.unedited.trace.at(side), _read={})
+    found = replace(look, trace=trace, t=t, unedited=plain, twin=look.twin and look.twin.at(side), _read={})
+    if trace.stack.side == look.trace.stack.side:
+        return found
+    at = Look.at(trace, t, look.topic, layer=min(look.layer, trace.n_layers - 1))
+    return replace(found, layer=at.layer, token=telling.token(trace), layers=at.layers)

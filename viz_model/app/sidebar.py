@@ -10,6 +10,7 @@ import viz_model as vm
 from viz_model.app import conversation, frame, interventions, island, runs, share, state, twin
 from viz_model.app.view import ViewState
 from viz_model.checkpoints import registry
+from viz_model.island import ribbons
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
 from viz_model.topics.architectures.parts import Part, nearest
@@ -74,7 +75,7 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
         t("common.norm_at"),
         list(dict.fromkeys(("pre", "post", lm.config.norm_at))),
         key=key,
-        format_func=island.NORM_PLACES.__getitem__,
+        format_func=ribbons.NORM_PLACES.__getitem__,
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -17,7 +16,6 @@ from viz_model.app import components, examples, interventions, runs, state
 from viz_model.app.frame import Places
 from viz_model.app.view import ViewState
 from viz_model.config import Patches
-from viz_model.drawing import theme
 from viz_model.images import Levels, PictureError
 from viz_model.measures import patches
 from viz_model.runs import edits
@@ -158,22 +156,6 @@ def _uploaded(wanted: Patches, is_drawn: bool) -> None:
     if is_drawn and np.median(levels) > 127:
         levels = 255 - levels
     state.update(drawing=images.encode(levels, bits=4 if is_drawn else 8))
-
-
-def chips(trace: vm.Trace, t: Texts) -> list[dict[str, Any]]:
-    """The patches, each with its place and its own small picture, [CLS] first."""
-    return [
-        {
-            "label": "" if n else "[CLS]",
-            "under": token.label if n else "",
-            "title": name,
-            "bytes": "",
-            "colour": theme.token_colour(n),
-            "whole": True,
-            "has_picture": n > 0,
-        }
-        for n, (token, name) in enumerate(zip(trace.tokens, patches.names(trace, t), strict=True))
-    ]
 
 
 BOX = 20 / 28

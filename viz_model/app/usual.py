@@ -43,17 +43,11 @@ def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
     more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most.
     """
     trace = runs.trace(run.plain).at(side)
-    if trace.config.reads_pictures:
-        return 0
-    controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
-    if mask in trace.own_ids:
-        return trace.own_ids.index(mask)
-    written = [i for i, id in enumerate(trace.own_ids) if id not in controls]
-    if trace.prefix and side == "decoder" and view.target is None:
-        written = [i for i in written if _is_word(trace, i)] or written
-        if shares := _of_words(run.plain):
-            return max(written, key=shares.__getitem__)
-    return written[-1] if written else len(trace) - 1
+    if trace.prefix and side == "decoder" and view.target is None and (shares := _of_words(run.plain)):
+        written = telling.written(trace)
+        words = [i for i in written if _is_word(trace, i)]
+        return max(words or written, key=shares.__getitem__)
+    return telling.token(trace)
 
 
 @cached()

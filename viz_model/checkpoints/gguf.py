@@ -20,6 +20,7 @@ from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.gguf_file import GgufArchive
 from viz_model.checkpoints.renames import Rename, Stack
+from viz_model.checkpoints.room import ANYWHERE, Placing
 from viz_model.checkpoints.weights import ModelError, fill
 from viz_model.config import ConfigError, Dense, Gated, Llama3Scaling, ModelConfig, Position, Rope
 from viz_model.model import ops
@@ -69,7 +70,7 @@ FAMILIES = tuple(family for family in huggingface.FAMILIES.values() if isinstanc
 _ARCHITECTURES = {name: architecture for architecture, name in gguf.MODEL_ARCH_NAMES.items()}
 
 
-def load_gguf(path: Path) -> LanguageModel:
+def load_gguf(path: Path, where: Placing = ANYWHERE) -> LanguageModel:
     """Load a GGUF file of one of :data:`FAMILIES`.
 
     Raises:
@@ -80,7 +81,7 @@ def load_gguf(path: Path) -> LanguageModel:
     archive = GgufArchive(path)
     config = read_config(archive)
     tokenizer = tokenizers.from_gguf(archive.metadata, path, config.n_vocab)
-    model = fill(config, archive, renames(archive, config))
+    model = fill(config, archive, renames(archive, config), where=where)
     return LanguageModel(name=path.stem, model=model, tokenizer=tokenizer, twin=None, folder=path.parent)
 
 

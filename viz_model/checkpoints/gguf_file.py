@@ -67,6 +67,7 @@ class GgufArchive:
             raise ModelError(f"{path}: general.alignment: expected a whole number of at least 1, got {alignment!r:.80}")
         self._tensors = header.tensors(alignment)
         self.shapes = {name: stored.shape for name, stored in self._tensors.items()}
+        self.dtype = torch.float32
 
     def read(self, name: str) -> Tensor:
         stored = self._tensors[name]

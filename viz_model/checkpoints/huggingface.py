@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeGuard
 
 import torch
 
+from viz_model.checkpoints.archives import archive_of
 from viz_model.checkpoints.families import (
     absent,
     bart,
@@ -59,7 +60,8 @@ from viz_model.checkpoints.families import (
 )
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.renames import Rename
-from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, Archive, ModelError, archive_of, fill, read_json
+from viz_model.checkpoints.room import ANYWHERE, Placing
+from viz_model.checkpoints.weights import MAX_CONFIG_BYTES, Archive, ModelError, fill, read_json
 from viz_model.config import ConfigError, LongScaling, ModelConfig
 from viz_model.model.transformer import Transformer
 
@@ -157,10 +159,13 @@ def load_folder(folder: Path) -> Transformer:
     return load_archive(folder, plain, archive_of(folder))
 
 
-def load_archive(folder: Path, plain: dict[str, Any], archive: Archive, *, in_place: bool = False) -> Transformer:
+def load_archive(
+    folder: Path, plain: dict[str, Any], archive: Archive, *, where: Placing = ANYWHERE, in_place: bool = False
+) -> Transformer:
     """The model of a ``config.json`` as parsed, with the tensors of ``archive``; messages name files of ``folder``.
 
     Args:
+        where: the type in which the weights are kept, and the device.
         in_place: keep the archive's own tensors as weights wherever they have the shape and the type of ours.
 
     Raises:
@@ -175,7 +180,7 @@ def load_archive(folder: Path, plain: dict[str, Any], archive: Archive, *, in_pl
         rows = family.renames(config)
         if (multiplied := getattr(family, "multiplied", None)) is not None:  # by factors that its config.json names
             rows = multiplied(rows, Attributes(plain, path))
-        return fill(config, archive, rows, in_place=in_place)
+        return fill(config, archive, rows, where=where, in_place=in_place)
     except ModelError:
         _refuse_task(plain, path, config)
         raise
@@ -211,7 +216,8 @@ def _tables(
 
 
 def _equal(archive: Archive, one: str, two: str) -> bool:
-    return torch.equal(archive.read(one), archive.read(two))
+    first, second = archive.read(one), archive.read(two)
+    return torch.equal(first, second.to(first))
 
 
 def notices(plain: dict[str, Any], path: Path, loaded: ModelConfig, names: Collection[str]) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive
+from viz_model.checkpoints.archives import SafetensorsArchive
+from viz_model.checkpoints.weights import Archive, ModelError
 
 SCALE = ".scale"
 MOST = 127
@@ -45,11 +46,12 @@ class OwnArchive(SafetensorsArchive):
         self._packed = {name for name in self.shapes if f"{name}{SCALE}" in self.shapes}
         for name in self._packed:
             del self.shapes[f"{name}{SCALE}"]
+        self.dtype = torch.float32
 
     def read(self, name: str) -> Tensor:
         if name not in self._packed:
-            return super().read(name)
-        scale, shape = super().read(f"{name}{SCALE}"), self.shapes[name]
+            return super().read(name).float()
+        scale, shape = super().read(f"{name}{SCALE}").float(), self.shapes[name]
         if (kind := self.kind(name)) != "I8" or scale.shape != (*shape[:1], 1):
             raise ModelError(
                 f"{self.path}: tensor {name!r} is {kind} of {list(shape)} with a scale of {list(scale.shape)}, "
@@ -64,7 +66,7 @@ class JoinedArchive:
     def __init__(self, own: Archive, other: Archive, names: Collection[str]) -> None:
         self._own, self._other = own, other
         shared = {name: shape for name, shape in other.shapes.items() if name in names and name not in own.shapes}
-        self.path, self.shapes = own.path, {**shared, **own.shapes}
+        self.path, self.shapes, self.dtype = own.path, {**shared, **own.shapes}, own.dtype
 
     def read(self, name: str) -> Tensor:
         return (self._own if name in self._own.shapes else self._other).read(name)

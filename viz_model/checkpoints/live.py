@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from viz_model.checkpoints import huggingface
-from viz_model.checkpoints.weights import ModelError, StateArchive, fill, one_line, stored, unchanged
+from viz_model.checkpoints.archives import StateArchive
+from viz_model.checkpoints.room import ANYWHERE, Placing
+from viz_model.checkpoints.weights import ModelError, fill, one_line, stored, unchanged
 from viz_model.config import ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading
@@ -20,15 +23,20 @@ from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 
 
 def from_memory(
-    source: nn.Module | Mapping[str, Tensor], tokenizer: Any = None, config: Any = None, name: str = ""
+    source: nn.Module | Mapping[str, Tensor],
+    tokenizer: Any = None,
+    config: Any = None,
+    name: str = "",
+    where: Placing = ANYWHERE,
 ) -> LanguageModel:
-    """A model in memory as one that can be shown; its weights are not copied where they are in single precision.
+    """A model in memory as one that can be shown; its weights are not copied where they stay in their type and place.
 
     Args:
         source: a model of ``transformers`` or of this package, or the tensors of one by their names.
         tokenizer: of ``transformers``, of this package, or a folder; None: the model is given ids.
         config: of a ``state_dict``, what its ``config.json`` says: a mapping, or an object of ``transformers``; or a
             :class:`~viz_model.ModelConfig`, where the tensors have the names of this package.
+        where: the type in which its weights are kept, and the device, by default that of the tensors.
 
     Raises:
         ModelError: a class that is not known here, or tensors or a tokenizer that do not fit.
@@ -44,10 +52,12 @@ def from_memory(
         if config is None:
             raise ModelError("state_dict: its shapes do not say what is computed with them; give its config, config=…")
     archive = StateArchive(tensors)
+    if where.device is None:
+        where = replace(where, device=next((tensor.device for tensor in tensors.values()), None))
     folder = Path(name)
     if isinstance(config, ModelConfig):
         own = StateArchive(stored(tensors, config))
-        model = fill(config, own, unchanged(config), in_place=True)
+        model = fill(config, own, unchanged(config), where=where, in_place=True)
         return LanguageModel(name, model, _tokenizer(tokenizer, config.n_vocab, ""), None, Path())
     plain = _plain(config, source)
     if isinstance(source, nn.Module) and plain.get("model_type") not in huggingface.FAMILIES:
@@ -55,7 +65,7 @@ def from_memory(
             f"{name}: model_type {str(plain.get('model_type'))[:40]!r} is not recomputed here; "
             "vm.observe_run(model, text, tokenizer) shows what its own run reports"
         )
-    model = huggingface.load_archive(folder, plain, archive, in_place=True)
+    model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     path, read = folder / "config.json", model.config
     if read.reads_pictures:
         raise ModelError(f"{name}: a model of pictures is loaded from its folder, with its image processor")

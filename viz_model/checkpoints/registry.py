@@ -17,19 +17,14 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from viz_model.checkpoints import hub
+from viz_model.checkpoints import hub, room
+from viz_model.checkpoints.archives import archive_of
 from viz_model.checkpoints.int8 import JoinedArchive, OwnArchive
-from viz_model.checkpoints.weights import (
-    Archive,
-    ModelError,
-    archive_of,
-    fill,
-    read_json,
-    refuse_adapter,
-    unchanged,
-)
+from viz_model.checkpoints.room import ANYWHERE, Placing
+from viz_model.checkpoints.weights import Archive, ModelError, fill, read_json, refuse_adapter, unchanged
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
@@ -69,6 +64,12 @@ def config_of(name: str) -> ModelConfig:
     if name not in found:
         raise ModelError(f"no model {name!r}: expected one of {', '.join(found)}")
     return _read_config(found[name])
+
+
+def room_of(name: str) -> room.Room | None:
+    """What the weights of one of :func:`models` need, before any is read; None where that is little."""
+    path = None if name in HANDED_OVER else _found().get(name)
+    return None if path is None else room.of_files(path)
 
 
 def vocabulary_of(name: str) -> str:
@@ -128,40 +129,56 @@ def load(
     name: str = "",
     revision: str | None = None,
     ignore: Collection[str] = (),
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    threads: int | None = None,
 ) -> LanguageModel:
     """Load a model, or show one that is in memory already.
 
     Args:
         source: a name of :func:`models`, a model folder, a ``.gguf`` file, ``org/name`` on the hub, its address, or
             ``org/name/file.gguf``; or a model of ``transformers``, or a ``state_dict``, whose weights are not copied
-            where they are in single precision.
+            where they keep their type.
         tokenizer: of a model in memory: one of ``transformers``, or a folder; None: it is given ids.
         config: of a ``state_dict``, what its ``config.json`` says.
         name: of a model in memory, what it shall be called.
         revision: on the hub, a branch, a tag or a commit.
         ignore: attributes of a folder's ``config.json`` that are not known here, and that you know to change nothing.
+        dtype: "float32", "bfloat16" or "float16", in which weights are kept and runs computed. None, or "auto":
+            single precision, but of a model that would take more than 1 GB (2³⁰ bytes) of it, the 16 bits of its
+            file. What is read of a run or a weight is single precision in any case.
+        device: where weights lie and runs are computed, like "cuda" or "mps"; by default in main memory, or where a
+            model is already. What is read of a run is in main memory.
+        threads: how many PyTorch computes with, in the whole process.
+            All three default to what ``VIZ_MODEL_DTYPE``, ``VIZ_MODEL_DEVICE`` and ``VIZ_MODEL_THREADS`` say.
 
     Raises:
-        ModelError: no such model, or its files are damaged, not supported, or do not fit together.
+        ModelError: no such model, or its files are damaged, not supported, or do not fit together; or a dtype, a
+            device or a number of threads that there is not.
     """
+    try:
+        where = room.placing(dtype, device)
+        room.set_threads(threads)
+    except ValueError as wrong:
+        raise ModelError(str(wrong)) from None
     if not isinstance(source, str | Path):
         from viz_model.checkpoints import live
 
         if not isinstance(source, nn.Module | Mapping):
             raise ModelError(f"expected a name, a path, a model or a state_dict, got {type(source).__name__}")
-        return live.from_memory(source, tokenizer, config, name)
+        return live.from_memory(source, tokenizer, config, name, where)
     if tokenizer is not None or config is not None:
         raise ModelError(f"{str(source)[:200]}: a model of files brings its own tokenizer and config")
     name, found = str(source), _found()
     if name in HANDED_OVER:
         return HANDED_OVER[name]
     if name in found:
-        return _named(_load_path(found[name], ignore), name)
+        return _named(_load_path(found[name], ignore, where), name)
     path = Path(source)
     if _exists(path):
-        return _load_path(path, ignore)
+        return _load_path(path, ignore, where)
     if (asked := hub.asked(name)) is not None:
-        return _named(_load_path(hub.fetch(asked, revision, ignore), ignore), name)
+        return _named(_load_path(hub.fetch(asked, revision, ignore), ignore, where), name)
     raise ModelError(
         f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
     )
@@ -171,7 +188,7 @@ HANDED_OVER: dict[str, LanguageModel] = {}
 """Models of this process that its app offers too."""
 
 
-def load_folder(folder: Path, ignore: Collection[str] = ()) -> LanguageModel:
+def load_folder(folder: Path, ignore: Collection[str] = (), where: Placing = ANYWHERE) -> LanguageModel:
     """Load a model folder, of ours or as Hugging Face lays them out, without the attributes to ``ignore``.
 
     Raises:
@@ -182,13 +199,13 @@ def load_folder(folder: Path, ignore: Collection[str] = ()) -> LanguageModel:
     twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
-        model = fill(config, _own_archive(folder, description, config), unchanged(config))
+        model = fill(config, _own_archive(folder, description, config), unchanged(config), where=where)
     else:
         from viz_model.checkpoints import huggingface
 
         tokenizer = _their_tokenizer(folder, config)
         archive, path = archive_of(folder), folder / "config.json"
-        model = huggingface.load_archive(folder, description, archive)
+        model = huggingface.load_archive(folder, description, archive, where=where)
         left_out = huggingface.left_out(description, path, config, archive.shapes)
         notices = huggingface.notices(description, path, model.config, archive.shapes)
         for name in notices:
@@ -203,12 +220,12 @@ def _named(lm: LanguageModel, name: str) -> LanguageModel:
     return dataclasses.replace(lm, name=name)
 
 
-def _load_path(path: Path, ignore: Collection[str] = ()) -> LanguageModel:
+def _load_path(path: Path, ignore: Collection[str], where: Placing) -> LanguageModel:
     if path.is_dir():
-        return load_folder(path, ignore)
+        return load_folder(path, ignore, where)
     from viz_model.checkpoints import gguf
 
-    return gguf.load_gguf(path)
+    return gguf.load_gguf(path, where)
 
 
 def _read_config(path: Path) -> ModelConfig:

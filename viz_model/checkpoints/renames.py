@@ -102,8 +102,8 @@ class Rename:
             case "row":
                 tensor = tensor[0]
             case "from_one":
-                tensor = tensor + 1
-        tensor = tensor if self.times == 1 else tensor * self.times
+                tensor = tensor.float() + 1
+        tensor = tensor if self.times == 1 else tensor.float() * self.times
         if self.stack is not None:
             axis = self.stack.axis
             tensor = tensor.movedim(0, axis).flatten(axis, axis + 1)

@@ -10,36 +10,31 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from viz_model.checkpoints import room
 from viz_model.checkpoints.renames import Rename, Share, rename
+from viz_model.checkpoints.room import ANYWHERE, Placing
 from viz_model.config import ModelConfig
+from viz_model.model import stored as stored_as
 from viz_model.model.transformer import Transformer
 
 MAX_JSON_BYTES = 2**24
 MAX_CONFIG_BYTES = 2**20
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
-FLOATS = ("F64", "F32", "F16", "BF16")
 # Some functions of nn.init come to a TorchFunctionMode themselves, of others the tensor's own methods.
 _FIRST_VALUES = (init.kaiming_uniform_, init.normal_, init.uniform_, Tensor.normal_, Tensor.uniform_, Tensor.div_)
 _ALLOCATE = (torch.empty, torch.ones, torch.zeros)
 BINS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-_WRAPPERS = ("_orig_mod.", "module.")
-"""What torch.compile and DataParallel put before the names of a model's weights."""
 
 
 class ModelError(ValueError):
@@ -57,8 +52,12 @@ class Archive(Protocol):
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The shape of every tensor, by its name in the file; known without reading the tensors."""
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of most of its numbers, as far as they may be kept in it: two bytes, or single precision."""
+
     def read(self, name: str) -> Tensor:
-        """One tensor in single precision. Raises ModelError where it cannot be read."""
+        """One tensor of floating-point numbers, as they are stored. Raises ModelError where it cannot be read."""
 
 
 def unchanged(config: ModelConfig) -> list[Rename]:
@@ -78,11 +77,20 @@ def stored(state: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor
     return {name: tensor for name, tensor in state.items() if name not in twice}
 
 
-def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename], *, in_place: bool = False) -> Transformer:
+def fill(
+    config: ModelConfig,
+    archive: Archive,
+    renames: Sequence[Rename],
+    *,
+    where: Placing = ANYWHERE,
+    in_place: bool = False,
+) -> Transformer:
     """Build the model that ``config`` describes, with the weights of ``archive``.
 
     Args:
-        in_place: keep the archive's own tensors, or views of them, wherever they are ours without a computation.
+        where: the type in which the weights are kept, and the device.
+        in_place: keep the archive's own tensors, or views of them, wherever they are ours without a computation; of
+            large ones this is done in any case, so that a file is mapped into memory and not read twice.
 
     Raises:
         ModelError: a tensor is missing, has no place, has another shape, holds something else
@@ -91,39 +99,60 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename], *, in
     """
     expected = _expected(config)
     plan = _plan(expected, archive, renames)
-    if not in_place and (why := room.refusal(sum(map(math.prod, expected.values())))):
+    n_weights = sum(map(math.prod, expected.values()))
+    dtype, device = where.kept(n_weights, archive.dtype)
+    is_there = in_place and dtype == archive.dtype
+    if not is_there and (why := room.refusal(n_weights, dtype, device, archive.dtype)):
         raise ModelError(f"{archive.path}: {why}")
-    with _NoFirstValues():
+    in_place = in_place or room.is_mapped(n_weights, dtype, archive.dtype)
+    with _ShapesOnly():
         model = Transformer(config)
-    tensors = stored_tensors(model)
-    filled: set[tuple[str, Share | None]] = set()
+    owners, filled = _owners(model), dict[str, Tensor]()
+    done: set[tuple[str, Share | None]] = set()
     for name, (row, ours) in plan.items():
         found = archive.read(name)
-        if not found.isfinite().all():
+        if not _is_finite(found):
             raise ModelError(f"{archive.path}: tensor {name!r} holds numbers that are not finite")
+        kept = torch.float32 if row.how == "from_one" or row.times != 1 else dtype
         for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
-            whole, share = tensors[place], row.share
-            ours_of_it = whole if share is None else whole.chunk(share.of, share.axis)[share.number]
-            if (place, share) not in filled:
-                if in_place and share is None:
-                    _put(model, place, piece)
-                    tensors[place] = piece
-                else:
-                    ours_of_it.copy_(piece)
-                filled.add((place, share))
-            elif not torch.equal(ours_of_it, piece):
-                raise ModelError(f"{archive.path}: tensor {name!r} is not the copy of {place!r} that it should be")
-    return model.eval().requires_grad_(False)
-
-
-def _put(model: Transformer, place: str, tensor: Tensor) -> None:
-    """Let a parameter, and those that are the same one, be ``tensor`` itself."""
-    former = model.get_parameter(place)
-    weight = nn.Parameter(tensor.detach(), requires_grad=False)
+            share = row.share
+            if (place, share) in done:
+                if not torch.equal(_part(filled[place], share), piece.to(device, filled[place].dtype)):
+                    raise ModelError(f"{archive.path}: tensor {name!r} is not the copy of {place!r} that it should be")
+                continue
+            done.add((place, share))
+            if in_place and share is None:
+                filled[place] = piece.to(device, kept)
+            else:
+                if place not in filled:
+                    filled[place] = torch.empty(expected[place], dtype=kept, device=device)
+                _part(filled[place], share).copy_(piece)
+    empty = {place: model.get_parameter(place) for place in filled}  # alive, so that no other has its id
+    for place, tensor in filled.items():
+        weight = nn.Parameter(tensor.detach(), requires_grad=False)
+        for module, own in owners[id(empty[place])]:
+            module._parameters[own] = weight
     for module in model.modules():
-        for name, own in module.named_parameters(recurse=False):
-            if own is former:
-                setattr(module, name, weight)
+        module._buffers.update({own: None if one is None else one.to(device) for own, one in module._buffers.items()})
+    return stored_as.readable(model.eval().requires_grad_(False))
+
+
+def _part(whole: Tensor, share: Share | None) -> Tensor:
+    return whole if share is None else whole.chunk(share.of, share.axis)[share.number]
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether all its numbers are; the smallest and the largest say so, and are found in a tenth of the time."""
+    return not tensor.numel() or bool(torch.stack(torch.aminmax(tensor)).isfinite().all())
+
+
+def _owners(model: Transformer) -> dict[int, list[tuple[nn.Module, str]]]:
+    """The modules that have each weight, and what they call it."""
+    found: defaultdict[int, list[tuple[nn.Module, str]]] = defaultdict(list)
+    for module in model.modules():
+        for name, own in module._parameters.items():
+            found[id(own)].append((module, name))
+    return found
 
 
 class _NoFirstValues(TorchFunctionMode):
@@ -246,143 +275,6 @@ def refuse_adapter(folder: Path) -> None:
         f"{path}: this is an adapter ({kind}), not a model; merge it into its base ({base}) first: "
         "merge_and_unload() of peft, and save_pretrained"
     )
-
-
-class StateArchive:
-    """Tensors that are in memory already: a ``state_dict``."""
-
-    def __init__(self, tensors: Mapping[str, Tensor], path: Path = Path("state_dict")) -> None:
-        self.path = path
-        self._tensors = {unwrapped(name): tensor for name, tensor in tensors.items()}
-        self.shapes = {name: tuple(tensor.shape) for name, tensor in self._tensors.items()}
-
-    def read(self, name: str) -> Tensor:
-        """The tensor itself where it is of single precision and in main memory, else a copy that is."""
-        tensor = self._tensors[name].detach()
-        if not tensor.is_floating_point():
-            raise ModelError(f"{self.path}: tensor {name!r} is {tensor.dtype}, expected floating-point numbers")
-        return tensor.to("cpu", torch.float32)
-
-
-def unwrapped(name: str) -> str:
-    """A tensor's name without what wraps the model it was saved from."""
-    for prefix in _WRAPPERS:
-        name = name.removeprefix(prefix)
-    return name
-
-
-def archive_of(folder: Path) -> Archive:
-    """The weights of a folder: its safetensors, or else the tensors of its ``pytorch_model.bin``.
-
-    Raises:
-        ModelError: there are none, a file is damaged or asks for more than tensors, or an index names something else
-            than files of this folder.
-    """
-    if any((folder / name).exists() for name in SAFETENSORS) or not any((folder / name).exists() for name in BINS):
-        return SafetensorsArchive(folder)
-    single, index = (folder / name for name in BINS)
-    if single.exists():
-        return StateArchive(_unpickled(single), single)
-    shards = _shards(index, "bin")
-    return StateArchive({name: one for shard in shards for name, one in _unpickled(folder / shard).items()}, index)
-
-
-def _unpickled(path: Path) -> dict[str, Tensor]:
-    """The tensors of a pickle, of which PyTorch runs nothing that could be code."""
-    try:
-        if not path.is_file():
-            raise ModelError(f"{path}: not a file")
-        found = torch.load(path, map_location="cpu", mmap=zipfile.is_zipfile(path), weights_only=True)
-    except UnpicklingError:
-        raise ModelError(
-            f"{path}: a pickle that asks for more than tensors can run code; save the model as model.safetensors "
-            "instead"
-        ) from None
-    except ModelError:
-        raise
-    except Exception as error:  # whatever a damaged pickle leads its reader to
-        raise ModelError(f"{path}: {one_line(error)[:200]}") from None
-    if not isinstance(found, Mapping) or not all(isinstance(one, Tensor) for one in found.values()):
-        raise ModelError(f"{path}: expected tensors by their names")
-    return {str(name): tensor for name, tensor in found.items()}
-
-
-class SafetensorsArchive:
-    """The safetensors of a folder: ``model.safetensors``, or shards listed in an index.
-
-    Opening reads the headers alone, and safetensors compares them with the file's length.
-
-    Raises:
-        ModelError: there are none, a file is damaged, or the index names something else than files of this folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        single, index = (folder / name for name in SAFETENSORS)
-        self.path = single
-        self._files: dict[str, tuple[Any, str]] = {}
-        if single.exists():
-            self._open(single)
-        elif index.exists():
-            self.path = index
-            self._open_shards(index)
-        elif pickles := sorted(path for kind in PICKLES for path in folder.glob(kind)):
-            raise ModelError(
-                f"{pickles[0]}: a pickle can run code when it is read; save the model as model.safetensors instead"
-            )
-        else:
-            raise ModelError(f"{single}: no such file")
-        self.shapes = {name: tuple(file.get_slice(own).get_shape()) for name, (file, own) in self._files.items()}
-
-    def read(self, name: str) -> Tensor:
-        if (kind := self.kind(name)) not in FLOATS:
-            raise ModelError(f"{self.path}: tensor {name!r} is {kind}, expected one of {', '.join(FLOATS)}")
-        return self.raw(name).float()
-
-    def kind(self, name: str) -> str:
-        """What its numbers are stored as, in the words of the file: ``F16``."""
-        file, own = self._files[name]
-        return str(file.get_slice(own).get_dtype())
-
-    def raw(self, name: str) -> Tensor:
-        """One tensor as it is stored. Raises ModelError where it cannot be read."""
-        try:
-            file, own = self._files[name]
-            tensor: Tensor = file.get_tensor(own)
-        except (OSError, SafetensorError) as error:
-            raise ModelError(f"{self.path}: {one_line(error)}") from None
-        return tensor
-
-    def _open(self, path: Path) -> set[str]:
-        try:
-            if path.exists() and not path.is_file():
-                raise ModelError(f"{path}: not a file")
-            file: Any = safe_open(path, framework="pt")
-            names = set(file.keys())
-        except (OSError, SafetensorError) as error:
-            raise ModelError(f"{path}: {one_line(error)}") from None
-        self._files.update({unwrapped(name): (file, name) for name in names})
-        return names
-
-    def _open_shards(self, index: Path) -> None:
-        for shard, listed in _shards(index, "safetensors").items():
-            stored = self._open(index.parent / shard)
-            if different := sorted(stored ^ listed):
-                where = "is not in the index" if different[0] in stored else "is missing"
-                raise ModelError(f"{index.parent / shard}: tensor {different[0]!r} {where}")
-
-
-def _shards(index: Path, ending: str) -> dict[str, set[str]]:
-    """The files that an index lists, and the tensors it says are in each."""
-    weight_map = read_json(index).get("weight_map")
-    if not isinstance(weight_map, dict) or not weight_map:
-        raise ModelError(f"{index}: weight_map: expected an object of file names")
-    shards: dict[str, set[str]] = {}
-    for name, shard in weight_map.items():
-        # A path would let a downloaded folder have any file of this machine opened.
-        if not isinstance(shard, str) or not re.fullmatch(rf"[\w\-][\w\-.]*\.{ending}", shard):
-            raise ModelError(f"{index}: weight_map: expected names of .{ending} files beside it, got {shard!r}")
-        shards.setdefault(shard, set()).add(name)
-    return shards
 
 
 def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:

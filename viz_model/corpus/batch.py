@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from viz_model.config import ModelConfig
 from viz_model.corpus.statistics import MEASURES, Firings, HeadSums, Measure, Statistics
 from viz_model.corpus.texts import Item
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.model.transformer import Transformer
 
 
@@ -40,7 +40,7 @@ def added(found: Statistics, model: Transformer, items: Sequence[Item]) -> Stati
     Returns:
         What was ``found``, whose arrays are used up, and what these texts add.
     """
-    config, device = model.config, model.embedding.weight.device
+    config, device = model.config, stored.reads_at(model)
     ids = pad_sequence([torch.as_tensor(item.ids) for item in items], batch_first=True).to(device)
     lengths = [len(item.ids) for item in items]
     real = torch.arange(ids.shape[1], device=device) < torch.tensor(lengths, device=device)[:, None]  # [B, T]

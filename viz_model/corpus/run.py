@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import torch
 
 from viz_model.corpus import batch
 from viz_model.corpus.statistics import Statistics, Survey, read, write
@@ -181,7 +182,7 @@ def _about(lm: LanguageModel, settings: Settings) -> dict[str, Any]:
     weights = hashlib.sha256()
     for name, value in sorted(lm.model.state_dict().items()):
         weights.update(name.encode())
-        weights.update(value.cpu().contiguous().numpy().data)
+        weights.update(value.cpu().contiguous().view(torch.uint8).numpy().data)
     return {
         "model": lm.name,
         "side": lm.config.sides[0],

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,12 +21,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from viz_model.checkpoints import room
 from viz_model.config import ModelConfig
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.model.heads import ClassHead
-from viz_model.model.tap import NO_TAP, Scoped, Tap
+from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin, derive
+from viz_model.runs.gradient import Kept, run_again
 from viz_model.runs.trace import Trace, counted
 from viz_model.values import backward as rules
 from viz_model.values.declaration import Site
@@ -221,7 +224,8 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
 
     Raises:
         IndexError: no such position, or no such token.
-        ValueError: the model predicts nothing, or interventions have put other numbers into the run.
+        ValueError: the model predicts nothing, interventions have put other numbers into the run, or the gradients
+            take more memory than is free.
     """
     trace = trace.at(trace.config.sides[-1])
     config = trace.config
@@ -235,10 +239,11 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
         follows = trace.own_ids[position + 1 :] if config.kind != "encoder" else trace.own_ids[position:]
         token = follows[0] if follows and not config.classes else int(known.argmax())
     token = counted("token", token, len(known))
-    kept = _Kept(trace)
+    _check_room(trace.model)
+    kept = Kept(trace)
     model = _copied(trace.model, {name: _leaf(one) for name, one in trace.model.named_parameters()})
     with torch.inference_mode(False), torch.enable_grad():
-        leaving = _run(model, trace, kept)
+        leaving = run_again(model, trace, kept)
         logits = _logits(model, leaving, position, kept)
     values = _at_end(config, len(trace), position, token, known)
     begins = values["class.logits"] if config.classes else values["logits"][position]
@@ -255,53 +260,35 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
     return Gradients(trace, position, token, -math.log(known[token]), weights, values)
 
 
-class _Kept:
-    """A tap that keeps every value in the graph, each by itself: two names of one tensor have gradients of their own.
+def lacking(model: Transformer) -> room.Room | None:
+    """The bytes that gradients of a model take and those that are free, where these are too few; None where they do.
 
-    The numbers are those of the run that is asked about: here attention is not fused, and rounds otherwise.
+    A gradient for every weight, as much again while they are made, and of a model in 16 bits its weights in single
+    precision.
     """
+    own, free = 8 if stored.running(model) is model else 12, room.available()
+    needed = own * sum(weight.numel() for weight in model.parameters())
+    return room.Room(needed, free) if free is not None and needed > free and not os.environ.get(room.ANYWAY) else None
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace, self.values = trace, dict[str, Tensor]()
 
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        own, known = value.view_as(value), self.trace.values.get(name)
-        if known is not None and value.requires_grad:
-            own = own + (known.clone() - value.detach()).nan_to_num()  # −∞ is −∞
-        self.values[name] = own
-        return own
-
-    def at(self, prefix: str) -> Scoped:
-        return Scoped(self, prefix)
-
-    def changes(self, name: str) -> bool:
-        """The fused kernel would not form a pattern."""
-        return True
+def _check_room(model: Transformer) -> None:
+    if (found := lacking(model)) is not None and found.free is not None:
+        there = f"{found.free / 1e9:.1f} GB are free"
+        raise ValueError(f"gradients: they take {found.needed / 1e9:.1f} GB of memory, and {there}")
 
 
 def _leaf(weight: Tensor) -> nn.Parameter:
-    """The same numbers, in the same memory, whose gradient is nobody else's."""
-    own = weight.detach()
+    """The same numbers in single precision, in the same memory where they are, whose gradient is nobody else's."""
+    own = stored.single(weight.detach())
     return nn.Parameter(own.clone() if own.is_inference() else own)
 
 
-def _copied(model: Transformer, weights: Mapping[str, nn.Parameter]) -> Transformer:
+def _copied(model: Transformer, weights: Mapping[str, nn.Parameter], dtype: torch.dtype = torch.float32) -> Transformer:
     """The model with other weights; itself it is left alone, for others run it meanwhile."""
+    own = stored.running(model)
     with torch.inference_mode(False):
-        return copy.deepcopy(model, {id(one): weights[name] for name, one in model.named_parameters()}).eval()
-
-
-def _run(model: Transformer, trace: Trace, tap: Tap = NO_TAP) -> Tensor:
-    """The vectors that leave the model, [1, T, D]."""
-    pixels, segments = trace.picture, trace.segments
-    return model.vectors(
-        torch.tensor([trace.ids]),
-        None if trace.target_ids is None else torch.tensor([trace.target_ids]),
-        pixels=None if pixels is None else pixels.clone()[None],
-        segments=None if segments is None else torch.tensor([segments]),
-        visible={side: mask.clone() for side, mask in trace.visible.items()},
-        tap=tap,
-    )
+        made = copy.deepcopy(own, {id(one): weights[name] for name, one in own.named_parameters()})
+        return made.eval().to("cpu", dtype)
 
 
 def _logits(model: Transformer, leaving: Tensor, position: int, tap: Tap = NO_TAP) -> Tensor:
@@ -336,12 +323,12 @@ def _loss_after(found: Gradients, rate: float) -> float:
     wide = sum(one.numel() for one in weights.values()) <= MOST_IN_DOUBLE
     dtype = torch.float64 if wide else torch.float32
     moved = {
-        name: nn.Parameter(one.to(dtype) - rate * found.weights[name].to(dtype), requires_grad=False)
+        name: nn.Parameter(one.to("cpu", dtype) - rate * found.weights[name].to(dtype), requires_grad=False)
         for name, one in weights.items()
     }
-    model = _copied(found.trace.model, moved).to(dtype)
+    model = _copied(found.trace.model, moved, dtype)
     with torch.inference_mode(False), torch.no_grad():
-        logits = _logits(model, _run(model, found.trace), found.position)
+        logits = _logits(model, run_again(model, found.trace), found.position)
     return float(-logits.log_softmax(-1)[found.token])
 
 

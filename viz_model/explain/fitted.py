@@ -27,7 +27,7 @@ from torch import Tensor
 from viz_model.checkpoints.registry import BUNDLED
 from viz_model.measures import lens as plain_lens
 from viz_model.measures.lens import Reader
-from viz_model.model import ops
+from viz_model.model import ops, stored
 from viz_model.model.transformer import Transformer
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recorder import recorder
@@ -114,8 +114,9 @@ def lens(trace: Trace, layer: int, fitted: FittedLens | None = None) -> Tensor:
 
 def logits(trace: Trace, read: Tensor) -> Tensor:
     """What the unembedding makes of vectors that it reads: [.., D] -> [.., V]."""
-    found: Tensor = trace.model.unembedding(read)
-    return ops.cap(found, trace.model.head.cap)
+    unembedding = trace.model.unembedding
+    found = stored.products(read, unembedding)
+    return ops.cap(found if unembedding.bias is None else found + unembedding.bias, trace.model.head.cap)
 
 
 def reader(fitted: FittedLens) -> Reader:
@@ -147,7 +148,10 @@ def _read(path: Path) -> FittedLens:
 def digest(model: Transformer) -> str:
     """What tells a model's weights from others'."""
     if model not in _DIGESTS:
-        weights = [zlib.crc32(value.detach().cpu().contiguous().numpy()) for value in model.state_dict().values()]
+        weights = [
+            zlib.crc32(value.detach().cpu().contiguous().view(torch.uint8).numpy())
+            for value in model.state_dict().values()
+        ]
         _DIGESTS[model] = f"{zlib.crc32(repr(weights).encode()):08x}"
     return _DIGESTS[model]
 

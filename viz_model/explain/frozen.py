@@ -15,6 +15,7 @@ from viz_model.explain import sums
 from viz_model.explain.sums import Against
 from viz_model.explain.written import Decomposition, Part, Read, Scaled, behind, decompose, in_front
 from viz_model.measures.lens import predicts
+from viz_model.model import stored
 from viz_model.model.attention import Attention
 from viz_model.model.feedforward import slopes
 from viz_model.model.heads import ClassHead
@@ -60,7 +61,7 @@ def asked(trace: Trace, position: int, token: int, against: Against = None) -> A
     position, unembedding = counted("position", position, len(trace)), trace.model.unembedding
     logits = trace.row("raw_logits" if "raw_logits" in trace else "logits", position)
     prior = 0.0 if unembedding.bias is None else float(_less(unembedding.bias.detach(), token, against))
-    direction = _less(unembedding.weight.detach(), token, against)
+    direction = _less(stored.table(unembedding), token, against)
     return Answer(position, direction, prior, float(_less(logits, token, against)))
 
 

@@ -125,9 +125,31 @@ def score(trace: Trace, *, layer: int, head: int, query: int, key: int, attentio
     return found.at(counted("key", key, len(found.scores)))
 
 
+class Sides(NamedTuple):
+    """What is left of each writer in the queries and keys of a head: [A, Tq, K] and [B, Tk, K]."""
+
+    asking: tuple[Part, ...]
+    q: Tensor
+    offering: tuple[Part, ...]
+    k: Tensor
+
+
 @torch.inference_mode()
-def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "attn") -> Row:
-    """The scores of one query, all keys at once; the arguments are those of :func:`score`."""
+def sides(trace: Trace, *, layer: int, head: int, attention: At = "attn") -> Sides:
+    """What all rows of a head have in common (:func:`row`), of a stack."""
+    block = trace.stack.block(layer)
+    used = block.attn if block.cross is None or attention == "attn" else block.cross
+    projection = _Projection(trace, layer, attention, used, head)
+    return Sides(*projection.all("q"), *projection.all("k"))
+
+
+@torch.inference_mode()
+def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "attn", known: Sides | None = None) -> Row:
+    """The scores of one query, all keys at once; the arguments are those of :func:`score`.
+
+    Args:
+        known: of the same layer and head, where other rows are asked for too.
+    """
     if trace.side is None:
         trace = trace.at(trace.config.sides[-1])
     refuse(trace)
@@ -137,10 +159,11 @@ def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "att
     if attention == "cross" and block.cross is None:
         raise ValueError("attention: this stack has no cross-attention")
     used = block.attn if block.cross is None or attention == "attn" else block.cross
-    projection = _Projection(trace, layer, attention, used, head)
-    asking, q = projection.queries(query)
-    offering, k = projection.keys()
-    products = used.scale * torch.einsum("ak,btk->abt", q[:, 0], k)
+    if known is None:
+        projection = _Projection(trace, layer, attention, used, head)
+        known = Sides(*projection.query(query), *projection.all("k"))
+    asking, q, offering, k = known
+    products = used.scale * torch.einsum("ak,btk->abt", q[:, 0 if q.shape[1] == 1 else query], k)
     at = f"blocks.{layer}.{attention}"
     scores, bias = trace.row(f"{at}.scores", query, head).double(), None
     if f"{at}.bias" in trace.sites:
@@ -159,22 +182,24 @@ class _Projection(NamedTuple):
     used: Attention
     head: int
 
-    def queries(self, position: int) -> tuple[tuple[Part, ...], Tensor]:
+    def query(self, position: int) -> tuple[tuple[Part, ...], Tensor]:
         """The writers, and what is left of each in the query: [A, 1, K]."""
         where = slice(position, position + 1)
         parts, vectors = self._read(self.trace, where)
         return self._through("q", self.head, parts, vectors, where)
 
-    def keys(self) -> tuple[tuple[Part, ...], Tensor]:
-        """The writers, and what is left of each in every key: [B, Tk, K]."""
-        trace = self.trace.at("encoder") if self.attention == "cross" else self.trace
+    def all(self, letter: Literal["q", "k"]) -> tuple[tuple[Part, ...], Tensor]:
+        """The writers, and what is left of each in every query or key: [B, T, K]."""
+        of_source = self.attention == "cross" and letter == "k"
+        trace = self.trace.at("encoder") if of_source else self.trace
         one = decompose(trace, slice(0, 1))
         step = max(1, MOST_NUMBERS // (len(one.parts) * trace.config.d_model))
         made = []
         for start in range(0, len(trace), step):
             where = slice(start, min(start + step, len(trace)))
-            read = _end(trace, where) if self.attention == "cross" else self._read(trace, where)
-            made.append(self._through("k", trace.config.kv_head(self.head), *read, where))
+            read = _end(trace, where) if of_source else self._read(trace, where)
+            head = self.head if letter == "q" else trace.config.kv_head(self.head)
+            made.append(self._through(letter, head, *read, where))
         return made[0][0], torch.cat([vectors for _, vectors in made], dim=1)
 
     def _read(self, trace: Trace, where: slice) -> tuple[list[Part], Tensor]:

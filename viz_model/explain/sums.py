@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from viz_model.explain.written import Decomposition, Kind, Part, behind
 from viz_model.measures.lens import predicts
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.runs.measures import SINK_WEIGHT
 from viz_model.runs.trace import Trace
 
@@ -82,15 +82,16 @@ def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Ag
     unembedding, position = trace.model.unembedding, decomposition.at_one
     total = less(trace.row("raw_logits" if "raw_logits" in trace else "logits", position), token, against)
     bias = None if unembedding.bias is None else less(unembedding.bias.detach(), token, against).item()
-    return _along(decomposition, less(unembedding.weight.detach(), token, against), total.item(), bias)
+    return _along(decomposition, less(stored.table(unembedding), token, against), total.item(), bias)
 
 
 def less(values: Tensor, token: int, against: Against) -> Tensor:
     """What stands for a token of the vocabulary, less what it is compared with: of [V, …] float64."""
-    own = values[token].double()
+    own = values[token].cpu().double()
     if against is None:
         return own
-    return own - (values.mean(0) if against == "average" else values[against]).double()
+    other = values.mean(0, dtype=torch.float32) if against == "average" else values[against]
+    return own - other.cpu().double()
 
 
 @torch.inference_mode()
@@ -129,7 +130,7 @@ def pushes(trace: Trace, decomposition: Decomposition, vectors: Tensor, passed: 
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    logits = decomposition.carry(vectors, passed).float() @ trace.model.unembedding.weight.detach().T
+    logits = stored.products(decomposition.carry(vectors, passed).float(), trace.model.unembedding)
     pushed: np.ndarray = (logits - logits.mean(-1, keepdim=True)).numpy()
     return pushed
 

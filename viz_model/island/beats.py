@@ -119,6 +119,7 @@ class Story(NamedTuple):
         follow: axes that follow another one, each a table: ``{"key": ("token", table)}``.
         words: labels of its controls.
         ways: where one goes on at the end: a page, what of the view changes, and a label.
+        recorded: what the model writes in a file, by the edits and the temperature that it is asked for.
     """
 
     run: str
@@ -128,6 +129,7 @@ class Story(NamedTuple):
     follow: Mapping[str, tuple[str, Any]]
     words: Mapping[str, str]
     ways: Sequence[tuple[str, Mapping[str, Any], str]]
+    recorded: Mapping[str, Any] | None = None
 
 
 def over(axes: str, *entries: Any) -> Any:

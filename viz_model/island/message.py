@@ -57,13 +57,13 @@ def message(
         said: what stands around: the sentence, its tokens, where the server is in what it was told.
     """
     usual = {name: str(values[0]) for name, values in page.options}
-    writer = _Writer(look, arrays, opened, menu, usual)
-    other = None if beside is None else _Writer(beside, arrays, opened, "", usual)
+    writer = Writer(look, arrays, opened, menu, usual)
+    other = None if beside is None else Writer(beside, arrays, opened, "", usual)
     looks = [look] if beside is None else [look, beside]
     if page.unattended and not look.has("attn.pattern"):
         page = replace(page, items=page.unattended, end=())
     header = {
-        **_frame(look.t),
+        **frame(look.t),
         "sizes": max((one.sizes for one in looks), key=lambda sizes: sizes["token"]),
         "sides": [one.sizes for one in looks],
         "layers": [max(one.layers.start for one in looks), min(one.layers.stop for one in looks)],
@@ -78,10 +78,10 @@ def message(
 
 def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
     """A page without a run: what one types in, and why there is nothing to show."""
-    return framed({**_frame(t), "sizes": {}, "sides": [{}], "layers": [0, 1], **said, "items": [], "end": []}, arrays)
+    return framed({**frame(t), "sizes": {}, "sides": [{}], "layers": [0, 1], **said, "items": [], "end": []}, arrays)
 
 
-def _frame(t: Texts) -> dict[str, Any]:
+def frame(t: Texts) -> dict[str, Any]:
     words = {name: html(t(f"common.guess_{name}")) for name in ("right", "wrong")}
     words |= {name: t(f"common.{name}") for name in ("masked", "skip", "answer", "differs")}
     words |= {"guess": html(f"**{t('common.guess')}**")}
@@ -115,16 +115,16 @@ def _sides(*columns: list[dict[str, Any]]) -> dict[str, Any]:
     return {"kind": "row", "sides": True, "shares": [1, 1], "columns": columns}
 
 
-class _Writer:
+class Writer:
     def __init__(
         self, look: Look, arrays: Arrays, opened: Collection[str], menu: str, usual: Mapping[str, str]
     ) -> None:
         self._look, self._arrays, self._opened, self._menu, self._usual = look, arrays, opened, menu, usual
 
-    def items(self, items: Iterable[Item | Row | Section], other: _Writer | None = None) -> list[dict[str, Any]]:
+    def items(self, items: Iterable[Item | Row | Section], other: Writer | None = None) -> list[dict[str, Any]]:
         return [made for item in items for made in self._item(item, other)]
 
-    def _item(self, item: Item | Row | Section, other: _Writer | None) -> Iterable[dict[str, Any]]:
+    def _item(self, item: Item | Row | Section, other: Writer | None) -> Iterable[dict[str, Any]]:
         match item:
             case Row() if other is not None:  # of half the width, whose columns stand below each other
                 for column in item.columns:
@@ -150,7 +150,7 @@ class _Writer:
                 raise
             return None
 
-    def _section(self, section: Section, other: _Writer | None) -> Iterable[dict[str, Any]]:
+    def _section(self, section: Section, other: Writer | None) -> Iterable[dict[str, Any]]:
         writers = [writer for writer in (self, other) if writer is not None and is_there(section, writer._look)]
         if not writers:
             return

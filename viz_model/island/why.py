@@ -85,8 +85,9 @@ class About(NamedTuple):
 
     def asked(self, look: Look) -> Asked:
         key = ("why", self.part, look.layer, look.head, look.token)
-        where: Any = {"layer": look.layer, "head": look.head, "query": look.token, "attention": self.part}
-        row = look.once(lambda look: scores.row(look.trace, **where), key)
+        where: Any = {"layer": look.layer, "head": look.head, "attention": self.part}
+        known = look.once(lambda look: scores.sides(look.trace, **where), key[:-1])
+        row = look.once(lambda look: scores.row(look.trace, **where, query=look.token, known=known), key)
         seen = np.flatnonzero(row.visible)
         chosen, other = (self._chosen(look, row, option) for option in ("key", "than"))
         if chosen is None:

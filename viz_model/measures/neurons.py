@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
@@ -175,7 +175,7 @@ def promoted(trace: Trace, written: Tensor, most: int) -> list[tuple[tuple[str, 
     head = trace.model.head
     if direct_path(trace) != "logits" or not len(written):
         return [()] * len(written)
-    top = (head.scale * written @ trace.model.unembedding.weight.T).topk(min(most, trace.config.n_vocab))
+    top = stored.products(head.scale * written, trace.model.unembedding).topk(min(most, trace.config.n_vocab))
     return [
         tuple((trace.tokenizer.token(id).label, logit) for id, logit in zip(ids, logits, strict=True))
         for ids, logits in zip(top.indices.tolist(), top.values.tolist(), strict=True)

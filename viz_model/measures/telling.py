@@ -46,3 +46,25 @@ def layers(trace: Trace) -> range:
     if isinstance(trace.values, Recomputed):
         return range(trace.n_layers // 2, trace.n_layers // 2 + 1)
     return range(trace.n_layers)
+
+
+def written(trace: Trace) -> list[int]:
+    """The positions of tokens that stand for something in the text."""
+    return [i for i, id in enumerate(trace.own_ids) if id not in trace.tokenizer.controls]
+
+
+def token(trace: Trace) -> int:
+    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture [CLS]."""
+    if trace.config.reads_pictures:
+        return 0
+    mask = trace.tokenizer.mask_id
+    if mask in trace.own_ids:
+        return trace.own_ids.index(mask)
+    return written(trace)[-1] if written(trace) else len(trace) - 1
+
+
+def place(trace: Trace, part: str = "attn") -> tuple[int, int]:
+    """The layer and head that tell most; ``part`` is "attn" or "cross"."""
+    part = part if f"blocks.0.{part}.pattern" in trace else "attn"
+    tells = {(n, head): much for n in layers(trace) for head, much in enumerate(of_layer(trace, n, part))}
+    return max(tells, key=tells.__getitem__)

@@ -119,7 +119,7 @@ class PatchEmbedding(Input):
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
         assert pixels is not None
         values = tap("patches.pixels", self.values(pixels))
-        projected = tap("patches.projected", self.projection(values))  # [B, N, D]
+        projected = tap("patches.projected", self.projection(values.to(self.cls.dtype)))  # [B, N, D]
         order = tap("patches.order", ids)  # [B, T]
         rows = torch.cat((self.cls.to(projected.dtype).expand(len(ids), 1, -1), projected), 1)
         return tap("embed.patch", rows.gather(1, order[..., None].expand(-1, -1, rows.shape[-1])))

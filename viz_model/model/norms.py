@@ -100,6 +100,8 @@ class RMSNorm(Norm):
         self.weight = nn.Parameter(torch.ones(width))  # γ
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        if self.weight.dtype != x.dtype and not self.training:  # gains 1 + γ have no place in 16 bits
+            return tap("out", F.rms_norm(x.to(self.weight), self.weight.shape, self.weight, self.eps).to(x))
         return tap("out", F.rms_norm(x, self.weight.shape, self.weight, self.eps))
 
     def held(self, x: Tensor) -> Held:

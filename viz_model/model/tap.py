@@ -10,11 +10,12 @@ Traced code never works in place: what a recorder keeps are aliases, not copies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
 
+@runtime_checkable
 class Tap(Protocol):
     """Sees each named value once, and returns the value to go on with."""
 
@@ -30,6 +31,12 @@ class Tap(Protocol):
         The forward pass asks only before steps that it fuses: a value that nobody changes need not be formed.
         """
         ...
+
+
+def ignores(tap: Tap, name: str) -> bool:
+    """Whether a tap makes nothing of the value of a name, whose numbers then need not be made readable for it."""
+    found = getattr(tap, "ignores", None)
+    return found is not None and bool(found(name))
 
 
 class _NoTap:
@@ -61,3 +68,6 @@ class Scoped:
 
     def changes(self, name: str) -> bool:
         return self.tap.changes(f"{self.prefix}.{name}")
+
+    def ignores(self, name: str) -> bool:
+        return ignores(self.tap, f"{self.prefix}.{name}")

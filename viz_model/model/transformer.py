@@ -103,7 +103,7 @@ class Stack(nn.Module):
             x = x + tap("embed.segment", self.segment(segments))
         added = self.position.add(start, x.shape[-2])
         if added is not None:
-            x = x + tap("embed.position", added[None])
+            x = x + tap("embed.position", added[None].to(x))
         if self.embed_norm is not None:
             x = self.embed_norm(x, tap.at("embed.norm"))
         return self.dropout(tap("embed.out", x))

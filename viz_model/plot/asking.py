@@ -69,13 +69,12 @@ def selected(
     if unknown := style.keys() - USUAL.keys():
         raise TypeError(f"unexpected keyword {min(unknown)!r}")
     seen = from_stack(trace, stack)
-    if lang not in LANGUAGES:
-        raise ValueError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
+    known_language(lang, "lang")
     themed(theme)
     places: dict[str, Any] = {
-        "layer": _counted("layer", layer, seen.n_layers),
-        "head": _counted("head", head, seen.config.n_heads),
-        "token": _counted("token", token, len(seen)),
+        "layer": counted("layer", layer, seen.n_layers),
+        "head": counted("head", head, seen.config.n_heads),
+        "token": counted("token", token, len(seen)),
     }
     return Look.at(seen, Texts.of(lang, seen.config), group, **places)
 
@@ -125,7 +124,22 @@ def from_stack(trace: Trace, stack: Side | None) -> Trace:
     return trace.at(stack)
 
 
-def _counted(name: str, n: Any, count: int) -> int:
+def known_language(language: str, name: str = "language") -> None:
+    """Refuses a language that there is not.
+
+    Raises:
+        ValueError: says which there are.
+    """
+    if language not in LANGUAGES:
+        raise ValueError(f"{name}: {language!r} is not one of {', '.join(LANGUAGES)}")
+
+
+def counted(name: str, n: Any, count: int) -> int:
+    """A place from 0 on, which may be counted from the end.
+
+    Raises:
+        ValueError: there is no such place.
+    """
     if not isinstance(n, int) or isinstance(n, bool):
         raise ValueError(f"{name}: a whole number is needed, not {n!r}")
     if not -count <= n < count:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.text import spelled
@@ -82,7 +82,7 @@ class Derivation:
         value: the number in the trace, in single precision.
         bound: how far the two may lie apart: 1e-4 of the last step's ``size``, or :data:`SMALLEST`. A sum of n terms
             rounds by about √n·6e-8 of the sum of their magnitudes, and what the run fused (softmax
-            with the mixing of values) does so a few times over.
+            with the mixing of values) does so a few times over. Of a run in 16 bits it is a few of their steps.
         kv_head: the key–value head that a query head shares with others, where it reads one.
         edits: the interventions that put another number here; the last step then is "edit", and
             the step before holds what the run would have had.
@@ -126,6 +126,12 @@ class Derivation:
         return tuple(dict.fromkeys(found))
 
 
+def tolerance(trace: Trace) -> float:
+    """How far a number of a run may lie from what its derivation makes, of the magnitudes that are summed."""
+    dtype = stored.dtype_of(trace.model)
+    return TOLERANCE if dtype == torch.float32 else 4 * torch.finfo(dtype).eps
+
+
 def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
     """How one number of a run was made.
 
@@ -149,7 +155,7 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
         site.expression.work(working, symbol)
     made = sheet.steps[-1]
     edits = trace.changes.get(site.full, ())
-    if edits and made.result != value and abs(made.result - value) > TOLERANCE * made.size:
+    if edits and made.result != value and abs(made.result - value) > tolerance(trace) * made.size:
         would = Operand(made.symbol, made.result, Earlier(len(sheet.steps) - 1), made.size)
         sheet.write("edit", made.symbol, "@0", (operand(made.symbol, value, Setting("edit")), would), value, abs(value))
     else:
@@ -161,7 +167,7 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
         role=site.role,
         steps=tuple(sheet.steps),
         value=value,
-        bound=max(TOLERANCE * sheet.steps[-1].size, SMALLEST),
+        bound=max(tolerance(trace) * sheet.steps[-1].size, SMALLEST),
         kv_head=_kv_head(trace, site, at),
         edits=edits,
         same_as=None if edits else _same(site, at, working),

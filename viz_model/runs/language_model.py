@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from viz_model import images
 from viz_model.config import ModelConfig, Side
+from viz_model.model import stored
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display, generation
 from viz_model.runs.edits import Edit, PatchResidual
@@ -57,6 +59,16 @@ class LanguageModel:
     @property
     def config(self) -> ModelConfig:
         return self.model.config
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type in which the weights are kept and runs computed; what is read of them is single precision."""
+        return stored.dtype_of(self.model)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie and runs are computed; what is read of them is in main memory."""
+        return stored.device_of(self.model)
 
     def chat(
         self,

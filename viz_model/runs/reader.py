@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from viz_model.config import Side
-from viz_model.model import sites
+from viz_model.model import sites, stored
 from viz_model.runs.recompute import Recomputed
 from viz_model.values.point import Point, Where
 
@@ -38,7 +38,7 @@ class RunReader:
         return trace.values[sites.ids(trace.config, side)][index]
 
     def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:
-        return self._trace.model.get_parameter(weight).detach()[index]
+        return stored.entries(self._trace.model, weight, index)
 
     def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
         trace, declared = self._trace, sites.find(site, self._trace.config)

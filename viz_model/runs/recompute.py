@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
-from viz_model.model import ops, sites
+from viz_model.model import ops, sites, stored
 from viz_model.model.attention import BlockCache, Given, Source
 from viz_model.model.block import Block
 from viz_model.model.feedforward import TokenMixing
@@ -65,9 +65,11 @@ class Notes(dict[str, Noted]):
     A picture of all blocks then needs none of them again.
     """
 
+    def takes(self, name: str) -> bool:
+        return name.endswith(_NOTED)
+
     def __call__(self, name: str, value: Tensor) -> None:
-        if name.endswith(_NOTED):
-            self[name] = note(value[0])
+        self[name] = note(value[0])
 
 
 class Recomputed(Mapping[str, Tensor]):
@@ -176,7 +178,8 @@ class Recomputed(Mapping[str, Tensor]):
 
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
-        block, x, cache = stack.block(layer), self.kept[f"{at}.resid.in"][None], BlockCache()
+        stack = stored.running(stack)
+        block, x, cache = stack.block(layer), stored.as_run(stack, self.kept[f"{at}.resid.in"][None]), BlockCache()
         scheme = stack.position_of(layer)
         if position:
             past = block.attn_input(x[:, :position])
@@ -185,7 +188,7 @@ class Recomputed(Mapping[str, Tensor]):
         tap = recorder(self._model.config)
         block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, position), tap.at(at))
         # Keys and values behind the tap are of this position alone; the cache held the others.
-        return {name: value[0] for name, value in tap.values.items()}
+        return {name: stored.single(value[0]) for name, value in tap.values.items()}
 
     @torch.inference_mode()
     def head(self, name: str, head: int) -> Tensor | None:
@@ -209,7 +212,7 @@ class Recomputed(Mapping[str, Tensor]):
                 block.attn.keys(x, scheme, tap=within, head=index)
             case "v":
                 block.attn.values(x, within, head=index)
-        found = tap.values[name]
+        found = stored.single(tap.values[name])
         # Where a norm runs over all heads, what it reads and writes is of all of them.
         return found[0 if len(found) == 1 else index]
 
@@ -217,7 +220,7 @@ class Recomputed(Mapping[str, Tensor]):
         """What the attention of a block reads, [T, D]: held, since one head is looked at after the other."""
         held, x = self._attended
         if held != at:
-            x = block.attn_input(self.kept[f"{at}.resid.in"])
+            x = block.attn_input(stored.as_run(block, self.kept[f"{at}.resid.in"]))
             self._attended = (at, x)
         return x
 
@@ -225,7 +228,7 @@ class Recomputed(Mapping[str, Tensor]):
         side, name = sites.split_side(f"{at}.attn")
         layer, _ = sites.split_name(name)
         assert layer is not None
-        stack = self._model.stack(side or self._model.config.sides[0])
+        stack = stored.running(self._model.stack(side or self._model.config.sides[0]))
         return stack, layer, stack.block(layer)
 
     @torch.inference_mode()
@@ -245,4 +248,5 @@ class Recomputed(Mapping[str, Tensor]):
             )
         x, scheme = self._read(at, block), stack.position_of(layer)
         start, _, _ = rows.indices(len(x))
-        return block.attn.queries(x[rows], scheme, start, head=head), block.attn.keys(x, scheme, head=group)
+        made = block.attn.queries(x[rows], scheme, start, head=head), block.attn.keys(x, scheme, head=group)
+        return stored.single(made[0]), stored.single(made[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from torch import Tensor
 
@@ -13,6 +14,14 @@ from viz_model.runs import edits as interventions
 from viz_model.runs.edits import ValueEdit
 
 
+class Passing(Protocol):
+    """What sees some of the values that are not kept."""
+
+    def takes(self, name: str) -> bool: ...
+
+    def __call__(self, name: str, value: Tensor) -> None: ...
+
+
 class Recorder:
     """A tap that keeps the values it sees, detached, under their full names, and makes the changes.
 
@@ -21,7 +30,7 @@ class Recorder:
         changes: interventions by the full name of the value that they change.
         kept: the full names to be kept, by default all.
         between: called where a block begins; what it raises ends the run.
-        passing: called with the name and the value, as it goes on, of all that is not kept.
+        passing: called with the name and the value, as it goes on, of what it takes of all that is not kept.
 
     Raises:
         ValueError: the forward pass used a name twice, or one that is not known.
@@ -33,7 +42,7 @@ class Recorder:
         changes: Mapping[str, Sequence[ValueEdit]] | None = None,
         kept: frozenset[str] | None = None,
         between: Callable[[], None] | None = None,
-        passing: Callable[[str, Tensor], None] | None = None,
+        passing: Passing | None = None,
     ) -> None:
         self.values: dict[str, Tensor] = {}
         self._known = known
@@ -54,7 +63,7 @@ class Recorder:
         value = interventions.apply(self._changes, name, value, self.values)
         if name in self._kept:
             self.values[name] = value.detach()
-        elif self._passing is not None:
+        elif self._passing is not None and self._passing.takes(name):
             self._passing(name, value.detach())
         return value
 
@@ -64,13 +73,18 @@ class Recorder:
     def changes(self, name: str) -> bool:
         return name in self._changes
 
+    def ignores(self, name: str) -> bool:
+        """Whether the value is neither changed nor kept nor noted."""
+        is_noted = self._passing is not None and self._passing.takes(name)
+        return not (is_noted or name in self._kept or name in self._changes)
+
 
 def recorder(
     config: ModelConfig,
     changes: Mapping[str, Sequence[ValueEdit]] | None = None,
     kept: frozenset[str] | None = None,
     between: Callable[[], None] | None = None,
-    passing: Callable[[str, Tensor], None] | None = None,
+    passing: Passing | None = None,
 ) -> Recorder:
     """A recorder of the values that a run of this config names, and of those that are formed only to be changed.
 

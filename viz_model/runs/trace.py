@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -18,18 +18,15 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.model import ops, sites
-from viz_model.model.heads import ClassHead
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
-from viz_model.runs import display, recompute
+from viz_model.runs import derived, display, gradient, recompute
 from viz_model.runs.attended import STEPS, Attended
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
 from viz_model.tokenizers.patches import PatchTokenizer, Place
 from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
-from viz_model.values.leaves import Index
-from viz_model.values.point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -356,6 +353,23 @@ class Trace:
         top = self.row("probs", position).topk(min(k, self.config.n_vocab))
         return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
+    def grad(self, of: Callable[[Mapping[str, Tensor]], Tensor], *names: str) -> dict[str, Tensor]:
+        """The gradient of a number by values of this run, each in the shape of the value: autograd's, in one pass back.
+
+        >>> trace.grad(lambda run: run["logits"][-1, 42], "blocks.0.attn.pattern", "embed.out")
+
+        Interventions and masks hold in it: a value that is halved passes on half of the gradient.
+
+        Args:
+            of: from the values of the run by name, in the graph, to the number: a logit, a loss, a length.
+            names: of what is recorded, attention's ``pattern`` and ``masked``, ``logits`` and ``probs``.
+
+        Raises:
+            KeyError: no such site, or one that the run does not pass on but that is derived when somebody looks.
+            ValueError: ``of`` makes no single number of the run, or a value holds whole numbers.
+        """
+        return gradient.grad(self, of, names)
+
     def noted(self, name: str) -> Noted:
         """What is told of the vectors [T, D] of a site as a whole; a long run noted it as it went past.
 
@@ -398,7 +412,7 @@ class Trace:
 
     def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
         """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""
-        if (found := self._said(full, rows)) is not None:
+        if (found := derived.said(self, full, rows)) is not None:
             return found.detach()
         at, _, last = full.rpartition(".")
         if last == "head_out":
@@ -408,48 +422,7 @@ class Trace:
             return ops.head_out(self._rows(z.site, rows)[heads], w_o.flatten(0, 1)).detach()
         if at.endswith((".attn", ".cross")) and last in STEPS:
             return self._attended(at).step(last, head, rows).detach()
-        return self._evaluated(sites.find(full, self.config), head, rows)
-
-    @property
-    def _leaving(self) -> Tensor:
-        """The vectors [T, D] that leave the model."""
-        return self.values[sites.leaving(self.config, self.config.sides[-1])]
-
-    def _said(self, full: str, rows: slice) -> Tensor | None:
-        """What the head makes of the vectors that leave the model; None for any other value."""
-        head = self.model.head
-        match full:
-            case "logits":
-                return head(self._leaving[None, rows])[0]
-            case "raw_logits":
-                return head.uncapped(self._leaving[None, rows])[0]
-            case "probs":
-                logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
-                return logits.softmax(-1)
-            case "class.act":
-                assert isinstance(head, ClassHead)
-                return head.act(self._leaving[None])[0, rows]
-            case "class.logits":
-                return head(self._leaving[None])[0, rows]
-            case "class.probs":
-                return self._derive("class.logits").softmax(-1)[rows]
-        return None
-
-    def _evaluated(self, site: Site, head: int | None, rows: slice) -> Tensor:
-        """A derived value by its declaration."""
-        where: dict[Index, Tensor] = {}
-        for n, index in enumerate(reversed(site.index)):
-            at = torch.arange(index.length(self.reader.length))
-            if index in site.index[site.before :][:1]:
-                at = at[rows]
-            elif index.axis == "H" and head is not None:
-                at = at[head : head + 1]
-            elif index.axis == "G" and head is not None:
-                at = at[self.config.kv_head(head) :][:1]
-            where[index] = at.view(-1, *(1,) * n)
-        shape = torch.broadcast_shapes(*(at.shape for at in where.values()))
-        value = site.expression.evaluate(Point(where, self.reader, torch.float32)).value.expand(shape)
-        return value.unsqueeze(-1).float() if site.axes[-1] == "1" else value.float()
+        return derived.evaluated(self, sites.find(full, self.config), head, rows)
 
     @property
     def reader(self) -> RunReader:

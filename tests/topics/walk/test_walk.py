@@ -17,7 +17,7 @@ from tiers import some
 from tiny_models import language_model, other_blocks
 
 import viz_model as vm
-from viz_model.app import examples, writing
+from viz_model.app import examples
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Arrays
 from viz_model.drawing.tables import Absent, pick
@@ -28,6 +28,7 @@ from viz_model.island.prose import html
 from viz_model.measures import lens
 from viz_model.texts import Texts
 from viz_model.topics import walk
+from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import broken, position
 from viz_model.topics.walk.chapters.write import TEMPERATURES
 from viz_model.topics.walk.run import Run, start

@@ -42,7 +42,7 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
         values = {"model": page.view.model, "text": page.trace.text, "side": page.trace.side, **values}
         labels[OWN] = t("common.code_own")
         call = str(values.pop("run", notebook.view(page.trace)))
-        code_of[OWN] = snippet(own or page.text_key, run=call, **values)
+        code_of[OWN] = notebook.as_kept(snippet(own or page.text_key, run=call, **values), run)
     written = {name: snippet for snippet in notebook.snippets(run, layer) for name in snippet.makes}
     for site in sites:
         name = page.trace.full_name(site)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -58,6 +61,64 @@ draw()
 """
 
 
+def page(title: str, lang: str, data: bytes, *, plots: bool) -> str:
+    """A page of the app (:mod:`viz_model.island.page_file`), with all that draws it.
+
+    Args:
+        data: its message.
+        plots: whether anything in it is drawn by Plotly.
+    """
+    names = ["app.js", "katex.js", *(["plotly.js"] if plots else [])]
+    files = {name: (_BROWSER / name).read_text(encoding="utf-8") for name in names}
+    files["katex.css"] = _FONT.sub(_font, (_BROWSER / "katex.css").read_text(encoding="utf-8"))
+    return f"""<!doctype html>
+<html lang="{escape(lang)}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,">
+<title>{escape(title)}</title>
+<style>
+:root {{ color-scheme: light dark; {_variables("light")} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_variables("dark")} }} }}
+body {{ margin: 0 auto; padding: 8px 24px 48px; max-width: 1280px; background: var(--st-background-color); {_BODY} }}
+{(_BROWSER / "viz.css").read_text(encoding="utf-8")}
+</style>
+<div class="viz"></div>
+<script type="module">
+const unpacked = async text => {{
+  const packed = Uint8Array.from(atob(text), letter => letter.charCodeAt(0))
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()
+}}
+globalThis.vizFiles = {{}}
+for (const [name, text] of Object.entries({_packed(files)})) {{
+  const type = name.endsWith("css") ? "text/css" : "text/javascript"
+  vizFiles[name] = URL.createObjectURL(new Blob([await unpacked(text)], {{ type }}))
+}}
+const {{ default: draw }} = await import(vizFiles["app.js"])
+const data = new Uint8Array(await unpacked("{_gzipped(data)}"))
+draw({{ data, parentElement: document, setTriggerValue: () => {{}}, setStateValue: () => {{}} }})
+</script>
+</html>
+"""
+
+
+_BODY = "color: var(--st-text-color); font-family: var(--st-font);"
+_FONT = re.compile(r"url\(fonts/(\w+-\w+)\.woff2\)[^;}]*")
+
+
+def _font(found: re.Match[str]) -> str:
+    data = base64.b64encode((_BROWSER / "fonts" / f"{found[1]}.woff2").read_bytes()).decode()
+    return f'url(data:font/woff2;base64,{data}) format("woff2")'
+
+
+def _packed(files: Mapping[str, str]) -> str:
+    return json.dumps({name: _gzipped(text.encode()) for name, text in files.items()})
+
+
+def _gzipped(data: bytes) -> str:
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
 def _variables(theme: str) -> str:
     colours = PALETTES[theme]
     values = {
@@ -66,6 +127,9 @@ def _variables(theme: str) -> str:
         "background-color": colours["paper"],
         "border-color": colours["grid"],
         "primary-color": colours["accent"],
+        "link-color": colours["accent"],
+        "secondary-background-color": f"color-mix(in srgb, {colours['ink']} 6%, {colours['paper']})",
+        "code-font": "ui-monospace, monospace",
     }
     return " ".join(f"--st-{name}: {value};" for name, value in values.items())
 

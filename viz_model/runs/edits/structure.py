@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from viz_model import config
 from viz_model.config import ModelConfig, Side
-from viz_model.model import attention, block, norms, positions
+from viz_model.model import attention, block, norms, positions, stored
 from viz_model.model.attention import Attention
 from viz_model.model.feedforward import FeedForward
 from viz_model.model.transformer import Stack, Transformer
@@ -91,7 +91,9 @@ def rebuilt(model: Transformer, config_: ModelConfig) -> Transformer:
     }
     if refused := sorted(changed - _CHANGEABLE | learnt):
         raise ValueError(f"{refused[0]}: the weights are of a model with {getattr(old, refused[0])!r}")
-    return _rebuilt(model, config_, old)
+    own = stored.running(model)
+    made = _rebuilt(own, config_, old)
+    return made if own is model else stored.readable(made)
 
 
 def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:

@@ -11,10 +11,13 @@ from viz_model.island.look import Look
 from viz_model.island.page import Apart, Page, Section, Table, Topic, Typed, Worked, columns
 from viz_model.island.prose import Line
 from viz_model.topics.backward import asked, way, weight
+from viz_model.topics.backward.asked import where_there_is_room as where
 
 
 def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     """The gradient of the station's first number at the selected token, and that of the weight."""
+    if asked.no_room(look) is not None:
+        return None, (), {}
     here, part, (full, at) = asked.found(look), way.shown(look), weight.chosen(look)
     first = tuple({ROW: look.token, COLUMN: part.columns[0]}.get(one, one) for one in part.where)
     numbers = [Worked((), here.name(name), index, look.trace) for name, index in ((part.full, first), (full, at))]
@@ -36,6 +39,8 @@ def numbers(look: Look) -> Table:
 
 def gradient(look: Look) -> list[tuple[str, str, dict[str, Sequence[object]]]]:
     """The numbers of the picture on the right."""
+    if asked.no_room(look) is not None:
+        return []
     part, label = way.shown(look), look.t.site_label(look.trace.site(look.site(way.at(look))))
     values = part.of(asked.found(look).of(part.full)).T.tolist()
     named = {str(look.common("axis_token")): [f"{n}: {look.labels[n]}" for n in part.rows]}
@@ -56,13 +61,21 @@ PAGE = Page(
     "backward",
     (
         say.text("lead"),
-        columns((asked.choose, asked.field), (asked.title, asked.tell)),
-        way.choose,
-        columns((way.caption("value"), way.draw_value), (way.caption("gradient"), way.draw_gradient)),
-        way.tell,
-        weight.title,
-        columns((weight.choose, weight.field, weight.draw), (weight.tell,)),
-        Section("step", (columns((weight.choose_rate, weight.draw_step), (weight.tell_step,)),), (weight.RATE,)),
+        asked.tell_no_room,
+        columns((asked.choose, asked.field), (where(asked.title), where(asked.tell))),
+        where(way.choose),
+        columns(
+            (where(way.caption("value")), where(way.draw_value)),
+            (where(way.caption("gradient")), where(way.draw_gradient)),
+        ),
+        where(way.tell),
+        where(weight.title),
+        columns((where(weight.choose), where(weight.field), where(weight.draw)), (where(weight.tell),)),
+        Section(
+            "step",
+            (columns((where(weight.choose_rate), where(weight.draw_step)), (where(weight.tell_step),)),),
+            (weight.RATE,),
+        ),
     ),
     end=(say.to_try(),),
     apart=TABS,

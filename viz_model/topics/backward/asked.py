@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
-from viz_model.drawing.digits import percent, written
+from viz_model.checkpoints.room import Room
+from viz_model.drawing.digits import byte_size, percent, written
 from viz_model.explain import Gradients, gradients
+from viz_model.explain.backward import lacking
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
 from viz_model.measures.typed import token_typed
 from viz_model.texts.markdown import literal
 
+Made = TypeVar("Made")
 WORD, NEXT = "word", "next"
 OFFERED = 20
 LONGEST = 60
@@ -35,15 +39,40 @@ def target(look: Look) -> Target:
     return Target(chosen, chosen == follows)
 
 
+def _known(look: Look) -> dict[Any, Gradients]:
+    return look.once(lambda _: {}, "gradients")
+
+
 def found(look: Look) -> Gradients:
     """The gradient of the loss at the selected token; the last one that was asked for stays known."""
-    kept: dict[Any, Gradients] = look.once(lambda _: {}, "gradients")
+    kept = _known(look)
     key = look.token, target(look).id
     if key not in kept:
         kept.clear()
         with look.turn():
             kept[key] = gradients(look.trace, *key)
     return kept[key]
+
+
+def where_there_is_room(show: Callable[[Look], Made]) -> Callable[[Look], Made | None]:
+    """The same part of the page; nothing of a model whose gradients memory does not hold."""
+
+    @functools.wraps(show)
+    def shown(look: Look) -> Made | None:
+        return show(look) if no_room(look) is None else None
+
+    return shown
+
+
+def no_room(look: Look) -> Room | None:
+    """What the gradients take and what is free, where that is too little; of gradients that are there it is enough."""
+    return None if _known(look) else lacking(look.trace.model)
+
+
+def tell_no_room(look: Look) -> Iterator[Line]:
+    if (found := no_room(look)) is not None and found.free is not None:
+        sizes = {"needed": byte_size(found.needed), "free": byte_size(found.free)}
+        yield Line(look.words("no_room", **sizes), "notice")
 
 
 def name(look: Look, id: int) -> str:

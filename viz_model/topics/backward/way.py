@@ -16,7 +16,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.model import sites
-from viz_model.topics.backward.asked import facts, found, name
+from viz_model.topics.backward.asked import facts, found, name, target
 from viz_model.values.backward import NoRule
 
 AT = "at"
@@ -114,7 +114,7 @@ def shown(look: Look) -> Shown:
     names: Sequence[str] = tuple(map(str, columns))
     if station == "logits":
         best = [token.id for token, _ in look.trace.next_tokens(look.token, MOST_WORDS)]
-        columns = tuple(dict.fromkeys((found(look).token, *best)))[:MOST_WORDS]
+        columns = tuple(dict.fromkeys((target(look).id, *best)))[:MOST_WORDS]
         names = [name(look, id) for id in columns]
     elif site.index[-1].size is None:
         columns, names = rows, [look.labels[n] for n in rows]

@@ -17,7 +17,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
 from viz_model.runs.derivation import Derivation, Terms
-from viz_model.topics.backward.asked import facts, found
+from viz_model.topics.backward.asked import facts, found, no_room
 
 MATRIX, ENTRY, RATE = "matrix", "entry", "rate"
 MATRICES = ("ffn.down", "ffn.up", "ffn.gate", "attn.q", "attn.k", "attn.v", "attn.o")
@@ -33,13 +33,16 @@ def names(look: Look) -> dict[str, str]:
     """The matrices of the selected block that one can choose, by their short names: their full names."""
     side = look.trace.stack.side
     full = {short: f"{side}.blocks.{look.layer}.{short}.weight" for short in MATRICES}
-    return {short: name for short, name in full.items() if name in found(look).weights}
+    known = dict(look.trace.model.named_parameters())
+    return {short: name for short, name in full.items() if name in known}
 
 
 def chosen(look: Look) -> tuple[str, tuple[int, int]]:
     """The full name of the matrix, and the row and column of the weight; unasked the one of the largest gradient."""
     known, said = names(look), look.options.get(MATRIX, "")
     full = known.get(said) or next(iter(known.values()))
+    if no_room(look) is not None:
+        return full, (0, 0)
     gradient = found(look).weights[full]
     row, _, column = look.options.get(ENTRY, "").partition(",")
     if row.isdecimal() and column.isdecimal() and int(row) < gradient.shape[0] and int(column) < gradient.shape[1]:

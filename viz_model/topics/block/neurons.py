@@ -23,8 +23,7 @@ from viz_model.model import sites
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.vectors import facts as of_place
 
-PROMOTED_CHARACTERS = 30
-STRONGEST, CLOSED, GATED_STRONGEST = 12, 4, 8
+PROMOTED_CHARACTERS, STRONGEST, CLOSED, GATED_STRONGEST = 30, 12, 4, 8
 MOST_POINTS, BINS = 1_500, 60
 
 
@@ -299,8 +298,8 @@ def draw(look: Look) -> Scene | None:
         + _promotes(one, words("neuron_promotes"))
         for one in view.strongest
     ]
-    writes = words("neuron_writes")
-    names = [f"{one.number} → {promoted_text(one) or f'{writes} {_writes(one):.2f}'}" for one in view.strongest]
+    named = words("neuron_writes")
+    names = [f"{one.number} → {promoted_text(one) or f'{named} {_writes(one):.2f}'}" for one in view.strongest]
     fill = ["ffn" if act >= 0 else "negative" for act in acts]
     where = view.cells("act", view.strongest)._replace(site=look.trace.full_name(look.site("ffn.act")))
     # Beside the line at 0 where that stands at the left; between bars of both signs names need the whole width.
@@ -320,11 +319,11 @@ def draw(look: Look) -> Scene | None:
             Text(id=f"tick.{tick:g}", text=axis.named(tick), x=place, y=end + 8, anchor="middle", fill="muted")
         )
     marks.append(Text(id="axis", text=axis.title, x=(0.5, 0), y=end + 26, anchor="middle"))
-    panel = Panel(id="neurons", marks=marks, height=end + 36)
+    panels = [Panel(id="neurons", marks=marks, height=end + 36)]
     series = [Series(axis.title, [str(one.number) for one in view.strongest], acts)]
-    scene = Scene(id="block.neurons", panels=[panel], title=words("neurons_alt"), series=series)
-    call = look.call("neurons", layer=look.layer, token=look.token)
-    return look.drawn(look.only_here(scene, token=True), ["ffn.act"], data=view, call=call)
+    scene = Scene(id="block.neurons", panels=panels, title=words("neurons_alt"), series=series)
+    own = {"data": view, "call": look.call("neurons", layer=look.layer, token=look.token)}
+    return look.drawn(look.only_here(scene, token=True), ["ffn.act"], **own)
 
 
 def _promotes(neuron: Neuron, title: str) -> str:

@@ -15,7 +15,7 @@ from viz_model.drawing.digits import small
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons
 from viz_model.island.prose import Line
-from viz_model.model import masks
+from viz_model.model import masks, stored
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal, table
@@ -86,7 +86,9 @@ def without_positions(stack: Stack, config: ModelConfig) -> Stack:
     """The same weights, not copied, in a stack that tells no positions apart."""
     with torch.device("meta"):
         bare = Stack(replace(config, position=NoPosition(), positions=()), stack.side)
-    weights = {name: value for name, value in stack.state_dict().items() if "position" not in name.split(".")[0]}
+    weights = {
+        name: stored.single(value) for name, value in stack.state_dict().items() if "position" not in name.split(".")[0]
+    }
     bare.load_state_dict(weights, assign=True)
     return bare.eval()
 

@@ -16,6 +16,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.model import stored
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
@@ -97,7 +98,7 @@ FIRSTS: Verdict[int] = Verdict("cost.firsts", Claim("all", lambda moved: moved =
 
 def matrices(model: Transformer) -> dict[str, Tensor]:
     """What is rounded: every parameter with two axes, a table that is used twice once."""
-    return {name: one.detach() for name, one in model.named_parameters() if one.dim() == 2}
+    return {name: stored.single(one.detach()) for name, one in model.named_parameters() if one.dim() == 2}
 
 
 def with_weights(trace: Trace, weights: dict[str, Tensor]) -> Trace:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from viz_model.island.beats import Story
+from viz_model.island.beats import Chapter, Story
 from viz_model.island.look import Look
 from viz_model.island.page import Page, Topic
 from viz_model.topics.walk import run as runs
+from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import (
     broken,
     embeddings,
@@ -42,6 +45,9 @@ CHAPTERS = {
 }
 """In the order in which one walks; a run has those that fit it."""
 
+EVERYWHERE = ("write", "tokens", "embeddings", "source", "prediction", "learned")
+"""Chapters that are the same whichever layer and head is selected: made once."""
+
 FORMERLY = {
     "look": "write",
     "pieces": "tokens",
@@ -74,7 +80,7 @@ def story(look: Look) -> Story:
     """All chapters of a run."""
     run = Run.of(look)
     own = {"embeddings": tokens.embeddings, "tokens": tokens.tokens} if look.config.reads_pictures else {}
-    made = [own.get(name, make)(run) for name, make in CHAPTERS.items()]
+    made = [_chapter(look, name, own.get(name, make), run) for name, make in CHAPTERS.items()]
     names = ("next", "back", "play", "pause", "hidden", "right", "wrong", "another", "chapters")
     place = {"layer": look.layer, "head": look.head}
     ways = [
@@ -92,7 +98,14 @@ def story(look: Look) -> Story:
         {"key": ("token", run.by("token", np.asarray(run.follow, dtype=np.int32)))},
         {name: look.words(f"button_{name}") for name in names},
         ways,
+        writing.recorded(run),
     )
+
+
+def _chapter(look: Look, name: str, make: Callable[[Run], Chapter | None], run: Run) -> Chapter | None:
+    if name not in EVERYWHERE and not (name == "broken" and run.is_saved):
+        return make(run)
+    return look.once(lambda _: make(run), ("walk chapter", name, look.token))
 
 
 PAGE = Page(

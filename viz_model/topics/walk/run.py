@@ -46,12 +46,19 @@ class Run:
     # Words
 
     def says(self, key: str, /, lights: str = "", guess: Guess | None = None, **values: Any) -> Beat:
-        """A beat: the text of that name, for models of this kind where there is one."""
+        """A beat: the text of that name, for models of this kind and for a file where there is one."""
         return Beat(self.look.text(self.kind(key), **values), lights, guess)
 
     def kind(self, key: str) -> str:
-        own = f"{key}_{self.trace.config.kind}"
-        return own if self.look.knows(own) else key
+        found = [f"{key}_{self.trace.config.kind}", key]
+        if self.is_saved:
+            found = [*(f"{one}_saved" for one in found), *found]
+        return next((one for one in found if self.look.knows(one)), key)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is for a file, in which nothing is typed and the model does not run."""
+        return "saved" in self.look.options
 
     def named(self, at: Any = None, axes: str = "token") -> Any:
         """Tokens by their names: ``at`` are positions, by default each token's own."""

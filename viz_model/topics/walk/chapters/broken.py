@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
 from viz_model.island.beats import Chapter, Guess, Text, Toy
+from viz_model.island.look import Look
 from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
@@ -26,14 +28,15 @@ LARGE = 20_000_000
 
 def parts(run: Run) -> dict[str, Edit]:
     """What may be taken out of the run, one thing at a time."""
-    trace, look = run.trace, run.look
+    trace = run.trace
     side = trace.stack.side
     found: dict[str, Edit] = {}
     if not isinstance(trace.config.layer(side, 0).position, WithoutPosition):
         found["position"] = edits.NoPosition()
     if not bool(run.visible.all()) or trace.config.kind == "decoder":
         found["mask"] = edits.NoMask(side=side)
-    found["head"] = edits.AblateHead(layer=look.layer, head=look.head, side=side)
+    layer, head = place(run)
+    found["head"] = edits.AblateHead(layer=layer, head=head, side=side)
     if trace.config.divides_by_root:
         found["scale"] = edits.NoScale()
     if not isinstance(trace.config.norm, NoNorm):
@@ -41,11 +44,19 @@ def parts(run: Run) -> dict[str, Edit]:
     return found
 
 
+def place(run: Run) -> tuple[int, int]:
+    """The head that may be taken out: the selected one; in a file the one that was, for which it was done."""
+    if run.is_saved:
+        layer, head = map(int, run.look.options["saved"].split("."))
+        return layer, head
+    return run.look.layer, run.look.head
+
+
 def chapter(run: Run) -> Chapter:
     look, found = run.look, parts(run)
     measured = _hurts(run, found)
     names = list(found)
-    labels = [look.words(f"without_{name}", layer=look.layer, head=look.head) for name in names]
+    labels = [look.words(f"without_{name}", **dict(zip(("layer", "head"), place(run), strict=True))) for name in names]
     beats = []
     if measured is not None:
         most = int(np.argmax(measured))
@@ -91,9 +102,13 @@ def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
     size = sum(weight.numel() for weight in run.trace.model.parameters())
     if run.trace.edits or size > LARGE or not writes(run) or len(run) < 3 or run.trace.config.kind != "decoder":
         return None
-    return run.look.once(
-        lambda _: [_surprise(run, edit) for edit in found.values()], ("walk hurts", run.look.layer, run.look.head)
-    )
+    return [
+        run.look.once(partial(_surprised, run, edit), ("walk hurts", edits.write((edit,)))) for edit in found.values()
+    ]
+
+
+def _surprised(run: Run, edit: Edit, _: Look) -> float:
+    return _surprise(run, edit)
 
 
 def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> list[Any]:

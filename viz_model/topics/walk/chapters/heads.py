@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from viz_model.island.beats import Beat, Box, Cells, Chapter, Mark, Text, ends
+from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads
 from viz_model.topics.walk import layout
@@ -42,14 +44,18 @@ def shown(run: Run) -> range:
     return range(first, min(count, first + most))
 
 
+def _summaries(look: Look, layer: int) -> tuple[heads.HeadSummary, ...]:
+    return heads.of_layer(look.trace, layer)
+
+
 KINDS = ("previous", "first", "itself", "next", "broad")
 
 
 def _all(run: Run, every: range, values: dict[str, Any]) -> Line:
     """What heads do on this text, as it was measured: one of each of two kinds, where there are such."""
-    found: dict[str, tuple[int, int]] = {}
+    look, found = run.look, dict[str, tuple[int, int]]()
     for layer in every:
-        for head, summary in enumerate(heads.of_layer(run.trace, layer)):
+        for head, summary in enumerate(look.once(partial(_summaries, layer=layer), ("walk heads", layer))):
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
     n = run.trace.n_layers * run.trace.config.n_heads

@@ -42,7 +42,7 @@ def chapter(run: Run) -> Chapter:
         "p": run.by("token", probs[:, 0], "percent"),
         "d": config.d_model,
     }
-    tied = "" if run.trace.model.unembedding.weight is run.trace.model.embedding.weight else "_untied"
+    tied = "" if run.trace.config.tie_embeddings else "_untied"
     has_norm = run.trace.stack.final_norm is not None and not isinstance(config.norm, NoNorm)
     key = f"prediction_1{tied}" if has_norm else f"prediction_1_plain{tied}"
     if config.kind == "encoder":

@@ -19,6 +19,8 @@ SURE, LEAD, AMONG, MOST_BEFORE = 0.9, 0.02, 24, 40
 """A guess is of a word below this probability, so far ahead of the second; it is asked among so many likeliest, and
 quotes so many characters of the text.
 """
+RECORDED = 60
+"""Tokens that are written in a file."""
 WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
 
 
@@ -47,7 +49,7 @@ def chapter(run: Run) -> Chapter:
     beats = [run.says(first, "page" if writes(run) else "", **values)]
     if writes(run):
         beats.append(run.says("write_2", "bars", _guess(run)))
-        if config.kind == "decoder":
+        if config.kind == "decoder" and not run.is_saved:
             beats.append(run.says("write_3", "temperature"))
     beats.append(run.says("write_4", **values))
     return Chapter("write", run.look.words("title_write"), beats, list(_marks(run)), None)
@@ -80,7 +82,8 @@ def _marks(run: Run) -> list[Any]:
     trace, look = run.trace, run.look
     if writes(run):
         draws = trace.config.kind == "decoder"
-        data = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES, "draws": draws, "types": True}
+        data = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES, "draws": draws}
+        data |= {"types": False, "most": RECORDED} if run.is_saved else {"types": True}
         data["text"] = trace.text or ""
         return [Toy(toy="writer", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("writer_page"))]
     if trace.config.classes:

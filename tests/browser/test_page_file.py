@@ -1,0 +1,156 @@
+"""A page as a file: opened from disk with the network cut, it answers as the app does, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_driver import Visit
+
+import viz_model as vm
+from viz_model.island.page_file import MOST_BYTES
+from viz_model.topics.walk import writing
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The cat sat on the mat"
+HEADINGS = ".viz-island .prose h2"
+
+
+class Opened:
+    """A file in a browser: what was said in its console, and what it asked of anybody."""
+
+    def __init__(self, page: Any, path: Path, where: str = "") -> None:
+        self.page, self.wrong = page, list[str]()
+        page.on("console", lambda said: self.wrong.append(said.text))
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("request", self._asked)
+        page.goto(f"{path.as_uri()}{where}")
+        page.locator(".viz-island[data-still]").wait_for(timeout=60_000)
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith(("file:", "blob:")):
+            self.wrong.append(request.url)
+
+    def said(self) -> list[str]:
+        """The titles of sections that stand there."""
+        found: list[str] = self.page.locator(HEADINGS).all_inner_texts()
+        return found
+
+    def settles(self) -> None:
+        self.page.wait_for_function("() => !document.querySelector('[data-untold], [data-waiting]')", timeout=30_000)
+
+
+@pytest.fixture(scope="module")
+def offline(chromium: Any) -> Iterator[Any]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trace = vm.load("story-pre-ln").trace(TEXT)
+    return vm.page(trace, "attention", layer=1, head=3).save(tmp_path_factory.mktemp("page") / "attention.html")
+
+
+def test_every_layer_head_and_token_answers(offline: Any, attention: Path) -> None:
+    assert attention.stat().st_size <= MOST_BYTES
+    file = Opened(offline.new_page(), attention)
+    page = file.page
+    assert any("head 3 in layer 1" in title.lower() for title in file.said())
+    picture = page.locator("canvas").nth(4).evaluate("canvas => canvas.toDataURL()")
+    page.locator(".target[data-mark='head.5']").first.click()
+    page.wait_for_function("() => location.hash.includes('head=5')")
+    assert any("head 5 in layer 1" in title.lower() for title in file.said())
+    page.get_by_label("Layer", exact=True).select_option("2")
+    file.settles()
+    assert any("head 5 in layer 2" in title.lower() for title in file.said())
+    assert page.locator("canvas").nth(4).evaluate("canvas => canvas.toDataURL()") != picture
+    page.locator(".chip", has_text="sat").click()
+    page.wait_for_function("() => location.hash.includes('token=2')")
+    assert any(title.startswith("·sat reads") for title in file.said())
+    assert not file.wrong
+    page.close()
+
+
+def test_the_other_language_is_in_the_same_file(offline: Any, attention: Path) -> None:
+    file = Opened(offline.new_page(), attention, "#layer=0&head=2&token=4")
+    page = file.page
+    assert page.locator("h1").inner_text() == "Attention"
+    page.get_by_role("radio", name="中文").click()
+    page.locator("h1", has_text="注意力").wait_for()
+    assert any("头 2" in title for title in file.said())
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    page.wait_for_function("() => location.hash.includes('lang=zh') && location.hash.includes('head=2')")
+    page.reload()
+    page.locator("h1", has_text="注意力").wait_for()
+    assert not file.wrong
+    page.close()
+
+
+def test_closed_sections_open_and_follow_what_is_selected(offline: Any, attention: Path) -> None:
+    file = Opened(offline.new_page(), attention)
+    page = file.page
+    for section in page.locator("details[data-section]").all():
+        section.locator("summary").first.click()
+    file.settles()
+    assert page.locator("details[data-section][open] .viz-scene").count() > 3
+    assert page.locator("details .katex").count() > 0
+    page.locator(".target[data-mark='head.0']").first.click()
+    page.get_by_label("Layer", exact=True).select_option("3")
+    file.settles()
+    pages = [title for title in file.said() if "head" in title.lower() and "layer" in title]
+    assert pages and all("layer 3" in title for title in pages)
+    assert not file.wrong
+    page.close()
+
+
+def test_nothing_dead_stays_visible(offline: Any, attention: Path) -> None:
+    page = Opened(offline.new_page(), attention).page
+    assert page.locator("input.sentence").get_attribute("readonly") is not None
+    for gone in (".figure-menu", ".offer", ".search button", "button.keep", "a[href]:not([href^='#'])"):
+        assert page.locator(gone).count() == 0
+    page.close()
+
+
+def test_the_menu_of_a_picture_saves_the_page(visit: Visit, offline: Any, tmp_path: Path) -> None:
+    app = visit("/overview", lang="zh", text=TEXT, token="2")
+    app.locator(".figure-menu").first.focus()
+    app.keyboard.press("Enter")
+    with app.expect_download(timeout=120_000) as download:
+        app.get_by_role("button", name="整个页面（HTML）").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.name == "story-pre-ln-overview.html" and path.stat().st_size <= MOST_BYTES
+    file = Opened(offline.new_page(), path)
+    assert file.page.locator("h1").inner_text() == "总览"
+    assert file.page.locator(".chip[aria-pressed=true]").inner_text().startswith("·sat")
+    assert not file.wrong
+    file.page.close()
+
+
+def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
+    lm = vm.load("story-pre-ln")
+    path = vm.page(lm.trace(TEXT), "walk").save(tmp_path / "walk.html")
+    assert path.stat().st_size <= MOST_BYTES
+    file = Opened(offline.new_page(), path)
+    page = file.page
+    write = page.get_by_role("button", name="Write", exact=True)
+    write.click()
+    page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    written = page.locator(".paper .own").inner_text().strip()
+    places = writing.places(lm, TEXT, (), temperature=writing.WARM, seed=writing.SEED, n=60)
+    drawn = bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
+    assert drawn.strip().startswith(written) and page.locator(".likely:visible").count() >= 5
+    beats = 0
+    while page.locator("button.next").is_enabled():
+        page.locator("button.next").click()
+        beats += 1
+    assert beats > 25 and page.locator(".walk").get_attribute("data-at").startswith("broken")
+    assert not page.locator(".way, .closer, .another").count()
+    assert not file.wrong
+    page.close()

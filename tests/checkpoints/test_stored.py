@@ -1,0 +1,258 @@
+"""Weights that stay as their file has them: what runs, what is read of it, what it takes and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoint_makers import Reference
+from tiers import some, turns
+
+import viz_model as vm
+from viz_model.checkpoints import room
+from viz_model.explain import sums
+from viz_model.explain.written import decompose
+from viz_model.model import stored
+from viz_model.runs.derivation import derive
+
+IDS, TARGET = [3, 1, 4, 1, 5, 9, 2], [0, 2, 6]
+MADE = (
+    "LlamaForCausalLM",
+    "GPT2LMHeadModel",  # its matrices lie [in, out]
+    "GemmaForCausalLM",  # its norms are stored as how far they are from 1
+    "Phi3ForCausalLM",  # its matrices are fused
+    "MixtralForCausalLM",  # its experts are stored together
+    "GPTNeoXForCausalLM",  # query, key and value of its heads take turns
+    "BloomForCausalLM",
+    "T5ForConditionalGeneration",
+    "BartForConditionalGeneration",
+    "MarianMTModel",
+    "BertForMaskedLM",
+)
+VIEWS = {"LlamaForCausalLM": 1.0, "GPT2LMHeadModel": 1.0, "Phi3ForCausalLM": 1.0, "GPTNeoXForCausalLM": 0.65}
+"""The share of the weights that are the file's own bytes."""
+HALVES = (torch.bfloat16, torch.float16)
+
+
+def saved(made: str, folder: Path, dtype: torch.dtype = torch.bfloat16) -> Any:
+    model = Reference(made).build().to(dtype)
+    model.save_pretrained(folder)
+    return model
+
+
+def run(lm: vm.LanguageModel, **more: Any) -> vm.Trace:
+    return lm.trace(ids=IDS, target_ids=TARGET if lm.config.kind == "encoder_decoder" else None, **more)
+
+
+def logits_of(model: Any) -> torch.Tensor:
+    more = {"decoder_input_ids": torch.tensor([TARGET])} if model.config.is_encoder_decoder else {}
+    with torch.no_grad():
+        logits: torch.Tensor = model(torch.tensor([IDS]), **more).logits[0]
+    return logits.float()
+
+
+@pytest.fixture
+def is_mapped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Files of any size stay where they are."""
+    monkeypatch.setattr(room, "MAPPED", 0)
+    yield
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("llama")
+    saved("LlamaForCausalLM", folder)
+    return folder
+
+
+@pytest.mark.usefixtures("is_mapped")
+@pytest.mark.parametrize(("made", "dtype"), turns(MADE, HALVES))
+def test_sixteen_bits_are_computed_as_the_reference_does(tmp_path: Path, made: str, dtype: torch.dtype) -> None:
+    model = saved(made, tmp_path, dtype)
+    lm = vm.load(tmp_path, dtype=dtype)
+    assert lm.dtype == dtype and {w.dtype for w in lm.model.parameters()} <= {dtype, torch.float32}
+    exact, theirs, ours = logits_of(copy.deepcopy(model).float()), logits_of(model), run(lm)["logits"]
+    assert ours.dtype == torch.float32
+    # Each rounds in places of its own; both stay as near to what single precision makes of these weights.
+    rounded = max(float((theirs - exact).abs().max()), torch.finfo(dtype).eps * float(exact.abs().max()))
+    assert 0 < float((ours - exact).abs().max()) < 3 * rounded
+
+
+@pytest.mark.usefixtures("is_mapped")
+@pytest.mark.parametrize(("made", "share"), VIEWS.items())
+def test_weights_are_the_bytes_of_the_file(tmp_path: Path, made: str, share: float) -> None:
+    saved(made, tmp_path)
+    own = list(vm.load(tmp_path, dtype="bfloat16").model.parameters())
+    maps = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
+    ranges = [line[0].split("-") for line in maps if line[-1] == str(tmp_path / "model.safetensors")]
+    spans = [range(int(begin, 16), int(end, 16)) for begin, end in ranges]
+    of_file = sum(w.numel() for w in own if any(w.data_ptr() in span for span in spans))
+    assert of_file >= share * sum(w.numel() for w in own)
+
+
+def test_small_models_are_read_in_single_precision_and_large_ones_as_they_are(
+    llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert vm.load(llama).dtype == torch.float32
+    assert vm.load(llama, dtype="float16").dtype == torch.float16
+    monkeypatch.setattr(room, "LARGE", 0)
+    assert vm.load(llama).dtype == vm.load(llama, dtype="auto").dtype == torch.bfloat16
+    assert vm.load(llama, dtype=torch.float32).dtype == torch.float32
+    assert vm.load("story-pre-ln").dtype == torch.float32
+    monkeypatch.setenv(room.DTYPE, "float32")
+    assert vm.load(llama).dtype == torch.float32
+
+
+@pytest.mark.parametrize("made", ["LlamaForCausalLM", "BartForConditionalGeneration"])
+def test_what_is_read_is_single_precision_and_the_same_however_it_is_kept(tmp_path: Path, made: str) -> None:
+    saved(made, tmp_path)
+    lm = vm.load(tmp_path, dtype="bfloat16")
+    whole, stream = run(lm, keep="everything"), run(lm, keep="stream")
+    for name, value in whole.values.items():
+        assert value.dtype in (torch.float32, torch.int64) and torch.equal(value, stream.values[name])
+        assert not value.is_floating_point() or torch.equal(value, value.bfloat16().float())
+    for name in whole:
+        if whole.site(name).has_heads:
+            row = whole.row(name, 1, 2)
+            assert torch.allclose(
+                stream.row(name, 1, 2), row, rtol=0.01, atol=1e-3
+            )  # one query alone is summed otherwise
+            assert torch.allclose(whole.head(name, 2)[1], row, atol=1e-6)
+    assert torch.equal(run(lm).row("logits", -1), whole["logits"][-1])
+    for name, weight in lm.model.named_parameters():
+        read = lm.model.get_parameter(name)
+        assert read.dtype == torch.float32 and torch.equal(read, weight.float())
+    copied = copy.deepcopy(lm.model.stack("decoder").block(0))
+    assert {w.dtype for w in copied.parameters()} == {torch.float32} and stored.running(copied) is copied
+
+
+@pytest.mark.parametrize(("made", "dtype"), turns(MADE, HALVES))
+def test_every_number_is_derived(tmp_path: Path, made: str, dtype: torch.dtype) -> None:
+    saved(made, tmp_path, dtype)
+    trace = run(vm.load(tmp_path, dtype=dtype))
+    numbers = torch.Generator().manual_seed(0)
+    for name in trace:
+        index = [int(torch.randint(size, (), generator=numbers)) for size in trace.shape(name)]
+        assert derive(trace, name, index).agrees, (name, index)
+
+
+@pytest.mark.parametrize("made", some(MADE, 4))
+def test_the_parts_add_up_as_well_as_the_type_permits(tmp_path: Path, made: str) -> None:
+    saved(made, tmp_path)
+    lm = vm.load(tmp_path, dtype="bfloat16")
+    trace = run(lm).at(lm.config.sides[-1])
+    found = sums.of_logit(trace, decompose(trace, -1), 3)
+    scale = max(1.0, float(np.abs(found.values).max()))
+    assert found.values.sum() == pytest.approx(found.total, abs=0.05 * scale)
+    if made == "LlamaForCausalLM":
+        routes = vm.explain.routes(trace, token=3)
+        assert routes.total == pytest.approx(float(trace.row("logits", -1)[3]), abs=0.05 * scale)
+
+
+def test_gradients_are_those_of_the_weights_in_single_precision(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    half, single = (vm.explain.gradients(run(vm.load(llama, dtype=d)), -1, 3) for d in ("bfloat16", "float32"))
+    assert half.loss == pytest.approx(single.loss, abs=0.05)
+    for name, gradient in single.weights.items():
+        assert half.weights[name].dtype == torch.float32
+        assert torch.nn.functional.cosine_similarity(half.weights[name].flatten(), gradient.flatten(), dim=0) > 0.99
+    monkeypatch.setattr(room, "available", lambda device=None: 100)
+    with pytest.raises(ValueError, match=r"gradients: they take .* GB of memory, and 0\.0 GB are free"):
+        vm.explain.gradients(half.trace)
+    monkeypatch.undo()
+    assert half.step(1e-3).measured == pytest.approx(half.step(1e-3).predicted, rel=0.1)
+
+
+def test_edits_and_text_that_is_written(llama: Path) -> None:
+    lm, exact = (vm.load(llama, dtype=d) for d in ("bfloat16", "float32"))
+    edits: list[vm.edits.Edit] = [
+        vm.edits.AblateHead(layer=0, head=1),
+        vm.edits.SetNeuron(layer=1, neuron=3, value=0.3),
+        vm.edits.FixPattern(layer=1, head=0, pattern="uniform"),
+        vm.edits.Change(at="blocks.1.attn.out", by=lambda out: 0.5 * out),
+        vm.edits.PatchResidual(site="blocks.0.resid.out", position=1, from_ids=(7, 8, 9)),
+        vm.edits.NoScale(),
+    ]
+    found, wanted = (one.trace(ids=IDS, edits=edits) for one in (lm, exact))
+    assert float(found["blocks.0.attn.z"][1].abs().max()) == 0
+    assert torch.allclose(found["logits"], wanted["logits"], atol=0.1)
+    told = [lm.generate(ids=IDS, max_new_tokens=3, temperature=0, edits=edits[:2]) for _ in range(2)]
+    assert told[0].steps == told[1].steps and len(told[0].steps) == 3
+    assert torch.equal(found["logits"], lm.trace(ids=IDS, edits=edits, keep="stream")["logits"])
+
+
+def test_a_live_model_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Reference("LlamaForCausalLM").build().bfloat16()
+    assert vm.load(model).dtype == torch.float32
+    lm = vm.load(model, dtype="bfloat16")
+    theirs = {weight.data_ptr() for weight in model.parameters()}
+    assert lm.dtype == torch.bfloat16 and {w.data_ptr() for w in lm.model.parameters()} == theirs
+    monkeypatch.setattr(room, "available", lambda device=None: 0)
+    assert vm.load(model, dtype="bfloat16").dtype == torch.bfloat16  # it is there already
+    with pytest.raises(vm.ModelError, match=r"float32, and 0\.0 GB are free; keep its bfloat16"):
+        vm.load(model)
+
+
+def test_a_model_needs_as_much_as_its_type(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = sum(weight.numel() for weight in vm.load(llama).model.parameters())
+    monkeypatch.setattr(room, "available", lambda device=None: 3 * n)
+    assert vm.load(llama, dtype="bfloat16").dtype == torch.bfloat16
+    with pytest.raises(vm.ModelError, match=r"in float32, and .* GB are free; keep its bfloat16, take a smaller model"):
+        vm.load(llama, dtype="float32")
+    monkeypatch.setattr(room, "available", lambda device=None: 2 * n - 1)
+    with pytest.raises(vm.ModelError, match=r"in bfloat16, and .* GB are free; take a smaller model"):
+        vm.load(llama, dtype="bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"dtype": "int8"}, "dtype: expected auto, float32, bfloat16, float16, got 'int8'"),
+        ({"dtype": torch.float64}, "dtype: expected auto"),
+        ({"device": "meta-verse"}, "device: 'meta-verse' is not here"),
+        ({"device": "cuda:99"}, "device: 'cuda:99' is not here"),
+        ({"threads": 0}, "threads: expected a whole number of at least 1, got '0'"),
+    ],
+)
+def test_what_there_is_not(llama: Path, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(vm.ModelError, match=says):
+        vm.load(llama, **asked)
+
+
+def test_threads_are_of_the_process(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    try:
+        for threads, said in ((2, "2"), (None, "1")):
+            monkeypatch.setenv(room.THREADS, said)
+            vm.load(llama, threads=threads)
+            assert torch.get_num_threads() == int(said)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_model_is_gone_as_soon_as_nobody_holds_it(llama: Path) -> None:
+    lm = vm.load(llama, dtype="bfloat16")
+    run(lm)["logits"]
+    held = [weakref.ref(lm.model), weakref.ref(stored.running(lm.model))]
+    gc.disable()
+    try:
+        del lm
+        assert [one() for one in held] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_a_number_that_is_not_finite_is_named(tmp_path: Path) -> None:
+    model = Reference("LlamaForCausalLM").build().bfloat16()
+    for wrong in (torch.nan, torch.inf, -torch.inf):
+        with torch.no_grad():
+            model.model.layers[1].mlp.up_proj.weight[3, 2] = wrong
+        model.save_pretrained(tmp_path)
+        with pytest.raises(vm.ModelError, match=r"layers\.1\.mlp\.up_proj\.weight' holds numbers that are not finite"):
+            vm.load(tmp_path, dtype="bfloat16")

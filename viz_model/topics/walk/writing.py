@@ -1,0 +1,111 @@
+"""What a model writes, place by place: the likeliest tokens of each, and which was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from viz_model.runs import edits, generation
+from viz_model.runs.edits import Edit
+from viz_model.runs.language_model import LanguageModel
+from viz_model.tokenizers.tokenizer import Tokenizer
+from viz_model.topics.walk.chapters import broken
+from viz_model.topics.walk.chapters.write import RECORDED, TEMPERATURES, of, writes
+from viz_model.topics.walk.run import Run
+
+MOST, LIKELIEST = 40, 5
+"""Places of one answer; tokens of each."""
+MOST_WRITTEN = 400
+"""Tokens after which a page is full."""
+
+HEATS = torch.tensor(TEMPERATURES, dtype=torch.float64)[:, None].clamp(min=1e-3)
+"""What logits are divided by; at 0 the likeliest token is all, which no division says."""
+
+WARM, SEED = 0.75, 1
+"""The temperature and the random numbers with which a walk writes to begin with (``frontend/src/writer.js``)."""
+
+
+def places(
+    lm: LanguageModel,
+    text: str,
+    written: Sequence[int],
+    *,
+    temperature: float,
+    seed: int,
+    n: int,
+    to: str | None = None,
+    changes: str = "",
+) -> list[dict[str, Any]]:
+    """Up to n + 1 places after a text and what was ``written``: the likeliest tokens of each with their probabilities
+    at every temperature, and which was drawn. The last place has none drawn, unless the model ended the text there.
+
+    Args:
+        seed: of the random numbers. Each place has its own, so that the same ones are drawn however many are asked for
+            at once.
+        to: of a model that translates, the language.
+        changes: edits, as an address writes them.
+    """
+    tokenizer = lm.tokenizer
+    read, target = tokenizer.encode(text), None
+    if lm.config.kind == "encoder_decoder":
+        target = ""
+        decoder = lm.decoder(read, target, to, edits.parse(changes))
+        for id in written:
+            decoder.append(id)
+    else:
+        decoder = lm.decoder([*read, *written], edits=edits.parse(changes))
+    sampling = generation.Sampling(temperature=temperature)
+    found: list[dict[str, Any]] = []
+    while True:
+        logits = decoder.logits
+        probs = (logits.double() / HEATS).softmax(-1)
+        probs[0] = torch.zeros_like(probs[0]).index_fill(0, logits.argmax(), 1.0)
+        likeliest = logits.topk(LIKELIEST).indices.tolist()
+        place = {"tokens": [_token(tokenizer, id) for id in likeliest], "p": _whole(probs[:, likeliest])}
+        found.append(place)
+        if len(found) > n or len(written) + len(found) > MOST_WRITTEN:
+            return found
+        number = generation.number(seed, len(written) + len(found))
+        id = generation.draw(generation.distribution(logits, sampling), number)
+        place["drawn"] = {**_token(tokenizer, id), "p": [row[0] for row in _whole(probs[:, [id]])]}
+        if id == tokenizer.end_of_text:
+            return found
+        decoder.append(id)
+
+
+def _whole(probs: torch.Tensor) -> Any:
+    """In ten-thousandths, which is what is drawn."""
+    return probs.mul(10_000).round().int().tolist()
+
+
+def _token(tokenizer: Tokenizer, id: int) -> dict[str, Any]:
+    token, ends = tokenizer.token(id), id == tokenizer.end_of_text
+    label = token.label.replace("\u00a0", " ")
+    return {"id": id, "label": label, "bytes": "" if ends else token.bytes.hex(), **({"ends": True} if ends else {})}
+
+
+def recorded(run: Run) -> dict[str, Any] | None:
+    """What a saved walk writes of its text, whole and with one thing taken out, by edits and temperature; None where it
+    does not write.
+    """
+    if "recorded" not in run.look.options or not writes(run) or run.look.lm is None or run.trace.edits:
+        return None
+    writing = {f" {heat:g}": _recorded(run, (), heat, RECORDED) for heat in dict.fromkeys((heat_of(run), WARM))}
+    for edit in broken.parts(run).values():
+        writing[f"{edits.write((edit,))} {WARM:g}"] = _recorded(run, (edit,), WARM, broken.MOST)
+    return writing
+
+
+def heat_of(run: Run) -> float:
+    """The temperature at which it writes to begin with."""
+    return WARM if run.trace.config.kind == "decoder" else 0.0
+
+
+def _recorded(run: Run, changes: tuple[Edit, ...], heat: float, n: int) -> list[dict[str, Any]]:
+    said, lm = of(run), run.look.lm
+    assert lm is not None  # or nothing is recorded
+    key = ("walk recorded", edits.write(changes), heat)
+    how: dict[str, Any] = {"temperature": heat, "seed": SEED, "n": n, "to": said.get("to") or None}
+    return run.look.once(lambda _: places(lm, said["text"], (), changes=edits.write(changes), **how), key)
