@@ -15,7 +15,7 @@ from viz_model.model import ops, positions
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Sum, absolute, cos, log, sigmoid, sin, softplus, tanh, where
+from viz_model.values.operations import Sum, absolute, cos, log, sigmoid, sin, softplus, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,76 +156,6 @@ class Extrapolated(positions.Position):
             f"{letter}_rotated", index,
             zeta ** (sign * t / Extrapolated.SCALE) * where((k % 2).equals(0), first, second),
             symbol=f"{letter}'", label=f"{which}, turned and scaled by position", role="position",
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class SunkConfig(PositionScheme):
-    layer: int = 0
-    """Layers of different numbers have each their own logits."""
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "logit of no key"
-
-
-class Sunk(positions.Position):
-    """A learnt logit for each head, which softmax counts beside the keys' (Agarwal et al. 2025, section 2.2)."""
-
-    def __init__(self, position: SunkConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.logits = nn.Parameter(torch.ones(model.n_heads))
-
-    def sink(self, q: Tensor, start: int, scale: float) -> Tensor:
-        return self.logits[:, None].expand(q.shape[:-1])
-
-    @staticmethod
-    def declare_sink(
-        position: SunkConfig, at: Scope, q: Vector, index: tuple[Index, ...], scaled: Callable[[Expression], Expression]
-    ) -> Value:
-        return at.value(
-            "sink", index, at.weight("logits", "s", "H")[index[0]],
-            symbol="s", label="logit of no key", role="position", derived=True,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeavingConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "a query may read nobody"
-
-
-class Leaving(positions.Position):
-    """tanh(q·u) as a logit beside the keys', u learnt for each head, and −distance on theirs."""
-
-    def __init__(self, position: LeavingConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
-        self.n_heads = model.n_heads
-
-    def bias(self, n_queries: int, n_keys: int) -> Tensor:
-        return -ops.distances(n_queries, n_keys).abs().float().expand(self.n_heads, -1, -1)
-
-    def sink(self, q: Tensor, start: int, scale: float) -> Tensor:
-        return torch.einsum("...hik,hk->...hi", q, self.u).tanh()
-
-    @staticmethod
-    def declare_bias(position: LeavingConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
-        _, i, j = index
-        return at.value(
-            "bias", index, -absolute(j - i), symbol="B", label="position bias", role="position", derived=True
-        )  # fmt: skip
-
-    @staticmethod
-    def declare_sink(
-        position: LeavingConfig,
-        at: Scope,
-        q: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
-    ) -> Value:
-        (h, i), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
-        return at.value(
-            "sink", index, tanh(Sum(c, q[h, i, c] * u[h, c])),
-            symbol="s", label="logit of no key", role="position", derived=True,
         )  # fmt: skip
 
 

@@ -119,16 +119,6 @@ def _per_layer() -> list[ModelConfig]:
     ]
 
 
-def sinking_configs() -> list[ModelConfig]:
-    """Softmax with a logit that no key has: of each layer, and of each query."""
-    own = schemes.SunkConfig(layer=0), schemes.SunkConfig(layer=1)
-    return [
-        tiny_config("post", kind="encoder_decoder", position=schemes.LeavingConfig(), start_id=0),
-        tiny_config(position=own[0], positions=own, n_heads=4, n_kv_heads=2, d_head=6),
-        tiny_config(kind="encoder", position=schemes.LeavingConfig(), head=config.MaskedHead(), score_cap=5.0),
-    ]
-
-
 def looking_configs() -> list[ModelConfig]:
     """Feed-forwards that look at other positions or count them, score biases that read keys, rows of two factors."""
     shifted, convolved = fresh_feedforwards.ShiftedConfig(), fresh_feedforwards.ConvolvedConfig()

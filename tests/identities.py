@@ -40,7 +40,11 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
     for view in views(trace):
         for at in attentions(view):
             pattern = view[f"{at}.pattern"]
-            torch.testing.assert_close(pattern.sum(-1), torch.ones_like(pattern[..., 0]))
+            rows = torch.ones_like(pattern[..., 0])
+            if f"{at}.sink" in view:
+                whole = torch.cat((view[f"{at}.masked"], view[f"{at}.sink"][..., None]), -1)
+                rows = 1 - whole.softmax(-1)[..., -1]
+            torch.testing.assert_close(pattern.sum(-1), rows)
             hidden = view[f"{at}.mask"].isinf()
             assert (pattern[hidden] == 0).all()
             bias = value_or_0(view, f"{at}.bias")

@@ -67,6 +67,24 @@ EXPERTS = [
     config.Experts(n_experts=4, top_k=2, d_expert=10),
     config.Experts(expert=config.Gated(), n_experts=5, top_k=2, d_expert=9, softmax="chosen"),
     config.Experts(expert=config.Gated(), n_experts=3, normalise=False, d_shared=14, shared_gate=True),
+    config.Experts(
+        expert=config.Gated(activation="gelu_quick", bias=True, limit=0.6),
+        n_experts=4,
+        softmax="chosen",
+        router_bias=True,
+    ),
+    config.Experts(
+        expert=config.Gated(),
+        n_experts=6,
+        softmax="sigmoid",
+        choice_bias=True,
+        n_groups=3,
+        top_groups=2,
+        group_best=2,
+        factor=1.5,
+        d_shared=9,
+    ),
+    config.Experts(n_experts=6, top_k=3, n_groups=2, normalise=False),
     config.Experts(expert=config.Dense(activation="gelu", bias=False), n_experts=5, top_k=3, d_shared=9, d_expert=7),
 ]
 
@@ -100,8 +118,13 @@ def candidates() -> tuple[ModelConfig, ...]:
     forwards: list[config.FeedForward] = [
         config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
     ]
-    forwards += [config.Dense(activation="gelu_tanh"), config.Gated(), config.Gated(activation="gelu", bias=True)]
-    forwards += EXPERTS
+    forwards += [
+        config.Dense(activation="gelu_tanh"),
+        config.Dense(activation="relu2"),
+        config.Gated(),
+        config.Gated(activation="gelu", bias=True),
+    ]
+    forwards += [config.Gated(activation="gelu_quick"), *EXPERTS]
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
@@ -175,7 +198,9 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     capped: dict[str, Any] = {"norm": config.RMSNorm(), "score_cap": 0.7, "scale_width": 5.0, "n_kv_heads": 1}
     near: dict[str, Any] = {"windows": (0, 3), "positions": (rope, config.Rope(base=50.0)), "position": rope}
     return [
-        tiny_config("both", head=config.LanguageHead(cap=0.9), windows=(3, 0), position=rope, **capped),
+        tiny_config("both", head=config.LanguageHead(cap=0.9, factor=0.6), windows=(3, 0), position=rope, **capped),
+        tiny_config(attention_sink=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, windows=(3, 0)),
+        tiny_config(attention_sink=True, kind="encoder", position=config.Alibi(), score_cap=5.0),
         tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
         tiny_config(
             kind="encoder",
@@ -188,6 +213,30 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
             **near,
         ),
         tiny_config(position=config.Alibi(divided=True), embedding_norm=True, scale_embedding=False, **capped),
+    ]
+
+
+def mixed() -> list[ModelConfig]:
+    """Decoders in which a layer mixes tokens without attention."""
+    delta = config.DeltaNet(n_keys=2, n_values=4, d_key=5, d_value=6, kernel=3)
+    alike = config.DeltaNet(n_keys=3, n_values=3, d_key=4, d_value=7)
+    gated: dict[str, Any] = {"norm": config.RMSNorm(), "position": config.Rope(), "attention_gate": True}
+    return [
+        tiny_config(mixers=(delta, config.Attending()), ffn=config.Gated(), **gated),
+        tiny_config("both", mixers=(config.Attending(), alike), position=config.Alibi()),
+        tiny_config(attention_gate=True, position=config.Rope(), n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
+        *latent(),
+    ]
+
+
+def latent() -> list[ModelConfig]:
+    """Models whose keys and values are made of a narrow vector."""
+    narrow = config.Latent(rank=7, query_rank=9, d_rotated=4, d_value=6)
+    sizes: dict[str, Any] = {"norm": config.RMSNorm(), "d_head": 10}
+    turned = config.Rope(pairing="interleaved", fraction=0.4)
+    return [
+        tiny_config(mixers=(narrow,) * 2, position=turned, attention_bias=False, **sizes),
+        tiny_config(mixers=(narrow, config.Latent(rank=5, d_rotated=2, d_value=11)), **sizes),
     ]
 
 

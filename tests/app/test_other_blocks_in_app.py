@@ -6,16 +6,16 @@ import dataclasses
 import itertools
 from collections.abc import Mapping
 
-import fresh_variants
 import pytest
 from app_driver import check_cells, offer, open_page, run_code, run_of, said
 from tiers import turns
-from tiny_models import describe, language_model, other_blocks
+from tiny_models import describe, language_model, mixed, other_blocks
 
 import viz_model as vm
 from viz_model.app import health
 from viz_model.app.frame import SECTIONS
 from viz_model.config import ModelConfig
+from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -37,8 +37,10 @@ def _chosen() -> Mapping[str, vm.LanguageModel]:
     found: dict[str, ModelConfig] = {}
     for config_ in other_blocks():
         found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
-        if config_.score_cap is not None or config_.shared_norm or not config_.first_norm:
+        is_rare = config_.shared_norm or not config_.first_norm or config_.attention_sink
+        if config_.score_cap is not None or is_rare:
             found[str(len(found))] = config_
+    found |= {f"mixed-{n}": config_ for n, config_ in enumerate(mixed())}
     return {lm.name: lm for lm in itertools.starmap(_wide, enumerate(found.values()))}
 
 
@@ -53,6 +55,7 @@ def test_a_page_opens(page: str, name: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert "{{" not in said(app)
     # It says of which models it is.
     is_elsewhere = page in ("questions", "units", "backward") and MODELS[name].config.kind != "decoder"
+    is_elsewhere |= Texts(lang)("common.mixed_otherwise")[:20] in said(app)
     assert page in WITHOUT_CODE or is_elsewhere or "False" not in run_code(app)
     check_cells(app, run_of(app, MODELS[name]))
 
@@ -72,7 +75,7 @@ def told(page: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch, **quer
 
 
 def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    with fresh_variants.installed():
-        for config in fresh_variants.sinking_configs():
+    for config in other_blocks():
+        if config.attention_sink:
             found = told("attention", config, monkeypatch, token="2")
             assert "a logit that no key has takes the rest" in found and "sums to 1." not in found

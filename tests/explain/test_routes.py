@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from fresh_variants import fresh_configs, installed, looking_configs, sinking_configs
+from fresh_variants import fresh_configs, installed, looking_configs
 from tiny_models import describe, language_model, of_classes, of_pictures, other_blocks, run_both, tiny_config, variants
 
 import viz_model as vm
@@ -109,7 +109,7 @@ def test_of_bundled_models_of_each_kind(name: str) -> None:
 def test_of_parts_that_the_package_does_not_have() -> None:
     """A feed-forward layer that is no sum over the neurons of its own position is a source as a whole."""
     with installed():
-        for config in (*fresh_configs(), *looking_configs(), *sinking_configs()):
+        for config in (*fresh_configs(), *looking_configs()):
             if config.has_logits:
                 adds_up(explain.routes(traced(config), -1, 3, most=30))
         (shifted,) = [config for config in looking_configs() if config.norm_at == "branch"]

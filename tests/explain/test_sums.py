@@ -67,7 +67,9 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
 def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> None:
     trace = traced(config)
     found = decompose(trace, 2)
-    scale = (getattr(config.head, "scale", False) and config.d_model**-0.5) or 1.0
+    scale = (
+        (getattr(config.head, "scale", False) and config.d_model**-0.5) or getattr(config.head, "factor", None) or 1.0
+    )
     end = trace[read_site(trace) if config.has_logits else trace.leaving][2].double() * scale
     carried = sum(found.carry(row, n) for row, n in zip(found.written, found.passed, strict=True))
     assert isinstance(carried, torch.Tensor)

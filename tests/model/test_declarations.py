@@ -14,6 +14,7 @@ from tiny_models import (
     close,
     describe,
     language_model,
+    mixed,
     mixed_norms,
     of_classes,
     of_pictures,
@@ -85,7 +86,7 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks(), *of_pictures(), *of_classes()]
+EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks(), *mixed(), *of_pictures(), *of_classes()]
 
 
 @pytest.mark.parametrize("config_", EVERY, ids=describe)
@@ -109,7 +110,7 @@ def per_layer() -> list[ModelConfig]:
     ]
 
 
-@pytest.mark.parametrize("config_", [*other_blocks(), *of_pictures(), *of_classes()], ids=describe)
+@pytest.mark.parametrize("config_", [*other_blocks(), *mixed(), *of_pictures(), *of_classes()], ids=describe)
 def test_blocks_may_be_put_together_otherwise(config_: ModelConfig) -> None:
     trace = run(config_)
     check_code(trace)
@@ -166,7 +167,7 @@ def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.fixture
 def fresh() -> Iterator[list[ModelConfig]]:
     with fresh_variants.installed():
-        own = fresh_variants.fresh_configs(), fresh_variants.sinking_configs(), fresh_variants.looking_configs()
+        own = fresh_variants.fresh_configs(), fresh_variants.looking_configs()
         yield [*itertools.chain(*own)]
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
-import fresh_variants
 import pytest
 import torch
-from fresh_positions import LeavingConfig, Sunk, SunkConfig
 from tiny_models import close, random_model, tiny_config
 from torch import Tensor
 from transformers import Wav2Vec2BertConfig
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
-from viz_model import config
-from viz_model.config import ModelConfig, RelativeKey
+from viz_model.config import Alibi, ModelConfig, NoPosition, Position, RelativeKey, Rope
 from viz_model.model import masks, ops
 from viz_model.model.attention import Attention, Given
 from viz_model.model.tap import NO_TAP
@@ -35,38 +32,29 @@ class _Steps:
         return name == "pattern"
 
 
-@pytest.fixture
-def installed() -> Iterator[None]:
-    with fresh_variants.installed():
-        yield
+def _model(**changes: Any) -> Transformer:
+    return random_model(tiny_config(attention_sink=True, n_heads=4, n_kv_heads=2, d_head=6, **changes))
 
 
-def _model(position: config.PositionScheme) -> Transformer:
-    return random_model(tiny_config(position=position, n_heads=4, n_kv_heads=2, d_head=6))
-
-
-def test_attention_with_a_sink_is_that_of_gpt_oss(installed: None) -> None:
+def test_attention_with_a_sink_is_that_of_gpt_oss() -> None:
     reference = pytest.importorskip("transformers.models.gpt_oss.modeling_gpt_oss").eager_attention_forward
-    stack = _model(SunkConfig()).stack("decoder")
+    stack = _model(position=NoPosition()).stack("decoder")
     attn, scheme = stack.block(0).attn, stack.position_of(0)
-    assert isinstance(scheme, Sunk)
     x = torch.randn(2, 7, attn.q.in_features, generator=torch.Generator().manual_seed(0))
     q, k, v = attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
     causal = ops.additive(masks.causal(7, 7))[None, None]
-    own = SimpleNamespace(sinks=scheme.logits, num_key_value_groups=2, training=False)
+    own = SimpleNamespace(sinks=attn.sink, num_key_value_groups=2, training=False)
     theirs, weights = reference(own, q, k, v, causal, attn.scale)
     for tap in (NO_TAP, _Steps()):
         torch.testing.assert_close(attn(x, Given(scheme), tap), attn.o(theirs.flatten(-2)))
     masked = ops.scores(q, ops.share_heads(k, 4), attn.scale) + causal
-    torch.testing.assert_close(ops.pattern(masked, scheme.sink(q, 0, attn.scale)), weights)
+    torch.testing.assert_close(ops.pattern(masked, attn.beside), weights)
     assert (weights.sum(-1) < 1).all() and weights.sum(-1).min() < 0.9
 
 
-@pytest.mark.parametrize("position", [SunkConfig(), LeavingConfig()])
-def test_a_sink_is_the_same_with_a_cache_with_padding_and_in_steps(
-    installed: None, position: config.PositionScheme
-) -> None:
-    model = _model(position)
+@pytest.mark.parametrize("position", [Rope(), Alibi()])
+def test_a_sink_is_the_same_with_a_cache_with_padding_and_in_steps(position: Position) -> None:
+    model = _model(position=position)
     ids = torch.arange(2 * 6).view(2, 6)
     with torch.inference_mode():
         whole = model(ids)

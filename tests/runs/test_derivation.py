@@ -149,7 +149,7 @@ def test_a_score_is_what_torch_says() -> None:
     assert divided.operands[0].origin == Earlier(0)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu", "relu2", "gelu_quick"])
 def test_activations_are_those_of_torch(activation: config.Activation) -> None:
     trace = traced(tiny_config(ffn=config.Dense(activation=activation)))
     reference = {
@@ -157,6 +157,8 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
         "gelu": torch.nn.GELU(),
         "gelu_tanh": torch.nn.GELU(approximate="tanh"),
         "silu": torch.nn.SiLU(),
+        "relu2": lambda x: torch.relu(x) ** 2,
+        "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
     }[activation]
     up = trace["blocks.0.ffn.up"].double()
     for f in range(up.shape[1]):

@@ -282,8 +282,10 @@ def _sibling(page: Page, name: str) -> None:
 
 def beside_equations(page: Page) -> None:
     """Precision, a clamp, chunks, and how weights begin."""
-    look, layer = _look(page), page.view.layer
+    look = _look(page)
     run, facts = runs.trace(page.run_key.plain).at(page.trace.stack.side), vectors.facts(look)
+    attending = [n for n in range(run.n_layers) if f"blocks.{n}.attn.masked" in run]
+    layer = min(attending, key=lambda n: abs(n - page.view.layer), default=page.view.layer)
     elements.see(page, "real_code", **facts)
 
     measured = real_code.precision(run, layer)

@@ -75,14 +75,16 @@ def check(lm: vm.LanguageModel, text: str = TEXT) -> Health:
         for side in whole.config.sides:
             run = whole.at(side)
             for layer in range(run.config.depth(side)):
-                stream, pattern = (f"blocks.{layer}.{site}" for site in ("resid.out", "attn.pattern"))
-                weights = run[pattern]
+                stream, pattern, state = (f"blocks.{layer}.{of}" for of in ("resid.out", "attn.pattern", "attn.state"))
                 hold(f"{side}: {stream} is finite", bool(run[stream].isfinite().all()))
-                rows = weights.sum(-1)
-                is_less = f"blocks.{layer}.attn.sink" in run  # a logit that no key has takes the rest
-                is_whole = bool((rows < 1).all()) if is_less else torch.allclose(rows, torch.ones_like(rows), atol=1e-4)
-                hold(f"{side}: rows of {pattern} sum to {'less than ' * is_less}1", is_whole)
-                for site in (stream, pattern):
+                attends = pattern in run
+                if attends:
+                    rows = run[pattern].sum(-1)
+                    is_less = f"blocks.{layer}.attn.sink" in run  # a logit that no key has takes the rest
+                    is_one = torch.allclose(rows, torch.ones_like(rows), atol=1e-4)
+                    is_whole = bool((rows < 1).all()) if is_less else is_one
+                    hold(f"{side}: rows of {pattern} sum to {'less than ' * is_less}1", is_whole)
+                for site in (stream, pattern if attends else state):
                     last = tuple(size - 1 for size in run[site].shape)
                     hold(
                         f"{side}: {site}{list(last)} is derived again within {TOLERANCE:g}",

@@ -66,7 +66,7 @@ def show(topic: Topic) -> None:
         picture = runs.RunKey.of(opening.view.model, run)
     has_chips = taught is None or "tokens" in taught.step.controls
     page = topic.page(lm.config)
-    if topic.is_story and page is not None:
+    if topic.is_story and page in topic.pages:
         _begin_story(topic, page)
     doors = () if picture or page is None else DOORS.get(page.topic, ())
     opened = Opened(topic, page, opening, picture, has_chips, doors)

@@ -38,18 +38,20 @@ class Rename:
     """What a tensor of somebody else's checkpoint is here.
 
     In both names ``{layer}`` stands for the number of a block and a last ``*`` for ``weight`` or
-    ``bias``; in theirs, ``[…]`` encloses what some files leave out. Where ``ours`` is several
-    names, the tensor is cut along its first axis into one piece for each. Two rows may fill the
+    ``bias``; in theirs a last ``**`` is anything, and ``[…]`` encloses what some files leave out. Where ``ours`` is
+    several names, the tensor is cut along its first axis into one piece for each. Two rows may fill the
     same place, as where a tied table is stored twice: their values must then be equal.
 
     Attributes:
-        how: ``transposed`` where they store [in, out] and we [out, in] (this happens before the
+        how: ``transposed`` where they store [.., in, out] and we [.., out, in] (this happens before the
             cut); ``row`` where theirs has one axis more, of length 1, in front; ``from_one`` where theirs is how
             far ours is from 1.
         groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
+        roll: by how many rows each of the ``groups`` goes round: its last ones come first.
         skip: rows at the start of theirs that nothing reads, as before the first position.
         share: where theirs is only a part of ours, which part.
         stack: where theirs is the parts of ours on an axis of their own, as GGUF has experts.
+        times: what each of its numbers is multiplied by.
         joined: the axes that theirs has in the place of our last one.
         told: whether a visitor is told that it is left out.
         because: why a tensor without a place here may be left out; only where ``ours`` is empty.
@@ -61,15 +63,19 @@ class Rename:
     because: str = ""
     groups: int = 1
     skip: int = 0
+    roll: int = 0
     told: bool = False
     share: Share | None = None
     stack: Stack | None = None
     joined: tuple[int, ...] = ()
+    times: float = 1.0
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         text = re.escape(self.theirs)
         text = text.replace(r"\[", "(?:").replace(r"\]", ")?").replace(r"\{layer\}", r"(?P<layer>0|[1-9]\d{0,4})")
+        if self.theirs.endswith("**"):
+            return re.compile(text.removesuffix(r"\*\*") + ".+")
         return re.compile(text.removesuffix(r"\*") + "(?P<end>weight|bias)" if self.theirs.endswith("*") else text)
 
     def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -83,25 +89,28 @@ class Rename:
             joined = (self.stack.of, *joined[:axis], joined[axis] // self.stack.of, *joined[axis + 1 :])
         if self.joined:
             joined = (*joined[:-1], *self.joined)
-        return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
+        turned = (*joined[:-2], *joined[:-3:-1])
+        return {"transposed": turned, "row": (1, *joined)}.get(self.how, joined)
 
     def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
         """Their tensor as ours: one piece of each of ``sizes`` along the first axis."""
         if self.share is not None:
             return (tensor,)
         match self.how:
-            case "transposed" if tensor.dim() == 2:
-                tensor = tensor.T
+            case "transposed" if tensor.dim() >= 2:
+                tensor = tensor.mT
             case "row":
                 tensor = tensor[0]
             case "from_one":
                 tensor = tensor.float() + 1
+        tensor = tensor if self.times == 1 else tensor.float() * self.times
         if self.stack is not None:
             axis = self.stack.axis
             tensor = tensor.movedim(0, axis).flatten(axis, axis + 1)
         if self.joined:
             tensor = tensor.flatten(-len(self.joined))
         turns = tensor[self.skip :].unflatten(0, (self.groups, -1))
+        turns = turns.roll(self.roll, 1) if self.roll else turns
         return tuple(piece.flatten(0, 1) for piece in turns.split([size // self.groups for size in sizes], 1))
 
 
@@ -112,10 +121,11 @@ def rename(
     groups: int = 1,
     skip: int = 0,
     share: Share | None = None,
+    stack: Stack | None = None,
     joined: tuple[int, ...] = (),
 ) -> Rename:
     """A row of a table: their name, and what it is here."""
-    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, joined=joined)
+    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, stack=stack, joined=joined)
 
 
 def unembedding(theirs: str, config: ModelConfig) -> Rename:

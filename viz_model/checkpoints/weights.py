@@ -113,7 +113,7 @@ def fill(
         found = archive.read(name)
         if not _is_finite(found):
             raise ModelError(f"{archive.path}: tensor {name!r} holds numbers that are not finite")
-        kept = torch.float32 if row.how == "from_one" else dtype
+        kept = torch.float32 if row.how == "from_one" or row.times != 1 else dtype
         for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
             share = row.share
             if (place, share) in done:

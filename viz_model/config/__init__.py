@@ -11,6 +11,7 @@ from viz_model.config.fields import check_fields
 from viz_model.config.heads import ClassHead, Head, LanguageHead, MaskedHead, NoHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
+from viz_model.config.mixers import Attending, DeltaNet, Latent, Mixer
 from viz_model.config.model import DEFAULTED, Kind, Layer, ModelConfig, NormAt, Side, variants
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from viz_model.config.positions import (
@@ -38,8 +39,10 @@ __all__ = [
     "Activation",
     "ActsOn",
     "Alibi",
+    "Attending",
     "ClassHead",
     "ConfigError",
+    "DeltaNet",
     "Dense",
     "Experts",
     "FeedForward",
@@ -48,6 +51,7 @@ __all__ = [
     "Input",
     "Kind",
     "LanguageHead",
+    "Latent",
     "Layer",
     "LayerNorm",
     "Learned",
@@ -55,6 +59,7 @@ __all__ = [
     "Llama3Scaling",
     "LongScaling",
     "MaskedHead",
+    "Mixer",
     "ModelConfig",
     "NoHead",
     "NoNorm",

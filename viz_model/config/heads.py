@@ -34,18 +34,22 @@ class LanguageHead(HeadScheme):
     """Logits are dot products with the rows of the unembedding.
 
     ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings; ``cap`` keeps the logits
-    between ± this by tanh (Gemma Team 2024b, section 2).
+    between ± this by tanh (Gemma Team 2024b, section 2); ``factor`` multiplies them (Cohere, Granite).
     """
 
     bias: bool = False
     scale: bool = False
     cap: float | None = None
+    factor: float | None = None
     of_tokens: ClassVar[bool] = True
     of_the_next: ClassVar[bool] = True
 
     def check(self, model: ModelConfig) -> None:
-        if self.cap is not None and not self.cap > 0:
-            raise ConfigError(f"head: cap: expected a number above 0, or none, got {self.cap!r}")
+        for name, number in (("cap", self.cap), ("factor", self.factor)):
+            if number is not None and not number > 0:
+                raise ConfigError(f"head: {name}: expected a number above 0, or none, got {number!r}")
+        if self.scale and self.factor is not None:
+            raise ConfigError("head: factor: the vector is multiplied by D^−½ already")
 
 
 @dataclass(frozen=True, kw_only=True)

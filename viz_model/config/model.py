@@ -13,6 +13,7 @@ from viz_model.config.feedforward import Dense, Experts, FeedForward
 from viz_model.config.heads import Head, LanguageHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
+from viz_model.config.mixers import Attending, Mixer
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from viz_model.config.positions import Position, Sinusoidal
 from viz_model.config.variant import ConfigError
@@ -48,6 +49,7 @@ class Layer(NamedTuple):
     ffn: FeedForward
     attn_norm: Norm
     """The norm of attention; that of the feed-forward layer is the model's."""
+    mixer: Mixer = Attending()
 
     @property
     def experts(self) -> Experts | None:
@@ -105,6 +107,8 @@ class ModelConfig:
     """For each of ``n_layers``, its scheme, where layers differ (Gemma 3); empty is ``position`` everywhere."""
     ffns: tuple[FeedForward, ...] = ()
     """For each of ``n_layers``, its feed-forward, where layers differ; empty is ``ffn`` everywhere."""
+    mixers: tuple[Mixer, ...] = ()
+    """For each of ``n_layers``, what carries from token to token; empty is attention everywhere."""
     attention_bias: bool = True
     """A bias of queries, keys and values; of what attention writes too, unless ``attention_out_bias`` differs."""
     attention_out_bias: bool | None = None
@@ -119,6 +123,10 @@ class ModelConfig:
     """What stands under that root in the place of K (``query_pre_attn_scalar`` of Gemma 2); None: K itself."""
     score_cap: float | None = None
     """Scores are kept between ± this by tanh, before bias and mask (Gemma Team 2024b, section 2); None: not."""
+    attention_gate: bool = False
+    """What a head has mixed is multiplied by a sigmoid of the token, number by number (Qiu et al. 2025)."""
+    attention_sink: bool = False
+    """Softmax counts a trained number of each head beside the keys; its share is no token's (Agarwal et al. 2025)."""
     embedding_norm: bool = False
     """Normalise the sum of the embeddings, as BERT does."""
     n_segments: int = 0
@@ -151,7 +159,7 @@ class ModelConfig:
             raise ConfigError(f"n_kv_heads: {self.n_kv_heads} do not divide n_heads = {self.n_heads}")
         if not 0 <= self.n_segments <= 2**10:
             raise ConfigError(f"n_segments: expected a whole number from 0 to 1024, got {self.n_segments}")
-        for field in ("windows", "positions", "ffns"):
+        for field in ("windows", "positions", "ffns", "mixers"):
             if (given := len(getattr(self, field))) not in (0, self.n_layers):
                 raise ConfigError(f"{field}: expected one for each of {self.n_layers} layers, got {given}")
         if any(window < 0 for window in self.windows):
@@ -163,7 +171,16 @@ class ModelConfig:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
 
     def _check_choices(self) -> None:
-        choices = (self.inputs, self.norm, self.position, *self.positions, self.ffn, *self.ffns, self.head)
+        choices = (
+            self.inputs,
+            self.norm,
+            self.position,
+            *self.positions,
+            self.ffn,
+            *self.ffns,
+            *self.mixers,
+            self.head,
+        )
         for choice in choices:
             choice.check(self)
         if wrong := [
@@ -188,6 +205,9 @@ class ModelConfig:
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
             raise ConfigError("scale_width: a cap on scores, and a width of their own, are of models of one stack")
+        for field in ("attention_sink", "attention_gate"):
+            if getattr(self, field) and self.kind == "encoder_decoder":
+                raise ConfigError(f"{field}: only the attention of a model of one stack has one")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 
@@ -212,11 +232,17 @@ class ModelConfig:
         window = self.windows[layer] if self.windows else 0
         position = self.positions[layer] if self.positions else self.position
         norm = self.norm if layer or self.first_norm else NoNorm()
-        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm)
+        mixer = self.mixers[layer] if self.mixers else Attending()
+        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm, mixer)
 
     def layers_with_experts(self, side: Side) -> tuple[int, ...]:
         """The layers of a stack in which a router chooses."""
         return tuple(n for n in range(self.depth(side)) if self.layer(side, n).experts is not None)
+
+    @property
+    def attends(self) -> bool:
+        """Whether every layer has attention, with one matrix each for queries, keys, values, and no gate behind it."""
+        return not self.attention_gate and all(isinstance(mixer, Attending) for mixer in self.mixers)
 
     @property
     def has_experts(self) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_model.explain.written import Part, Scaled, decompose, in_front
+from viz_model.explain.written import Part, Scaled, decompose, in_front, refuse
 from viz_model.model import masks
 from viz_model.model.attention import Attention
 from viz_model.model.norms import Norm
@@ -152,6 +152,7 @@ def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "att
     """
     if trace.side is None:
         trace = trace.at(trace.config.sides[-1])
+    refuse(trace)
     layer, head = counted("layer", layer, trace.n_layers), counted("head", head, trace.config.n_heads)
     query = counted("query", query, len(trace))
     block = trace.stack.block(layer)

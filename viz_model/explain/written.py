@@ -243,6 +243,12 @@ def behind(trace: Trace, position: Where, layer: int, part: str) -> Scaled:
 
 
 @torch.inference_mode()
+def refuse(trace: Trace) -> None:
+    """Raises ValueError where what heads write is no sum over values, each made of the stream by one matrix."""
+    if not trace.config.attends:
+        raise ValueError("this model has states, gates behind attention or latent vectors: it is not taken apart here")
+
+
 def decompose(trace: Trace, position: Where) -> Decomposition:
     """What was written at ``position`` of the stack that ``trace`` is seen from, to that stack's end.
 
@@ -250,7 +256,9 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
 
     Raises:
         IndexError: no such position.
+        ValueError: layers hold states, or attention has a gate or latent vectors.
     """
+    refuse(trace)
     if isinstance(position, int):
         position = counted("position", position, len(trace))
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
@@ -308,7 +316,7 @@ def _through_head(walk: _Walk) -> None:
         walk.maps.append(Mixed(weight))
         if head.dense.bias is not None:
             walk.add(Part("dense"), head.dense.bias.detach().double())
-        # Every activation here is x times a factor between 0 and 1 that depends on x: Φ(x), σ(x), or x > 0.
+        # Every activation here is x times a factor that depends on x: Φ(x), σ(x), max(0, x), or x > 0.
         walk.maps.append(Scaled(slopes(head.activation, before), centred=False))
         walk.through(head.norm, "head.norm", Part("shift", at="head"))
     elif not head.is_direct:  # number by number what it multiplies with, as of a norm

@@ -6,6 +6,7 @@ It is of every layer, head and token: where only these change it stays the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from viz_model.island.page import (
     is_there,
 )
 from viz_model.island.prose import html, line
+from viz_model.model.sites import NoSite
 from viz_model.texts import Texts
 
 
@@ -58,6 +60,8 @@ def message(
     writer = Writer(look, arrays, opened, menu, usual)
     other = None if beside is None else Writer(beside, arrays, opened, "", usual)
     looks = [look] if beside is None else [look, beside]
+    if page.unattended and not look.has("attn.pattern"):
+        page = replace(page, items=page.unattended, end=())
     header = {
         **frame(look.t),
         "sizes": max((one.sizes for one in looks), key=lambda sizes: sizes["token"]),
@@ -131,11 +135,20 @@ class Writer:
             case Section():
                 yield from self._section(item, other)
             case _:
-                own = self._made(item(self._look))
+                own = self._of(item)
                 if other is not None:
-                    yield from _pair(own, other._made(item(other._look)))
+                    yield from _pair(own, other._of(item))
                 elif own is not None:
                     yield own
+
+    def _of(self, item: Item) -> dict[str, Any] | None:
+        """What an item shows; nothing where it asks for a value that this layer does not make, as others do."""
+        try:
+            return self._made(item(self._look))
+        except NoSite:
+            if not self._look.config.mixers:
+                raise
+            return None
 
     def _section(self, section: Section, other: Writer | None) -> Iterable[dict[str, Any]]:
         writers = [writer for writer in (self, other) if writer is not None and is_there(section, writer._look)]

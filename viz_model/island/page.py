@@ -7,7 +7,7 @@ control that chooses among what the message holds, a question, or None where the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -339,6 +339,8 @@ class Page:
         presses: by name what a click does that takes runs of the model: it says what of the view becomes what, and
             under "options" what is chosen.
         reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
+        unattended: what stands in the place of all that where a layer without attention weights is selected; nothing
+            where all is the same there.
     """
 
     topic: str
@@ -352,6 +354,7 @@ class Page:
     other: Callable[[str, str | None, Mapping[str, ModelConfig]], str | None] | None = None
     presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
+    unattended: Sequence[Item] = ()
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -372,6 +375,7 @@ class Topic:
         needs: which models it can show; None where it shows all.
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
+        mixes: whether it shows models too that have layers without attention weights, or a gate behind them.
         formerly: options as addresses had them before: what they are called now, and names of values.
         is_story: whether it stands by itself, with its own choice of model and language and no sidebar.
     """
@@ -385,11 +389,15 @@ class Topic:
     without: frozenset[str] = frozenset()
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False
+    mixes: bool = False
     formerly: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""
-        return next((page for page in self.pages if page.fits(config)), None)
+        if not (self.mixes or config.attends):
+            return Page(self.pages[0].topic, items=(lambda look: [Line(look.common("mixed_otherwise"))],))
+        page = next((page for page in self.pages if page.fits(config)), None)
+        return page if page is None or config.attends else replace(page, trials=None)
 
 
 def flat(items: Iterable[Item | Row | Section]) -> Iterator[Item]:

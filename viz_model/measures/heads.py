@@ -155,8 +155,10 @@ def together(trace: Trace, layer: int, pool: int = 1, marked: Sequence[int] | No
     """
     length, visible, rows = len(trace), masks.of_run(trace, layer), pool * max(1, _ROWS // pool)
     marked = marks(trace) if marked is None else marked
-    measures, pooled = [], []
-    for start, patterns in zip(range(0, length, rows), trace.chunks(f"blocks.{layer}.attn.pattern", rows), strict=True):
+    measures, pooled, site = [], [], f"blocks.{layer}.attn.pattern"
+    none = torch.zeros(trace.config.n_heads, length, length)  # of a layer without attention: nobody looks at anything
+    chunks = trace.chunks(site, rows) if site in trace else none.split(rows, 1)
+    for start, patterns in zip(range(0, length, rows), chunks, strict=True):
         measures.append(measured(patterns, visible[start : start + rows], start, marked))
         pooled += [some.amax(1) for some in patterns.split(pool, 1)]
     found, sees = torch.cat(measures, -1).numpy(), visible.numpy()

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.config import ModelConfig
+from viz_model.config import DeltaNet, Latent, ModelConfig
 from viz_model.measures.timing import expected, timed
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
@@ -33,23 +33,33 @@ class Cache(NamedTuple):
         return self.self_attention + self.cross_attention
 
 
-def cache(config: ModelConfig, length: int, n_kv_heads: int, n_bytes: int, n_source: int = 0) -> Cache:
+def cache(config: ModelConfig, length: int, n_kv_heads: int | None, n_bytes: int, n_source: int = 0) -> Cache:
     """What a decoder keeps after reading ``length`` tokens, had it ``n_kv_heads`` (Shazeer 2019, section 2.4).
 
     A key and a value of K numbers for each layer, key–value head and position: 2·L·G·K·T. A layer
-    that sees a window needs no more than the window. The keys and values of ``n_source`` positions
-    of an encoder are kept too; they do not grow while the decoder speaks.
+    that sees a window needs no more than the window. With ``n_kv_heads`` None it is what the model keeps as it is:
+    latent vectors and the shared part of keys, or a state that does not grow. The keys and values of ``n_source``
+    positions of an encoder are kept too; they do not grow while the decoder speaks.
 
     Raises:
         ValueError: an encoder reads a text once, and keeps nothing.
     """
     if config.kind == "encoder":
         raise ValueError("an encoder has no KV cache: it reads its text once")
-    a_position = 2 * n_kv_heads * config.d_head * n_bytes
-    windows = (config.window("decoder", layer) for layer in range(config.n_layers))
-    kept = sum(min(length, window or length) for window in windows)
+    heads = config.n_kv_heads if n_kv_heads is None else n_kv_heads
+    a_position, kept = 2 * heads * config.d_head, 0
+    for layer in (config.layer("decoder", n) for n in range(config.n_layers)):
+        n = min(length, layer.window or length)
+        match layer.mixer if n_kv_heads is None else None:
+            case Latent(rank=rank, d_rotated=shared):
+                kept += n * (rank + shared)
+            case DeltaNet() as delta:
+                keys, values = delta.n_keys * delta.d_key, delta.n_values * delta.d_value
+                kept += delta.d_key * values + (delta.kernel - 1) * (2 * keys + values)
+            case _:
+                kept += n * a_position
     crossed = config.n_layers * n_source if config.kind == "encoder_decoder" else 0
-    return Cache(a_position * kept, a_position * crossed)
+    return Cache(kept * n_bytes, a_position * crossed * n_bytes)
 
 
 # What it holds
@@ -108,7 +118,8 @@ def _held(
     own: Sequence[tuple[Tensor | None, Tensor | None]], source: Sequence[tuple[Tensor | None, Tensor | None]]
 ) -> Held:
     def lengths(found: Sequence[tuple[Tensor | None, Tensor | None]], which: int) -> np.ndarray:
-        rows = [np.zeros(0) if (x := pair[which]) is None else x[0].norm(dim=(0, 2)).numpy() for pair in found]
+        length = max(0 if (x := pair[which]) is None else x.shape[-2] for pair in found)
+        rows = [np.zeros(length) if (x := pair[which]) is None else x[0].norm(dim=(0, 2)).numpy() for pair in found]
         return np.stack(rows)
 
     def size(found: Sequence[tuple[Tensor | None, Tensor | None]]) -> int:

@@ -30,10 +30,12 @@ def choosiness(patterns: np.ndarray, marks: tuple[int, ...] = (), is_cross: bool
 
 
 def of_layer(trace: Trace, layer: int, part: str = "attn") -> tuple[float, ...]:
-    """Of every head of a layer. ``part`` is "attn" or "cross"."""
+    """Of every head of a layer, 0 where it has no attention. ``part`` is "attn" or "cross"."""
     is_cross = part == "cross"
     source = trace.at("encoder") if is_cross else trace
     marks, site, n_heads = heads.marks(source), f"blocks.{layer}.{part}.pattern", trace.config.n_heads
+    if site not in trace:
+        return (0.0,) * n_heads
     if n_heads * len(trace) * len(source) <= MOST_CELLS:
         return tuple(choosiness(trace[site].numpy(), marks, is_cross).tolist())
     return tuple(float(choosiness(trace.head(site, head).numpy(), marks, is_cross)) for head in range(n_heads))

@@ -13,20 +13,21 @@ import copy
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import Layer, ModelConfig, RMSNorm, Side
+from viz_model.config import Latent, Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.neighbours import Neighbours
-from viz_model.model.positions import Position, reads_content, rotates, sinks
+from viz_model.model.positions import Position, reads_content, rotates
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Softmax, Sum, within
+from viz_model.values.operations import Softmax, Sum, sigmoid, within
 
 
 class LayerCache:
@@ -49,10 +50,13 @@ class LayerCache:
 class BlockCache:
     """What a decoder's block keeps between tokens: its own past, and the source it attends to.
 
-    ``ffn`` is what a feed-forward that reads other positions has read of them, by name.
+    ``ffn`` is what a feed-forward that reads other positions has read of them, by name, and ``mixed`` what a token
+    mixer that is no attention has.
     """
 
     def __init__(self) -> None:
+        self.seen = 0
+        self.mixed: dict[str, Tensor] = {}
         self.attn = LayerCache()
         self.cross = LayerCache()
         self.ffn: dict[str, Tensor] = {}
@@ -61,6 +65,7 @@ class BlockCache:
         """The same tensors in a cache that can be extended by itself."""
         found = BlockCache()
         found.attn, found.cross, found.ffn = copy.copy(self.attn), copy.copy(self.cross), dict(self.ffn)
+        found.seen, found.mixed = self.seen, dict(self.mixed)
         return found
 
 
@@ -98,6 +103,11 @@ class Given:
         """The other positions, as a feed-forward reads them."""
         return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.ffn)
 
+    @property
+    def mixed(self) -> Neighbours:
+        """The same, as a token mixer that is no attention reads them."""
+        return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.mixed)
+
 
 def scale(config: ModelConfig) -> float:
     """What q·k is multiplied by: 1/√K, or 1 in a model that does not divide."""
@@ -121,6 +131,12 @@ class Attention(nn.Module):
         self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
         self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.has_out_bias)
         self.qk_norm = norms.QKNorm(config) if config.qk_norm else None
+        self.gate = (
+            nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
+            if config.attention_gate
+            else None
+        )
+        self.sink = nn.Parameter(torch.zeros(self.n_heads)) if config.attention_sink else None
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         cache = given.cache.attn if given.cache is not None else None
@@ -131,12 +147,13 @@ class Attention(nn.Module):
         if cache is not None:
             k, v = cache.extend(k, v)  # [B, G, Tk, K]
         attn_bias = given.attn_bias
-        if attn_bias is None and (reads_content(given.position) or sinks(given.position)):
+        if attn_bias is None and (reads_content(given.position) or self.sink is not None):
             attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
         if attn_bias is not None and reads_content(given.position):
             own = given.position.content_bias(q, ops.share_heads(k, self.n_heads), start, self.scale)
             attn_bias = attn_bias if own is None else attn_bias + own
-        return self.mix(q, k, v, attn_bias, tap, given.position.sink(q, start, self.scale))
+        gate = None if self.gate is None else tap("gate", ops.split_heads(self.gate(x), self.n_heads))  # [B, H, Tq, K]
+        return self.mix(q, k, v, attn_bias, tap, gate)
 
     def queries(
         self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None
@@ -160,36 +177,40 @@ class Attention(nn.Module):
         """Values: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
         return tap("v", _heads(self.v, x, self.d_head, head))
 
+    @property
+    def beside(self) -> Tensor | None:
+        """The logit that softmax counts beside those of a query's keys, [H, 1], where there is one."""
+        return None if self.sink is None else self.sink[:, None]
+
     def mix(
-        self, q: Tensor, k: Tensor, v: Tensor, attn_bias: Tensor | None, tap: Tap = NO_TAP, sink: Tensor | None = None
+        self, q: Tensor, k: Tensor, v: Tensor, attn_bias: Tensor | None, tap: Tap = NO_TAP, gate: Tensor | None = None
     ) -> Tensor:
         """softmax(scale · q·kᵀ + bias + mask) · v, the heads side by side through W_O: -> [B, Tq, D].
 
-        A ``sink`` [.., H, Tq] takes part in the softmax, and only with an ``attn_bias``.
+        A sink takes part in the softmax, and only with an ``attn_bias``.
         """
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
         # The kernel accepts a mask of another type than the queries', and reads it wrongly.
         bias = None if attn_bias is None else attn_bias.to(q.dtype)
         if (is_changed := tap.changes("pattern")) or self.cap is not None or _is_kernel_slow(q):
-            z = self._mix_by_steps(q, k, v, bias, sink, tap if is_changed else NO_TAP)
+            z = self._mix_by_steps(q, k, v, bias, tap if is_changed else NO_TAP)
         else:
-            if sink is not None and bias is not None:
-                k, v, bias = ops.with_sink(k, v, bias, sink)
+            if self.beside is not None and bias is not None:
+                k, v, bias = ops.with_sink(k, v, bias, self.beside)
             dropout = self.dropout.p if self.training else 0.0
             z = F.scaled_dot_product_attention(q, k, v, bias, dropout, is_causal=bias is None, scale=self.scale)
         z = tap("z", z)  # [B, H, Tq, K]
+        z = z if gate is None else tap("z_gated", z * gate.sigmoid())
         return tap("out", self.o(ops.merge_heads(z)))
 
-    def _mix_by_steps(
-        self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, sink: Tensor | None, tap: Tap
-    ) -> Tensor:
+    def _mix_by_steps(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, tap: Tap) -> Tensor:
         """What the fused kernel computes, one step after the other."""
         if bias is None:
             bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
         masked = tap("masked", ops.cap(ops.scores(q, k, self.scale), self.cap) + bias)  # [B, H, Tq, Tk]
         # Padding whose window holds nothing but padding sees nobody: 0, as in the fused kernel.
         blind = masked.isneginf().all(-1, keepdim=True)
-        pattern = tap("pattern", ops.pattern(masked, sink).masked_fill(blind, 0.0))
+        pattern = tap("pattern", ops.pattern(masked, self.beside).masked_fill(blind, 0.0))
         return ops.mix(self.dropout(pattern), v)
 
 
@@ -231,11 +252,22 @@ def _is_kernel_slow(q: Tensor) -> bool:
 # What is declared
 
 
-def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str) -> Value:
-    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme."""
+Projected: TypeAlias = tuple[Value, Value, Value]
+"""Queries, keys and values, declared."""
+
+
+def declare(
+    config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str, projected: Projected | None = None
+) -> Value:
+    """Declare the self-attention of a layer that reads ``x``.
+
+    Args:
+        scheme: the module of its position scheme.
+        projected: made otherwise than by one matrix each.
+    """
     h, i, j = at.index("H"), at.index("Tq"), at.index("Tk")
     kind, of = positions.kind(layer.position), at.of(scheme)
-    q, k, v = _projections(config, at, x, x)
+    q, k, v = projected or _projections(config, at, x, x)
     q = kind.declare_rotated(layer.position, of, q, "q", (h, i, at.index("K")))
     k = kind.declare_rotated(layer.position, of, k, "k", (at.index("G"), j, at.index("K")))
     scores = _scores(config, at, q, k, (h, i, j))
@@ -243,9 +275,20 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
     if bias is None:
         keys = OfQueryHeads(config, k)
         bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
-    sink = kind.declare_sink(layer.position, of, q, (h, i), partial(_scaled, config))
+    sink = _sink(at, (h, i)) if config.attention_sink else None
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
-    return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink)
+    if isinstance(layer.mixer, Latent):
+        at = at.with_axis("K", layer.mixer.d_value)
+    gate = _gate(config, at, x, (h, i, at.index("K"))) if config.attention_gate else None
+    return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink, gate)
+
+
+def _gate(config: ModelConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+    (h, t, c), d = index, at.index("D")
+    total: Expression = Sum(d, x[t, d] * at.weight("gate.weight", "W^G", ("H", "K"), "D")[h, c, d])
+    if config.attention_bias:
+        total = total + at.weight("gate.bias", "b^G", ("H", "K"))[h, c]
+    return at.value("gate", index, total, symbol="g", label="gate before the activation", role="value")
 
 
 def declare_cross(config: ModelConfig, at: Scope, x: Vector, source: Vector) -> Value:
@@ -267,6 +310,13 @@ class OfQueryHeads:
     def __getitem__(self, index: tuple[Expression, ...]) -> Expression:
         head, where, c = index
         return self.keys[group(self.config, head), where, c]
+
+
+def _sink(at: Scope, index: tuple[Index, ...]) -> Value:
+    return at.value(
+        "sink", index, at.weight("sink", "s", "H")[index[0]],
+        symbol="s", label="logit of no key", role="pattern", derived=True,
+    )  # fmt: skip
 
 
 _PLURAL = {"q": "queries", "k": "keys", "v": "values"}
@@ -344,6 +394,7 @@ def _from_scores(
     v: Value,
     index: tuple[Index, ...],
     sink: Value | None = None,
+    gate: Value | None = None,
 ) -> Value:
     """From the scores to what attention writes."""
     h, i, j = index
@@ -369,6 +420,11 @@ def _from_scores(
         "z", (h, i, c), Sum(j, pattern[index] * v[group(config, h), j, c]),
         symbol="z", label="values mixed by attention", role="value",
     )  # fmt: skip
+    if gate is not None:
+        z = at.value(
+            "z_gated", (h, i, c), z[h, i, c] * sigmoid(gate[h, i, c]),
+            symbol=r"\tilde{z}", label="values mixed by attention, gated", role="value",
+        )  # fmt: skip
     w_o = at.weight("o.weight", "W^O", "D", ("H", "K"))
     head_out = at.value(
         "head_out", (h, i, d), Sum(c, z[h, i, c] * w_o[d, h, c]),

@@ -19,14 +19,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from torch import Tensor, nn
 
-from viz_model.config import Layer, ModelConfig, Position, Side
-from viz_model.model import attention, feedforward, norms
+from viz_model.config import Attending, DeltaNet, Latent, Layer, ModelConfig, Position, Side
+from viz_model.model import attention, deltanet, feedforward, latent, norms
 from viz_model.model.attention import Attention, CrossAttention, Given
+from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.feedforward import TokenMixing
+from viz_model.model.latent import LatentAttention
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, plus
 from viz_model.values.leaves import Value
@@ -43,6 +45,17 @@ def other_positions(config: ModelConfig, side: Side) -> tuple[Position, ...]:
     return tuple(scheme for scheme in found if scheme != config.position)
 
 
+def mixer(config: ModelConfig, layer: Layer, dropout: float = 0.0) -> Attention | GatedDeltaNet:
+    """What carries from token to token in a layer."""
+    match layer.mixer:
+        case DeltaNet():
+            return GatedDeltaNet(layer.mixer, config)
+        case Latent():
+            return LatentAttention(layer.mixer, config, dropout)
+        case Attending():
+            return Attention(config, dropout)
+
+
 class Block(nn.Module, ABC):
     """[B, T, D] -> [B, T, D].
 
@@ -55,7 +68,8 @@ class Block(nn.Module, ABC):
         self.dropout = nn.Dropout(dropout)
         self.residual = config.residual
         self.attn_norm = norms.build(layer.attn_norm, config.d_model)
-        self.attn = Attention(config, dropout)
+        # What looks into attention asks first whether a layer has any (ModelConfig.attends, Layer.mixer).
+        self.attn = cast(Attention, mixer(config, layer, dropout))
         self.ffn_norm = self.attn_norm if config.shared_norm else norms.build(config.norm, config.d_model)
         self.ffn = feedforward.build(layer.ffn, config.d_model, config.d_ffn)
         self.cross: CrossAttention | None = None
@@ -282,7 +296,10 @@ class Parts:
 
     def attend(self, x: Vector) -> Value:
         at = self.at.at("attn", "attn")
-        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme)
+        if isinstance(self.layer.mixer, DeltaNet):
+            return deltanet.declare(self.layer.mixer, self.config, at, x)
+        narrow = latent.declare(self.layer.mixer, self.config, at, x) if isinstance(self.layer.mixer, Latent) else None
+        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme, narrow)
 
     def attend_source(self, x: Vector) -> Value:
         assert self.source is not None

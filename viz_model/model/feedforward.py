@@ -19,7 +19,7 @@ from viz_model.model.neighbours import ALONE, Neighbours
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number
-from viz_model.values.leaves import Index, Value
+from viz_model.values.leaves import Index, Setting, Value
 from viz_model.values.operations import Softmax, Sum, phi, relu, sigmoid, tanh
 from viz_model.values.point import Names, Point, Sized
 from viz_model.values.top import Top
@@ -34,6 +34,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
+    "relu2": lambda x: F.relu(x).square(),
+    "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
 }
 
 
@@ -85,6 +87,10 @@ def _steps(activation: Activation, x: Expression) -> Expression:
             return x * phi(x)
         case "silu":
             return x * sigmoid(x)
+        case "gelu_quick":
+            return x * sigmoid(1.702 * x)
+        case "relu2":
+            return relu(x) ** 2
         case "gelu_tanh":  # Hendrycks & Gimpel 2016, section 2
             return x * (0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
         case _:
@@ -187,16 +193,16 @@ class Gated(FeedForward):
         self.gate = nn.Linear(d_model, d_ffn, bias=ffn.bias)
         self.up = nn.Linear(d_model, d_ffn, bias=ffn.bias)
         self.down = nn.Linear(d_ffn, d_model, bias=ffn.bias)
-        self.activation = ACTIVATIONS[ffn.activation]
+        self.ffn = ffn
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         gate = tap("gate", self.gate(x))  # [B, T, F]
         up = tap("up", self.up(x))
-        act = tap("act", self.activation(gate) * up)
+        act = tap("act", passed(self.ffn, gate, up))
         return tap("out", self.down(act))
 
     def held(self, x: Tensor) -> tuple[Held, ...]:
-        return (Held(self.up, self.activation(self.gate(x)), self.down.weight),)
+        return (Held(self.up, _slopes(self.ffn, self.gate(x), self.up(x)), self.down.weight),)
 
     @staticmethod
     def declare(ffn: config.Gated, at: Scope, x: Vector) -> Value:
@@ -206,13 +212,14 @@ class Gated(FeedForward):
             symbol="g", label="gate before the activation", role="ffn",
         )  # fmt: skip
         gate_act = at.value(
-            "gate_act", (t, f), activated(ffn.activation, gate[t, f]),
+            "gate_act", (t, f), activated(ffn.activation, _at_most(ffn.limit, gate[t, f])),
             symbol=r"\tilde{g}", label="gate", role="ffn", derived=True,
         )  # fmt: skip
         up = at.value(
             "up", (t, f), linear(at, "up", r"\text{up}", x, "F", bias=ffn.bias),
             symbol="u", label="what the gate lets through", role="ffn",
         )  # fmt: skip
+        up = _kept(ffn.limit, at, "up_kept", up, (t, f))
         act = at.value(
             "act", (t, f), gate_act[t, f].with_rounding() * up[t, f], symbol="h", label="hidden neurons", role="ffn"
         )  # fmt: skip
@@ -220,6 +227,37 @@ class Gated(FeedForward):
             "out", (t, d), linear(at, "down", r"\text{down}", act, "D", bias=ffn.bias, letter="F"),
             symbol="f", label="feed-forward output", role="ffn",
         )  # fmt: skip
+
+
+def passed(ffn: config.Gated, gate: Tensor, up: Tensor) -> Tensor:
+    """What goes through a gate."""
+    if ffn.limit is not None:
+        gate, up = gate.clamp(max=ffn.limit), up.clamp(-ffn.limit, ffn.limit) + 1
+    return ACTIVATIONS[ffn.activation](gate) * up
+
+
+def _slopes(ffn: config.Gated, gate: Tensor, up: Tensor) -> Tensor:
+    """What a gate multiplies each linear part by."""
+    return ACTIVATIONS[ffn.activation](gate) if ffn.limit is None else _over(passed(ffn, gate, up), up)
+
+
+def _at_most(limit: float | None, x: Expression) -> Expression:
+    return x if limit is None else (top := _limit(limit)) - relu(top - x)
+
+
+def _kept(limit: float | None, at: Scope, name: str, up: Value, index: tuple[Index, ...]) -> Value:
+    """Declare the linear part within ± the limit, plus 1, where there is a limit."""
+    if limit is None:
+        return up
+    top = _limit(limit)
+    return at.value(
+        name, index, top - relu(2 * top - relu(up[index] + top)) + 1,
+        symbol=r"\bar{u}", label="what the gate lets through, within bounds and plus 1", role="ffn", derived=True,
+    )  # fmt: skip
+
+
+def _limit(limit: float) -> Setting:
+    return Setting(r"\lambda", limit, "config")
 
 
 class Experts(FeedForward):
@@ -233,7 +271,8 @@ class Experts(FeedForward):
     def __init__(self, ffn: config.Experts, d_model: int, d_ffn: int) -> None:
         super().__init__()
         self.ffn, self.width = ffn, ffn.width(d_ffn)
-        self.router = nn.Linear(d_model, ffn.n_experts, bias=False)
+        self.router = nn.Linear(d_model, ffn.n_experts, bias=ffn.router_bias)
+        self.choice = nn.Parameter(torch.zeros(ffn.n_experts)) if ffn.choice_bias else None
         self.gate = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias) if ffn.gated else None
         self.up = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias)
         self.down = nn.Linear(ffn.neurons(d_ffn), d_model, bias=False)
@@ -292,7 +331,11 @@ class Experts(FeedForward):
         weights = self.choose(self.router(x)).unsqueeze(-1)
         read = self.up if self.gate is None else self.gate
         gates = read(x).unflatten(-1, sizes)
-        open_ = slopes(self.activation, gates) if self.gate is None else self.activation(gates)
+        match self.ffn.expert:
+            case config.Gated() as expert:
+                open_ = _slopes(expert, gates, self.up(x).unflatten(-1, sizes))
+            case _:
+                open_ = slopes(self.activation, gates)
         found = (Held(self.up, (weights * open_).flatten(-2), self.down.weight),)
         if self.shared is None:
             return found
@@ -304,28 +347,42 @@ class Experts(FeedForward):
         if self.ffn.softmax == "chosen":
             masked = tap("masked", router.masked_fill(~is_top(router, self.ffn.top_k), -torch.inf))
             return tap("chosen", masked.softmax(-1))
-        probs = tap("probs", router.softmax(-1))
-        kept = probs.masked_fill(~is_top(probs, self.ffn.top_k), 0.0)
-        if not self.ffn.normalise:
+        probs = tap("probs", router.sigmoid() if self.ffn.softmax == "sigmoid" else router.softmax(-1))
+        kept = probs.masked_fill(~is_top(self._open(probs, tap), self.ffn.top_k), 0.0)
+        if not self.ffn.normalise and self.ffn.factor == 1:
             return tap("chosen", kept)
         kept = tap("kept", kept)
-        return tap("chosen", kept / kept.sum(-1, keepdim=True))
+        total = kept.sum(-1, keepdim=True) if self.ffn.normalise else 1.0
+        return tap("chosen", kept / total if self.ffn.factor == 1 else self.ffn.factor * kept / total)
+
+    def _open(self, probs: Tensor, tap: Tap) -> Tensor:
+        """What the choice goes by: [B, T, E], −∞ in groups that are closed."""
+        wanted = probs if self.choice is None else tap("wanted", probs + self.choice)
+        if self.ffn.n_groups == 1:
+            return wanted
+        grouped = wanted.unflatten(-1, (self.ffn.n_groups, -1))  # [B, T, R, E/R]
+        best = grouped.masked_fill(~is_top(grouped, self.ffn.group_best), 0.0)
+        group = tap("group", best.sum(-1))
+        return tap("masked", grouped.masked_fill(~is_top(group, self.ffn.top_groups)[..., None], -torch.inf)).flatten(
+            -2
+        )
 
     def all_of_them(self, x: Tensor, weights: Tensor, tap: Tap) -> Tensor:
         """What the experts write together, each neuron of each of them computed."""
         sizes = (self.ffn.n_experts, self.width)
-        if self.gate is None:
-            hidden = self.activation(tap("expert_up", self.up(x).unflatten(-1, sizes)))  # [B, T, E, F]
-        else:
-            gate = tap("expert_gate", self.gate(x).unflatten(-1, sizes))
-            hidden = self.activation(gate) * tap("expert_up", self.up(x).unflatten(-1, sizes))
-        hidden = tap("expert_act", hidden)
+        gate = None if self.gate is None else tap("expert_gate", self.gate(x).unflatten(-1, sizes))  # [B, T, E, F]
+        hidden = tap("expert_act", self._hidden(gate, tap("expert_up", self.up(x).unflatten(-1, sizes))))
         act = tap("act", (weights.unsqueeze(-1) * hidden).flatten(-2))  # [B, T, N]
         down = self.down.weight.unflatten(-1, sizes)
         written = torch.einsum("...ef,def->...ed", act.unflatten(-1, sizes), down)
         if self.down_bias is not None:
             written = written + weights.unsqueeze(-1) * self.down_bias.weight.T
         return tap("expert_out", written).sum(-2)
+
+    def _hidden(self, gate: Tensor | None, up: Tensor) -> Tensor:
+        if gate is None or not isinstance(self.ffn.expert, config.Gated):
+            return self.activation(up)
+        return passed(self.ffn.expert, gate, up)
 
     def chosen_alone(self, x: Tensor, weights: Tensor) -> Tensor:
         """The same, where every expert reads the tokens that chose it and no others."""
@@ -336,7 +393,7 @@ class Experts(FeedForward):
             own = slice(e * self.width, (e + 1) * self.width)
             up, gate = (None if part is None else _rows_of(part, own, tokens[rows]) for part in (self.up, self.gate))
             assert up is not None
-            hidden = self.activation(up) if gate is None else self.activation(gate) * up
+            hidden = self._hidden(gate, up)
             bias = None if self.down_bias is None else self.down_bias.weight[:, e]
             out = shares[rows, e, None] * F.linear(hidden, self.down.weight[:, own], bias)
             written = written.index_add(0, rows, out.to(written.dtype))
@@ -347,12 +404,12 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
     """From the router's logits to how much of each expert is taken."""
     t, e = at.index("T"), at.index("E")
     router = at.value(
-        "router", (t, e), linear(at, "router", r"\text{router}", x, "E", bias=False),
+        "router", (t, e), linear(at, "router", r"\text{router}", x, "E", bias=ffn.router_bias),
         symbol=r"\rho", label="router logits", role="ffn",
     )  # fmt: skip
-    is_of_all = ffn.softmax == "all"
+    is_of_all = ffn.softmax != "chosen"
     probs = at.value(
-        "probs", (t, e), Softmax(e, router[t, e]),
+        "probs", (t, e), sigmoid(router[t, e]) if ffn.softmax == "sigmoid" else Softmax(e, router[t, e]),
         symbol=r"\pi", label="router probabilities", role="ffn", derived=not is_of_all,
     )  # fmt: skip
     if not is_of_all:
@@ -361,14 +418,50 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
             symbol=r"\tilde{\rho}", label="router logits of the chosen experts", role="ffn",
         )  # fmt: skip
         return at.value("chosen", (t, e), Softmax(e, masked[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
-    if not ffn.normalise:
-        return at.value("chosen", (t, e), Top(e, ffn.top_k, probs[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
+    among = Top(e, ffn.top_k, probs[t, e], by=_declare_open(ffn, at, probs))
+    if not ffn.normalise and ffn.factor == 1:
+        return at.value("chosen", (t, e), among, symbol="c", label=_WEIGHTS, role="ffn")
     kept = at.value(
-        "kept", (t, e), Top(e, ffn.top_k, probs[t, e]),
+        "kept", (t, e), among,
         symbol=r"\kappa", label="probabilities of the chosen experts", role="ffn",
     )  # fmt: skip
     every = at.index("E", "e'")
-    return at.value("chosen", (t, e), kept[t, e] / Sum(every, kept[t, every]), symbol="c", label=_WEIGHTS, role="ffn")
+    share: Expression = kept[t, e] if ffn.factor == 1 else Setting("s", ffn.factor, "config") * kept[t, e]
+    if ffn.normalise:
+        share = share / Sum(every, kept[t, every])
+    return at.value("chosen", (t, e), share, symbol="c", label=_WEIGHTS, role="ffn")
+
+
+def _declare_open(ffn: config.Experts, at: Scope, probs: Value) -> Expression | None:
+    """What the choice goes by, where that is not the weights themselves."""
+    size = ffn.n_experts // ffn.n_groups
+    at = at.with_axis("R", ffn.n_groups).with_axis("I", size)
+    t, e, r, i = at.index("T"), at.index("E"), at.index("R", "r"), at.index("I", "i")
+    wanted = probs
+    if ffn.choice_bias:
+        wanted = at.value(
+            "wanted", (t, e), probs[t, e] + at.weight("choice", "b", "E")[e],
+            symbol="w", label="what the choice goes by", role="ffn",
+        )  # fmt: skip
+    if ffn.n_groups == 1:
+        return wanted[t, e] if ffn.choice_bias else None
+    grouped = at.value(
+        "grouped", (t, r, i), wanted[t, r * size + i], symbol="w", label="what the choice goes by, group by group",
+        role="ffn", derived=True,
+    )  # fmt: skip
+    own = grouped[t, r, i]
+    best = at.value(
+        "best", (t, r, i), Top(i, ffn.group_best, own), symbol="b", label="best experts of each group", role="ffn",
+        derived=True,
+    )  # fmt: skip
+    group = at.value(
+        "group", (t, r), Sum(i, best[t, r, i]), symbol="g", label="how good each group is", role="ffn"
+    )  # fmt: skip
+    opened = at.value(
+        "masked", (t, r, i), Top(r, ffn.top_groups, own, -math.inf, by=group[t, r]),
+        symbol=r"\tilde{w}", label="experts of the open groups", role="ffn",
+    )  # fmt: skip
+    return opened[t, e // size, e % size]
 
 
 _WEIGHTS = "weights of the chosen experts"
@@ -391,10 +484,11 @@ def _declare_hidden(ffn: config.Experts, at: Scope, x: Vector, e: Index) -> Valu
         up = declare("expert_up", read("up"), "u", f"{label} before the activation")
         return declare("expert_act", activated(ffn.activation, up[t, e, f]), r"\hat{h}", label)
     gate = declare("expert_gate", read("gate"), "g", "gate of each expert before the activation")
-    gate_act = declare(
-        "expert_gate_act", activated(ffn.activation, gate[t, e, f]), r"\tilde{g}", "gate of each expert", derived=True
-    )
+    limit = ffn.expert.limit if isinstance(ffn.expert, config.Gated) else None
+    opened = activated(ffn.activation, _at_most(limit, gate[t, e, f]))
+    gate_act = declare("expert_gate_act", opened, r"\tilde{g}", "gate of each expert", derived=True)
     up = declare("expert_up", read("up"), "u", "what the gate of each expert lets through")
+    up = _kept(limit, at, "expert_up_kept", up, (t, e, f))
     return declare("expert_act", gate_act[t, e, f].with_rounding() * up[t, e, f], r"\hat{h}", label)
 
 
@@ -408,8 +502,12 @@ def _declare_shared_gate(at: Scope, x: Vector) -> Value:
 
 
 def slopes(activation: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """What an activation multiplies each number by: Φ(x), σ(x), or whether x > 0."""
-    return torch.where(x == 0, torch.zeros_like(x), activation(x) / x)
+    """What an activation multiplies each number by: Φ(x), σ(x), max(0, x), or whether x > 0."""
+    return _over(activation(x), x)
+
+
+def _over(made: Tensor, x: Tensor) -> Tensor:
+    return torch.where(x == 0, torch.zeros_like(x), made / x)
 
 
 def _rows_of(linear: nn.Linear, own: slice, x: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ class LanguageHead(Head):
     def __init__(self, head: config.LanguageHead, model: ModelConfig) -> None:
         super().__init__()
         self.unembedding = nn.Linear(model.d_model, model.n_vocab, bias=head.bias)
-        self.scale = model.d_model**-0.5 if head.scale else 1.0
+        self.scale = model.d_model**-0.5 if head.scale else head.factor or 1.0
         self.cap = head.cap
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
@@ -71,7 +71,7 @@ class LanguageHead(Head):
 
     @staticmethod
     def declare(head: config.LanguageHead, model: ModelConfig, at: Scope, x: Vector) -> None:
-        _logits(model, at, x, scale=head.scale, bias=head.bias, cap=head.cap)
+        _logits(model, at, x, scale=head.scale, bias=head.bias, cap=head.cap, factor=head.factor)
 
 
 class MaskedHead(Head):
@@ -177,12 +177,23 @@ class NoHead(Head):
         """Nothing follows the vectors."""
 
 
-def _logits(model: ModelConfig, at: Scope, x: Vector, *, scale: bool, bias: bool, cap: float | None = None) -> None:
+def _logits(
+    model: ModelConfig,
+    at: Scope,
+    x: Vector,
+    *,
+    scale: bool,
+    bias: bool,
+    cap: float | None = None,
+    factor: float | None = None,
+) -> None:
     t, d, w = at.index("T"), at.index("D"), at.index("V")
     name, letter = ("embedding.weight", "E") if model.tie_embeddings else ("head.unembedding.weight", "U")
     total: Expression = Sum(d, x[t, d] * at.weight(name, letter, "V", "D")[w, d])
     if scale:
         total = total * Setting("D^{-1/2}", model.d_model**-0.5, "size", f"{model.d_model}**-0.5")
+    if factor is not None:
+        total = total * Setting("m", factor, "config")
     if bias:
         total = total + at.weight("head.unembedding.bias", "b", "V")[w]
     if cap is not None:

@@ -44,11 +44,13 @@ class Neighbours:
         self.kept[name] = x if held is None else torch.cat((held, x), dim=-2)
         return self.kept[name]
 
+    def hidden(self, length: int) -> Tensor | None:
+        """Which of ``length`` positions are padding, [B, 1, T]; None where none are."""
+        return None if self.padding is None else self.padding[..., None, self.start : self.start + length]
+
     def _real(self, x: Tensor) -> Tensor:
-        if self.padding is None:
-            return x
-        own = self.padding[..., self.start : self.start + x.shape[-2], None]
-        return x.masked_fill(own, 0.0)
+        own = self.hidden(x.shape[-2])
+        return x if own is None else x.masked_fill(own.mT, 0.0)
 
 
 ALONE = Neighbours()

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from viz_model import config
 from viz_model.model import ops
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.values.declaration import Role, Scope, Vector
+from viz_model.values.declaration import Role, Scope, Vector, inlined
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value
 from viz_model.values.operations import Sum, sqrt
@@ -154,6 +154,17 @@ def kind(norm: config.Norm) -> type[Norm]:
             return NoNorm
         case _:
             assert_never(norm)
+
+
+def root(eps: float, width: int) -> RMSNorm:
+    """A norm by the root mean square, of a part that has its own whatever the blocks have."""
+    return RMSNorm(config.RMSNorm(eps=eps), width)
+
+
+def declare_root(eps: float, at: Scope, module: str, x: Vector, index: tuple[Index, ...]) -> Expression:
+    """What such a norm makes of ``x``, in one expression."""
+    scratch = at.apart(module=module)
+    return inlined(RMSNorm.declare(config.RMSNorm(eps=eps), scratch, x, index), scratch.sites)
 
 
 COMPARED: dict[type[Norm], type[Norm]] = {LayerNorm: RMSNorm, RMSNorm: LayerNorm}

@@ -1,8 +1,7 @@
 """How a model knows the order of its tokens.
 
 A scheme may act in three places: add a vector to the embedding, rotate queries and keys, or add a
-number to the scores. Beside the scores it may give softmax a logit that no key has, a sink. Each does
-nothing unless a scheme says otherwise.
+number to the scores. Each does nothing unless a scheme says otherwise.
 """
 
 from __future__ import annotations
@@ -67,13 +66,6 @@ class Position(nn.Module):
         """
         return None
 
-    def sink(self, q: Tensor, start: int, scale: float) -> Tensor | None:
-        """[.., H, Tq], a logit that softmax counts beside those of a query's keys, or None for nothing.
-
-        What it takes of the weight goes to no token. The arguments are those of :meth:`content_bias`.
-        """
-        return None
-
     @staticmethod
     def declare_added(position: Any, at: Scope) -> Value | None:
         """Declare ``position``, the vectors that are added to the embedding."""
@@ -104,13 +96,6 @@ class Position(nn.Module):
         """
         return None
 
-    @staticmethod
-    def declare_sink(
-        position: Any, at: Scope, q: Vector, index: tuple[Index, ...], scaled: Callable[[Expression], Expression]
-    ) -> Value | None:
-        """Declare ``sink``, the logit beside those of the keys at [h, i]; queries are ``q[h, i, c]``."""
-        return None
-
 
 def rotates(position: Position) -> bool:
     """Whether a scheme turns queries and keys."""
@@ -125,11 +110,6 @@ def biases(position: Position) -> bool:
 def reads_content(position: Position) -> bool:
     """Whether what a scheme adds to the scores depends on queries or keys."""
     return type(position).content_bias is not Position.content_bias
-
-
-def sinks(position: Position) -> bool:
-    """Whether a scheme gives softmax a logit that no key has."""
-    return type(position).sink is not Position.sink
 
 
 class Sinusoidal(Position):

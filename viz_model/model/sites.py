@@ -22,6 +22,7 @@ from viz_model.values.leaves import Element, Index, Value
 
 __all__ = [
     "OUTPUT",
+    "NoSite",
     "Role",
     "Site",
     "find",
@@ -40,6 +41,10 @@ __all__ = [
 
 OUTPUT = ("logits", "probs")
 """What a decoder makes of the vectors that leave it; of an encoder–decoder too they stand in no stack."""
+
+
+class NoSite(KeyError):
+    """A model makes no value of that name."""
 
 
 def sizes(config: ModelConfig) -> Mapping[str, int]:
@@ -197,14 +202,14 @@ def find(name: str, config: ModelConfig) -> Site:
     """The row of the site called ``name``.
 
     Raises:
-        KeyError: this model has no such site; the message suggests the nearest names.
+        NoSite: this model has no such site; the message suggests the nearest names.
     """
     known = table(config)
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
-    raise KeyError(f"no site {name!r} in this model{hint}")
+    raise NoSite(f"no site {name!r} in this model{hint}")
 
 
 def split_side(name: str) -> tuple[Side | None, str]:

@@ -81,7 +81,7 @@ class Stack(nn.Module):
             source: what a decoder's cross-attention reads.
             cache: one a block, extended by this call; ``rows`` are then only the new positions.
         """
-        start = len(cache[0].attn) if cache else 0
+        start = cache[0].seen if cache else 0
         x = self.embed(rows, start, segments, tap)
         biases: dict[object, Tensor | None] = {}  # layers alike in scheme and window share one matrix
         for i, layer in enumerate(self.layers):
@@ -91,6 +91,8 @@ class Stack(nn.Module):
             past = cache[i] if cache else None
             given = Given(self.position_of(i), biases[alike], source, past, start, padding)
             x = self.block(i)(x, given, tap.at(f"blocks.{i}"))
+            if past is not None:
+                past.seen += rows.shape[-2]
         return x if self.final_norm is None else self.final_norm(x, tap.at("final.norm"))
 
     def embed(self, rows: Tensor, start: int, segments: Tensor | None, tap: Tap) -> Tensor:

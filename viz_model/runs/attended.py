@@ -12,7 +12,7 @@ from torch import Tensor
 from viz_model.config import Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
-from viz_model.model.positions import Position, biases, reads_content, sinks
+from viz_model.model.positions import Position, biases, reads_content
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.recompute import Recomputed
 
@@ -121,7 +121,11 @@ class Attended:
         if not self.looks_back:
             bias, visible = None if self.bias is None else self.bias[heads, rows], self.visible[rows]
         elif not (
-            adds or by_content or self._sinks or self.stack.layers[self.layer].window or attention.cap is not None
+            adds
+            or by_content
+            or attention.sink is not None
+            or self.stack.layers[self.layer].window
+            or attention.cap is not None
         ):
             return ops.causal_pattern(q, k, attention.scale, start=start)
         else:
@@ -131,19 +135,9 @@ class Attended:
         if bias is None and by_content:
             bias = self._of_content(head, rows, k.shape[-2])
         scores = ops.cap(ops.scores(q, k, attention.scale), attention.cap)
-        sink = self._sink(head, rows) if self._sinks else None
+        sink = None if attention.beside is None else attention.beside[heads]
         pattern = ops.pattern(ops.hide(scores if bias is None else scores + bias, visible), sink)
         return torch.nn.functional.pad(pattern, (0, n_keys - k.shape[-2]))
-
-    @property
-    def _sinks(self) -> bool:
-        return not self.is_cross and sinks(self.scheme)
-
-    def _sink(self, head: int | None, rows: slice) -> Tensor | None:
-        """The logit that softmax counts beside the keys', [H or 1, r]."""
-        q, _ = self._scored(None, rows)
-        sink = self.scheme.sink(q, rows.indices(self.n_queries)[0], self.attention.scale)
-        return sink if sink is None or head is None else sink[head : head + 1]
 
     def _of_content(self, head: int | None, rows: slice, n_keys: int) -> Tensor | None:
         """What a scheme adds that does not follow from the places alone, of all heads."""

@@ -32,7 +32,7 @@ def mean(lm: LanguageModel, texts: Iterable[str], name: str) -> Tensor:
     for text in texts:
         trace = lm.trace(text)
         site, value = trace.site(name), trace[name]
-        axis = int(site.has_heads)
+        axis = site.before
         if site.axes[axis] not in POSITIONS or value.dim() != axis + 2 or site.axes[-1] in POSITIONS:
             raise ValueError(f"site {name!r} has no mean over texts: its axes are {' '.join(site.axes)}")
         own = value.double().sum(axis, keepdim=True)

@@ -49,7 +49,7 @@ def evaluated(trace: Trace, site: Site, head: int | None, rows: slice) -> Tensor
     where: dict[Index, Tensor] = {}
     for n, index in enumerate(reversed(site.index)):
         at = torch.arange(index.length(trace.reader.length))
-        if index in site.index[site.has_heads :][:1]:
+        if index in site.index[site.before :][:1]:
             at = at[rows]
         elif index.axis == "H" and head is not None:
             at = at[head : head + 1]

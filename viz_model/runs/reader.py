@@ -42,7 +42,7 @@ class RunReader:
 
     def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
         trace, declared = self._trace, sites.find(site, self._trace.config)
-        axis, full = int(declared.has_heads), trace.whole
+        axis, full = declared.before, trace.whole
         if len(declared.index) <= axis:  # of each head one number, wherever it looks
             return full[site][index]
         position = index[axis]

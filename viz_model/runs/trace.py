@@ -278,7 +278,7 @@ class Trace:
         """
         full = self.full_name(name)
         site = sites.find(full, self.config)
-        axis = int(site.has_heads)
+        axis = site.before
         if head is not None and not axis:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         if len(site.index) <= axis:
@@ -309,7 +309,7 @@ class Trace:
         if has_heads and not full.endswith(".pattern"):
             raise ValueError(f"site {name!r} has heads: read them one by one")
         if full in self.values:
-            yield from self.values[full].split(rows, dim=int(has_heads))
+            yield from self.values[full].split(rows, dim=sites.find(full, self.config).before)
             return
         if has_heads:
             yield from self._attended(full.removesuffix(".pattern")).patterns(rows)
@@ -331,7 +331,7 @@ class Trace:
     def _count(self, full: str) -> int:
         """How many rows a site has: its positions, or what else its first axis without heads counts."""
         site = sites.find(full, self.config)
-        first = site.index[site.has_heads]
+        first = site.index[site.before]
         return first.length(lambda _: self._length(full))
 
     def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
@@ -400,7 +400,7 @@ class Trace:
             if found is not None:
                 return found
         value = self.values[full]
-        return value[:, rows] if sites.find(full, self.config).has_heads else value[rows]
+        return value[(slice(None),) * sites.find(full, self.config).before + (rows,)]
 
     def _norm_input(self, full: str, rows: slice = slice(None)) -> Tensor:
         """What a norm read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
@@ -418,7 +418,8 @@ class Trace:
         if last == "head_out":
             heads = slice(None) if head is None else slice(head, head + 1)
             w_o = self._attended(at).attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads]
-            return ops.head_out(self._rows(f"{at}.z", rows)[heads], w_o.flatten(0, 1)).detach()
+            (z,) = sites.find(full, self.config).reads  # gated, where the model has a gate
+            return ops.head_out(self._rows(z.site, rows)[heads], w_o.flatten(0, 1)).detach()
         if at.endswith((".attn", ".cross")) and last in STEPS:
             return self._attended(at).step(last, head, rows).detach()
         return derived.evaluated(self, sites.find(full, self.config), head, rows)

@@ -46,7 +46,7 @@ def words(trace: Trace, name: str, by: Sequence[str] | Sequence[tuple[int, int]]
         KeyError: no such site. ValueError: it has no positions, or the words are not those of the text.
     """
     site = trace.site(name)
-    axis = int(site.has_heads)
+    axis = site.before
     value, n = trace[name], len(trace)
     if value.dim() <= axis or value.shape[axis] != n:
         raise ValueError(f"site {name!r} has no positions of this text: its axes are {' '.join(site.axes)}")

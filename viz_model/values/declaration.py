@@ -97,6 +97,11 @@ class Site:
         """Whether its first axis counts heads, of queries or of keys."""
         return self.axes[0] in HEADS
 
+    @property
+    def before(self) -> int:
+        """How many axes stand before that of its positions: of heads, say."""
+        return next((n for n, axis in enumerate(self.axes) if axis in ("T", "Tq", "Tk")), 0)
+
     def written(self, names: Names) -> str:
         """LaTeX of one cell: its letter and indices."""
         return indexed(self.symbol, self.axes, [names(index) for index in self.index], names.place(self.full))

@@ -22,24 +22,35 @@ if TYPE_CHECKING:
 class Top(Around):
     """An entry where it is among the ``k`` largest along an index, and ``otherwise`` elsewhere.
 
-    Of equal entries the first are taken. ``over`` is the entry's own index too.
+    Of equal entries the first are taken. ``over`` is the entry's own index too. With ``by``, what is among the largest
+    is that number, and not the entry.
     """
 
     over: Index
     k: int
     inner: Expression
     otherwise: float = 0.0
+    by: Expression | None = None
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,) if self.by is None else (self.inner, self.by)
+
+    @property
+    def ranked(self) -> Expression:
+        """What is compared."""
+        return self.inner if self.by is None else self.by
 
     def latex(self, names: Names) -> str:
-        own, letter = self.inner.printed(names), f"{self.over.name}'"
-        everyone = self.inner.printed(names.inside(self.over, letter))
-        among = rf"{own} \in \operatorname{{top}}_{{{self.k}}} \left\{{{everyone}\right\}}"
+        own, ranked, letter = self.inner.printed(names), self.ranked.printed(names), f"{self.over.name}'"
+        everyone = self.ranked.printed(names.inside(self.over, letter))
+        among = rf"{ranked} \in \operatorname{{top}}_{{{self.k}}} \left\{{{everyone}\right\}}"
         return rf"\begin{{cases}}{own} & {among} \\ {Number(self.otherwise).latex(names)} & \text{{else}}\end{{cases}}"
 
     def rank(self, point: Point) -> Tensor:
         """How many entries of the row come before this one."""
-        here, own = torch.as_tensor(point.where[self.over]), self.inner.evaluate(point).value.unsqueeze(-1)
-        row = self.inner.evaluate(point.over(self.over)).value
+        here, own = torch.as_tensor(point.where[self.over]), self.ranked.evaluate(point).value.unsqueeze(-1)
+        row = self.ranked.evaluate(point.over(self.over)).value
         is_before = torch.arange(point.length(self.over)) < here.unsqueeze(-1)
         return ((row > own) | ((row == own) & is_before)).sum(-1)
 
@@ -52,6 +63,9 @@ class Top(Around):
 
     def code(self, python: Code) -> str:
         axis = python.order.index(self.over) - len(python.order)
-        row = python.within(self.inner, ATOM)
+        own, row = python.within(self.inner, ATOM), python.within(self.ranked, ATOM)
         ranks = f"{row}.argsort(dim={axis}, descending=True, stable=True).argsort({axis})"
-        return f"torch.where({ranks} < {self.k}, {row}, {Number(self.otherwise).code(python)})"
+        if self.by is not None:  # or the line becomes too long to read
+            python.lines.append(f"rank = {ranks}")
+            ranks = "rank"
+        return f"torch.where({ranks} < {self.k}, {own}, {Number(self.otherwise).code(python)})"

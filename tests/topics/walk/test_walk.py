@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import fresh_variants
 import numpy as np
 import pytest
 import torch
 from bundled_models import NAMES, example
 from islands import plain
 from tiers import some
-from tiny_models import language_model
+from tiny_models import language_model, other_blocks
 
 import viz_model as vm
 from viz_model.app import examples
@@ -215,12 +214,9 @@ def test_the_first_guess_is_of_what_is_likeliest_at_an_earlier_place(text: str) 
 
 
 def test_a_logit_of_no_key_takes_its_part_with_and_without_the_division() -> None:
-    with fresh_variants.installed():
-        for config in fresh_variants.sinking_configs():
-            lm = language_model(config)
-            ids = list(range(4, 9))
-            target = [0, 5, 6] if config.kind == "encoder_decoder" else None
-            trace = lm.trace(ids=ids, target_ids=target).at(config.sides[-1])
+    for config in other_blocks():
+        if config.attention_sink:
+            trace = language_model(config).trace(ids=list(range(4, 9)))
             layer, head, token = start(trace)
             run = Run(Look.at(trace, Texts.of("en", config), "walk", layer=layer, head=head, token=token))
             assert (run.pattern.sum(-1) < 1).all() and (run.sharp.sum(-1) < 1).all()

@@ -25,6 +25,8 @@ ACTIVATIONS: dict[str, Any] = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "silu": "silu",
     "swish": "silu",
+    "relu2": "relu2",
+    "quick_gelu": "gelu_quick",
 }
 
 # What training, choosing the next token, classifiers and bookkeeping need; no forward pass reads it.

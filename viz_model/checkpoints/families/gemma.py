@@ -38,7 +38,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 def read(a: Attributes, turned: llama.Turned = rope.read, **absent: int) -> ModelConfig:
     """What all generations have in common; the arguments are those of :func:`llama.read`."""
     a.one_value("use_bidirectional_attention", False)
-    base = llama.read(a, turned=turned, ffn=Gated(activation=_activation(a)), tied=True, **absent)
+    base = llama.read(a, turned=turned, ffn=Gated(activation=_activation(a)), tied=True, fixed=None, **absent)
     return replace(base, attention_bias=a.flag("attention_bias", False), scale_embedding=True)
 
 

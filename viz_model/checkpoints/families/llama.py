@@ -3,7 +3,7 @@ positions, SwiGLU, and key–value heads shared by groups of queries. TinyLlama 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -45,17 +45,20 @@ def read(
     ffn: FeedForward | None = None,
     eps: float = 1e-6,
     tied: bool = False,
+    fixed: Mapping[str, int] | None = None,
     **absent: int,
 ) -> ModelConfig:
     """What Llama and its kin have in common; what is a family's own is read in its file.
 
     Args:
         ffn: None for that of :func:`gated`.
+        fixed: sizes that are so whatever the file says under Llama's words.
         eps, tied, absent: ε, whether there is one table, and sizes where a file does not say; Llama's unless given.
     """
     sizes = a.sizes(SIZES, absent)
     if a.is_null("num_key_value_heads"):
         sizes["n_kv_heads"] = sizes["n_heads"]
+    sizes.update(fixed or {})
     return ModelConfig(
         **sizes,
         norm=RMSNorm(eps=a.number("rms_norm_eps", eps)),
@@ -73,15 +76,15 @@ def gated(a: Attributes, bias: bool = False) -> Gated:
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """The two norms of a block are named after what stands before them."""
+    """The two norms of a block are named after what stands before them. Some relatives of Llama have β."""
     theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     return [
         rename("[model.]embed_tokens.weight", "embedding.weight"),
-        rename(f"{theirs}input_layernorm.weight", f"{ours}attn_norm.weight"),
+        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
         *(rename(f"{theirs}self_attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkvo"),
-        rename(f"{theirs}post_attention_layernorm.weight", f"{ours}ffn_norm.weight"),
+        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
         *(rename(f"{theirs}mlp.{part}_proj.*", f"{ours}ffn.{part}.*") for part in ("gate", "up", "down")),
-        rename("[model.]norm.weight", "decoder.final_norm.weight"),
+        rename("[model.]norm.*", "decoder.final_norm.*"),
         unembedding("lm_head.weight", config),
         ignored(f"{theirs}self_attn.rotary_emb.inv_freq", "the angles, which follow from the config"),
     ]

@@ -1,7 +1,7 @@
-"""Mistral (Jiang et al. 2023): Llama's block, and a window in every layer.
+"""Mistral (Jiang et al. 2023): Llama's block, and a window in every layer; Ministral has one in some.
 
 The traps: the window counts the query's own position; ``"sliding_window": null`` is no window (versions 0.2 and 0.3),
-where a file that says nothing means the first version's 4096.
+where a file that says nothing means the first version's 4096; Transformers reads ``layer_types`` of a Ministral alone.
 """
 
 from __future__ import annotations
@@ -19,4 +19,6 @@ renames = llama.renames
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     base = llama.read(a, n_context=4096 * 32, n_kv_heads=8, d_ffn=14336)
-    return replace(base, windows=windows.every(base.n_layers, windows.size(a)))
+    kinds, window = a.words("layer_types") if a.plain["model_type"] == "ministral" else None, windows.size(a)
+    by_layer = windows.every(base.n_layers, window) if kinds is None else windows.of_words(a, kinds, window)
+    return replace(base, windows=by_layer)

@@ -42,14 +42,14 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     )
     return replace(
         base,
-        ffns=_by_layer(a, base.n_layers, routed, dense),
+        ffns=by_layer(a, base.n_layers, routed, dense),
         windows=windows.every(base.n_layers, window),
         attention_bias=a.flag("attention_bias", False),
         qk_norm=True,
     )
 
 
-def _by_layer(a: Attributes, n_layers: int, routed: Experts, dense: Gated) -> tuple[FeedForward, ...]:
+def by_layer(a: Attributes, n_layers: int, routed: Experts, dense: Gated) -> tuple[FeedForward, ...]:
     """Empty where all layers have experts."""
     step, left_out = a.size("decoder_sparse_step", 1), a.items("mlp_only_layers") or []
     has_experts = [(layer + 1) % step == 0 and layer not in left_out for layer in range(n_layers)]

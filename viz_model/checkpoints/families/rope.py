@@ -49,6 +49,7 @@ def within(
     stands beside the object: Phi-3's files have it there, and Transformers prefers it.
     """
     base = inner.number("rope_theta", base)
+    inner.no_effect(["mrope_section", "mrope_interleaved"])  # of pictures: the three positions of a token are one
     if share is None:
         inner.one_value("partial_rotary_factor", 1.0)
     else:

@@ -1,8 +1,9 @@
-"""T5 (Raffel et al. 2020) and T5 v1.1: encoder–decoder, RMSNorm before each sub-layer, no biases.
+"""T5 (Raffel et al. 2020), T5 v1.1 and mT5 (Xue et al. 2021): encoder–decoder, RMSNorm before each sub-layer, without
+biases.
 
 Positions are a trained number for each distance and head, added to scores that are not divided
 by √K. The first T5 ties its embeddings and scales the head; v1.1 does neither and gates its
-feed-forward layer.
+feed-forward layer. The trap: mT5 never scales the head, though newer files of it say that its tables are tied.
 """
 
 from __future__ import annotations
@@ -39,16 +40,18 @@ FEED_FORWARDS: dict[str, Dense | Gated] = {
 
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    layers = a.size("num_layers", 6)
+    is_mt5 = a.plain["model_type"] == "mt5"
+    absent = {"n_vocab": 250_112, "n_heads": 6, "d_ffn": 1024} if is_mt5 else {}
+    layers = a.size("num_layers", 8 if is_mt5 else 6)
     decoder_layers = a.size("num_decoder_layers", layers)
     encoder_only = not a.flag("is_encoder_decoder", True) or a.words("architectures") == ["T5EncoderModel"]
     tied = a.flag("tie_word_embeddings", True)
     # Newer files say whether the head scales, and tie unless there is a second table.
     scaled = a.flag("scale_decoder_outputs", tied)
-    if "scale_decoder_outputs" in a:
+    if "scale_decoder_outputs" in a or is_mt5:
         tied = "lm_head.weight" not in tensors
     return ModelConfig(
-        **a.sizes(SIZES),
+        **a.sizes(SIZES, absent),
         kind="encoder" if encoder_only else "encoder_decoder",
         n_layers=layers if encoder_only else decoder_layers,
         n_encoder_layers=layers,
@@ -57,8 +60,8 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
             buckets=a.size("relative_attention_num_buckets", 32),
             max_distance=a.size("relative_attention_max_distance", 128),
         ),
-        ffn=_feed_forward(a),
-        head=NoHead() if encoder_only else LanguageHead(scale=scaled),
+        ffn=_feed_forward(a, "gated-gelu" if is_mt5 else "relu"),
+        head=NoHead() if encoder_only else LanguageHead(scale=scaled and not is_mt5),
         attention_bias=False,
         scale_scores=False,
         tie_embeddings=tied or encoder_only,
@@ -67,9 +70,9 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     )
 
 
-def _feed_forward(a: Attributes) -> FeedForward:
+def _feed_forward(a: Attributes, default: str) -> FeedForward:
     """What ``feed_forward_proj`` says; newer files repeat its two halves, and where they say otherwise they count."""
-    said = a.choice("feed_forward_proj", FEED_FORWARDS, "relu")
+    said = a.choice("feed_forward_proj", FEED_FORWARDS, default)
     is_gated = a.flag("is_gated_act", isinstance(said, Gated))
     activation = a.choice("dense_act_fn", ACTIVATIONS) if "dense_act_fn" in a else said.activation
     return Gated(activation=activation) if is_gated else Dense(activation=activation, bias=False)

@@ -105,4 +105,4 @@ PAGE = Page(
     apart=apart.TABS,
     other=parts.default_partner,
 )
-TOPIC = Topic("architectures", (PAGE, vision.PAGE))
+TOPIC = Topic("architectures", (PAGE, vision.PAGE), mixes=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.config import ModelConfig
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz, Worked
 from viz_model.island.prose import Line, line
@@ -59,9 +60,10 @@ def by_hand(block: Node) -> dict[str, str]:
     for path, leaf in parameters.leaves(block):
         factors = [r" \cdot ".join(f"{size:,}" for size in sizes) or "1" for sizes in leaf.shapes.values()]
         name = path.replace("_", r"\_")
-        lines.append(rf"\texttt{{{name}}}: &\quad {' + '.join(factors)} &&= {leaf.size:,}")
+        own = leaf.size - sum(child.size for child in leaf.children)
+        lines.append(rf"\texttt{{{name}}}: &\quad {' + '.join(factors)} &&= {own:,}")
         part = parameters.part(f"{path}.weight")
-        sums[part] = sums.get(part, 0) + leaf.size
+        sums[part] = sums.get(part, 0) + own
     body = _thousands(r" \\ ".join([*lines, rf"\Sigma & &&= \mathbf{{{block.size:,}}}"]))
     return {
         "lines": rf"\begin{{aligned}}{body}\end{{aligned}}",
@@ -92,9 +94,14 @@ def records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]
     return [("parameters", "", where.counted(look)), ("published", "", where.published(look))]
 
 
+def _snippet(config: ModelConfig) -> str:
+    """Where attention is four matrices their sizes follow from the config; elsewhere they are listed."""
+    return "architectures" if config.attends and not config.attention_sink else "architectures_mixed"
+
+
 TABS = Apart(
     lambda look: (), hand, lambda look: (), lambda look: None, begins=begins,
-    own=lambda look: ("architectures", {"layer": look.layer}), records=records,
+    own=lambda look: (_snippet(look.config), {"layer": look.layer}), records=records,
 )  # fmt: skip
 
 

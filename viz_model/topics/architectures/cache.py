@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.config import ModelConfig
+from viz_model.config import Attending, ModelConfig
 from viz_model.drawing.chart import Axis
 from viz_model.drawing.digits import byte_size
 from viz_model.drawing.scene import Scene
@@ -67,7 +67,7 @@ def view(look: Look) -> CacheView:
     for name, config, is_loaded in every:
         if config.kind != "encoder":
             n, heads = min(length, config.n_context), (config.n_heads, config.n_kv_heads, 1)
-            sizes = [kv_cache.cache(config, n, each, n_bytes, n_source=n).total for each in heads]
+            sizes = [kv_cache.cache(config, n, each, n_bytes, n_source=n).total for each in (config.n_heads, None, 1)]
             found.append((name, is_loaded, n, *heads[:2], *sizes))
     names, loaded, *columns = zip(*found, strict=True)
     return CacheView(names, loaded, *(np.array(column, dtype=np.int64) for column in columns))
@@ -104,8 +104,9 @@ def facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str
     def per(heads: int) -> int:
         return kv_cache.cache(config, 1, heads, n_bytes, n_source=0).total
 
-    own = kv_cache.cache(config, n, config.n_kv_heads, n_bytes, n_source=n).total
-    return f"cache_{parts.sharing(config)}", {
+    own = kv_cache.cache(config, n, None, n_bytes, n_source=n).total
+    is_usual = all(isinstance(mixer, Attending) for mixer in config.mixers)
+    return f"cache_{parts.sharing(config)}" if is_usual else "cache_mixed", {
         "layers": str(config.n_layers),
         "g": str(config.n_kv_heads),
         "h": str(config.n_heads),
@@ -116,6 +117,7 @@ def facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str
         "mqa": f"{per(1):,}",
         "n": f"{n:,}",
         "total": byte_size(own),
+        "attended": byte_size(kv_cache.cache(config, n, config.n_kv_heads, n_bytes).total),
         "saved": f"{config.n_heads / config.n_kv_heads:g}",
     }
 

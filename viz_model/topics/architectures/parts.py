@@ -80,7 +80,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         _variant("head", "next_token", config.head),
         Part("tied", "next_token", _yes(config.tie_embeddings) if config.has_logits else "nohead"),
         _cap("logit_cap", "next_token", getattr(config.head, "cap", None)),
-        Part("head_scale", "next_token", _head(config, "scale", False)),
+        _head_scale(config),
         Part("head_bias", "next_token", _head(config, "bias", True)),
     )
 
@@ -220,6 +220,12 @@ def _runs(each: Sequence[object]) -> str:
     """By layer, runs of equal ones as one: "2 × 512, 1 × ∞"."""
     runs = ((one, len(list(run))) for one, run in itertools.groupby(each))
     return ", ".join(f"{n} × {one}" for one, n in runs)
+
+
+def _head_scale(config: ModelConfig) -> Part:
+    if (factor := getattr(config.head, "factor", None)) is not None:
+        return Part("head_scale", "next_token", "factor", {"n": f"{factor:g}"})
+    return Part("head_scale", "next_token", _head(config, "scale", False))
 
 
 def _head(config: ModelConfig, flag: str, otherwise: bool) -> str:

@@ -10,7 +10,14 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+ACTIVATIONS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "relu2": "ReLU²",
+    "gelu_quick": "GELU (x·σ(1.702x))",
+}
 
 
 class Element(NamedTuple):
@@ -48,8 +55,8 @@ _ATTENTION = {
 }
 _FFN = {
     "gate": "up",
-    "gate_act": "act",
-    **dict.fromkeys(("probs", "masked", "kept", "chosen"), "router"),
+    **dict.fromkeys(("gate_act", "up_kept", "expert_up_kept"), "act"),
+    **dict.fromkeys(("probs", "wanted", "grouped", "best", "group", "masked", "kept", "chosen"), "router"),
     **dict.fromkeys(("expert_gate", "expert_up"), "up"),
     **dict.fromkeys(("expert_gate_act", "expert_act"), "act"),
     "expert_out": "out",
@@ -161,7 +168,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
                 "activation": ACTIVATIONS[routed.activation] + (" ⊙" if routed.gated else ""),
             }
         case "up" | "act" | "out":
-            made_of = [site.name.removeprefix("ffn.") for site in made]
+            made_of = [site.name.removeprefix("ffn.") for site in made if site.name != "ffn.up_kept"]
             text_key = "plan_back" if made_of == ["out"] else "_".join(("plan", *made_of))
             if step == "up" and not _widen(made):
                 text_key = ""

@@ -1,7 +1,10 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
+from dataclasses import replace
+
 from viz_model.island import say, units, why
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns
+from viz_model.island.look import Look
+from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns, is_there
 from viz_model.topics.attention import (
     apart,
     between_words,
@@ -14,8 +17,20 @@ from viz_model.topics.attention import (
     painted,
     projected,
     query,
+    state,
     together,
 )
+
+
+def _attends(look: Look) -> bool:
+    """Whether what a head has mixed of values, each from one matrix, is what it writes."""
+    return look.config.attends
+
+
+def _plain(item: Item) -> Item:
+    """What stands there only of such a model."""
+    return lambda look: item(look) if _attends(look) else None
+
 
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
 LARGE = Section(
@@ -24,8 +39,8 @@ LARGE = Section(
         head.title,
         head.choose,
         columns((head.draw,), (head.lines, units.link)),
-        carries.title,
-        beside(carries.draw, carries.tell),
+        _plain(carries.title),
+        beside(_plain(carries.draw), _plain(carries.tell)),
         head.chain_title,
         CHAIN,
         buffer.title,
@@ -50,9 +65,11 @@ TOGETHER = Section(
         together.end,
     ),
     ("section=together",),
+    _attends,
 )
 FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
-WHY = why.About("attn").section
+_WHY = why.About("attn").section
+WHY = replace(_WHY, needs=lambda look: _attends(look) and is_there(_WHY, look))
 CARE = Section(
     "care",
     (
@@ -67,6 +84,7 @@ CARE = Section(
         brings.sinks_tell,
     ),
     ("group", "run", "section=care"),
+    _attends,
 )
 TRIALS = Trials(
     ("scale", "mask", "head", "pattern", "flip"),
@@ -87,7 +105,9 @@ PAGE = Page(
         CARE,
     ),
     end=(apart.quiz, apart.to_try),
+    unattended=(state.tell, state.choose, state.draw),
     options=(
+        ("memory", range(100_000)),
         ("matrix", ("pattern", *head.MATRICES[:-1])),
         ("group", ("first", "punctuation", "marks")),
         ("run", ("0", "1")),
@@ -113,4 +133,4 @@ PICTURES = Page(
     trials=Trials(("head", "scale")),
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("attention", (PAGE, PICTURES))
+TOPIC = Topic("attention", (PAGE, PICTURES), mixes=True)

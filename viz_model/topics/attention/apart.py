@@ -12,6 +12,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Apart, Quiz, Worked
 from viz_model.island.prose import Line
 from viz_model.island.query import by_hand
+from viz_model.topics.attention import state
 from viz_model.topics.attention.head import MATRICES, known
 from viz_model.topics.attention.heads import facts, largest
 
@@ -20,11 +21,15 @@ FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MA
 
 
 def formulas(look: Look) -> list[str]:
+    if not look.has("attn.pattern"):
+        return [name for name in look.trace.sites if name.startswith(look.site("attn."))]
     return [look.site(f"attn.{name}") for name in FORMULAS if look.has(f"attn.{name}")]
 
 
 def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     """From one score of the selected query, with the key that it reads most, to what attention writes."""
+    if not look.has("attn.pattern"):
+        return state.hand(look)
     row = look.narrow.once(largest)
     at = 0, look.head, look.token
     said = {name: pick(value, look.place) for name, value in facts(look.narrow).items()}
@@ -37,12 +42,14 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
 
 def code(look: Look) -> tuple[str, ...]:
     """The pattern, then all values of attention as they are made."""
-    at, own = look.site("attn."), look.site("attn.pattern")
+    at, own = look.site("attn."), look.site("attn.pattern" if look.has("attn.pattern") else "attn.state")
     return own, *(name for name in look.trace.sites if name.startswith(at) and name != own)
 
 
 def numbers(look: Look) -> tuple[str, np.ndarray, Sequence[str], Sequence[str]]:
     """The matrix that is chosen, of the selected head."""
+    if not look.has("attn.pattern"):
+        return state.numbers(look)
     chosen = look.options.get("matrix", "pattern")
     site = look.site(f"attn.{chosen if chosen in known(look) else 'pattern'}")
     exact = look.trace.head(site, look.head).numpy()

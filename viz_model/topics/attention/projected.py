@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.config import Latent
 from viz_model.drawing import heatmap
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.heatmap import Pool
@@ -62,12 +63,20 @@ def products(look: Look) -> Products:
     return Products(look.every(read_site(look)), {name: np.stack(each) for name, each in weights.items()}, made)
 
 
+def latent(look: Look) -> Latent | None:
+    """The narrow vector of the selected layer, where keys and values are made of one: by more than one matrix."""
+    mixer = look.config.layer(look.trace.stack.side, look.layer).mixer
+    return mixer if isinstance(mixer, Latent) else None
+
+
 def title(look: Look) -> Iterator[Line]:
     yield Line(look.words("projected_title", head=look.head_number, layer=look.layer_number), "title")
 
 
-def draw(look: Look) -> Scene:
+def draw(look: Look) -> Scene | None:
     """X on the left, and for each letter W and the product, the selected token's row framed."""
+    if latent(look) is not None:
+        return None
     found, words, n = look.once(products), look.words, len(look)
     pool, deep = -(-n // MOST_ROWS), -(-found.x.shape[-1] // MOST_DEEP)
     names, config = heatmap.spans(look.labels, pool), look.config
@@ -144,6 +153,11 @@ def _frame(id: str, place: tuple[float, float], y: float, height: float, n: int,
 
 
 def tell(look: Look) -> Iterator[Line]:
+    if (narrow := latent(look)) is not None:
+        config = look.config
+        own, shared = narrow.rank + narrow.d_rotated, 2 * config.n_heads * config.d_head
+        yield look.text("projected_latent", rank=narrow.rank, shared=narrow.d_rotated, own=own, each=shared)
+        return
     config = look.config
     bias: Any = look.trace.stack.block(look.layers.start).attn.q.bias
     yield look.text(

@@ -35,4 +35,4 @@ PAGE = Page(
     Trials(bugs=("padded",)),
     reads_plain=True,
 )
-TOPIC = Topic("batch", (PAGE,), without=frozenset({"head"}))
+TOPIC = Topic("batch", (PAGE,), without=frozenset({"head"}), mixes=True)

@@ -67,4 +67,4 @@ PICTURES = replace(
     trials=Trials(("norm", "residual", "layer")),
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("block", (PAGE, PICTURES), without=frozenset({"head"}))
+TOPIC = Topic("block", (PAGE, PICTURES), without=frozenset({"head"}), mixes=True)

@@ -52,4 +52,4 @@ PICTURES = Page(
     apart=patches.APART,
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("cost", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}))
+TOPIC = Topic("cost", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True)

@@ -114,7 +114,7 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
     own = scheme.content_bias(q, k, 0, attn.scale)
     if own is not None:
         causal, added = False, added + own
-    sink, fused = scheme.sink(q, 0, attn.scale), (k, v, added)
+    sink, fused = attn.beside, (k, v, added)
     if sink is not None:
         causal, fused = False, ops.with_sink(k, v, added, sink)
     return {

@@ -45,4 +45,4 @@ PICTURES = Page(
     filters.APART,
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("embedding", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}))
+TOPIC = Topic("embedding", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True)

@@ -13,7 +13,6 @@ from torch import Tensor
 from viz_model.drawing import digits
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import scale
-from viz_model.model.positions import sinks
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes.forward import Bug, Effect, Function, Here, View, effect_of, last_vectors
@@ -43,7 +42,7 @@ def _scores(here: Here) -> dict[str, Any]:
 
 def beside_sink(here: Here, made: Tensor) -> Tensor:
     """What a sink takes of each row, it takes of a function's too, which knows the keys alone."""
-    return made * here.value.sum(-1, keepdim=True) if sinks(here.run.stack.position_of(here.layer)) else made
+    return made * here.value.sum(-1, keepdim=True) if here.run.config.attention_sink else made
 
 
 def of_pattern(view: View, right: np.ndarray, wrong: np.ndarray) -> Mapping[str, Any]:

@@ -126,4 +126,6 @@ PICTURES = Page(
     apart=classes.APART,
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("next_token", (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES), has_place=False, without=frozenset({"head"}))
+TOPIC = Topic(
+    "next_token", (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True
+)

@@ -25,4 +25,4 @@ PICTURES = Page(
     apart=drawn.TABS,
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("overview", (PAGE, PICTURES))
+TOPIC = Topic("overview", (PAGE, PICTURES), mixes=True)

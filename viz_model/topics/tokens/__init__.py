@@ -44,4 +44,4 @@ PAGE = Page(
     apart.APART,
     Trials(bugs=("count", "spell")),
 )
-TOPIC = Topic("tokens", (PAGE,), has_place=False, without=frozenset({"head"}))
+TOPIC = Topic("tokens", (PAGE,), has_place=False, without=frozenset({"head"}), mixes=True)

@@ -8,4 +8,4 @@ PAGE = Page(
     items=(say.text("lead"), say.leads("backward", "by_backward", lambda config: config.writes)),
     trials=Trials(bugs=("loss", "drop_weights", "leave_out")),
 )
-TOPIC = Topic("training_lab", (PAGE,), has_place=False, without=frozenset({"head"}))
+TOPIC = Topic("training_lab", (PAGE,), has_place=False, without=frozenset({"head"}), mixes=True)

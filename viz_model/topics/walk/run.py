@@ -210,6 +210,8 @@ def start(trace: Trace) -> tuple[int, int, int]:
         worth[trace.own_ids.index(trace.tokenizer.mask_id)] += 0.01
     best = (-1.0, 0, 0, 0)
     for layer in layers:
+        if f"blocks.{layer}.attn.pattern" not in trace:
+            continue
         for head in range(trace.config.n_heads):
             found = worth * trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
             most = float(found.max())

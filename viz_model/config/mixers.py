@@ -1,0 +1,70 @@
+"""The token mixers: what carries from one position to another in a block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from viz_model.config.limits import LIMITS
+from viz_model.config.variant import ConfigError, Variant
+
+if TYPE_CHECKING:
+    from viz_model.config.model import ModelConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attending(Variant):
+    """Attention, as the rest of the config describes it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaNet(Variant):
+    """Gated DeltaNet (Yang et al. 2024): a matrix for each head that decays and is corrected token by token.
+
+    Queries, keys and values pass a convolution over ``kernel`` positions first. Each of ``n_keys`` heads of queries and
+    keys serves n_values/n_keys heads of values, and each of the latter has a matrix [d_key, d_value].
+    """
+
+    n_keys: int = 2
+    n_values: int = 4
+    d_key: int = 8
+    d_value: int = 8
+    kernel: int = 4
+
+    def check(self, model: ModelConfig) -> None:
+        for name in ("n_keys", "n_values", "d_key", "d_value", "kernel"):
+            if not 1 <= getattr(self, name) <= LIMITS["d_model"]:
+                raise ConfigError(f"mixers: {name}: expected a whole number from 1 to {LIMITS['d_model']}")
+        if self.n_values % self.n_keys:
+            raise ConfigError(f"mixers: n_keys: {self.n_keys} do not divide n_values = {self.n_values}")
+        if model.kind != "decoder":
+            raise ConfigError(f"mixers: what is carried from token to token is of a decoder, this is a {model.kind}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latent(Variant):
+    """Attention whose keys and values are made of one narrow vector (DeepSeek-AI 2024a, section 2.1).
+
+    Of each head's K values the first ``d_rotated`` are turned: those of keys are shared by all heads and read the
+    stream itself; the others are made of a vector of ``rank`` numbers, as all values are. Queries are made of one of
+    ``query_rank``, or, with 0, of the stream.
+    """
+
+    rank: int = 8
+    query_rank: int = 0
+    d_rotated: int = 4
+    d_value: int = 8
+
+    def check(self, model: ModelConfig) -> None:
+        for name in ("rank", "query_rank", "d_rotated", "d_value"):
+            if not (name != "query_rank") <= getattr(self, name) <= LIMITS["d_model"]:
+                raise ConfigError(f"mixers: {name}: expected a whole number up to {LIMITS['d_model']}")
+        if self.d_rotated >= model.d_head:
+            raise ConfigError(f"mixers: d_rotated: expected less than d_head = {model.d_head}, got {self.d_rotated}")
+        if model.kind == "encoder_decoder" or model.n_kv_heads != model.n_heads or model.qk_norm:
+            raise ConfigError("mixers: a latent vector makes keys of every head, in a model of one stack")
+        if model.attention_gate or model.attention_sink:
+            raise ConfigError("mixers: a latent vector stands beside no gate and no sink here")
+
+
+Mixer: TypeAlias = Attending | DeltaNet | Latent
