@@ -15,7 +15,7 @@ from tiny_models import language_model as loaded
 
 from viz_model import config
 from viz_model.config import ConfigError, Dense, Experts, Gated, ModelConfig, Variant
-from viz_model.model import feedforward, sites
+from viz_model.model import ops, sites
 from viz_model.model.neighbours import Neighbours
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoPosition, ShuffleTokens, Skip
 from viz_model.runs.generation import Decoder
@@ -34,7 +34,10 @@ def test_training_writes_what_a_run_writes_and_learns_the_same(ffn: Experts) -> 
     gradients = []
     for training in (True, False):
         out = block.train(training)(x)
-        gradients.append((out, *torch.autograd.grad(out.square().sum(), [x, *block.parameters()])))
+        learned = [
+            weight for name, weight in block.named_parameters() if not name.startswith("choice")
+        ]  # by no gradient
+        gradients.append((out, *torch.autograd.grad(out.square().sum(), [x, *learned])))
     for found, expected in zip(*gradients, strict=True):
         torch.testing.assert_close(found, expected)
 
@@ -43,11 +46,17 @@ def test_training_writes_what_a_run_writes_and_learns_the_same(ffn: Experts) -> 
 def test_the_largest_are_chosen_and_weighted_as_the_config_says(ffn: Experts) -> None:
     trace = run_both(loaded(tiny_config(ffn=ffn)))
     router, chosen = trace["blocks.0.ffn.router"], trace["blocks.0.ffn.chosen"]
-    values, experts = router.topk(ffn.top_k)
-    close(trace["blocks.0.ffn.probs"], router.softmax(-1))
-    picked = router.softmax(-1).gather(-1, experts)
-    weights = values.softmax(-1) if ffn.normalise or ffn.softmax == "chosen" else picked
-    close(chosen, torch.zeros_like(router).scatter(-1, experts, weights))
+    probs = router.sigmoid() if ffn.softmax == "sigmoid" else router.softmax(-1)
+    close(trace["blocks.0.ffn.probs"], probs)
+    wanted = probs + trace.model.get_parameter("decoder.blocks.0.ffn.choice").detach() if ffn.choice_bias else probs
+    groups = wanted.unflatten(-1, (ffn.n_groups, -1))
+    best = groups.topk(ffn.group_best).values.sum(-1).topk(ffn.top_groups).indices
+    open_ = torch.zeros(groups.shape[:-1]).scatter(-1, best, 1.0).bool()[..., None].expand_as(groups).flatten(-2)
+    experts = wanted.where(open_, -torch.inf).topk(ffn.top_k).indices
+    weights = probs.gather(-1, experts)
+    if ffn.normalise or ffn.softmax == "chosen":
+        weights = weights / weights.sum(-1, keepdim=True)
+    close(chosen, torch.zeros_like(router).scatter(-1, experts, ffn.factor * weights))
     written = trace["blocks.0.ffn.expert_out"]
     assert not written[chosen == 0].any()
     others = trace["blocks.0.ffn.out"] - written.sum(1)
@@ -68,7 +77,7 @@ def test_one_expert_that_is_always_chosen_is_a_dense_layer() -> None:
 
 def test_of_equal_numbers_the_first_are_taken() -> None:
     row = torch.tensor([1.0, 3.0, 1.0, 3.0, 1.0])
-    assert feedforward.is_top(row, 3).tolist() == [True, True, False, True, False]
+    assert ops.is_top(row, 3).tolist() == [True, True, False, True, False]
 
 
 def test_a_token_meets_the_weights_of_its_experts_alone() -> None:

@@ -152,14 +152,15 @@ def test_a_score_is_what_torch_says() -> None:
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu", "relu2", "gelu_quick"])
 def test_activations_are_those_of_torch(activation: config.Activation) -> None:
     trace = traced(tiny_config(ffn=config.Dense(activation=activation)))
-    reference = {
+    references: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "relu": torch.nn.ReLU(),
         "gelu": torch.nn.GELU(),
         "gelu_tanh": torch.nn.GELU(approximate="tanh"),
         "silu": torch.nn.SiLU(),
         "relu2": lambda x: torch.relu(x) ** 2,
         "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
-    }[activation]
+    }
+    reference = references[activation]
     up = trace["blocks.0.ffn.up"].double()
     for f in range(up.shape[1]):
         derivation = derive(trace, "blocks.0.ffn.act", (2, f))

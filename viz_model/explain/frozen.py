@@ -16,8 +16,8 @@ from viz_model.explain.sums import Against
 from viz_model.explain.written import Decomposition, Part, Read, Scaled, behind, decompose, in_front
 from viz_model.measures.lens import predicts
 from viz_model.model import stored
+from viz_model.model.activations import slopes
 from viz_model.model.attention import Attention
-from viz_model.model.feedforward import slopes
 from viz_model.model.heads import ClassHead
 from viz_model.runs.trace import Trace, counted
 

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from viz_model.measures.lens import predicts
 from viz_model.model import ops, sites
+from viz_model.model.activations import slopes
 from viz_model.model.attention import Attention
-from viz_model.model.feedforward import slopes
 from viz_model.model.heads import MaskedHead
 from viz_model.model.norms import Norm
 from viz_model.runs.trace import Trace, counted

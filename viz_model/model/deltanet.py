@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from viz_model.config import DeltaNet, ModelConfig
 from viz_model.model import norms, ops
+from viz_model.model.activations import activated
 from viz_model.model.attention import Given
-from viz_model.model.feedforward import activated
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Role, Scope, Vector
 from viz_model.values.expression import Expression

@@ -2,99 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from dataclasses import replace
+from typing import Any, NamedTuple, assert_never
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_model import config
-from viz_model.config import Activation
+from viz_model.model import ops
+from viz_model.model.activations import ACTIVATIONS, activated, over, slopes
 from viz_model.model.neighbours import ALONE, Neighbours
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Softmax, Sum, phi, relu, sigmoid, tanh
-from viz_model.values.point import Names, Point, Sized
+from viz_model.values.operations import Softmax, Sum, relu, sigmoid
 from viz_model.values.top import Top
-
-if TYPE_CHECKING:
-    from viz_model.values.code import Code
-    from viz_model.values.steps import Operand
-    from viz_model.values.working import Working
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
-    "silu": F.silu,
-    "relu2": lambda x: F.relu(x).square(),
-    "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
-}
-
-
-@dataclass(frozen=True)
-class Activated(Expression):
-    """An activation of one number: computed as the model computes it, told in its elementary steps."""
-
-    activation: Activation
-    x: Expression
-
-    @property
-    def level(self) -> int:  # type: ignore[override]
-        return self.steps.level
-
-    @property
-    def steps(self) -> Expression:
-        return _steps(self.activation, self.x)
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.x,)
-
-    def latex(self, names: Names) -> str:
-        return self.steps.latex(names)
-
-    def evaluate(self, point: Point) -> Sized:
-        x = self.x.evaluate(point)
-        value = ACTIVATIONS[self.activation](x.value)
-        # Rounding is relative to what enters: an activation may leave next to nothing of it.
-        return Sized(value, torch.maximum(value.abs(), x.size))
-
-    def work(self, cell: Working, symbol: str | None = None) -> Operand:
-        return self.steps.work(cell, symbol)
-
-    def code(self, python: Code) -> str:
-        return self.steps.code(python)
-
-
-def activated(activation: Activation, x: Expression) -> Expression:
-    """An activation of one number, in index notation."""
-    return Activated(activation, x)
-
-
-def _steps(activation: Activation, x: Expression) -> Expression:
-    match activation:
-        case "relu":
-            return relu(x)
-        case "gelu":
-            return x * phi(x)
-        case "silu":
-            return x * sigmoid(x)
-        case "gelu_quick":
-            return x * sigmoid(1.702 * x)
-        case "relu2":
-            return relu(x) ** 2
-        case "gelu_tanh":  # Hendrycks & Gimpel 2016, section 2
-            return x * (0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
-        case _:
-            assert_never(activation)
 
 
 class Held(NamedTuple):
@@ -238,7 +164,7 @@ def passed(ffn: config.Gated, gate: Tensor, up: Tensor) -> Tensor:
 
 def _slopes(ffn: config.Gated, gate: Tensor, up: Tensor) -> Tensor:
     """What a gate multiplies each linear part by."""
-    return ACTIVATIONS[ffn.activation](gate) if ffn.limit is None else _over(passed(ffn, gate, up), up)
+    return ACTIVATIONS[ffn.activation](gate) if ffn.limit is None else over(passed(ffn, gate, up), up)
 
 
 def _at_most(limit: float | None, x: Expression) -> Expression:
@@ -309,7 +235,7 @@ class Experts(FeedForward):
         bias = at.weight("down_bias.weight", r"b^{\text{down}}", "D", "E") if ffn.bias else None
         by_expert: Expression = Sum(f, reached[t, e * width + f] * down[d, e, f])
 
-        def lines(code: Code) -> str:
+        def lines(code: Any) -> str:
             hidden = f"{code.value(reached.site)}.unflatten(-1, ({ffn.n_experts}, {width}))"
             product = f'torch.einsum("tef,def->ted", {hidden}, {code.weight(down)})'
             return (
@@ -345,10 +271,10 @@ class Experts(FeedForward):
     def choose(self, router: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """[B, T, E] logits -> [B, T, E] how much of each expert is taken, 0 of those that are not chosen."""
         if self.ffn.softmax == "chosen":
-            masked = tap("masked", router.masked_fill(~is_top(router, self.ffn.top_k), -torch.inf))
+            masked = tap("masked", router.masked_fill(~ops.is_top(router, self.ffn.top_k), -torch.inf))
             return tap("chosen", masked.softmax(-1))
         probs = tap("probs", router.sigmoid() if self.ffn.softmax == "sigmoid" else router.softmax(-1))
-        kept = probs.masked_fill(~is_top(self._open(probs, tap), self.ffn.top_k), 0.0)
+        kept = probs.masked_fill(~ops.is_top(self._open(probs, tap), self.ffn.top_k), 0.0)
         if not self.ffn.normalise and self.ffn.factor == 1:
             return tap("chosen", kept)
         kept = tap("kept", kept)
@@ -361,11 +287,11 @@ class Experts(FeedForward):
         if self.ffn.n_groups == 1:
             return wanted
         grouped = wanted.unflatten(-1, (self.ffn.n_groups, -1))  # [B, T, R, E/R]
-        best = grouped.masked_fill(~is_top(grouped, self.ffn.group_best), 0.0)
+        best = grouped.masked_fill(~ops.is_top(grouped, self.ffn.group_best), 0.0)
         group = tap("group", best.sum(-1))
-        return tap("masked", grouped.masked_fill(~is_top(group, self.ffn.top_groups)[..., None], -torch.inf)).flatten(
-            -2
-        )
+        return tap(
+            "masked", grouped.masked_fill(~ops.is_top(group, self.ffn.top_groups)[..., None], -torch.inf)
+        ).flatten(-2)
 
     def all_of_them(self, x: Tensor, weights: Tensor, tap: Tap) -> Tensor:
         """What the experts write together, each neuron of each of them computed."""
@@ -391,7 +317,7 @@ class Experts(FeedForward):
         for e in range(self.ffn.n_experts):
             rows = shares[:, e].nonzero().squeeze(-1)
             own = slice(e * self.width, (e + 1) * self.width)
-            up, gate = (None if part is None else _rows_of(part, own, tokens[rows]) for part in (self.up, self.gate))
+            up, gate = (None if part is None else ops.rows_of(part, own, tokens[rows]) for part in (self.up, self.gate))
             assert up is not None
             hidden = self._hidden(gate, up)
             bias = None if self.down_bias is None else self.down_bias.weight[:, e]
@@ -499,25 +425,6 @@ def _declare_shared_gate(at: Scope, x: Vector) -> Value:
         "shared_gate", (t,), sigmoid(Sum(d, x[t, d] * row[Number(0), d])),
         symbol=r"\sigma^{\text{shared}}", label="gate of the shared expert", role="ffn", one=True,
     )  # fmt: skip
-
-
-def slopes(activation: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """What an activation multiplies each number by: Φ(x), σ(x), max(0, x), or whether x > 0."""
-    return _over(activation(x), x)
-
-
-def _over(made: Tensor, x: Tensor) -> Tensor:
-    return torch.where(x == 0, torch.zeros_like(x), made / x)
-
-
-def _rows_of(linear: nn.Linear, own: slice, x: Tensor) -> Tensor:
-    return F.linear(x, linear.weight[own], None if linear.bias is None else linear.bias[own])
-
-
-def is_top(x: Tensor, k: int) -> Tensor:
-    """[.., E] where the k largest of each row are; of equal ones the first."""
-    largest = x.argsort(dim=-1, descending=True, stable=True)[..., :k]
-    return torch.zeros_like(x, dtype=torch.bool).scatter(-1, largest, True)
 
 
 def kind(ffn: config.FeedForward) -> type[FeedForward]:

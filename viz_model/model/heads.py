@@ -13,7 +13,8 @@ from torch.nn import functional as F
 from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import norms, ops
-from viz_model.model.feedforward import ACTIVATIONS, activated, linear
+from viz_model.model.activations import ACTIVATIONS, activated
+from viz_model.model.feedforward import linear
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -204,3 +204,14 @@ def t5_buckets(distance: Tensor, *, two_way: bool, n_buckets: int, max_distance:
     growth = (back.clamp(min=1).float() / exact).log() / math.log(max_distance / exact)
     wide = (exact + (growth * (n_buckets - exact)).long()).clamp(max=n_buckets - 1)
     return later + torch.where(back < exact, back, wide)
+
+
+def is_top(x: Tensor, k: int) -> Tensor:
+    """[.., E] where the k largest of each row are; of equal ones the first."""
+    largest = x.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    return torch.zeros_like(x, dtype=torch.bool).scatter(-1, largest, True)
+
+
+def rows_of(linear: nn.Linear, own: slice, x: Tensor) -> Tensor:
+    """A linear layer, of its outputs those of ``own`` alone."""
+    return F.linear(x, linear.weight[own], None if linear.bias is None else linear.bias[own])

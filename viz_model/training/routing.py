@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_model.model.feedforward import Experts, is_top
+from viz_model.model import ops
+from viz_model.model.feedforward import Experts
 from viz_model.runs.language_model import LanguageModel
 from viz_model.training.batches import in_windows
 from viz_model.training.corpus import Corpus
@@ -47,7 +48,7 @@ def measure(lm: LanguageModel, corpus: Corpus, trained_on: Iterable[str]) -> dic
         module = lm.model.stack("decoder").block(int(layer)).ffn
         assert isinstance(module, Experts)
         logits = {kind: found[layer] for kind, found in routers.items()}
-        chosen = {kind: is_top(found, module.ffn.top_k).double() for kind, found in logits.items()}
+        chosen = {kind: ops.is_top(found, module.ffn.top_k).double() for kind, found in logits.items()}
         probs = {kind: found.double().softmax(-1) for kind, found in logits.items()}
         layers[layer] = {
             "shares": {kind: _rounded(found.mean(0)) for kind, found in chosen.items()},

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.config import Experts as ExpertsConfig
-from viz_model.model.feedforward import Dense, Experts, is_top
+from viz_model.model import ops
+from viz_model.model.feedforward import Dense, Experts
 from viz_model.model.transformer import Transformer
 from viz_model.training.checkpoint import TrainingError
 
@@ -74,7 +75,7 @@ def balance(router: Tensor, top_k: int) -> Tensor:
     E/k where k of them get everything. Only P has a gradient.
     """
     probs = router.flatten(0, -2).softmax(-1)
-    shares = is_top(probs.detach(), top_k).float().mean(0) / top_k
+    shares = ops.is_top(probs.detach(), top_k).float().mean(0) / top_k
     return router.shape[-1] * (shares * probs.mean(0)).sum()
 
 

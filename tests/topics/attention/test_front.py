@@ -9,9 +9,15 @@ import torch
 from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
-from viz_model.drawing.scene import Cells, Rect, seen
+from viz_model.drawing.scene import Cells, Rect, Scene, seen
 from viz_model.island.look import Look
 from viz_model.topics.attention import PAGE, buffer, carries, projected
+
+
+def drawn(look: Look) -> Scene:
+    made = projected.draw(look)
+    assert made is not None
+    return made
 
 
 @pytest.fixture(params=few(), ids=describe)
@@ -22,7 +28,7 @@ def look(request: pytest.FixtureRequest) -> Look:
 
 def test_what_is_read_times_the_matrices_is_what_is_drawn(look: Look) -> None:
     config, block = look.config, look.trace.stack.block(1)
-    scene = seen(projected.draw(look), look.place)
+    scene = seen(drawn(look), look.place)
     cells = {mark.id: np.asarray(mark.values) for mark in scene.panels[0].marks if isinstance(mark, Cells)}
     group = config.kv_head(2)
     for letter, head in (("q", 2), ("k", group), ("v", group)):
@@ -42,7 +48,7 @@ def test_one_message_holds_every_layer_and_head() -> None:
     trace = vm.load("story-pre-ln").trace("Tom had a cat")
     look = islands.look(trace, PAGE)
     for layer, head in ((0, 0), (3, 5)):
-        scene = seen(projected.draw(look), {**look.place, "layer": layer, "head": head})
+        scene = seen(drawn(look), {**look.place, "layer": layer, "head": head})
         made = next(mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id == "made.q")
         np.testing.assert_allclose(made.values, trace[f"blocks.{layer}.attn.q"][head], atol=1e-6)
 
