@@ -14,6 +14,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
