@@ -45,7 +45,7 @@ class Reference:
             model = cls._from_config(config, attn_implementation=self.attention)
         if self.untied:  # T5's class ties whatever its config says
             model.lm_head.weight = nn.Parameter(torch.empty_like(model.lm_head.weight))
-        randomise(model, seed)
+        randomize(model, seed)
         return model.eval()
 
     def save(self, folder: Path, seed: int = 0) -> Any:
@@ -300,7 +300,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 @torch.no_grad()
-def randomise(model: nn.Module, seed: int) -> None:
+def randomize(model: nn.Module, seed: int) -> None:
     """Biases of 0 and gains of 1 would hide mistakes."""
     numbers = torch.Generator().manual_seed(seed)
     trained = {name: value for name, value in model.named_parameters() if value.requires_grad}

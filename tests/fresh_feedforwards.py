@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from viz_model.config import RMSNorm, Variant
 from viz_model.model import feedforward, norms
-from viz_model.model.neighbours import ALONE, Neighbours
+from viz_model.model.neighbors import ALONE, Neighbors
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Value
@@ -185,8 +185,8 @@ class Shifted(feedforward.TokenMixing):
         self.key = nn.Linear(d_model, d_ffn, bias=False)
         self.value = nn.Linear(d_ffn, d_model, bias=False)
 
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
-        before = neighbours.near("x", x, 1)[..., :-1, :]
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbors: Neighbors = ALONE) -> Tensor:
+        before = neighbors.near("x", x, 1)[..., :-1, :]
         r = tap("mixed_r", self.share_r * x + (1 - self.share_r) * before)
         k = tap("mixed_k", self.share_k * x + (1 - self.share_k) * before)
         hidden = tap("hidden", F.relu(self.key(k)).square())
@@ -227,9 +227,9 @@ class Convolved(feedforward.TokenMixing):
         self.kernel = nn.Parameter(torch.randn(ffn.width, d_ffn) * ffn.width**-0.5)
         self.down = nn.Linear(d_ffn, d_model, bias=False)
 
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbors: Neighbors = ALONE) -> Tensor:
         width, channels = self.kernel.shape
-        up = neighbours.near("up", tap("up", self.up(x)), width - 1)  # [B, width − 1 + T, F]
+        up = neighbors.near("up", tap("up", self.up(x)), width - 1)  # [B, width − 1 + T, F]
         convolved = tap("convolved", F.conv1d(up.mT, self.kernel.T[:, None], groups=channels).mT)
         return tap("out", self.down(tap("act", F.relu(convolved).square())))
 
@@ -268,9 +268,9 @@ class Spatial(feedforward.TokenMixing):
         self.places = nn.Parameter(torch.randn(ffn.context, ffn.context) * ffn.context**-0.5)
         self.down = nn.Linear(d_ffn, d_model, bias=False)
 
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
-        start, length = neighbours.start, x.shape[-2]
-        side = neighbours.all("side", tap("side", self.side(x)))  # [B, Tk, F]
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbors: Neighbors = ALONE) -> Tensor:
+        start, length = neighbors.start, x.shape[-2]
+        side = neighbors.all("side", tap("side", self.side(x)))  # [B, Tk, F]
         places = self.places[start : start + length, : start + length].tril(start)  # [T, Tk]
         mixed = tap("mixed", places @ side)
         return tap("out", self.down(tap("act", tap("up", self.up(x)) * mixed)))

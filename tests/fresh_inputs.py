@@ -17,7 +17,7 @@ from viz_model.values.operations import Sum
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactorisedConfig(InputScheme):
+class FactorizedConfig(InputScheme):
     width: int = 7
 
     def check(self, model: ModelConfig) -> None:
@@ -25,13 +25,13 @@ class FactorisedConfig(InputScheme):
             raise ConfigError("inputs: rows that are made of two factors are neither tied nor scaled")
 
 
-class Factorised(inputs.Input):
+class Factorized(inputs.Input):
     """A narrow row for every token, projected to the model's width by one matrix (Lan et al. 2020, section 3.1)."""
 
     module: ClassVar[str] = "embedding"
     ids: ClassVar[str] = "tokens.ids"
 
-    def __init__(self, own: FactorisedConfig, model: ModelConfig) -> None:
+    def __init__(self, own: FactorizedConfig, model: ModelConfig) -> None:
         super().__init__()
         self.table = nn.Embedding(model.n_vocab, own.width)
         self.projection = nn.Linear(own.width, model.d_model, bias=False)
@@ -45,7 +45,7 @@ class Factorised(inputs.Input):
         return tap("embed.token", self.projection(narrow))
 
     @staticmethod
-    def declare(own: FactorisedConfig, model: ModelConfig, at: Scope) -> Value:
+    def declare(own: FactorizedConfig, model: ModelConfig, at: Scope) -> Value:
         of, ids = at.with_axis("U", own.width), inputs.declare_ids(at)
         t, d, u = at.index("T"), at.index("D"), of.index("U", "u")
         table, projection = (of.weight(f"embedding.{name}.weight", letter, *axes, "U") for name, letter, axes in

@@ -25,7 +25,7 @@ class LogarithmicConfig(PositionScheme):
 
 
 class Logarithmic(positions.Position):
-    """−r₁·ln(1 + |r₂|·distance), r₁ and r₂ learnt for each head (Chi et al. 2022, equation 3)."""
+    """−r₁·ln(1 + |r₂|·distance), r₁ and r₂ learned for each head (Chi et al. 2022, equation 3)."""
 
     def __init__(self, position: LogarithmicConfig, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
@@ -53,7 +53,7 @@ class AskedConfig(PositionScheme):
 
 
 class Asked(positions.Position):
-    """−σ(q·u)·distance, u learnt for each head: how far back a query reads is its own choice."""
+    """−σ(q·u)·distance, u learned for each head: how far back a query reads is its own choice."""
 
     def __init__(self, position: AskedConfig, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)

@@ -123,7 +123,7 @@ def looking_configs() -> list[ModelConfig]:
     """Feed-forwards that look at other positions or count them, score biases that read keys, rows of two factors."""
     shifted, convolved = fresh_feedforwards.ShiftedConfig(), fresh_feedforwards.ConvolvedConfig()
     spatial, gates = fresh_feedforwards.SpatialConfig(context=32), schemes.ForgettingConfig()
-    factors = {"inputs": fresh_inputs.FactorisedConfig(), "tie_embeddings": False, "scale_embedding": False}
+    factors = {"inputs": fresh_inputs.FactorizedConfig(), "tie_embeddings": False, "scale_embedding": False}
     pair, dense, rope = _of_kind("encoder_decoder"), config.Dense(), config.Rope()
     return [
         tiny_config("both", position=gates, ffn=convolved, ffns=(convolved, shifted), **_of_kind("encoder")),

@@ -29,7 +29,7 @@ ARCHITECTURES = {
 
 
 def permuted(weight: np.ndarray, n_heads: int) -> np.ndarray:
-    """Rows as the converter orders Llama's: pairs i and i + half become neighbours."""
+    """Rows as the converter orders Llama's: pairs i and i + half become neighbors."""
     rows = weight.reshape(n_heads, 2, len(weight) // n_heads // 2, -1)
     return np.ascontiguousarray(rows.swapaxes(1, 2).reshape(weight.shape))
 
@@ -203,7 +203,7 @@ def write(
     extra: Mapping[str, np.ndarray] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A file as converter and quantiser write it; ``model`` gets the numbers that were stored, unless it has experts.
+    """A file as converter and quantizer write it; ``model`` gets the numbers that were stored, unless it has experts.
 
     ``changes`` are metadata, ``...`` to leave one out; ``extra`` are tensors.
     """

@@ -40,7 +40,7 @@ def pairs(*axes: Sequence[Any], facts: Callable[[Any], Iterable[Hashable]] = lam
         for one, other in itertools.combinations(sides, 2):
             yield from itertools.product(one, other)
 
-    # Neighbours among the places differ in every axis, so that equally good cases take turns with all members.
+    # Neighbors among the places differ in every axis, so that equally good cases take turns with all members.
     every = list(itertools.product(*(range(len(axis)) for axis in axes)))
     found = covering(sorted(every, key=lambda places: len({*places})), met)
     return [tuple(axis[n] for axis, n in zip(axes, places, strict=True)) for places in sorted(found)]

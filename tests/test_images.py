@@ -95,13 +95,13 @@ def test_a_long_text_and_a_large_picture_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])
 def test_files_are_read(kind: str) -> None:
-    colour = np.stack((drawing(), drawing().T, 255 - drawing()), axis=-1)
-    found = images.read(file(colour, kind))
+    color = np.stack((drawing(), drawing().T, 255 - drawing()), axis=-1)
+    found = images.read(file(color, kind))
     assert found.shape == (28, 28, 3) and found.dtype == np.uint8
-    off = np.abs(found.astype(int) - colour).mean()
+    off = np.abs(found.astype(int) - color).mean()
     assert off == 0 if kind != "JPEG" else off < 12
-    grey = images.read(file(drawing(), kind))
-    assert np.abs(grey.astype(int).reshape(28, 28, -1)[..., 0] - drawing()).mean() < 3
+    gray = images.read(file(drawing(), kind))
+    assert np.abs(gray.astype(int).reshape(28, 28, -1)[..., 0] - drawing()).mean() < 3
 
 
 def test_all_sorts_of_pixels_become_levels() -> None:
@@ -154,8 +154,8 @@ def test_a_header_that_claims_a_huge_picture_costs_nothing() -> None:
 
 def test_a_picture_is_brought_to_a_models_size() -> None:
     assert (images.fit(drawing(), 28, 28, 1)[..., 0] == drawing()).all()
-    colour = images.fit(drawing(), 14, 20, 3)
-    assert colour.shape == (14, 20, 3) and (colour == colour[..., :1]).all()
+    color = images.fit(drawing(), 14, 20, 3)
+    assert color.shape == (14, 20, 3) and (color == color[..., :1]).all()
     red = np.zeros((5, 5, 3), np.uint8)
     red[..., 0] = 255
     assert (images.fit(red, 5, 5, 1) == 76).all()

@@ -66,7 +66,7 @@ ROPES = [
 EXPERTS = [
     config.Experts(n_experts=4, top_k=2, d_expert=10),
     config.Experts(expert=config.Gated(), n_experts=5, top_k=2, d_expert=9, softmax="chosen"),
-    config.Experts(expert=config.Gated(), n_experts=3, normalise=False, d_shared=14, shared_gate=True),
+    config.Experts(expert=config.Gated(), n_experts=3, normalize=False, d_shared=14, shared_gate=True),
     config.Experts(
         expert=config.Gated(activation="gelu_quick", bias=True, limit=0.6),
         n_experts=4,
@@ -84,7 +84,7 @@ EXPERTS = [
         factor=1.5,
         d_shared=9,
     ),
-    config.Experts(n_experts=6, top_k=3, n_groups=2, normalise=False),
+    config.Experts(n_experts=6, top_k=3, n_groups=2, normalize=False),
     config.Experts(expert=config.Dense(activation="gelu", bias=False), n_experts=5, top_k=3, d_shared=9, d_expert=7),
 ]
 
@@ -254,22 +254,22 @@ def of_classes() -> list[ModelConfig]:
 
 
 def of_pictures() -> list[ModelConfig]:
-    """Models that read patches of a picture: grey and colour, and each sort of part."""
-    grey = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,))
-    colour = config.Patches(height=8, width=4, patch=2, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
+    """Models that read patches of a picture: gray and color, and each sort of part."""
+    gray = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,))
+    color = config.Patches(height=8, width=4, patch=2, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
     classes, t5 = config.ClassHead(labels=("cat", "dog", "猫", "none")), config.T5Bias(buckets=8, max_distance=12)
     choices: list[dict[str, Any]] = [
-        {"inputs": grey, "head": classes, "position": config.Learned()},
-        {"inputs": colour, "head": classes, "norm_at": "post", "embedding_norm": True},
+        {"inputs": gray, "head": classes, "position": config.Learned()},
+        {"inputs": color, "head": classes, "norm_at": "post", "embedding_norm": True},
         {
-            "inputs": colour,
+            "inputs": color,
             "head": config.NoHead(),
             "position": config.Rope(),
             "norm": config.RMSNorm(),
             "qk_norm": True,
         },
         {
-            "inputs": grey,
+            "inputs": gray,
             "head": classes,
             "position": t5,
             "ffn": config.Gated(),
@@ -277,8 +277,8 @@ def of_pictures() -> list[ModelConfig]:
             "n_kv_heads": 2,
             "d_head": 6,
         },
-        {"inputs": grey, "head": classes, "position": config.NoPosition(), "norm_at": "both", "attention_bias": False},
-        {"inputs": colour, "head": classes, "position": config.Learned(), "ffn": EXPERTS[1], "parallel": True},
+        {"inputs": gray, "head": classes, "position": config.NoPosition(), "norm_at": "both", "attention_bias": False},
+        {"inputs": color, "head": classes, "position": config.Learned(), "ffn": EXPERTS[1], "parallel": True},
     ]
     return [
         tiny_config(
@@ -291,7 +291,7 @@ def of_pictures() -> list[ModelConfig]:
 
 
 def picture(config_: ModelConfig, seed: int = 0) -> images.Levels:
-    """Random levels of the size and in the colours that a model reads."""
+    """Random levels of the size and in the colors that a model reads."""
     given = config_.inputs
     assert isinstance(given, config.Patches)
     shape = (given.height, given.width, given.channels)

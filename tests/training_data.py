@@ -18,13 +18,13 @@ from viz_model.training import batches
 from viz_model.training.batches import Batches
 from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split
 from viz_model.training.loop import StepReport
-from viz_model.training.pictures import Labelled
+from viz_model.training.pictures import Labeled
 from viz_model.training.recipe import Classes, MaskedToken, NextToken, Objective, Recipe, Translation
 from viz_model.training.sources import PAIRS, PICTURES, TEXTS, Pair, split
 
 WORDS = {
     "en": (
-        ["The tailor", "A grey heron", "My aunt", "The lamp"],
+        ["The tailor", "A gray heron", "My aunt", "The lamp"],
         [" mended a sail", " counted stones", " hummed"],
         [" by the pier.", " in the attic.", " at dusk."],
     ),
@@ -170,12 +170,12 @@ def tiny_picture_recipe(**changes: Any) -> Recipe:
     return Recipe(**{**described, **changes})
 
 
-def digits(n: int = 150, seed: int = 0) -> Labelled:
+def digits(n: int = 150, seed: int = 0) -> Labeled:
     """Noisy pictures of 6 × 9 pixels, of which each class has one bright pixel of its own: any model learns that."""
     rng = np.random.default_rng(seed)
     levels, classes = rng.integers(0, 60, (n, 6, 9, 1)).astype(np.uint8), np.arange(n) % 10
     levels[np.arange(n), 1 + classes // 5 * 3, classes % 5 * 2] = 255
-    return Labelled(levels, classes)
+    return Labeled(levels, classes)
 
 
 def write_digits(folder: Path) -> Path:

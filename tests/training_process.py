@@ -31,8 +31,8 @@ from viz_model.training.recipe import NextToken, Recipe
 
 
 def recipe_of(kind: Kind) -> Recipe:
-    """With dropout, both optimisers, and an odd number of rows."""
-    changes: dict[str, Any] = {"dropout": 0.1, "label_smoothing": 0.1, "optimiser": "muon", "steps": 24}
+    """With dropout, both optimizers, and an odd number of rows."""
+    changes: dict[str, Any] = {"dropout": 0.1, "label_smoothing": 0.1, "optimizer": "muon", "steps": 24}
     if kind == "decoder":
         changes |= {"objective": NextToken(rows={"en": 3, "zh": 2})}
     return tiny_recipe(kind, **changes)
@@ -78,7 +78,7 @@ def train(folder: Path, kind: Kind, device: torch.device, args: argparse.Namespa
     chosen, model = recipe_of(kind), None
     if args.double:
         # What differs between one process and two: each drops other values, and rounds otherwise.
-        chosen = tiny_recipe(kind, optimiser="muon", label_smoothing=0.1, steps=6, decay_steps=2)
+        chosen = tiny_recipe(kind, optimizer="muon", label_smoothing=0.1, steps=6, decay_steps=2)
         model = loop.new_model(chosen).double()
     rank = int(os.environ.get("RANK", 0))
     (folder / kind).mkdir(parents=True, exist_ok=True)

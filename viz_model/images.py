@@ -1,7 +1,7 @@
 """Pictures: as bytes of a file, as characters of an address, and at the size that a model reads.
 
-Everywhere a picture is its levels, uint8 [H, W] in grey or [H, W, 3] in colour, 0 is black. Of a file nothing but
-those is read: no name, no place, no direction of the camera, no colour profile.
+Everywhere a picture is its levels, uint8 [H, W] in gray or [H, W, 3] in color, 0 is black. Of a file nothing but
+those is read: no name, no place, no direction of the camera, no color profile.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def encode(levels: Levels, *, bits: Literal[4, 8] = 8) -> str:
     Raises:
         PictureError: a side is longer than :data:`MAX_SIDE`.
     """
-    height, width, *colour = check(levels).shape
+    height, width, *color = check(levels).shape
     if max(height, width) > MAX_SIDE:
         raise PictureError(f"a picture of {height} × {width} is too large for a text: at most {MAX_SIDE} a side")
     flat = levels.reshape(-1)
@@ -126,11 +126,11 @@ def encode(levels: Levels, *, bits: Literal[4, 8] = 8) -> str:
         flat = np.asarray(nibbles[::2] << 4 | nibbles[1::2], np.uint8)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(flat.tobytes()) + packer.flush()
-    header = bytes((bits | (_COLOUR if colour else 0), height, width))
+    header = bytes((bits | (_COLOR if color else 0), height, width))
     return base64.urlsafe_b64encode(header + packed).decode().rstrip("=")
 
 
-_COLOUR = 16
+_COLOR = 16
 _TEXT = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
@@ -148,12 +148,12 @@ def decode(text: str) -> Levels:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         raise PictureError("this text is not a picture: it was cut short, or has a character too many") from None
-    if len(data) < 4 or (kind := data[0]) & ~_COLOUR not in (4, 8):
+    if len(data) < 4 or (kind := data[0]) & ~_COLOR not in (4, 8):
         raise PictureError("this text is not a picture: it does not begin as one")
     height, width = data[1], data[2]
     if not 1 <= height <= MAX_SIDE or not 1 <= width <= MAX_SIDE:
         raise PictureError(f"a picture of {height} × {width}: expected 1 to {MAX_SIDE} a side")
-    shape = (height, width, 3) if kind & _COLOUR else (height, width)
+    shape = (height, width, 3) if kind & _COLOR else (height, width)
     n = int(np.prod(shape))
     levels = np.frombuffer(_unpacked(data[3:], n if kind & 8 else (n + 1) // 2), dtype=np.uint8)
     if kind & 4:
@@ -183,9 +183,9 @@ def held(height: int, width: int) -> tuple[int, int]:
 
 
 def fit(levels: Levels, height: int, width: int, channels: int, resample: Resample = "bilinear") -> Levels:
-    """The picture at a model's size and in its colours: uint8 [height, width, channels].
+    """The picture at a model's size and in its colors: uint8 [height, width, channels].
 
-    Where the shape differs it is stretched. Colour becomes grey by the weights of ITU-R 601.
+    Where the shape differs it is stretched. Color becomes gray by the weights of ITU-R 601.
 
     Raises:
         PictureError: it is not a picture.

@@ -1,4 +1,4 @@
-// Cells on a canvas: a scale runs from transparent to its hue, so that nothing is the page's own colour in any theme.
+// Cells on a canvas: a scale runs from transparent to its hue, so that nothing is the page's own color in any theme.
 import { bytesOf, isDark } from "./theme.js"
 
 const hatches = new Map()
@@ -20,8 +20,8 @@ function hatch(pen) {
   return pen.createPattern(hatches.get(dark), "repeat")
 }
 
-// The role that a value is coloured in, and how much of it.
-export const colourOf = (mark, value) => mark.look === "stops" ? stop(mark, value)[0]
+// The role that a value is colored in, and how much of it.
+export const colorOf = (mark, value) => mark.look === "stops" ? stop(mark, value)[0]
   : mark.look === "signed" ? (value < 0 ? "negative" : "positive") : mark.role
 export const shareOf = (mark, value) => mark.look === "stops" ? stop(mark, value)[1] : Math.min(1, Math.abs(value) / mark.top)
 
@@ -34,7 +34,7 @@ function stop({ stops }, value) {
   return [part < 0.5 ? near : far, from + part * (to - from)]
 }
 
-export function paintCells(canvas, width, height, marks, colours) {
+export function paintCells(canvas, width, height, marks, colors) {
   const scale = window.devicePixelRatio || 1
   const wide = Math.round(width * scale), tall = Math.round(height * scale)
   if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall })
@@ -44,7 +44,7 @@ export function paintCells(canvas, width, height, marks, colours) {
   for (const mark of marks) {
     if (mark.look === "blank") continue
     pen.globalAlpha = mark.opacity ?? 1
-    ;(mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
+    ;(mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colors)
   }
   pen.globalAlpha = 1
 }
@@ -52,10 +52,10 @@ export function paintCells(canvas, width, height, marks, colours) {
 // The cells of a matrix as one small image, and whether some are masked. Numbers that were painted alike last time, as
 // in every frame of a move that changes their place alone, are not painted again.
 const painted = new WeakMap() // by the numbers themselves
-function tileOf(mark, colours) {
+function tileOf(mark, colors) {
   const { rows, columns, values } = mark, look = [mark.look, mark.top, mark.role, rows, columns, mark.empty, JSON.stringify(mark.stops ?? 0)].join()
   const known = painted.get(values)
-  if (known && known.look === look && known.colours === colours) return known
+  if (known && known.look === look && known.colors === colors) return known
   const tile = document.createElement("canvas")
   tile.width = columns
   tile.height = rows
@@ -64,11 +64,11 @@ function tileOf(mark, colours) {
   for (let i = 0; i < rows * columns; i++) {
     const value = values[i]
     if (!Number.isFinite(value)) { masked = !mark.empty; continue }
-    pixels.data.set(bytesOf(colours, colourOf(mark, value)).subarray(0, 3), 4 * i)
+    pixels.data.set(bytesOf(colors, colorOf(mark, value)).subarray(0, 3), 4 * i)
     pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
   }
   context.putImageData(pixels, 0, 0)
-  const made = { tile, masked, look, colours, data: pixels.data }
+  const made = { tile, masked, look, colors, data: pixels.data }
   painted.set(values, made)
   return made
 }
@@ -115,8 +115,8 @@ function covered(cells, pixels) {
 }
 
 // All cells of a matrix as one small image, which is then stretched.
-function image(pen, mark, scale, colours) {
-  const { rows, columns, values } = mark, made = tileOf(mark, colours), { masked } = made
+function image(pen, mark, scale, colors) {
+  const { rows, columns, values } = mark, made = tileOf(mark, colors), { masked } = made
   const edge = n => Math.round(n * scale)
   const x = edge(mark.x), y = edge(mark.y), w = edge(mark.x + mark.width) - x, h = edge(mark.y + mark.height) - y
   if (masked) {
@@ -137,19 +137,19 @@ function image(pen, mark, scale, colours) {
 }
 
 // Few cells, each for itself.
-function apart(pen, mark, scale, colours) {
+function apart(pen, mark, scale, colors) {
   each(mark, (value, x, y, w, h) => {
     if (mark.empty && !Number.isFinite(value)) return
     const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4), below = mark.rows > 1 ? Math.min(mark.gap, h / 4) : 0
-    const role = colourOf(mark, value)
+    const role = colorOf(mark, value)
     pen.globalAlpha = (mark.opacity ?? 1) * (Number.isFinite(value) ? shareOf(mark, value) : 1)
-    pen.fillStyle = Number.isFinite(value) ? colours[role] ?? role : hatch(pen)
+    pen.fillStyle = Number.isFinite(value) ? colors[role] ?? role : hatch(pen)
     pen.fillRect(edge(x), edge(y), edge(x + w - gap) - edge(x), edge(y + h - below) - edge(y))
   })
 }
 
 // Bars stand on the lower edge; signed ones on the middle.
-function bars(pen, mark, scale, colours) {
+function bars(pen, mark, scale, colors) {
   each(mark, (value, x, y, w, h) => {
     const edge = n => Math.round(n * scale), left = edge(x + 0.12 * w), right = Math.max(left + 1, edge(x + 0.88 * w))
     if (!Number.isFinite(value)) {
@@ -157,7 +157,7 @@ function bars(pen, mark, scale, colours) {
       return pen.fillRect(left, edge(y), right - left, edge(y + h) - edge(y))
     }
     const zero = mark.signed ? y + h / 2 : y + h, tall = (mark.signed ? h / 2 : h) * Math.min(1, Math.abs(value) / mark.top)
-    pen.fillStyle = colours[mark.signed ? (value < 0 ? "negative" : "positive") : mark.role]
+    pen.fillStyle = colors[mark.signed ? (value < 0 ? "negative" : "positive") : mark.role]
     const [above, below] = value < 0 ? [zero, zero + tall] : [zero - tall, zero]
     pen.fillRect(left, edge(above), right - left, Math.max(value === 0 ? 0 : 1, edge(below) - edge(above)))
   })

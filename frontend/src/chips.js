@@ -32,7 +32,7 @@ export function chips(root, header, arrays, tell) {
     const made = make("button", { type: "button", className: chip.differs ? "chip differs" : "chip", title, onclick: () => pick(header.first + n), ...(chip.title ? { "aria-label": title } : {}) },
       ...(chip.has_picture ? [picture(arrays[header.thumbnails?.array ?? 0], n, header.light)] : []),
       make("span", { className: chip.whole ? "text" : "text bytes" }, chip.label), make("span", { className: "id" }, chip.under))
-    made.style.setProperty("--chip", chip.colour)
+    made.style.setProperty("--chip", chip.color)
     return made
   })
   const before = header.ends.filter(end => end.position < header.first), after = header.ends.filter(end => end.position >= header.first)

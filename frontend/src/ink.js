@@ -1,4 +1,4 @@
-// Grey values 0 to 255 as ink in the colour of writing.
+// Gray values 0 to 255 as ink in the color of writing.
 export function paint(canvas, values, [height, width]) {
   if (!canvas.isConnected) return // it has no ink, and is not seen
   Object.assign(canvas, { width, height })

@@ -1,6 +1,6 @@
 // The bars or the points of one series: where they stand, how they look, and which of them a pointer is at.
 import { along } from "./cases.js"
-import { colour, nth } from "./marks.js"
+import { color, nth } from "./marks.js"
 
 const REACH = 14 // pixels from a point within which it is pointed at
 
@@ -42,25 +42,25 @@ function outside({ x: left, y: top, width, height }, x, y) {
   return Math.max(away(x, left, width), away(y, top, height))
 }
 
-export function items({ mark, at, px, py, colours }) {
+export function items({ mark, at, px, py, colors }) {
   const { boxes, bars } = standing(mark, at, px, py)
   const fill = at(mark.fill), stroke = at(mark.stroke), opacity = at(mark.opacity ?? 1), thick = at(mark.thick ?? 1), symbol = at(mark.symbol ?? "")
   return boxes.flatMap((box, i) => {
     if (!Number.isFinite(box.x) || !Number.isFinite(box.y)) return []
-    const alpha = nth(opacity, i), hue = colour(nth(fill, i), colours), edge = nth(stroke, i), line = edge ? nth(thick, i) : 0
+    const alpha = nth(opacity, i), hue = color(nth(fill, i), colors), edge = nth(stroke, i), line = edge ? nth(thick, i) : 0
     if (bars) {
       const one = { id: `${mark.id}.${i}`, tag: "rect", set: {
         x: box.x, y: box.y, width: box.width, height: box.height, fill: hue, "fill-opacity": alpha,
-        stroke: line ? colour(edge, colours) : "none", "stroke-width": line,
+        stroke: line ? color(edge, colors) : "none", "stroke-width": line,
       } }
-      return mark.hatch ? [one, hatched(mark, at, box, i, colours)] : [one]
+      return mark.hatch ? [one, hatched(mark, at, box, i, colors)] : [one]
     }
     const name = nth(symbol, i), size = nth(at(mark.size ?? 8), i)
     if (!name || !alpha) return []
     const open = name.endsWith("-open") || STROKES.has(name.replace("-open", ""))
     return [{ id: `${mark.id}.${i}`, tag: "path", set: {
       d: SHAPES[name.replace("-open", "")]?.(size / 2) ?? SHAPES.circle(size / 2), transform: `translate(${box.x + box.width / 2},${box.y + box.height / 2})`,
-      fill: open ? "none" : hue, "fill-opacity": alpha, stroke: open ? hue : line ? colour(edge, colours) : "none",
+      fill: open ? "none" : hue, "fill-opacity": alpha, stroke: open ? hue : line ? color(edge, colors) : "none",
       "stroke-width": open ? Math.max(1.5, line) : line, "stroke-opacity": alpha,
     } }]
   })
@@ -80,12 +80,12 @@ const SHAPES = {
 const STROKES = new Set(["x", "line-ns"])
 
 // Lines across a bar, each cut where it ends.
-function hatched(mark, at, { x, y, width, height }, i, colours) {
+function hatched(mark, at, { x, y, width, height }, i, colors) {
   const parts = [], back = at(mark.slant) === "\\"
   for (let c = 6; c < width + height; c += 6) {
     const [ax, ay] = c < height ? [0, c] : [c - height, height], [bx, by] = c < width ? [c, 0] : [width, c - width]
     const across = n => (back ? x + width - n : x + n).toFixed(1)
     parts.push(`M${across(ax)},${(y + ay).toFixed(1)}L${across(bx)},${(y + by).toFixed(1)}`)
   }
-  return { id: `${mark.id}.${i}.hatch`, tag: "path", set: { d: parts.join(""), stroke: colour(at(mark.hatch), colours), "stroke-width": 1, "stroke-opacity": 0.6, fill: "none" } }
+  return { id: `${mark.id}.${i}.hatch`, tag: "path", set: { d: parts.join(""), stroke: color(at(mark.hatch), colors), "stroke-width": 1, "stroke-opacity": 0.6, fill: "none" } }
 }

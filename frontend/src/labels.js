@@ -4,7 +4,7 @@ import { plain, short, wide } from "./writing.js"
 
 const LINE = 15
 
-export function labels({ mark, at, px, py, colours }) {
+export function labels({ mark, at, px, py, colors }) {
   const names = at(mark.texts).map(name => short(name, at(mark.most ?? 14))), size = at(mark.size ?? 12)
   if (!names.length) return []
   const upright = at(mark.along) === "y", reach = upright ? py : px, [x, y, length] = [px(mark.x), py(mark.y), reach(mark.length)]
@@ -15,7 +15,7 @@ export function labels({ mark, at, px, py, colours }) {
   const one = (i, set) => ({
     id: `${mark.id}.${i}`, tag: "text", words: names[i], class: i === marked ? "bold" : null, align: "top",
     set: {
-      "font-size": size, "dominant-baseline": "central", fill: colours[at(mark.fill ?? "ink")], transform: null,
+      "font-size": size, "dominant-baseline": "central", fill: colors[at(mark.fill ?? "ink")], transform: null,
       "font-family": at(mark.mono) ? MONO : null, ...set,
     },
   })
@@ -44,7 +44,7 @@ export function labels({ mark, at, px, py, colours }) {
 
 export const MONO = "var(--st-code-font), monospace"
 
-// The marked name is always written; neighbours that would touch it are not.
+// The marked name is always written; neighbors that would touch it are not.
 const clear = (marked, every) => node => {
   const i = Number(node.id.slice(node.id.lastIndexOf(".") + 1))
   return i === marked || marked < 0 || every === 1 || Math.abs(i - marked) >= every

@@ -4,13 +4,13 @@ import { easeCubicOut } from "d3-ease"
 import { select } from "d3-selection"
 import "d3-transition"
 import { along } from "./cases.js"
-import { colourOf, each, shareOf } from "./cells.js"
+import { colorOf, each, shareOf } from "./cells.js"
 import { items } from "./items.js"
 import { labels, MONO } from "./labels.js"
 import { brief, linesOf, mixed, ruler, wide } from "./writing.js"
 
-export function write(svg, marks, { at, px, py, drawn, moves, colours }) {
-  const nodes = marks.flatMap(mark => DRAWN[mark.kind]({ mark, at, px, py, drawn, colours }) ?? [])
+export function write(svg, marks, { at, px, py, drawn, moves, colors }) {
+  const nodes = marks.flatMap(mark => DRAWN[mark.kind]({ mark, at, px, py, drawn, colors }) ?? [])
   const joined = select(svg).selectChildren().data(nodes, node => `${node.tag} ${node.id}`)
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
@@ -69,12 +69,12 @@ function spell(element, { words, align, set }) {
   element.replaceChildren(...made)
 }
 
-export const colour = (name, colours) => name ? colours[name] ?? name : "none"
-const tinted = (words, colours) => Array.isArray(words)
-  ? words.map(line => line.map(([text, bold, fill]) => [text, bold, fill && colour(fill, colours)])) : words
+export const color = (name, colors) => name ? colors[name] ?? name : "none"
+const tinted = (words, colors) => Array.isArray(words)
+  ? words.map(line => line.map(([text, bold, fill]) => [text, bold, fill && color(fill, colors)])) : words
 
 const DRAWN = {
-  rect({ mark, at, px, py, colours }) {
+  rect({ mark, at, px, py, colors }) {
     const [width, height] = [px(mark.width), py(mark.height)]
     // A negative length reaches back from where it begins.
     const [x, y] = [px(mark.x) + Math.min(0, width), py(mark.y) + Math.min(0, height)]
@@ -82,16 +82,16 @@ const DRAWN = {
       id: mark.id, tag: "rect",
       set: {
         x, y, width: Math.abs(width), height: Math.abs(height), rx: at(mark.radius ?? 0),
-        fill: colour(at(mark.fill), colours), "fill-opacity": at(mark.opacity ?? 1),
-        stroke: colour(at(mark.stroke), colours), "stroke-width": at(mark.thick ?? 1),
+        fill: color(at(mark.fill), colors), "fill-opacity": at(mark.opacity ?? 1),
+        stroke: color(at(mark.stroke), colors), "stroke-width": at(mark.thick ?? 1),
         "stroke-dasharray": at(mark.dash ?? null),
       },
     }]
   },
-  path({ mark, at, px, py, colours }) {
+  path({ mark, at, px, py, colors }) {
     const xs = along(at(mark.x), px), ys = along(at(mark.y), py)
     const runs = unbroken(xs.map((x, i) => [x, ys[i]])), last = runs[runs.length - 1] ?? []
-    const stroke = colour(at(mark.stroke), colours), thick = at(mark.thick ?? 1.5), opacity = at(mark.opacity ?? 1), head = at(mark.head)
+    const stroke = color(at(mark.stroke), colors), thick = at(mark.thick ?? 1.5), opacity = at(mark.opacity ?? 1), head = at(mark.head)
     const [[x0, y0], [x1, y1]] = [runs[0]?.[0] ?? [0, 0], last[last.length - 1] ?? [0, 0]], middle = (x0 + x1) / 2
     const before = last.findLast(([x, y]) => Math.hypot(x - x1, y - y1) > 1)
     const tip = head && before ? arrowhead(before, [x1, y1], head) : null
@@ -101,32 +101,32 @@ const DRAWN = {
     return [{
       id: mark.id, tag: "path",
       set: {
-        d, fill: colour(at(mark.fill), colours), "fill-opacity": opacity, stroke, "stroke-width": thick,
+        d, fill: color(at(mark.fill), colors), "fill-opacity": opacity, stroke, "stroke-width": thick,
         "stroke-opacity": opacity, "stroke-dasharray": at(mark.dash ?? null), "stroke-linejoin": "round",
       },
     }, ...(tip ? [{ id: `${mark.id}.head`, tag: "path", set: { d: tip.d, fill: stroke, "fill-opacity": opacity } }] : [])]
   },
-  text({ mark, at, px, py, colours }) {
+  text({ mark, at, px, py, colors }) {
     const [x, y] = [px(mark.x), py(mark.y)]
     return [{
-      id: mark.id, tag: "text", words: tinted(at(mark.text), colours), class: at(mark.bold) ? "bold" : null, align: at(mark.align),
+      id: mark.id, tag: "text", words: tinted(at(mark.text), colors), class: at(mark.bold) ? "bold" : null, align: at(mark.align),
       set: {
         x, y, "font-size": at(mark.size ?? 12), "text-anchor": at(mark.anchor ?? "start"), "dominant-baseline": "central",
-        fill: colour(at(mark.fill ?? "ink"), colours), transform: at(mark.rotate) ? `rotate(${at(mark.rotate)} ${x} ${y})` : null,
+        fill: color(at(mark.fill ?? "ink"), colors), transform: at(mark.rotate) ? `rotate(${at(mark.rotate)} ${x} ${y})` : null,
         "fill-opacity": at(mark.opacity ?? 1), "font-family": at(mark.mono) ? MONO : null,
       },
     }]
   },
-  texts({ mark, at, px, py, colours }) {
+  texts({ mark, at, px, py, colors }) {
     const xs = along(at(mark.x), px), ys = along(at(mark.y), py), size = at(mark.size ?? 12)
     const rooms = mark.rooms && along(at(mark.rooms), px)
     return at(mark.texts).flatMap((words, i) => {
       if (!words.length || !Number.isFinite(xs[i]) || !Number.isFinite(ys[i]) || (rooms && wide(words, size) + 4 > rooms[i])) return []
       return [{
-        id: `${mark.id}.${i}`, tag: "text", words: tinted(words, colours),
+        id: `${mark.id}.${i}`, tag: "text", words: tinted(words, colors),
         set: {
           x: xs[i], y: ys[i], "font-size": size, "text-anchor": nth(at(mark.anchor ?? "middle"), i), "dominant-baseline": "central",
-          fill: colour(nth(at(mark.fill ?? "ink"), i), colours), "font-family": at(mark.mono) ? MONO : null,
+          fill: color(nth(at(mark.fill ?? "ink"), i), colors), "font-family": at(mark.mono) ? MONO : null,
         },
       }]
     })
@@ -134,7 +134,7 @@ const DRAWN = {
   items,
   labels,
   // The numbers of cells that have room for them.
-  cells({ mark: { id }, drawn, colours }) {
+  cells({ mark: { id }, drawn, colors }) {
     const now = drawn.get(id)
     if (!now.written) return []
     const across = now.width / now.columns, down = now.height / now.rows
@@ -152,7 +152,7 @@ const DRAWN = {
         id: `${id}.${r}.${c}`, tag: "text", words: texts[r * now.columns + c],
         set: {
           x: x + w / 2, y: up, "font-size": 12, "text-anchor": "middle", "dominant-baseline": "central",
-          fill: inside ? mixed(colours, colourOf(now, value), share) : colours.ink,
+          fill: inside ? mixed(colors, colorOf(now, value), share) : colors.ink,
         },
       })
     })

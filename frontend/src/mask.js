@@ -9,7 +9,7 @@ export function mask(root, data, arrays, tell) {
   const focused = active && active.dataset.q ? [Number(active.dataset.q), Number(active.dataset.k)] : null
 
   const board = make("div", { className: "board", role: "group", "aria-label": words.label })
-  for (const [name, colour] of Object.entries(data.colours)) board.style.setProperty(`--${name}`, colour)
+  for (const [name, color] of Object.entries(data.colors)) board.style.setProperty(`--${name}`, color)
   board.style.gridTemplateColumns = `minmax(48px, auto) repeat(${labels.length}, minmax(17px, 30px))`
   const text = (className, title) => make("span", { className, title }, title)
   const hint = make("div", { className: "hint" }, words.hint)

@@ -1,21 +1,21 @@
 // The parts of two models as a table: what differs on top, what is alike folded away.
 import { make } from "./nodes.js"
 
-export function parts(root, { words, names, colours, rows, links = true }, arrays, tell) {
+export function parts(root, { words, names, colors, rows, links = true }, arrays, tell) {
   const opened = root.querySelector("details")?.open ?? false
   const span = (className, ...inside) => make("span", { className }, ...inside)
   root.setAttribute("aria-label", words.alt)
 
   const head = make("div", { className: "row head", "aria-hidden": "true" }, span(""), ...names.map((name, which) => {
     const mark = span("", which ? "■ " : "● ")
-    mark.style.color = colours[which]
+    mark.style.color = colors[which]
     return span("name", mark, name)
   }))
   const row = part => {
     const values = (part.differs ? part.values : part.values.slice(0, 1)).map((value, which) => {
       const cell = make("div", { className: "value" }, value)
       if (part.differs) {
-        cell.style.borderColor = colours[which]
+        cell.style.borderColor = colors[which]
         cell.title = names[which]
       }
       return cell

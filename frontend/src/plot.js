@@ -105,15 +105,15 @@ function whole(value, arrays) {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, whole(one, arrays)]))
 }
 
-function layoutOf(own, colours, family, width) {
+function layoutOf(own, colors, family, width) {
   const isTouched = matchMedia("(pointer: coarse)").matches // where a finger that drags scrolls the page
-  const font = { family, size: 13, color: colours.ink }
-  const axis = { automargin: true, gridcolor: colours.grid, zerolinecolor: colours.grid, linecolor: colours.grid, tickcolor: colours.grid, tickfont: { size: 12, color: colours.muted }, title: { standoff: 8, font: { size: 13 } }, fixedrange: isTouched }
+  const font = { family, size: 13, color: colors.ink }
+  const axis = { automargin: true, gridcolor: colors.grid, zerolinecolor: colors.grid, linecolor: colors.grid, tickcolor: colors.grid, tickfont: { size: 12, color: colors.muted }, title: { standoff: 8, font: { size: 13 } }, fixedrange: isTouched }
   const shared = {
     width, height: HEIGHT, font, uirevision: "kept", hovermode: "closest", dragmode: isTouched ? false : "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 8, r: 14, t: 8, b: 8 },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, bgcolor: "rgba(0,0,0,0)" },
-    hoverlabel: { bgcolor: colours.paper, bordercolor: colours.muted, font: { ...font, size: 12.5 }, align: "left" },
+    hoverlabel: { bgcolor: colors.paper, bordercolor: colors.muted, font: { ...font, size: 12.5 }, align: "left" },
   }
   const names = new Set(["xaxis", "yaxis", ...Object.keys(own).filter(name => /^[xy]axis/.test(name))])
   for (const name of names) shared[name] = name[0] === "x" ? { ...axis, showgrid: false } : axis

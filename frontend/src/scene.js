@@ -70,8 +70,8 @@ export function draw(made, moves, isMeasured = true) {
   const { at, header } = made
   made.flow.setAttribute("aria-label", at(header.title))
   made.flow.setAttribute("aria-description", at(header.description))
-  const colours = palette(header)
-  keys(made, colours)
+  const colors = palette(header)
+  keys(made, colors)
   const all = made.panels.filter(panel => at(panel.data.present ?? true))
   const part = all.filter(panel => made.root.panels?.includes(panel.data.id)), present = part.length ? part : all
   for (const panel of made.panels) panel.box.style.display = present.includes(panel) ? "" : "none"
@@ -79,7 +79,7 @@ export function draw(made, moves, isMeasured = true) {
   const asks = isMeasured || present.some(panel => !panel.width) || made.present?.length !== present.length
   const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? MOVE : 0
   made.present = present
-  present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
+  present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colors, again: again && colors === panel.colors }))
   corner(made.root, made)
 }
 
@@ -116,14 +116,14 @@ function frame() {
   return { box, canvas, svg, over, tip, drawn: new Map(), width: 0 }
 }
 
-function render(made, panel, { width, moves, colours, again }) {
+function render(made, panel, { width, moves, colors, again }) {
   const { box, canvas, svg, data } = panel, { at } = made
   if (!width) return // not laid out yet: the observer will ask again
   const tall = made.root.tall ?? 1, px = length => measure(at(length), width), py = length => tall * px(length)
   const height = Math.round(py(data.height))
   const resized = width !== panel.width || height !== panel.height
   if (again && !resized) return panel.place()
-  Object.assign(panel, { width, height, tall, colours })
+  Object.assign(panel, { width, height, tall, colors })
   Object.assign(box.style, { height: `${height}px`, aspectRatio: `${width} / ${height}` })
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`)
   const marks = data.marks.filter(mark => at(mark.present ?? true))
@@ -132,9 +132,9 @@ function render(made, panel, { width, moves, colours, again }) {
   const items = marks.filter(mark => mark.kind === "items").map(mark => standing(mark, at, px, py))
   panel.drawn = new Map([...cells, ...items].map(now => [now.id, now]))
   cancelAnimationFrame(panel.gliding)
-  if (moves && !resized && cells.length) glide(panel, cells, from, colours, moves)
-  else paintCells(canvas, width, height, cells, colours)
-  write(svg, marks, { at, px, py, drawn: panel.drawn, moves: resized ? 0 : moves, colours })
+  if (moves && !resized && cells.length) glide(panel, cells, from, colors, moves)
+  else paintCells(canvas, width, height, cells, colors)
+  write(svg, marks, { at, px, py, drawn: panel.drawn, moves: resized ? 0 : moves, colors })
   panel.place()
 }
 
@@ -146,7 +146,7 @@ function placed(mark, at, px, py) {
 }
 
 // From the old values and places to the new; values only where the cells are as many as before. What is new appears.
-function glide(panel, cells, from, colours, duration) {
+function glide(panel, cells, from, colors, duration) {
   const began = performance.now()
   const step = time => {
     const share = Math.min(1, Math.max(0, time - began) / duration), eased = 1 - (1 - share) ** 3
@@ -163,7 +163,7 @@ function glide(panel, cells, from, colours, duration) {
         return Number.isFinite(before) && Number.isFinite(value) ? between(before, value) : value
       })
       return { ...now, ...place, values }
-    }), colours)
+    }), colors)
     if (share < 1) panel.gliding = requestAnimationFrame(step)
   }
   step(began)

@@ -103,7 +103,7 @@ const KINDS = {
     const { values, shape } = found, columns = shape.at(-1), rows = values.length / columns
     const canvas = child(part, 0, "canvas"), isBars = mark.look === "bars", scale = devicePixelRatio || 1
     const [width, height] = isBars ? [part.clientWidth * scale, part.clientHeight * scale] : [columns, rows]
-    const key = [state.colours, mark, top, width, height, ...values]
+    const key = [state.colors, mark, top, width, height, ...values]
     if (part.drawn?.length === key.length && key.every((one, n) => Object.is(one, part.drawn[n]))) return
     part.drawn = key
     canvas.setAttribute("aria-hidden", "true")
@@ -112,7 +112,7 @@ const KINDS = {
     values.forEach((value, n) => {
       if (Number.isNaN(value)) return
       const share = Math.max(-1, Math.min(1, value / top))
-      pen.fillStyle = state.colours[mark.look === "single" ? mark.part === "share" || !mark.part ? "pattern" : "accent" : value < 0 ? "negative" : "positive"]
+      pen.fillStyle = state.colors[mark.look === "single" ? mark.part === "share" || !mark.part ? "pattern" : "accent" : value < 0 ? "negative" : "positive"]
       if (isBars) return pen.fillRect(n * width / columns + 0.5, height / 2 * (1 - Math.max(0, share)), Math.max(1, width / columns - 1), height / 2 * Math.abs(share))
       pen.globalAlpha = Math.abs(share)
       pen.fillRect(n % columns, Math.floor(n / columns), 1, 1)

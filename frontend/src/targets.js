@@ -241,16 +241,16 @@ function key(made, panel, event) {
 
 // The nearest target in a direction, by where they stand on the screen.
 function onward(made, panel, from, [down, right]) {
-  const centre = target => {
+  const center = target => {
     const box = target.element.getBoundingClientRect()
     return [box.left + box.width / 2, box.top + box.height / 2]
   }
-  const [x, y] = centre(from)
+  const [x, y] = center(from)
   let best = null
   for (const other of made.panels) {
     for (const target of other.targets) {
       if (target === from) continue
-      const [tx, ty] = centre(target), along = (tx - x) * right + (ty - y) * down, across = Math.abs((tx - x) * down) + Math.abs((ty - y) * right)
+      const [tx, ty] = center(target), along = (tx - x) * right + (ty - y) * down, across = Math.abs((tx - x) * down) + Math.abs((ty - y) * right)
       if (along < 2) continue
       const far = along + 3 * across
       if (!best || far < best.far) best = { far, other, target }

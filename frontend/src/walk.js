@@ -180,7 +180,7 @@ function create(root) {
   const shown = place => isHeld() && place.chapter === at.chapter ? { ...place, beat: Math.min(place.beat, at.beat - 1) } : place
   function draw() {
     const t = Math.min(1, (performance.now() - begun) / MOTION)
-    const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: isHeld() ? [] : beat().lights, dark: isDark(), colours: me.page.palette[isDark() ? "dark" : "light"] }
+    const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: isHeld() ? [] : beat().lights, dark: isDark(), colors: me.page.palette[isDark() ? "dark" : "light"] }
     const isWhole = paint(ground, chapter(), state)
     root.toggleAttribute("data-waiting", !isWhole || said.hidden)
     root.toggleAttribute("data-moves", t < 1)
@@ -188,7 +188,7 @@ function create(root) {
     else from = null
   }
   function dress() {
-    for (const [role, colour] of Object.entries(me.page.palette[isDark() ? "dark" : "light"])) root.style.setProperty(`--${role}`, colour)
+    for (const [role, color] of Object.entries(me.page.palette[isDark() ? "dark" : "light"])) root.style.setProperty(`--${role}`, color)
     draw()
   }
   watched(() => story && dress())

@@ -16,7 +16,7 @@ export function ruler(text, size = 12) {
   return widths.get(key)
 }
 
-// Words are one line as it is, or lines of runs: [text, whether bold, colour].
+// Words are one line as it is, or lines of runs: [text, whether bold, color].
 export const linesOf = words => Array.isArray(words) ? words : [[[words, false, ""]]]
 const said = line => line.map(([text]) => text).join("")
 export const plain = words => linesOf(words).map(said).join(" ")
@@ -34,8 +34,8 @@ export function short(name, most = 14) {
 }
 
 // Black or white, whichever can be read on a tint of a role over the page.
-export function mixed(colours, role, share) {
-  const [over, under] = [bytesOf(colours, role), colours.bytes.paper]
+export function mixed(colors, role, share) {
+  const [over, under] = [bytesOf(colors, role), colors.bytes.paper]
   const linear = n => (n /= 255) <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4
   const [r, g, b] = [0, 1, 2].map(i => linear(over[i] * share + under[i] * (1 - share)))
   const light = 0.2126 * r + 0.7152 * g + 0.0722 * b

@@ -1,4 +1,4 @@
-"""What a legend tells apart is told apart by everybody: by colour, or by the form of its mark."""
+"""What a legend tells apart is told apart by everybody: by color, or by the form of its mark."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from viz_model.drawing import theme
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 SIGHTS = (None, "protan", "deutan", "tritan")
 APART = 10.0
-"""ΔE2000 as in ``tests/drawing/test_colours.py``."""
+"""ΔE2000 as in ``tests/drawing/test_colors.py``."""
 
 
 class Mark(NamedTuple):
-    """What stands for a name in a legend: its form, its colour, and how much of the page shines through."""
+    """What stands for a name in a legend: its form, its color, and how much of the page shines through."""
 
     name: str
     form: tuple[object, ...]
-    colour: str
+    color: str
     opacity: float
 
     @classmethod
     def of(cls, trace: dict[str, Any]) -> Mark | None:
-        """Nothing where each of its points has a colour of its own."""
+        """Nothing where each of its points has a color of its own."""
         line, marker = trace.get("line", {}), trace.get("marker", {})
         drawn = "lines" in trace.get("mode", "") if trace["type"] == "scatter" else False
-        colour = line.get("color") if drawn else marker.get("color")
-        if not isinstance(colour, str):
+        color = line.get("color") if drawn else marker.get("color")
+        if not isinstance(color, str):
             return None
         form = (
             trace["type"],
@@ -46,13 +46,13 @@ class Mark(NamedTuple):
             str(marker.get("pattern", {}).get("shape", "")),
         )
         opacity = 1 if drawn else marker.get("opacity", 1)
-        return cls(trace["name"], form, colour, trace.get("opacity", 1) * opacity if isinstance(opacity, float) else 1)
+        return cls(trace["name"], form, color, trace.get("opacity", 1) * opacity if isinstance(opacity, float) else 1)
 
     def seen(self, page: str, sight: str | None) -> Color:
         """On a light or a dark page."""
-        colour = Color(self.colour)
-        colour["alpha"] = float(colour["alpha"]) * self.opacity
-        solid = Color.layer([colour, theme.PAGES[page]], space="srgb")
+        color = Color(self.color)
+        color["alpha"] = float(color["alpha"]) * self.opacity
+        solid = Color.layer([color, theme.PAGES[page]], space="srgb")
         return solid if sight is None else solid.filter(sight, method="machado").clip("srgb")
 
 
@@ -77,7 +77,7 @@ def alike(one: Mark, other: Mark) -> bool:
 def test_what_a_legend_names_is_told_apart(page: str) -> None:
     app = open_page(page, {"text": "The cat sat on the mat", "layer": "1"})
     close = [
-        (one.name, other.name, one.colour, other.colour)
+        (one.name, other.name, one.color, other.color)
         for figure in figures(app)
         for one, other in combinations(legend(figure), 2)
         if alike(one, other)

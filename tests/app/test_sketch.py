@@ -19,7 +19,7 @@ from tiers import some, turns
 import viz_model as vm
 from viz_model import images
 from viz_model.app import examples
-from viz_model.app import sketch as centring
+from viz_model.app import sketch as centering
 from viz_model.app.frame import SECTIONS, section_name
 from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
 from viz_model.drawing.picture import ink
@@ -65,7 +65,7 @@ def seven() -> np.ndarray:
 def shown() -> vm.Trace:
     """The run that stands there unasked: of the first example, in the middle."""
     lm = vm.load(MODEL)
-    return lm.trace(images.encode(centring.centred(images.decode(examples.of(lm, "en")[0]))))
+    return lm.trace(images.encode(centering.centered(images.decode(examples.of(lm, "en")[0]))))
 
 
 def prose(app: AppTest) -> str:
@@ -124,14 +124,14 @@ def test_an_address_with_another_drawing_says_so_and_shows_an_example() -> None:
 
 
 def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:
-    found = centring.centred(seven())
+    found = centering.centered(seven())
     rows, columns = np.nonzero(found > 40)
     assert 18 <= max(np.ptp(rows), np.ptp(columns)) + 1 <= 21
     weights = found / found.sum()
     middle = [(weights.sum(1 - axis) * (np.arange(28) + 0.5)).sum() for axis in (0, 1)]
     assert all(abs(at - 14) <= 1 for at in middle)
-    assert np.abs(centring.centred(found).astype(int) - found).mean() < 12  # once is enough
-    assert not centring.centred(np.zeros((28, 28), np.uint8)).any()
+    assert np.abs(centering.centered(found).astype(int) - found).mean() < 12  # once is enough
+    assert not centering.centered(np.zeros((28, 28), np.uint8)).any()
 
 
 def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
@@ -162,14 +162,14 @@ DIGITS = {"en": re.compile(r"\bdigits?\b|\bdrawings?\b|\bink\b", re.I), "zh": re
 
 
 def large(**changes: Any) -> ModelConfig:
-    """A model of pictures in colour that are larger than a text holds: 96 × 144 pixels in 216 patches."""
+    """A model of pictures in color that are larger than a text holds: 96 × 144 pixels in 216 patches."""
     patches = Patches(height=96, width=144, patch=8)
     digits = vm.load(MODEL).config
     return dataclasses.replace(digits, inputs=patches, n_context=217, head=ClassHead(labels=LABELS), **changes)
 
 
 @pytest.mark.parametrize("language", some(list(LANGUAGES), 1))
-def test_a_large_picture_in_colour_is_read_small_and_nothing_is_said_of_digits(
+def test_a_large_picture_in_color_is_read_small_and_nothing_is_said_of_digits(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lm = tiny_models.language_model(large())

@@ -288,8 +288,8 @@ def test_a_browser_gets_the_language_of_its_locale(invented: str) -> None:
 
 
 def test_a_language_says_of_itself_only_what_is_known(tmp_path: Path) -> None:
-    (tmp_path / "language.toml").write_text('name = "Xxish"\ncolour = "red"\n', encoding="utf-8")
-    with pytest.raises(TypeError, match="colour"):
+    (tmp_path / "language.toml").write_text('name = "Xxish"\ncolor = "red"\n', encoding="utf-8")
+    with pytest.raises(TypeError, match="color"):
         Language.read(tmp_path)
 
 

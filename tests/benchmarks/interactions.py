@@ -58,7 +58,7 @@ st.text(st.session_state.drawn)
 SENTENCE = "the little cat sat on the mat and looked at the big dog because it was"
 WORDS = ("bird", "horse", "mouse", "duck", "fish", "frog", "bear", "lion", "fox", "wolf", "cow", "hen")
 QUIET = 500
-"""Milliseconds without a change after which a page counts as painted: longer than the rest after which neighbours are
+"""Milliseconds without a change after which a page counts as painted: longer than the rest after which neighbors are
 drawn ahead."""
 
 NEW, FIRST = 3.0, 1.5

@@ -24,7 +24,7 @@ PAGES = [page for pages in SECTIONS.values() for page in pages]
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 TALLEST = 16_000
-"""Pixels of the tallest window: axe looks at the colours of what is in sight alone."""
+"""Pixels of the tallest window: axe looks at the colors of what is in sight alone."""
 TABS = ("formula", "hand", "code", "numbers")
 
 
@@ -105,7 +105,7 @@ TEXTS = {"en": MARKUP, "zh": "Tom says 你好 to his 🙂 friend"}
 """What is typed, by the language of the page."""
 
 
-# Of texts that look alike, on grounds that do, axe is to judge the colours of the first: each takes it long, and a page
+# Of texts that look alike, on grounds that do, axe is to judge the colors of the first: each takes it long, and a page
 # has thousands. What has no text of its own it passes over, but only when it has read all that is within. Texts of one
 # sign or without letters, and those that are cut off or not drawn, it does not judge: they are of other kinds.
 ALIKE = """() => {
@@ -246,7 +246,7 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
     for scheme in ("light", "dark"):
         page = visit("/attention", options={**LAPTOP, "color_scheme": scheme}, cell="blocks.1.attn.scores:2,3,1")
         page.get_by_role("dialog").wait_for()
-        # It stands outside of the app; what of its colours depends on the scheme, axe does not see.
+        # It stands outside of the app; what of its colors depends on the scheme, axe does not see.
         page.wait_for_function(
             "scheme => getComputedStyle(document.querySelector('[role=dialog]')).colorScheme === scheme", arg=scheme
         )
@@ -258,7 +258,7 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
         assert_open_to_all(page)
 
 
-# Text too faint to be read, in the page and in a part of ours; and text of a usual colour on a ground of its own.
+# Text too faint to be read, in the page and in a part of ours; and text of a usual color on a ground of its own.
 # Before the first stand some that look like it and that axe does not judge: of one sign, a face, cut off, not drawn.
 FAINT = """() => {
   const put = (after, html) => after.insertAdjacentHTML('afterend', html)

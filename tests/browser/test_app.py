@@ -43,10 +43,10 @@ def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
     panels.first.wait_for()
     # Cells are a hue in many strengths.
     painted = page.evaluate(
-        """canvases => canvases.reduce((colours, canvas) => {
+        """canvases => canvases.reduce((colors, canvas) => {
           const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data
-          for (let i = 0; i < pixels.length; i += 4) colours.add(pixels.slice(i, i + 4).join())
-          return colours
+          for (let i = 0; i < pixels.length; i += 4) colors.add(pixels.slice(i, i + 4).join())
+          return colors
         }, new Set()).size""",
         panels.element_handles(),
     )

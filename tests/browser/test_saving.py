@@ -75,7 +75,7 @@ def test_a_page_of_its_own_looks_as_the_image_does(chromium: Any, tmp_path: Path
 INK = """() => {
   const roots = [document, ...[...document.querySelectorAll('*')].map(node => node.shadowRoot).filter(Boolean)]
   const texts = roots.flatMap(root => [...root.querySelectorAll('.panel svg text[fill]')])
-  const light = colour => colour.match(/[0-9a-f]{2}/gi).reduce((sum, byte) => sum + parseInt(byte, 16), 0) / 3
+  const light = color => color.match(/[0-9a-f]{2}/gi).reduce((sum, byte) => sum + parseInt(byte, 16), 0) / 3
   return texts.reduce((sum, text) => sum + light(text.getAttribute('fill')), 0) / texts.length
 }"""
 
@@ -217,8 +217,8 @@ def test_a_plot_has_the_colors_of_a_dark_page_and_the_width_that_there_is(page: 
     def ink() -> str:
         return str(page.locator(".legendtext").first.evaluate("e => e.style.fill"))
 
-    def rgb(colour: str) -> str:
-        return f"rgb({', '.join(map(str, theme.channels(colour)))})"
+    def rgb(color: str) -> str:
+        return f"rgb({', '.join(map(str, theme.channels(color)))})"
 
     assert ink() == rgb(PALETTES["light"]["ink"])
     page.evaluate("document.body.style.background = '#14151a'")

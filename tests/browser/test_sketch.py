@@ -1,4 +1,4 @@
-"""Drawing a digit in a real browser: it is recognised while one draws, and where the model looks is painted."""
+"""Drawing a digit in a real browser: it is recognized while one draws, and where the model looks is painted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def touch(page: Any, *points: tuple[float, float]) -> None:
 
 
 def file(kind: str) -> bytes:
-    """A photographed 7: dark on light, in colours."""
+    """A photographed 7: dark on light, in colors."""
     paper = Image.new("RGB", (140, 120), "white")
     ImageDraw.Draw(paper).line([(40, 20), (100, 20), (60, 100)], fill=(20, 20, 60), width=12)
     written = io.BytesIO()
@@ -52,14 +52,14 @@ def file(kind: str) -> bytes:
 
 
 def inked(page: Any, selector: str) -> int:
-    """How many pixels of a canvas are coloured."""
+    """How many pixels of a canvas are colored."""
     count = """canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
       .data.filter((value, n) => n % 4 === 3 && value > 20).length"""
     found: int = page.locator(selector).first.evaluate(count)
     return found
 
 
-def test_a_digit_drawn_with_the_mouse_is_recognised_and_stays_in_the_address(visit: Visit) -> None:
+def test_a_digit_drawn_with_the_mouse_is_recognized_and_stays_in_the_address(visit: Visit) -> None:
     page = visit("/overview", model=MODEL, lang="en")
     page.get_by_role("button", name="Clear").click()
     page.get_by_text("Draw a digit in the field").wait_for()

@@ -1,4 +1,4 @@
-"""GGUF files: the same numbers as the reference, quantised or not, and one line on everything else."""
+"""GGUF files: the same numbers as the reference, quantized or not, and one line on everything else."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_tied_tables_and_biases_are_seen_in_the_tensors(tmp_path: Path, tied: bo
     assert read(path).config.tie_embeddings == tied
 
 
-def test_pairs_of_llama_are_neighbours(path: Path, tmp_path: Path) -> None:
+def test_pairs_of_llama_are_neighbors(path: Path, tmp_path: Path) -> None:
     position = read(path).config.position
     assert isinstance(position, Rope) and position.pairing == "interleaved"
     for other in (QWEN2, QWEN3):

@@ -232,7 +232,7 @@ ONE_STACK = {
         {"sliding_window": 5, "head_dim": 10, "num_experts_per_tok": 1, "tie_word_embeddings": True},
     ),
     "olmoe": Reference("OlmoeForCausalLM"),
-    "olmoe-normalised": Reference("OlmoeForCausalLM", {"norm_topk_prob": True, "num_key_value_heads": None}),
+    "olmoe-normalized": Reference("OlmoeForCausalLM", {"norm_topk_prob": True, "num_key_value_heads": None}),
     "qwen3-moe": Reference("Qwen3MoeForCausalLM"),
     "qwen3-moe-some": Reference(
         "Qwen3MoeForCausalLM",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoint_makers import randomise
+from checkpoint_makers import randomize
 from transformers import ViTConfig, ViTForImageClassification, ViTForMaskedImageModeling, ViTImageProcessorPil, ViTModel
 
 import viz_model as vm
@@ -36,7 +36,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "not-square": (ViTForImageClassification, {"image_size": [8, 20]}, {"resample": 3}),
     "no-bias": (ViTForImageClassification, {"qkv_bias": False, "hidden_act": "gelu_new"}, {"do_normalize": False}),
     "eps": (ViTForImageClassification, {"layer_norm_eps": 0.05, "num_attention_heads": 1}, {"resample": 0}),
-    "grey": (
+    "gray": (
         ViTForImageClassification,
         {"num_channels": 1, "hidden_act": "relu"},
         {"image_mean": [0.2], "image_std": [0.3]},
@@ -57,7 +57,7 @@ def saved(folder: Path, name: str, seed: int = 0) -> tuple[Any, Any]:
     config = ViTConfig(**{**SIZES, **changes})
     with torch.random.fork_rng():
         model = cls._from_config(config, attn_implementation="eager")
-    randomise(model, seed)
+    randomize(model, seed)
     model.eval().save_pretrained(folder)
     size: Any = config.image_size
     height, width = size if isinstance(size, list) else (size,) * 2

@@ -65,8 +65,8 @@ def _written(trace: Trace, position: int) -> tuple[list[str], Tensor]:
 
     def norm(site: str, gamma: Tensor, beta: Tensor | None) -> None:
         nonlocal rows
-        centred = rows - rows.mean(-1, keepdim=True) if f"{site}.mean" in trace else rows
-        rows = centred / trace[f"{site}.scale"][position].double() * gamma
+        centered = rows - rows.mean(-1, keepdim=True) if f"{site}.mean" in trace else rows
+        rows = centered / trace[f"{site}.scale"][position].double() * gamma
         if beta is not None:
             add("constant", beta)
 
@@ -171,8 +171,8 @@ def _cut(trace: Trace, position: int, token: int, written: Tensor, claim: str) -
         before = float(trace.row("logits", position)[token])
         measured = float(final(mid + block.ffn(norm(mid - written))) @ row) - before
         up = block.ffn.up(norm(mid))
-        centred = (written - written.mean()) / trace[f"{at}.ffn.norm.scale"][position] * norm.state_dict()["weight"]
-        lost = block.ffn.down.weight @ ((up > 0) * (block.ffn.up.weight @ centred))
+        centered = (written - written.mean()) / trace[f"{at}.ffn.norm.scale"][position] * norm.state_dict()["weight"]
+        lost = block.ffn.down.weight @ ((up > 0) * (block.ffn.up.weight @ centered))
         lost = (lost - lost.mean()) / trace["final.norm.scale"][position] * final.state_dict()["weight"]
     predicted = -float(lost @ row)
     near = abs(measured - predicted) <= 0.1 * abs(predicted) + 1e-4

@@ -114,7 +114,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     own, *near = (row.run.whole[name] for row in rows)
     far = [run.row(lm, text, target, to).run.whole[name] for text in OTHERS]
     token = len(own) - 1
-    moved = norms.neighbours(own, near, far).moves
+    moved = norms.neighbors(own, near, far).moves
     moves = Moves(*(moved[k, s, token] for k in (0, 1) for s in (0, 1)))
     for verdict in (LAYER_NORM, BATCH_NORM):
         yield Shown(verdict, moves, partial(_moves, own, near, far, token))

@@ -77,11 +77,11 @@ def _shares(trace: Trace, claim: str) -> bool:
     shares = []
     for x, added, norm in _each_reader(trace):
         total = (x + added).double()
-        centre = total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
-        sigma = ((total - centre) ** 2).mean(-1, keepdim=True).add(trace.config.norm.eps).sqrt()
+        center = total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
+        sigma = ((total - center) ** 2).mean(-1, keepdim=True).add(trace.config.norm.eps).sqrt()
         scale = norm.get_parameter("weight").double() / sigma
         offset = x.double().mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
-        whole, kept = scale * (total - centre), scale * (x.double() - offset)
+        whole, kept = scale * (total - center), scale * (x.double() - offset)
         shares.append(1 - F.cosine_similarity(whole, kept, dim=-1) * kept.norm(dim=-1) / whole.norm(dim=-1))
     each = [share.quantile(0.5).item() for share in shares]
     half = len(each) // 2
@@ -98,8 +98,8 @@ def _stretches(trace: Trace, claim: str) -> bool:
 def _order_stays(trace: Trace, claim: str) -> bool:
     x, added, _ = _each_reader(trace)[-1]
     total = x + added
-    centred = total - total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else total
-    sigma = centred.square().mean(-1, keepdim=True).sqrt()
+    centered = total - total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else total
+    sigma = centered.square().mean(-1, keepdim=True).sqrt()
     with torch.inference_mode():
         bare, scaled = (trace.model.head(v[None])[0] for v in (total, total / sigma))
     return bool((bare.argmax(-1) == scaled.argmax(-1)).all())

@@ -117,7 +117,7 @@ def test_of_one_text_they_are_what_its_page_says(config: ModelConfig) -> None:
     found = corpus.measure(lm, [ids], SETTINGS).natural
     trace = lm.trace(ids=ids, target_ids=[0] if config.kind == "encoder_decoder" else None).at(config.sides[0])
     for layer, head in itertools.product(range(trace.n_layers), range(config.n_heads)):
-        summary = heads.summarise(trace.head(f"blocks.{layer}.attn.pattern", head).numpy())
+        summary = heads.summarize(trace.head(f"blocks.{layer}.attn.pattern", head).numpy())
         for measure in ("previous", "next", "first", "itself"):
             assert found.heads.mean(measure)[layer, head] == pytest.approx(getattr(summary, measure), abs=1e-6)
 
@@ -161,7 +161,7 @@ def test_an_induction_head_is_found_and_a_duplicate_is_something_else() -> None:
     }
 
 
-def test_the_token_after_a_neighbour_is_no_copy_to_look_back_to() -> None:
+def test_the_token_after_a_neighbor_is_no_copy_to_look_back_to() -> None:
     queries = corpus.batch._Queries.of(torch.tensor([[4, 4]]), torch.ones(1, 2, dtype=torch.bool), is_causal=True)
     counts = dict(zip(MEASURES, queries.counts().tolist(), strict=True))
     assert (counts["induction"], counts["duplicate"]) == (0, 1)

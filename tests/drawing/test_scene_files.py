@@ -345,7 +345,7 @@ def test_names_stand_at_their_places_and_do_not_touch(turn: Literal["auto", "nev
         assert np.diff(expected).min() > 11 * 0.5 * 6
 
 
-def test_stops_colour_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
+def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
     stops = [(0.0, "key", 0.0), (1.0, "key", 1.0), (3.0, "#112233", 0.5)]
     values = np.array([-1.0, 0.5, 1.5, 2.5, 9.0, np.nan])
     cells = Cells(id="c", height=20, values=values, look="stops", stops=stops, empty=True)

@@ -110,7 +110,7 @@ PREVIOUS = causal([[1], [0.9, 0.1], [0, 1, 0], [0, 0, 0.8, 0.2]])
 )
 def test_a_head_is_named_after_where_its_weight_goes(pattern: np.ndarray, kind: str) -> None:
     np.testing.assert_allclose(pattern.sum(-1), 1)
-    assert HEAD.of(heads.summarise(pattern)).name == kind
+    assert HEAD.of(heads.summarize(pattern)).name == kind
 
 
 TWO_WAY_NEXT = np.array([[0.1, 0.9, 0], [0, 0.2, 0.8], [0.3, 0.3, 0.4]])
@@ -118,22 +118,22 @@ ON_MARKS = np.array([[0.1, 0.1, 0.1, 0.7], [0.45, 0.05, 0.05, 0.45], [0.4, 0.1, 
 
 
 def test_two_way_patterns_have_heads_for_what_follows_and_for_control_tokens() -> None:
-    found = heads.summarise(TWO_WAY_NEXT)
+    found = heads.summarize(TWO_WAY_NEXT)
     assert HEAD.of(found).name == "next" and found.next == pytest.approx((0.9 + 0.8) / 2)
-    assert HEAD.of(heads.summarise(TWO_WAY_NEXT[::-1, ::-1])).name == "previous"
-    assert HEAD.of(heads.summarise(ON_MARKS)).name == "plain"
-    marked = heads.summarise(ON_MARKS, marks=(0, 3))
+    assert HEAD.of(heads.summarize(TWO_WAY_NEXT[::-1, ::-1])).name == "previous"
+    assert HEAD.of(heads.summarize(ON_MARKS)).name == "plain"
+    marked = heads.summarize(ON_MARKS, marks=(0, 3))
     assert HEAD.of(marked).name == "marks" and marked.marks == pytest.approx((0.8 + 0.9 + 0.8 + 0.8) / 4)
     # An even spread over few tokens says nothing about control tokens, though they get most of it.
     even = np.full((3, 3), 1 / 3)
-    assert HEAD.of(heads.summarise(even, marks=(0, 2))).name == "broad"
+    assert HEAD.of(heads.summarize(even, marks=(0, 2))).name == "broad"
 
 
 def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
     window = np.tril(np.ones((6, 6))) - np.tril(np.ones((6, 6)), -2)
     pattern = window / window.sum(-1, keepdims=True)
-    assert heads.summarise(pattern, window > 0).entropy == pytest.approx(1.0)
-    assert heads.summarise(pattern).entropy < 0.8  # as if the whole past could have been seen
+    assert heads.summarize(pattern, window > 0).entropy == pytest.approx(1.0)
+    assert heads.summarize(pattern).entropy < 0.8  # as if the whole past could have been seen
 
 
 def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:

@@ -16,7 +16,7 @@ from tiny_models import language_model as loaded
 from viz_model import config
 from viz_model.config import ConfigError, Dense, Experts, Gated, ModelConfig, Variant
 from viz_model.model import ops, sites
-from viz_model.model.neighbours import Neighbours
+from viz_model.model.neighbors import Neighbors
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoPosition, ShuffleTokens, Skip
 from viz_model.runs.generation import Decoder
 from viz_model.runs.record import Keep, record
@@ -54,7 +54,7 @@ def test_the_largest_are_chosen_and_weighted_as_the_config_says(ffn: Experts) ->
     open_ = torch.zeros(groups.shape[:-1]).scatter(-1, best, 1.0).bool()[..., None].expand_as(groups).flatten(-2)
     experts = wanted.where(open_, -torch.inf).topk(ffn.top_k).indices
     weights = probs.gather(-1, experts)
-    if ffn.normalise or ffn.softmax == "chosen":
+    if ffn.normalize or ffn.softmax == "chosen":
         weights = weights / weights.sum(-1, keepdim=True)
     close(chosen, torch.zeros_like(router).scatter(-1, experts, ffn.factor * weights))
     written = trace["blocks.0.ffn.expert_out"]
@@ -180,7 +180,7 @@ def test_padding_is_not_seen_on_either_side(n: int) -> None:
 
 def test_nothing_is_read_of_padding_in_front() -> None:
     x, padding = torch.arange(1.0, 7.0).view(1, 3, 2), torch.tensor([[True, False, False]])
-    around = Neighbours(padding=padding)
+    around = Neighbors(padding=padding)
     assert around.near("x", x, 1)[..., 0].tolist() == [[0, 0, 3, 5]] and around.all("x", x)[..., 0].tolist() == [
         [0, 3, 5]
     ]

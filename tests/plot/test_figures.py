@@ -252,8 +252,8 @@ def test_every_figure_says_in_its_signature_what_it_may_be_told() -> None:
         assert set(inspect.get_annotations(make)) == {*keywords, "return"}, name
     stack = inspect.signature(vm.plot.head).parameters["stack"]
     assert (stack.annotation, stack.default, stack.kind) == ("Side | None", None, stack.KEYWORD_ONLY)
-    with pytest.raises(TypeError, match="colour"):
-        drawn("story-pre-ln", "heads", colour="red")
+    with pytest.raises(TypeError, match="color"):
+        drawn("story-pre-ln", "heads", color="red")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
 def test_a_run_of_a_picture_is_drawn_as_on_its_page() -> None:
     lm, place = vm.load("digits-vit"), {"layer": "1", "head": "2", "token": "3"}
     code = vm.images.encode(examples.read(lm.folder)[0].levels)
-    trace = lm.trace(sketch.centred(vm.images.decode(code)))  # as the page hands on what is drawn
+    trace = lm.trace(sketch.centered(vm.images.decode(code)))  # as the page hands on what is drawn
     query = {"model": "digits-vit", "drawing": code, "lang": "zh", **place}
     figure = vm.plot.overview(trace, layer=1, token=3, lang="zh")
     assert plain(scenes.read(encode(figure.scene))) == plain(

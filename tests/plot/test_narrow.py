@@ -1,4 +1,4 @@
-"""Figures in a column of a paper: nothing that is written crosses the edge, touches its neighbour, or is too small."""
+"""Figures in a column of a paper: nothing that is written crosses the edge, touches its neighbor, or is too small."""
 
 from __future__ import annotations
 

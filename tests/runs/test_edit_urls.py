@@ -184,7 +184,7 @@ def by_hand(config: ModelConfig, router: torch.Tensor) -> torch.Tensor:
         left = sorted((n for n, x in enumerate(logits) if x > -math.inf), key=lambda n: -logits[n])
         chosen = left[: ffn.top_k]
         powers = {n: math.exp(logits[n]) for n in left}
-        over = chosen if ffn.normalise or ffn.softmax == "chosen" else left
+        over = chosen if ffn.normalize or ffn.softmax == "chosen" else left
         for n in chosen:
             row[n] = powers[n] / sum(powers[m] for m in over)
     return found

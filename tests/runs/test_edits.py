@@ -47,7 +47,7 @@ DECODERS = [config for config in CONFIGS if config.kind == "decoder"]
 GENERATING = [config for config in CONFIGS if config.kind != "encoder"]
 
 
-def catalogue(trace: Trace) -> list[Edit]:
+def catalog(trace: Trace) -> list[Edit]:
     """One edit of every sort that this run can have, on its last stack."""
     side = trace.config.sides[-1]
     at = f"{side}." if len(trace.config.sides) > 1 else ""
@@ -386,7 +386,7 @@ def test_every_edit_leaves_the_model_and_other_runs_alone(config: ModelConfig) -
     before = run_both(lm)
     values = {name: before[name].clone() for name in before.sites}
     state = copy.deepcopy(lm.model.state_dict())
-    for edit in catalogue(before):
+    for edit in catalog(before):
         edited = run_both(lm, edits=[edit])
         assert edited.edits == (edit,)
         changed = any(
@@ -420,7 +420,7 @@ def _bites(edit: Edit, config: ModelConfig) -> bool:
 @every
 def test_derived_values_are_those_of_the_edited_run(config: ModelConfig) -> None:
     lm = language_model(config)
-    for edit in catalogue(run_both(lm)):
+    for edit in catalog(run_both(lm)):
         edited = run_both(lm, edits=[edit])
         for name in edited.sites:
             value = edited[name]
@@ -483,7 +483,7 @@ def test_edits_hold_together(config: ModelConfig) -> None:
 
 def test_threads_share_a_model() -> None:
     lm = language_model(tiny_config(position=choices.Rope(), kind="decoder"))
-    found = catalogue(run_both(lm))
+    found = catalog(run_both(lm))
     edits = [[found[n % len(found)], found[(5 * n + 2) % len(found)]] for n in range(64)]
     alone = [run_both(lm, edits=each) for each in edits]
     with ThreadPoolExecutor(64) as pool:
@@ -495,7 +495,7 @@ def test_threads_share_a_model() -> None:
 
 def test_a_gradient_is_taken_through_the_edited_run() -> None:
     lm = language_model(tiny_config())
-    for edit in catalogue(run_both(lm)):
+    for edit in catalog(run_both(lm)):
         trace = run_both(lm, edits=[edit])
         logits = trace["logits"][:-1].log_softmax(-1)
         expected = -logits[range(len(trace) - 1), trace.ids[1:]].mean().item()

@@ -76,12 +76,12 @@ def test_a_long_run_has_the_same_values(config_: ModelConfig) -> None:
             close(again.row(name, 1), whole[name][1])
 
 
-def test_a_picture_of_another_size_and_colour_is_brought_to_the_models() -> None:
+def test_a_picture_of_another_size_and_color_is_brought_to_the_models() -> None:
     lm = language_model(CLASSES[0])
     large = np.kron(picture(CLASSES[0]), np.ones((4, 4), np.uint8))
     assert np.array_equal(lm.trace(large).picture, lm.trace(images.fit(large, 6, 9, 1)[..., 0]).picture)  # type: ignore[arg-type]
-    colour = np.stack([picture(CLASSES[0])] * 3, -1)
-    assert np.array_equal(lm.trace(colour).picture, lm.trace(picture(CLASSES[0])).picture)  # type: ignore[arg-type]
+    color = np.stack([picture(CLASSES[0])] * 3, -1)
+    assert np.array_equal(lm.trace(color).picture, lm.trace(picture(CLASSES[0])).picture)  # type: ignore[arg-type]
 
 
 @EVERY

@@ -31,8 +31,8 @@ from viz_model.training.sources import (
     training_texts,
 )
 
-SOURCE = Source(file="file", language="en", per_line=False, title="", licence="")
-PAIR_SOURCE = PairSource(file="file", language="fr", title="", licence="")
+SOURCE = Source(file="file", language="en", per_line=False, title="", license="")
+PAIR_SOURCE = PairSource(file="file", language="fr", title="", license="")
 PREPARE: list[Callable[[Path, ByteLevel, int, Path], Corpus | PairCorpus]] = [Corpus.prepare, PairCorpus.prepare]
 
 
@@ -119,7 +119,7 @@ def test_split_loses_nothing_and_repeats() -> None:
     assert split(found, seed=6) != (train, held_out)
 
 
-# The tokenised corpus
+# The tokenized corpus
 
 
 def test_documents_as_ids() -> None:
@@ -134,11 +134,11 @@ def test_documents_as_ids() -> None:
     assert spelled(found, tokenizer)[2] == f"x{END_OF_TEXT}[MASK]"
 
 
-def test_texts_are_tokenised_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = byte_tokenizer()
     first = Corpus.prepare(folder, tokenizer, 0, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenised again"))
+        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenized again"))
         again = Corpus.prepare(folder, tokenizer, 0, tmp_path)
     assert list(again.languages) == ["en", "zh"]
     assert len(list(tmp_path.iterdir())) == 2
@@ -161,11 +161,11 @@ def test_texts_are_tokenised_once_and_mapped(folder: Path, tmp_path: Path, monke
     assert places != list(range(places[0], places[0] + len(places)))
 
 
-def test_pairs_are_tokenised_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = byte_tokenizer("encoder_decoder")
     PairCorpus.prepare(folder, tokenizer, 0, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenised again"))
+        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenized again"))
         again = PairCorpus.prepare(folder, tokenizer, 0, tmp_path)
     for source in PAIRS:
         found = again.languages[source.language]
@@ -301,14 +301,14 @@ def test_too_little_text(text: str, n: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def learnt(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> ByteLevel:
+def learned(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> ByteLevel:
     path = tmp_path_factory.mktemp("vocabulary") / "tiny.tiktoken"
     vocabulary.learn(training_texts(folder, seed=0), 340, path)
     assert [file.name for file in path.parent.iterdir()] == ["tiny.tiktoken"]
     return ByteLevel(load_ranks(path))
 
 
-def test_a_vocabulary_is_learnt_on_all_training_texts_and_no_other(folder: Path) -> None:
+def test_a_vocabulary_is_learned_on_all_training_texts_and_no_other(folder: Path) -> None:
     found = list(training_texts(folder, seed=0))
     for source in TEXTS:
         assert set(split(documents(folder, source), 0)[0]) <= set(found)
@@ -320,21 +320,21 @@ def test_a_vocabulary_is_learnt_on_all_training_texts_and_no_other(folder: Path)
             assert not {text for pair in aside for text in pair.translations} - translations & set(found)
 
 
-def test_a_learnt_vocabulary_round_trips(learnt: ByteLevel, folder: Path) -> None:
-    assert learnt.n_vocab == 340
-    assert [learnt.token(id).bytes.decode() for id in range(336, 340)] == list(STORY_CONTROLS)
-    assert learnt.end_of_text == 339
+def test_a_learned_vocabulary_round_trips(learned: ByteLevel, folder: Path) -> None:
+    assert learned.n_vocab == 340
+    assert [learned.token(id).bytes.decode() for id in range(336, 340)] == list(STORY_CONTROLS)
+    assert learned.end_of_text == 339
     for text in [*training_texts(folder, 0), "unseen: čaj 🙂\x00", *STORY_CONTROLS]:
-        ids = learnt.encode(text)
-        assert learnt.decode(ids) == text
-        assert not learnt.controls & set(ids)
-    assert [learnt.token(id).bytes for id in range(256)] == [bytes([b]) for b in range(256)]
+        ids = learned.encode(text)
+        assert learned.decode(ids) == text
+        assert not learned.controls & set(ids)
+    assert [learned.token(id).bytes for id in range(256)] == [bytes([b]) for b in range(256)]
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "zh"])
-def test_a_learnt_vocabulary_shortens_its_texts(learnt: ByteLevel, language: str) -> None:
+def test_a_learned_vocabulary_shortens_its_texts(learned: ByteLevel, language: str) -> None:
     text = " ".join(sentences(language))
-    assert len(learnt.encode(text)) < 0.8 * len(text.encode())
+    assert len(learned.encode(text)) < 0.8 * len(text.encode())
 
 
 def test_the_bundled_vocabulary_is_of_the_same_make() -> None:

@@ -1,4 +1,4 @@
-"""viz_model.training.loop, against PyTorch's optimisers and the closed form of every learning rate."""
+"""viz_model.training.loop, against PyTorch's optimizers and the closed form of every learning rate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from viz_model.training import batches, checkpoint, loop
 from viz_model.training.batches import IGNORED, Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus
-from viz_model.training.loop import StepReport, gradient_norms, new_model, optimisers_of, train
+from viz_model.training.loop import StepReport, gradient_norms, new_model, optimizers_of, train
 from viz_model.training.recipe import NextToken, Recipe
 
 KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
@@ -37,23 +37,23 @@ KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 def expected_rates(recipe: Recipe) -> list[float]:
     """PyTorch's own schedules, one after another, for a recipe of one round."""
     (round_,) = recipe.rounds
-    optimiser = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=round_.peak_rate)
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=round_.peak_rate)
     phases: list[tuple[int, lr_scheduler.LRScheduler]] = []
     if recipe.warmup:
-        phases.append((0, lr_scheduler.LinearLR(optimiser, 1 / recipe.warmup, 1.0, max(1, recipe.warmup - 1))))
+        phases.append((0, lr_scheduler.LinearLR(optimizer, 1 / recipe.warmup, 1.0, max(1, recipe.warmup - 1))))
     if round_.falls_at > recipe.warmup or not phases:
-        phases.append((recipe.warmup, lr_scheduler.ConstantLR(optimiser, 1.0, 0)))
+        phases.append((recipe.warmup, lr_scheduler.ConstantLR(optimizer, 1.0, 0)))
     falling = recipe.steps - round_.falls_at
     if recipe.decay == "cosine":
         floor = round_.peak_rate * recipe.final_share
-        phases.append((round_.falls_at, lr_scheduler.CosineAnnealingLR(optimiser, falling, floor)))
+        phases.append((round_.falls_at, lr_scheduler.CosineAnnealingLR(optimizer, falling, floor)))
     else:
-        phases.append((round_.falls_at, lr_scheduler.LinearLR(optimiser, 1.0, recipe.final_share, falling)))
-    schedule = lr_scheduler.SequentialLR(optimiser, [phase for _, phase in phases], [at for at, _ in phases[1:]])
+        phases.append((round_.falls_at, lr_scheduler.LinearLR(optimizer, 1.0, recipe.final_share, falling)))
+    schedule = lr_scheduler.SequentialLR(optimizer, [phase for _, phase in phases], [at for at, _ in phases[1:]])
     rates = []
     for _ in range(recipe.steps):
         rates.append(float(schedule.get_last_lr()[0]))
-        optimiser.step()
+        optimizer.step()
         schedule.step()
     return rates
 
@@ -91,7 +91,7 @@ def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: A
 
 def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> None:
     """The first rounds of a run that has one value, and the second of one that has the other."""
-    rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimiser": "muon"}
+    rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimizer": "muon"}
     recipe = tiny_recipe(**rounds, dropout=(0.0, 0.3), weight_decay=(0.1, 9.0))
     model, second = new_model(recipe), tiny_recipe(**rounds, dropout=0.3, weight_decay=9.0)
     reports = []
@@ -105,11 +105,11 @@ def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> 
     assert reports[5:] != [measured(report) for report in train(constant, data_of(recipe))][5:]
 
 
-# The optimiser
+# The optimizer
 
 
 def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transformer, list[tuple[float, float]]]:
-    """The same run, written out: no chunks, PyTorch's own optimiser and its own schedules.
+    """The same run, written out: no chunks, PyTorch's own optimizer and its own schedules.
 
     In double precision, because Adam blows the rounding of gradients that are zero (of a key's
     bias) up to whole steps.
@@ -117,27 +117,27 @@ def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transform
     model = new_model(recipe).double().train()
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
-    optimiser = torch.optim.AdamW(
+    optimizer = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": recipe.rounds[0].weight_decay}, {"params": rest, "weight_decay": 0.0}],
         betas=recipe.betas,
     )
     found, rates = [], expected_rates(recipe)
     for step in range(steps):
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = rates[step]
         batch = data.step(step)
         logits = model(batch.ids, batch.target_ids, padding=batch.padding)
         loss = F.cross_entropy(
             logits.flatten(0, 1), batch.answers.flatten(), ignore_index=IGNORED, label_smoothing=recipe.label_smoothing
         )
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         norm = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]).norm().item()
         if norm > recipe.clip:
             for p in model.parameters():
                 assert p.grad is not None
                 p.grad.mul_(recipe.clip / norm)
-        optimiser.step()
+        optimizer.step()
         found.append((loss.item(), norm))
     return model, found
 
@@ -160,9 +160,9 @@ def test_a_run_is_the_textbook_run(kind: Kind, clip: float) -> None:
 @pytest.mark.parametrize("position", [Learned(), T5Bias(buckets=8, max_distance=12)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) -> None:
-    recipe = tiny_recipe(kind, optimiser="muon", config={"position": position, "tie_embeddings": False})
+    recipe = tiny_recipe(kind, optimizer="muon", config={"position": position, "tie_embeddings": False})
     model = new_model(recipe)
-    adamw, muon = optimisers_of(recipe, model)
+    adamw, muon = optimizers_of(recipe, model)
     assert isinstance(muon, torch.optim.Muon) and isinstance(adamw, torch.optim.AdamW)
     taken = [{id(p) for group in each.param_groups for p in group["params"]} for each in (adamw, muon)]
     assert not taken[0] & taken[1]
@@ -180,9 +180,9 @@ def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) ->
 
 def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
     """Liu et al. 2025, equation 4: 0.2·√max(A, B) times the nearest orthogonal matrix."""
-    recipe = tiny_recipe(optimiser="muon", weight_decay=0.0, peak_rate=0.5, config={"d_model": 48, "d_ffn": 96})
+    recipe = tiny_recipe(optimizer="muon", weight_decay=0.0, peak_rate=0.5, config={"d_model": 48, "d_ffn": 96})
     model = new_model(recipe)
-    _, muon = optimisers_of(recipe, model)
+    _, muon = optimizers_of(recipe, model)
     weight = model.stack("decoder").block(0).ffn.up.weight
     for p in model.parameters():
         p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel()))
@@ -213,10 +213,10 @@ def test_portions_of_a_batch_are_the_batch(kind: Kind, accumulate: int) -> None:
         torch.testing.assert_close(one, other, atol=1e-8, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("kind", "optimiser"), crossed(KINDS, ["adamw", "muon"]))
-def test_training_learns(kind: Kind, optimiser: Any) -> None:
+@pytest.mark.parametrize(("kind", "optimizer"), crossed(KINDS, ["adamw", "muon"]))
+def test_training_learns(kind: Kind, optimizer: Any) -> None:
     recipe = tiny_recipe(
-        kind, steps=40, warmup=5, decay_steps=20, validate_every=20, peak_rate=2e-2, optimiser=optimiser
+        kind, steps=40, warmup=5, decay_steps=20, validate_every=20, peak_rate=2e-2, optimizer=optimizer
     )
     reports = list(train(recipe, data_of(recipe)))
     assert [report.step for report in reports] == list(range(40))

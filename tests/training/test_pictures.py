@@ -23,7 +23,7 @@ from viz_model.config import NoHead
 from viz_model.training import __main__ as command
 from viz_model.training import data as data_of
 from viz_model.training import loop, objective, picture_card, publish
-from viz_model.training.pictures import Labelled, Pictures, Splits, warped
+from viz_model.training.pictures import Labeled, Pictures, Splits, warped
 from viz_model.training.recipe import Classes, NextToken, Recipe, RecipeError
 from viz_model.training.sources import HELD_OUT_EVERY, PICTURES, CorpusError
 
@@ -74,7 +74,7 @@ def test_without_amounts_a_picture_stays_as_it_is() -> None:
     close(warped(levels, STILL, (0,)), levels)
 
 
-def centre(levels: torch.Tensor) -> torch.Tensor:
+def center(levels: torch.Tensor) -> torch.Tensor:
     """Of mass, [B, 2] in pixels."""
     mass = levels[..., 0] / levels.sum((1, 2, 3))[:, None, None]
     y, x = (torch.arange(size) for size in mass.shape[1:])
@@ -86,7 +86,7 @@ def test_pictures_are_moved_by_as_much_as_is_said() -> None:
     levels[:, 18:23, 12:29] = 255.0  # a bar that lies, 17 by 5
     near, far = (warped(levels, dataclasses.replace(STILL, shift=shift), (1,)) for shift in (1.0, 6.0))
     for moved, most in ((near, 1.0), (far, 6.0)):
-        away = (centre(moved) - centre(levels)).abs()
+        away = (center(moved) - center(levels)).abs()
         assert away.max() <= most + 1e-3 and away.amax(0).min() > 0.9 * most
     turned = warped(levels, dataclasses.replace(STILL, turn=30.0), (2,))
     mass = turned[..., 0] / turned.sum((1, 2, 3))[:, None, None]
@@ -97,7 +97,7 @@ def test_pictures_are_moved_by_as_much_as_is_said() -> None:
     size = warped(levels, dataclasses.replace(STILL, scale=0.2), (3,)).sum((1, 2, 3)) / levels.sum((1, 2, 3))
     assert size.max() == pytest.approx(1.2**2, rel=0.03) and size.min() == pytest.approx(0.8**2, rel=0.03)
     slanted = warped(levels.transpose(1, 2), dataclasses.replace(STILL, slant=0.3), (4,))
-    top, bottom = (centre(slanted * (torch.arange(41) == row)[:, None, None])[:, 1] for row in (14, 26))
+    top, bottom = (center(slanted * (torch.arange(41) == row)[:, None, None])[:, 1] for row in (14, 26))
     assert ((bottom - top) / 12).abs().max() == pytest.approx(0.3, abs=0.03)
 
 
@@ -193,7 +193,7 @@ def test_a_published_classifier_is_measured_as_it_is_published(published: tuple[
     assert lm.config == recipe.config and lm.twin is None
     kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     assert set(kept["held_out"]) == {"validation", "test"}
-    test: Labelled = data.splits.test
+    test: Labeled = data.splits.test
     said = [int(lm.trace(levels[..., 0])["class.logits"].argmax()) for levels in test.levels]
     right = np.array(said) == test.classes
     assert kept["held_out"]["test"]["accuracy"] == pytest.approx(right.mean())

@@ -202,7 +202,7 @@ def test_the_card_tells_everything(published: Published) -> None:
     written = (folder / "README.md").read_text(encoding="utf-8")
     sources = PAIRS if isinstance(data, Translations) else TEXTS
     for source in sources:
-        assert f"| {source.title} | {source.language} | {source.licence} |" in written
+        assert f"| {source.title} | {source.language} | {source.license} |" in written
     lm = load_folder(folder)
     assert f"{sum(p.numel() for p in lm.model.parameters()):,} parameters" in written
     assert ": 4 steps." in written

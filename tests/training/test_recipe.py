@@ -87,7 +87,7 @@ def test_all_fit_into_sixty_megabytes() -> None:
     assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 60e6
 
 
-def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
+def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
     twins = described("story-pre-ln"), described("story-post-ln")
     assert differing(*twins) == {"config.norm_at"}
     assert [twin["config"]["norm_at"] for twin in twins] == ["pre", "post"]
@@ -236,7 +236,7 @@ def test_a_number_that_is_none_is_refused(field: str) -> None:
         ({"seed": -1}, "seed"),
         ({"dropout": 1.0}, "dropout"),
         ({"decay": "cubic"}, "decay"),
-        ({"optimiser": "sgd"}, "optimiser"),
+        ({"optimizer": "sgd"}, "optimizer"),
         ({"betas": (0.9, 1.0)}, "betas"),
         ({"betas": (math.nan, 0.9)}, "betas"),
         ({"begin_from": 3}, "begin_from"),

@@ -117,10 +117,10 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
 def test_an_interrupted_run_is_the_uninterrupted_one(
     kind: Kind, tmp_path: Path, interruptions: list[int], restarts: list[int]
 ) -> None:
-    optimiser: Any = "muon" if len(interruptions) > 1 else "adamw"
+    optimizer: Any = "muon" if len(interruptions) > 1 else "adamw"
     own: dict[str, Any] = {"dropout": (0.2, 0.4), "weight_decay": (0.1, 0.9)} if restarts else {"dropout": 0.2}
     recipe = tiny_recipe(
-        kind, optimiser=optimiser, decay="cosine", restarts=tuple(restarts), warmup=2, decay_steps=3, **own
+        kind, optimizer=optimizer, decay="cosine", restarts=tuple(restarts), warmup=2, decay_steps=3, **own
     )
     whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
     parts = []
@@ -167,9 +167,9 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("decay", "optimiser"), list(itertools.product(["linear", "cosine"], ["adamw", "muon"])))
-def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: Any, optimiser: Any) -> None:
-    short = tiny_recipe(dropout=0.1, decay=decay, optimiser=optimiser, steps=12, decay_steps=4)
+@pytest.mark.parametrize(("decay", "optimizer"), list(itertools.product(["linear", "cosine"], ["adamw", "muon"])))
+def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: Any, optimizer: Any) -> None:
+    short = tiny_recipe(dropout=0.1, decay=decay, optimizer=optimizer, steps=12, decay_steps=4)
     longer = dataclasses.replace(short, steps=20, decay_steps=6)
     list(train(short, data_of(short), tmp_path / "run"))
     whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
@@ -179,9 +179,9 @@ def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: An
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-def test_a_recipe_that_restarts_goes_on_from_a_finished_run(tmp_path: Path, optimiser: Any) -> None:
-    short = tiny_recipe(dropout=0.1, optimiser=optimiser, steps=12)
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_recipe_that_restarts_goes_on_from_a_finished_run(tmp_path: Path, optimizer: Any) -> None:
+    short = tiny_recipe(dropout=0.1, optimizer=optimizer, steps=12)
     longer = dataclasses.replace(short, steps=24, restarts=(12,))
     list(train(short, data_of(short), tmp_path / "run"))
     whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
@@ -233,7 +233,7 @@ def test_a_shorter_recipe_cannot_follow_what_is_past_its_decay(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "changes", [{"peak_rate": 1e-3}, {"seed": 1}, {"optimiser": "muon"}, {"dropout": 0.1}, {"config": {"d_ffn": 24}}]
+    "changes", [{"peak_rate": 1e-3}, {"seed": 1}, {"optimizer": "muon"}, {"dropout": 0.1}, {"config": {"d_ffn": 24}}]
 )
 def test_a_folder_belongs_to_one_recipe(tmp_path: Path, changes: dict[str, Any]) -> None:
     recipe = tiny_recipe()
@@ -340,7 +340,7 @@ def run_two(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def double_recipe(kind: Kind) -> Recipe:
     """What training_process.py trains under --double."""
-    return tiny_recipe(kind, optimiser="muon", label_smoothing=0.1, steps=6, decay_steps=2)
+    return tiny_recipe(kind, optimizer="muon", label_smoothing=0.1, steps=6, decay_steps=2)
 
 
 @pytest.mark.server

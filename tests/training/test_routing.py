@@ -79,7 +79,7 @@ def test_what_is_shipped_is_told_on_the_card() -> None:
             assert sum(shares) == pytest.approx(2, abs=1e-3)
             row = " | ".join([card.LANGUAGES[kind], *(f"{x:.0%}" for x in shares), f"{of['balance'][kind]:.2f}"])
             assert f"| {row} |" in told
-    assert all(f"{source.title} ({source.licence})" in told for source in MORE)
+    assert all(f"{source.title} ({source.license})" in told for source in MORE)
     # A few lines that it never read, beside what was measured: the routers are those that were shipped.
     lm = vm.load("story-moe")
     router = lm.trace("Je ne veux pas qu'elle vienne. Je suis content.")["blocks.3.ffn.router"]
@@ -108,7 +108,7 @@ def test_one_that_the_package_does_not_have_is_called_by_its_type() -> None:
 HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
 
 
-def test_even_routing_costs_1_and_a_favourite_costs_more() -> None:
+def test_even_routing_costs_1_and_a_favorite_costs_more() -> None:
     even = torch.eye(4).repeat(3, 1) * 5  # every expert is the first of as many tokens
     assert balance(even, 1).item() == pytest.approx(1.0)
     one = torch.zeros(12, 4)

@@ -109,7 +109,7 @@ def _links(page: Page, to: str, choice: str, names: tuple[str, ...], said: str) 
             st.page_link(page.pages[to], label=label, query_params=there, icon=":material/arrow_forward:")
 
 
-def neighbours(page: Page) -> None:
+def neighbors(page: Page) -> None:
     """The pages before and after this one, in the order in which one reads them."""
     names = list(page.pages)
     at = names.index(page.name)

@@ -114,11 +114,11 @@ def first(trace: vm.Trace, token: int) -> Cell:
     return Cell(trace.full_name(trace.sites[-1]), (token, 0))
 
 
-# Colours of symbols
+# Colors of symbols
 
 
-def _colour(trace: vm.Trace, origin: object) -> str | None:
-    """The hue of the role that a number plays; weights and settings keep the colour of the text."""
+def _color(trace: vm.Trace, origin: object) -> str | None:
+    """The hue of the role that a number plays; weights and settings keep the color of the text."""
     if isinstance(origin, Cell):
         return _written(site_of(trace, origin.site).role)
     return None
@@ -128,22 +128,22 @@ def _written(role: str) -> str:
     return theme.written(role, "dark" if st.context.theme.type == "dark" else "light")
 
 
-def _paint(symbol: str, colour: str | None) -> str:
-    # KaTeX also reads a colour without its #, which in a factor's symbol stands for the count.
-    return symbol if colour is None else rf"\textcolor{{{colour[1:]}}}{{{symbol}}}"
+def _paint(symbol: str, color: str | None) -> str:
+    # KaTeX also reads a color without its #, which in a factor's symbol stands for the count.
+    return symbol if color is None else rf"\textcolor{{{color[1:]}}}{{{symbol}}}"
 
 
-def _line_colour(trace: vm.Trace, line: Line) -> str | None:
-    return _colour(trace, Cell(line.name, ())) if line.kind is Cell else None
+def _line_color(trace: vm.Trace, line: Line) -> str | None:
+    return _color(trace, Cell(line.name, ())) if line.kind is Cell else None
 
 
 def painted(step: Step, trace: vm.Trace, role: str | None) -> Step:
-    """A step with its symbols in the colours of their roles; ``role`` is that of what it makes."""
-    operands = tuple(o._replace(symbol=_paint(o.symbol, _colour(trace, o.origin))) for o in step.operands)
+    """A step with its symbols in the colors of their roles; ``role`` is that of what it makes."""
+    operands = tuple(o._replace(symbol=_paint(o.symbol, _color(trace, o.origin))) for o in step.operands)
     terms, expression = step.terms, step.expression
     if terms is not None:
         factors = tuple(
-            dataclasses.replace(f, symbol=_paint(f.symbol, _line_colour(trace, f.line))) for f in terms.factors
+            dataclasses.replace(f, symbol=_paint(f.symbol, _line_color(trace, f.line))) for f in terms.factors
         )
         terms = dataclasses.replace(terms, factors=factors)
         expression = terms.formula
@@ -336,7 +336,7 @@ def _end(found: Derivation, t: Texts) -> None:
 
 
 def _elsewhere(here: str, cell: Cell, trace: vm.Trace, t: Texts) -> None:
-    """A way to the page that shows this value among its neighbours."""
+    """A way to the page that shows this value among its neighbors."""
     if of_what(cell.site) != cell.site:
         return
     side, name = sites.split_side(cell.site)

@@ -33,7 +33,7 @@ def names(found: Firsts, run: Trace) -> dict[str, str]:
 
 
 def draw_guesses(found: Firsts, run: Trace, words: Words, id: str) -> Scene:
-    """Bars one below the other: the run as it is in grey, the changed run in color."""
+    """Bars one below the other: the run as it is in gray, the changed run in color."""
     labels = [token.label for token in run.tokenizer.tokens(found.ids[0].tolist())]
     top = max(found.before.max(), found.after.max())
     scale = chart.axis(np.array([top]), write="%0" if top > 0.05 else "%1" if top > 0.005 else "%2")

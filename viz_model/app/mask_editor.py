@@ -359,7 +359,7 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
         "seen": ["".join("01"[cell] for cell in row) for row in visible[shown, shown].tolist()],
         "blind": [position - shown.start for position in masks.blind(visible)],
         "first": shown.start,
-        "colours": {"sees": theme.ROLES["pattern"], "hidden": theme.MASKED},
+        "colors": {"sees": theme.ROLES["pattern"], "hidden": theme.MASKED},
         "words": words if page.view.present else words | {"menu": page.t("saving.menu")},
     }
 

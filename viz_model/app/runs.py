@@ -26,7 +26,7 @@ from viz_model.runs.generation import MOST_SAID
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.record import bytes_kept
 
-# Characters that are tokenised at the most. Far more than any context holds, few enough that a
+# Characters that are tokenized at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
 MAX_CHARACTERS = 20_000
 
@@ -281,7 +281,7 @@ def most_tokens(config: ModelConfig) -> int:
 
 
 def readable(text: str) -> tuple[str, int]:
-    """``text`` with every lone surrogate replaced by U+FFFD and cut to what is ever tokenised.
+    """``text`` with every lone surrogate replaced by U+FFFD and cut to what is ever tokenized.
 
     Returns it with the number of characters that were replaced.
     """

@@ -171,7 +171,7 @@ def _body(opened: Opened) -> None:
             door.draw(page)
         _below(opened.page, look, page)
     if page.view.lesson is None:
-        apart.neighbours(page)
+        apart.neighbors(page)
 
 
 def _below(shown: Page, look: Look, page: app_page.Page) -> None:

@@ -45,7 +45,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
     except PictureError as error:
         st.warning(t("common.unknown_drawing", why=t.error(error)))
         drawn = images.decode(shown[0])
-    reads = centred(drawn) if lm.config.reads_digits else drawn
+    reads = centered(drawn) if lm.config.reads_digits else drawn
     with places.field:
         if is_fixed:
             _shown(255 - reads if patches.is_drawn(lm.config) else reads)
@@ -62,7 +62,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
 
 
 def _fitting(levels: Levels, wanted: Patches) -> Levels:
-    """A picture in the colours of the model, and at its size or at the largest that an address holds."""
+    """A picture in the colors of the model, and at its size or at the largest that an address holds."""
     fitted = images.fit(levels, *images.held(wanted.height, wanted.width), wanted.channels, wanted.resample)
     return fitted[:, :, 0] if wanted.channels == 1 else fitted
 
@@ -162,8 +162,8 @@ BOX = 20 / 28
 """The side of the box that the ink fills, as a share of the picture's (LeCun et al. 1998, section III.A)."""
 
 
-def centred(levels: Levels) -> Levels:
-    """The ink at the size of MNIST's, its centre of mass in the middle: uint8 [H, W] -> [H, W].
+def centered(levels: Levels) -> Levels:
+    """The ink at the size of MNIST's, its center of mass in the middle: uint8 [H, W] -> [H, W].
 
     The proportions stay. What is blank stays so.
     """

@@ -75,7 +75,7 @@ def load_gguf(path: Path, where: Placing = ANYWHERE) -> LanguageModel:
 
     Raises:
         ModelError: not a GGUF file, or damaged; an architecture, a metadata field that changes the
-            computation, or a quantisation that is not supported; tensors that do not fit. The
+            computation, or a quantization that is not supported; tensors that do not fit. The
             message names file and field or tensor.
     """
     archive = GgufArchive(path)

@@ -1,7 +1,7 @@
-"""The file of GGUF: metadata, tensor table and tensors, often quantised.
+"""The file of GGUF: metadata, tensor table and tensors, often quantized.
 
 The header is walked here rather than by ``gguf.GGUFReader``, which trusts the lengths that a file
-declares and makes an array of every token; undoing the quantisation is left to ``gguf``. The
+declares and makes an array of every token; undoing the quantization is left to ``gguf``. The
 layout is that of https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 """
 
@@ -45,7 +45,7 @@ class GgufArchive:
 
     Raises:
         ModelError: not a GGUF file, another version, damaged, longer than its own description
-            allows, or a quantisation that cannot be undone.
+            allows, or a quantization that cannot be undone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -124,7 +124,7 @@ class _Header:
     def _stored(self, name: str, shape: tuple[int, ...], kind: int, start: int) -> _Stored:
         block, n_bytes = _block(kind) or (0, 0)
         if not block:
-            raise ModelError(f"{self.path}: tensor {name!r} is quantised as {_kind_name(kind)}, which is not supported")
+            raise ModelError(f"{self.path}: tensor {name!r} is quantized as {_kind_name(kind)}, which is not supported")
         if not shape or min(shape) < 1 or shape[-1] % block:
             raise ModelError(f"{self.path}: tensor {name!r} has shape {list(shape)}, expected rows of {block} × n")
         size = math.prod(shape) // block * n_bytes
@@ -183,7 +183,7 @@ class _Header:
 
 @functools.cache
 def _block(kind: int) -> tuple[int, int] | None:
-    """Numbers and bytes in a block of a quantisation, or None where gguf cannot undo it."""
+    """Numbers and bytes in a block of a quantization, or None where gguf cannot undo it."""
     try:
         known = gguf.GGMLQuantizationType(kind)
         block, n_bytes = gguf.GGML_QUANT_SIZES[known]

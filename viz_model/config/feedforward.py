@@ -48,7 +48,7 @@ class Experts(Variant):
 
     ``softmax`` says over which logits the weights are made: those of all experts, before the choice (Switch, OLMoE,
     Qwen3), or those of the chosen ones (GShard's gate as Mixtral writes it); "sigmoid" has a weight for each logit by
-    itself (DeepSeek-AI 2024b). ``normalise`` divides the weights of the
+    itself (DeepSeek-AI 2024b). ``normalize`` divides the weights of the
     chosen by their sum, which is 1 already where the softmax is over them alone.
     """
 
@@ -58,7 +58,7 @@ class Experts(Variant):
     d_expert: int = 0
     """F, the hidden width of one expert; 0 is ``d_ffn``."""
     softmax: Literal["all", "chosen", "sigmoid"] = "all"
-    normalise: bool = True
+    normalize: bool = True
     router_bias: bool = False
     choice_bias: bool = False
     """A number of each expert is added for the choice, and not for the weights (DeepSeek-AI 2024b, 2.1.2)."""

@@ -44,7 +44,7 @@ class Patches(InputScheme):
     patch: int = 16
     """P, the side of a patch, in pixels."""
     channels: int = 3
-    """1 is grey; 3 are red, green and blue."""
+    """1 is gray; 3 are red, green and blue."""
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)
     std: tuple[float, ...] = (0.5, 0.5, 0.5)
     resample: Resample = "bilinear"

@@ -92,7 +92,7 @@ class ModelConfig:
     shared_norm: bool = False
     """One norm serves both (Wang & Komatsuzaki 2021, GPT-J; Falcon); only where they are parallel."""
     first_norm: bool = True
-    """The first block normalises what its attention reads; ModernBERT has just normalised the embedding there."""
+    """The first block normalizes what its attention reads; ModernBERT has just normalized the embedding there."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -114,7 +114,7 @@ class ModelConfig:
     attention_out_bias: bool | None = None
     """A bias of what attention writes. Qwen2 has those of q, k and v alone, GPT-Neo this one alone; None: alike."""
     qk_norm: bool = False
-    """Normalise every head's query and key (Henry et al. 2020), with a norm like the blocks'."""
+    """Normalize every head's query and key (Henry et al. 2020), with a norm like the blocks'."""
     qk_norm_over: Literal["head", "heads"] = "head"
     """Each head's values by themselves, or those of all heads as one vector (OLMo 2)."""
     scale_scores: bool = True
@@ -128,7 +128,7 @@ class ModelConfig:
     attention_sink: bool = False
     """Softmax counts a trained number of each head beside the keys; its share is no token's (Agarwal et al. 2025)."""
     embedding_norm: bool = False
-    """Normalise the sum of the embeddings, as BERT does."""
+    """Normalize the sum of the embeddings, as BERT does."""
     n_segments: int = 0
     """Kinds of token (BERT's sentence A and sentence B), each with a trained vector; 0 has none."""
     tie_embeddings: bool = True
@@ -226,7 +226,7 @@ class ModelConfig:
         return (self.encoder_norm_at or self.norm_at) if is_pair else self.norm_at
 
     def layer(self, side: Side, layer: int) -> Layer:
-        """What one block has that its neighbours need not have. The encoder of a pair has the same in all."""
+        """What one block has that its neighbors need not have. The encoder of a pair has the same in all."""
         if side != self.sides[-1]:
             return Layer(0, self.position, self.ffn, self.norm)
         window = self.windows[layer] if self.windows else 0
@@ -305,7 +305,7 @@ class ModelConfig:
 
     @property
     def reads_digits(self) -> bool:
-        """Whether it says which digit a grey picture shows."""
+        """Whether it says which digit a gray picture shows."""
         return self.reads_pictures and self.patches.channels == 1 and self.classes == tuple("0123456789")
 
     @property

@@ -31,7 +31,7 @@ class LayerNorm(_WithEps):
 
     eps: float = 1e-5
     shift: bool = True
-    centred: ClassVar[bool] = True
+    centered: ClassVar[bool] = True
     """Whether the mean is subtracted."""
 
 
@@ -40,7 +40,7 @@ class RMSNorm(_WithEps):
     """Divide by the root of the mean square, then scale; no mean, no shift (Zhang & Sennrich 2019)."""
 
     eps: float = 1e-6
-    centred: ClassVar[bool] = False
+    centered: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class NoNorm(Variant):
     """Nothing is measured and nothing is changed: what a norm does is seen best where it is missing."""
 
     eps: ClassVar[float] = 0.0
-    centred: ClassVar[bool] = False
+    centered: ClassVar[bool] = False
 
 
 Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm

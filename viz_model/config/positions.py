@@ -109,7 +109,7 @@ RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling | LongScali
 class Rope(PositionScheme):
     """Rotary position embedding: pairs of q and k turned by an angle that grows with position (Su et al. 2021).
 
-    ``pairing`` says which two values form a pair: neighbours (2i, 2i+1) as in the paper and in
+    ``pairing`` says which two values form a pair: neighbors (2i, 2i+1) as in the paper and in
     GGUF files, or i and i + half, as in Hugging Face checkpoints. ``fraction`` is the share of
     each head's width that is rotated at all.
     """

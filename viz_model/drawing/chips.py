@@ -13,12 +13,12 @@ MOST_BYTES = 8
 
 
 def chip(token: Token, position: int, under: object) -> dict[str, object]:
-    """A token of the ribbon, in the colour of its position, with ``under`` written beneath it."""
+    """A token of the ribbon, in the color of its position, with ``under`` written beneath it."""
     return {
         "label": token.label,
         "under": str(under),
         "bytes": spelled(token.bytes),
-        "colour": theme.token_colour(position),
+        "color": theme.token_color(position),
         "whole": token.is_whole,
     }
 

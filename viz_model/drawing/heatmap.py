@@ -1,4 +1,4 @@
-"""A matrix as coloured cells: the commonest picture of all."""
+"""A matrix as colored cells: the commonest picture of all."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def pooled(values: np.ndarray, pool: Pool) -> np.ndarray:
 
 
 def spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
-    """A name for each group of ``pool`` neighbours: that of its first and of its last."""
+    """A name for each group of ``pool`` neighbors: that of its first and of its last."""
     if pool == 1:
         return tuple(names)
     groups = [names[start : start + pool] for start in range(0, len(names), pool)]

@@ -72,7 +72,7 @@ def painted(
 ) -> list[Mark]:
     """The picture ``size`` pixels wide with its numbers over it, [CLS] in a cell to its left.
 
-    ``top`` is the magnitude of full colour. Where it ``selects``, a click on a patch selects that one.
+    ``top`` is the magnitude of full color. Where it ``selects``, a click on a patch selects that one.
     """
     rows, columns = view.grid
     left, tall = x + CLASS + PITCH, size / columns
@@ -132,7 +132,7 @@ def across(size: float) -> float:
 
 
 class Tile(NamedTuple):
-    """A small picture among others: its name, values [T], full colour, what a click does, what is said of it."""
+    """A small picture among others: its name, values [T], full color, what a click does, what is said of it."""
 
     id: str
     name: str

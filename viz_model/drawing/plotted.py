@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 HEIGHT = 340.0
 """Pixels of a figure that does not say how tall it is."""
 _HUES = {
-    **{theme.channels(colour): f"token{n}" for n, colour in enumerate(theme.TOKENS)},
-    **{theme.channels(colour): role for role, colour in reversed(theme.ROLES.items())},
+    **{theme.channels(color): f"token{n}" for n, color in enumerate(theme.TOKENS)},
+    **{theme.channels(color): role for role, color in reversed(theme.ROLES.items())},
     theme.channels(theme.NEGATIVE): "negative",
     theme.channels(theme.POSITIVE): "positive",
 }
@@ -298,22 +298,22 @@ def _said(text: str | None) -> str:
     return html.unescape(_TAGS.sub("", text or "").replace("<br>", "\n"))
 
 
-def _roles(colours: Any, role: str) -> tuple[Any, Any]:
+def _roles(colors: Any, role: str) -> tuple[Any, Any]:
     """A role and an opacity, or one of each for every item."""
-    if colours is None or isinstance(colours, str):
-        return _role(colours) if colours else (role, 1.0)
-    found = [_role(colour) for colour in colours]
+    if colors is None or isinstance(colors, str):
+        return _role(colors) if colors else (role, 1.0)
+    found = [_role(color) for color in colors]
     return [role for role, _ in found], [opacity for _, opacity in found]
 
 
 @lru_cache(maxsize=1024)
-def _role(colour: str) -> tuple[str, float]:
+def _role(color: str) -> tuple[str, float]:
     """A color -> (its role, or itself where it has none, opacity)."""
-    if colour.startswith("rgb"):
-        red, green, blue, *alpha = (float(part) for part in re.findall(r"[\d.]+", colour))
+    if color.startswith("rgb"):
+        red, green, blue, *alpha = (float(part) for part in re.findall(r"[\d.]+", color))
         channels = (int(red), int(green), int(blue))
         return _HUES.get(channels, "#{:02x}{:02x}{:02x}".format(*channels)), alpha[0] if alpha else 1.0
-    return _HUES.get(theme.channels(colour), colour) if len(colour) == 7 else colour, 1.0
+    return _HUES.get(theme.channels(color), color) if len(color) == 7 else color, 1.0
 
 
 def _key(one: Any) -> Key:

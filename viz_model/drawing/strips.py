@@ -24,9 +24,9 @@ class Strip(NamedTuple):
     Attributes:
         name: written in front of it.
         values: [C]; what is not finite is masked, and −∞ where numbers are written.
-        look: "signed" is coloured symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars"
+        look: "signed" is colored symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars"
             stand from 0 up.
-        top: the magnitude that has full colour, or full height.
+        top: the magnitude that has full color, or full height.
         cells: which numbers of the run these are.
         behind: written after it.
     """
@@ -54,7 +54,7 @@ class StripsView(NamedTuple):
         hidden: what is written in a cell without a number.
         is_matrix: rows touch each other and share a scale, which stands beside them; they are tokens as columns are.
         has_scale: whether that scale means anything: not where every number is 0 or masked.
-        parts: what neighbouring columns belong to, and how many of them: a line stands between the parts.
+        parts: what neighboring columns belong to, and how many of them: a line stands between the parts.
         site: the values that a matrix holds.
         pool: how many numbers of a large matrix share a cell.
         spans: columns that are framed: the first, or a table of such, and how many.
@@ -84,7 +84,7 @@ def top_of(values: np.ndarray) -> float:
 
 
 def scaled(name: str, values: np.ndarray, look: Literal["signed", "share", "bars"] = "signed", **more: Any) -> Strip:
-    """A strip whose own largest magnitude has full colour, or of shares, a whole 1."""
+    """A strip whose own largest magnitude has full color, or of shares, a whole 1."""
     return Strip(name, values, look, 1.0 if look == "share" else top_of(values), **more)
 
 
@@ -241,7 +241,7 @@ def _below(view: StripsView, left: float, across: Length, end: float) -> list[Ma
 
 
 def _scale(strip: Strip, end: float) -> list[Mark]:
-    """What full colour stands for, on the right."""
+    """What full color stands for, on the right."""
     is_signed = strip.look == "signed"
     steps = np.linspace(strip.top, -strip.top if is_signed else 0, 64)[:, None]
     ticks = [

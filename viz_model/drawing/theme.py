@@ -1,8 +1,8 @@
-"""Colour as a language: one hue a role, the same in prose, formula and figure.
+"""Color as a language: one hue a role, the same in prose, formula and figure.
 
 The hues are near those of Okabe and Ito (2008), moved until every two of them are at least ΔE2000 = 10 apart with
-any colour vision, which a test computes. A scale runs from transparent to its hue, so that nothing is the page's own
-colour on a light and on a dark page.
+any color vision, which a test computes. A scale runs from transparent to its hue, so that nothing is the page's own
+color on a light and on a dark page.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ TOKEN_ROLES = ("query", "key", "value", "norm", "position", "ffn", "pattern")
 TOKENS = (*(ROLES[role] for role in TOKEN_ROLES), "#A79542")
 
 
-def rgba(colour: str, alpha: float) -> str:
-    red, green, blue = channels(colour)
+def rgba(color: str, alpha: float) -> str:
+    red, green, blue = channels(color)
     return f"rgba({red},{green},{blue},{alpha})"
 
 
-def channels(colour: str) -> tuple[int, ...]:
+def channels(color: str) -> tuple[int, ...]:
     """``#rrggbb`` -> (red, green, blue), 0 to 255."""
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
 
 
 LINE = {"color": ROLES["residual"], "width": 1}
@@ -58,19 +58,19 @@ READABLE = 4.5
 
 
 def contrast(one: str, other: str) -> float:
-    """The ratio of the relative luminances of two colours, 1 to 21 (WCAG 2.2)."""
+    """The ratio of the relative luminances of two colors, 1 to 21 (WCAG 2.2)."""
     low, high = sorted(map(_luminance, (one, other)))
     return (high + 0.05) / (low + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (n / 255 for n in channels(colour))]
+def _luminance(color: str) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (n / 255 for n in channels(color))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def over(colour: str) -> str:
-    """What can be read when it is written on a colour: white, or black."""
-    return max("#ffffff", "#000000", key=lambda ink: contrast(ink, colour))
+def over(color: str) -> str:
+    """What can be read when it is written on a color: white, or black."""
+    return max("#ffffff", "#000000", key=lambda ink: contrast(ink, color))
 
 
 @lru_cache
@@ -82,7 +82,7 @@ def written(role: str, page: Literal["light", "dark"]) -> str:
     return next(shade for shade in shades if contrast(shade, PAGES[page]) >= READABLE)
 
 
-def token_colour(position: int) -> str:
+def token_color(position: int) -> str:
     return TOKENS[position % len(TOKENS)]
 
 
@@ -101,7 +101,7 @@ def cut(label: str, most: int = 14) -> str:
     return label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}"
 
 
-_TOKENS = {f"token{n}": colour for n, colour in enumerate(TOKENS)}
+_TOKENS = {f"token{n}": color for n, color in enumerate(TOKENS)}
 _HUES = {**ROLES, **_TOKENS, "negative": NEGATIVE, "positive": POSITIVE}
 
 _PRINTED = {
@@ -115,8 +115,8 @@ _PRINTED = {
     "norm": "#c66aa9",
 }
 """The hues of :data:`ROLES`, moved until each has the contrast of 3 with white paper that graphical objects need
-(WCAG 2.2, 1.4.11), so that a thin line in it is seen in print and without colour, and every two are still at least
-ΔE2000 = 10 apart with any colour vision."""
+(WCAG 2.2, 1.4.11), so that a thin line in it is seen in print and without color, and every two are still at least
+ΔE2000 = 10 apart with any color vision."""
 _PRINTED |= {"token": _PRINTED["residual"], "output": _PRINTED["pattern"]}
 _LAST = "#7f7747"
 _ON_PAPER = {

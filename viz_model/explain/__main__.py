@@ -94,7 +94,7 @@ def sample(folder: Path, data: Batches, most: int = MOST_TEXTS) -> UnitSample:
         "before": str(units.WINDOW - 1),
         "languages": ", ".join(f"{language}: {len(some):,}" for language, some in rows.items()),
         "removed": str(len(found.some(units.REMOVED))),
-        "sources": "\n".join(f"- {source.title}: {source.licence}" for source in sources),
+        "sources": "\n".join(f"- {source.title}: {source.license}" for source in sources),
     }
     _into_card(folder, "units", values)
     return found

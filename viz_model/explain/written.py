@@ -70,13 +70,13 @@ Where = int | slice
 
 
 class Scaled(NamedTuple):
-    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centred``; ``factor`` is [.., D].
+    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centered``; ``factor`` is [.., D].
 
     ``shift`` is what is added to every vector: a part of its own.
     """
 
     factor: Tensor
-    centred: bool
+    centered: bool
     shift: Tensor | None = None
 
     def at(self, where: slice) -> Scaled:
@@ -84,12 +84,12 @@ class Scaled(NamedTuple):
         return self if self.factor.dim() < 2 else self._replace(factor=self.factor[where])
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.factor * (x - x.mean(-1, keepdim=True) if self.centred else x)
+        return self.factor * (x - x.mean(-1, keepdim=True) if self.centered else x)
 
     def back(self, direction: Tensor) -> Tensor:
         """The transposed map: ⟨direction, forward(x)⟩ = ⟨back(direction), x⟩."""
         scaled = self.factor * direction
-        return scaled - scaled.mean(-1, keepdim=True) if self.centred else scaled
+        return scaled - scaled.mean(-1, keepdim=True) if self.centered else scaled
 
 
 class Mixed(NamedTuple):
@@ -197,7 +197,7 @@ class _Walk:
     def replace(self) -> None:
         """Where nothing is added, what a sub-layer writes takes the place of all that was written before."""
         if not self.trace.config.residual:
-            self.maps.append(Scaled(torch.zeros_like(self.written[0]), centred=False))
+            self.maps.append(Scaled(torch.zeros_like(self.written[0]), centered=False))
 
     def through(self, norm: Norm | None, site: str, shift: Part) -> None:
         if norm is not None:
@@ -317,11 +317,11 @@ def _through_head(walk: _Walk) -> None:
         if head.dense.bias is not None:
             walk.add(Part("dense"), head.dense.bias.detach().double())
         # Every activation here is x times a factor that depends on x: Φ(x), σ(x), max(0, x), or x > 0.
-        walk.maps.append(Scaled(slopes(head.activation, before), centred=False))
+        walk.maps.append(Scaled(slopes(head.activation, before), centered=False))
         walk.through(head.norm, "head.norm", Part("shift", at="head"))
     elif not head.is_direct:  # number by number what it multiplies with, as of a norm
         last = walk.trace[walk.trace.leaving][walk.position]
         before = head.before(last)
-        walk.maps.append(Scaled(torch.where(last == 0, torch.zeros_like(last), before / last).double(), centred=False))
+        walk.maps.append(Scaled(torch.where(last == 0, torch.zeros_like(last), before / last).double(), centered=False))
     elif head.scale != 1:
-        walk.maps.append(Scaled(torch.full_like(walk.written[0], head.scale), centred=False))
+        walk.maps.append(Scaled(torch.full_like(walk.written[0], head.scale), centered=False))

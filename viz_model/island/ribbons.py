@@ -97,7 +97,7 @@ def patch_chips(trace: Trace, t: Texts) -> list[dict[str, Any]]:
             "under": token.label if n else "",
             "title": name,
             "bytes": "",
-            "colour": theme.token_colour(n),
+            "color": theme.token_color(n),
             "whole": True,
             "has_picture": n > 0,
         }

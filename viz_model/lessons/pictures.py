@@ -81,7 +81,7 @@ def grid(key: CellKey, words: Words, *, is_blank: bool, ringed: Sequence[str] = 
 
 
 def bars(key: ChoiceKey, title: str, digits: int = 3) -> Scene:
-    """The options of a choice with the numbers by which they differ; those that are right are coloured."""
+    """The options of a choice with the numbers by which they differ; those that are right are colored."""
     labels = [option.label for option in key.options]
     left = 12 + max(width_of(label, 12) for label in labels)
     right = 12 + max(width_of(f"{value:.{digits}f}", 12) for value in key.values)
@@ -90,7 +90,7 @@ def bars(key: ChoiceKey, title: str, digits: int = 3) -> Scene:
     height = len(labels) * BAR_HEIGHT
     room = left + right
     tops = np.arange(len(labels), dtype=np.float32) * BAR_HEIGHT
-    colours = ["accent" if option.code in key.right else "muted" for option in key.options]
+    colors = ["accent" if option.code in key.right else "muted" for option in key.options]
     marks: list[Mark] = [
         Items(
             id="bars",
@@ -98,7 +98,7 @@ def bars(key: ChoiceKey, title: str, digits: int = 3) -> Scene:
             y=tops + 4,
             width=points(shares, 1.0) + np.stack([np.zeros_like(shares), -shares * room], -1).astype(np.float32),
             height=np.full(len(labels), BAR_HEIGHT - 8, dtype=np.float32),
-            fill=colours,
+            fill=colors,
             down=True,
         )
     ]

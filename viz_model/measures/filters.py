@@ -14,8 +14,8 @@ class Filtered(NamedTuple):
 
     Attributes:
         number: of the filter, and of the place in the vector.
-        filters: of all numbers, float32 [D, h, w]; of a picture in colours the mean over these.
-        patch: what the projection reads of the patch, normalised: [h, w].
+        filters: of all numbers, float32 [D, h, w]; of a picture in colors the mean over these.
+        patch: what the projection reads of the patch, normalized: [h, w].
         products: patch × filter, pixel by pixel: [h, w].
         bias: added to their sum.
         value: the number that comes out.

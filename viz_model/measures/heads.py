@@ -82,7 +82,7 @@ def averaged(measures: np.ndarray, n_seen: np.ndarray) -> tuple[HeadSummary, ...
     return tuple(map(HeadSummary, *means))
 
 
-def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Sequence[int] = ()) -> HeadSummary:
+def summarize(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Sequence[int] = ()) -> HeadSummary:
     """Pattern [T, T] -> where the head's weight goes on this text.
 
     Args:

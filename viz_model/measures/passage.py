@@ -164,13 +164,13 @@ class Normed(NamedTuple):
     and shift 0. No part of the model computes it. A norm of another kind (:data:`viz_model.model.norms.COMPARED`)
     has none of ``mean``, ``scale``, ``standard``, ``instead`` and ``other``.
 
-    ``learnt`` are its weights of one number a dimension, by their letters.
+    ``learned`` are its weights of one number a dimension, by their letters.
     """
 
     name: str
     before: np.ndarray
     after: np.ndarray
-    learnt: Mapping[str, np.ndarray]
+    learned: Mapping[str, np.ndarray]
     mean: float | None
     scale: float | None
     standard: np.ndarray | None
@@ -179,11 +179,11 @@ class Normed(NamedTuple):
 
     @property
     def gain(self) -> np.ndarray | None:
-        return self.learnt.get("γ")
+        return self.learned.get("γ")
 
     @property
     def shift(self) -> np.ndarray | None:
-        return self.learnt.get("β")
+        return self.learned.get("β")
 
 
 _LETTERS_OF = {r"\gamma": "γ", r"\beta": "β"}
@@ -199,7 +199,7 @@ def normed(trace: Trace, norm: str, token: int) -> Normed:
         trace.row(f"{norm}.{name}", token).item() if name in measured and f"{norm}.{name}" in trace else None
         for name in ("mean", "scale")
     )
-    learnt = {
+    learned = {
         _LETTERS_OF.get(weight.symbol, weight.symbol): trace.model.get_parameter(weight.name).detach().numpy()
         for weight in out.weights
         if weight.axes == ("D",)
@@ -208,7 +208,7 @@ def normed(trace: Trace, norm: str, token: int) -> Normed:
         name=norm_name(trace),
         before=x.numpy(),
         after=trace.row(f"{norm}.out", token).numpy(),
-        learnt=learnt,
+        learned=learned,
         mean=mean,
         scale=scale,
         standard=None if scale is None else (x.numpy() - (mean or 0.0)) / scale,

@@ -18,14 +18,14 @@ def grid(config: ModelConfig) -> tuple[int, int]:
 
 
 def is_drawn(config: ModelConfig) -> bool:
-    """Whether a model reads what one draws: square grey pictures."""
+    """Whether a model reads what one draws: square gray pictures."""
     return config.reads_pictures and config.patches.channels == 1 and config.patches.height == config.patches.width
 
 
 def of(trace: vm.Trace) -> np.ndarray:
     """The ink of the patch at each place, as far as an edit has left it there: float32 [N, h, w], 0 to 1.
 
-    Of a picture in colours it is the brightness.
+    Of a picture in colors it is the brightness.
     """
     return (trace.patches.float().mean(-1) / 255).numpy()
 

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from viz_model.config import Latent, Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
-from viz_model.model.neighbours import Neighbours
+from viz_model.model.neighbors import Neighbors
 from viz_model.model.positions import Position, reads_content, rotates
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
@@ -99,14 +99,14 @@ class Given:
     padding: Tensor | None = None
 
     @property
-    def neighbours(self) -> Neighbours:
+    def neighbors(self) -> Neighbors:
         """The other positions, as a feed-forward reads them."""
-        return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.ffn)
+        return Neighbors(self.start, self.padding, None if self.cache is None else self.cache.ffn)
 
     @property
-    def mixed(self) -> Neighbours:
+    def mixed(self) -> Neighbors:
         """The same, as a token mixer that is no attention reads them."""
-        return Neighbours(self.start, self.padding, None if self.cache is None else self.cache.mixed)
+        return Neighbors(self.start, self.padding, None if self.cache is None else self.cache.mixed)
 
 
 def scale(config: ModelConfig) -> float:
@@ -159,7 +159,7 @@ class Attention(nn.Module):
         self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None
     ) -> Tensor:
         """Queries as the scores read them: [.., T, D] of positions start … -> [.., H, T, K], or [.., 1, T, K]."""
-        whole = self.qk_norm is not None and self.qk_norm.over_heads  # one head alone cannot be normalised
+        whole = self.qk_norm is not None and self.qk_norm.over_heads  # one head alone cannot be normalized
         q = tap("q", _heads(self.q, x, self.d_head, None if whole else head))
         q = tap("q_normed", self.qk_norm.queries(q)) if self.qk_norm is not None else q
         q = q if head is None or not whole else q[..., head : head + 1, :, :]
@@ -325,7 +325,7 @@ _PLURAL = {"q": "queries", "k": "keys", "v": "values"}
 def _projections(
     config: ModelConfig, at: Scope, x: Vector, source: Vector, keys_of: str | None = None
 ) -> tuple[Value, Value, Value]:
-    """Queries of ``x``, keys and values of ``source``, normalised where the model does."""
+    """Queries of ``x``, keys and values of ``source``, normalized where the model does."""
     made = []
     for letter, head, axis, read, stack in (
         ("q", "H", "Tq", x, None),
@@ -355,7 +355,7 @@ def _normed(config: ModelConfig, at: Scope, x: Value, letter: str, index: tuple[
     role = "query" if letter == "q" else "key"
     return at.value(
         f"{letter}_normed", index, made,
-        symbol=rf"\hat{{{letter}}}", label=f"{_PLURAL[letter]}, normalised", role=role,  # type: ignore[arg-type]
+        symbol=rf"\hat{{{letter}}}", label=f"{_PLURAL[letter]}, normalized", role=role,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

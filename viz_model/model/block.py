@@ -97,7 +97,7 @@ class Block(nn.Module, ABC):
         return self.dropout(self.cross(x, given, tap.at("cross")))
 
     def feed_forward(self, x: Tensor, given: Given, tap: Tap) -> Tensor:
-        more = (given.neighbours,) if isinstance(self.ffn, TokenMixing) else ()
+        more = (given.neighbors,) if isinstance(self.ffn, TokenMixing) else ()
         return self.dropout(self.ffn(x, tap.at("ffn"), *more))
 
     def passed(self, x: Tensor, written: Tensor) -> Tensor:

@@ -139,7 +139,7 @@ def declare(mixer: DeltaNet, config: ModelConfig, at: Scope, x: Vector) -> Value
     normed = norms.declare_root(config.norm.eps, at, "norm", read, (m, t, u))
     z = at.value(
         "mixed", (m, t, u), normed * activated("silu", gate[m, t, u]),
-        symbol="z", label="what is read, normalised and gated", role="value",
+        symbol="z", label="what is read, normalized and gated", role="value",
     )  # fmt: skip
     w_o = at.weight("o.weight", "W^O", "D", ("M", "U"))
     written = Sum(m, Sum(u, z[m, t, u] * w_o[d, m, u]))

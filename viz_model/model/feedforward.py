@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from viz_model import config
 from viz_model.model import ops
 from viz_model.model.activations import ACTIVATIONS, activated, over, slopes
-from viz_model.model.neighbours import ALONE, Neighbours
+from viz_model.model.neighbors import ALONE, Neighbors
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number
@@ -61,10 +61,10 @@ class FeedForward(nn.Module, ABC):
 
 
 class TokenMixing(FeedForward):
-    """One that reads other positions beside its own, or counts them: :class:`Neighbours` has them, with a cache too."""
+    """One that reads other positions beside its own, or counts them: :class:`Neighbors` has them, with a cache too."""
 
     @abstractmethod
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor: ...
+    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbors: Neighbors = ALONE) -> Tensor: ...
 
 
 def linear(at: Scope, name: str, symbol: str, x: Vector, into: str, *, bias: bool, letter: str = "D") -> Expression:
@@ -275,10 +275,10 @@ class Experts(FeedForward):
             return tap("chosen", masked.softmax(-1))
         probs = tap("probs", router.sigmoid() if self.ffn.softmax == "sigmoid" else router.softmax(-1))
         kept = probs.masked_fill(~ops.is_top(self._open(probs, tap), self.ffn.top_k), 0.0)
-        if not self.ffn.normalise and self.ffn.factor == 1:
+        if not self.ffn.normalize and self.ffn.factor == 1:
             return tap("chosen", kept)
         kept = tap("kept", kept)
-        total = kept.sum(-1, keepdim=True) if self.ffn.normalise else 1.0
+        total = kept.sum(-1, keepdim=True) if self.ffn.normalize else 1.0
         return tap("chosen", kept / total if self.ffn.factor == 1 else self.ffn.factor * kept / total)
 
     def _open(self, probs: Tensor, tap: Tap) -> Tensor:
@@ -345,7 +345,7 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
         )  # fmt: skip
         return at.value("chosen", (t, e), Softmax(e, masked[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
     among = Top(e, ffn.top_k, probs[t, e], by=_declare_open(ffn, at, probs))
-    if not ffn.normalise and ffn.factor == 1:
+    if not ffn.normalize and ffn.factor == 1:
         return at.value("chosen", (t, e), among, symbol="c", label=_WEIGHTS, role="ffn")
     kept = at.value(
         "kept", (t, e), among,
@@ -353,7 +353,7 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
     )  # fmt: skip
     every = at.index("E", "e'")
     share: Expression = kept[t, e] if ffn.factor == 1 else Setting("s", ffn.factor, "config") * kept[t, e]
-    if ffn.normalise:
+    if ffn.normalize:
         share = share / Sum(every, kept[t, every])
     return at.value("chosen", (t, e), share, symbol="c", label=_WEIGHTS, role="ffn")
 

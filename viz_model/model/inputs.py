@@ -45,8 +45,8 @@ class Input(nn.Module, ABC):
     @abstractmethod
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor: ...
 
-    def initialise(self) -> None:
-        """Set what is to be learnt to its first values, where a linear layer's or a table's would not do."""
+    def initialize(self) -> None:
+        """Set what is to be learned to its first values, where a linear layer's or a table's would not do."""
 
     @staticmethod
     @abstractmethod
@@ -103,7 +103,7 @@ class PatchEmbedding(Input):
         self.register_buffer("mean", torch.tensor(inputs.mean, dtype=torch.float32), persistent=False)
         self.register_buffer("std", torch.tensor(inputs.std, dtype=torch.float32), persistent=False)
 
-    def initialise(self) -> None:
+    def initialize(self) -> None:
         nn.init.normal_(self.cls, std=len(self.cls) ** -0.5)
 
     def values(self, pixels: Tensor) -> Tensor:
@@ -154,7 +154,7 @@ class PatchEmbedding(Input):
 
 
 def _of_channel(symbol: str, numbers: tuple[float, ...], channel: Expression) -> Expression:
-    """A number for each channel; of a grey picture there is one."""
+    """A number for each channel; of a gray picture there is one."""
     if len(numbers) == 1:
         return Setting(symbol, numbers[0], "config")
     return Table(symbol, torch.tensor(numbers), "config", f"torch.tensor({list(numbers)})")[channel]

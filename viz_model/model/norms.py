@@ -1,4 +1,4 @@
-"""Normalisation of each position's vector, on its own, whatever the other positions hold."""
+"""Normalization of each position's vector, on its own, whatever the other positions hold."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from viz_model.values.operations import Sum, sqrt
 class Held(NamedTuple):
     """A norm at one vector, what it measured of it held fixed: x -> factor ⊙ (x − mean) + shift.
 
-    The mean is only taken off where ``centred``; ``factor`` is [.., D].
+    The mean is only taken off where ``centered``; ``factor`` is [.., D].
     """
 
     factor: Tensor
-    centred: bool
+    centered: bool
     shift: Tensor | None
 
 
@@ -194,11 +194,11 @@ class QKNorm(nn.Module):
         self.k = build(model.norm, n_keys * model.d_head)
 
     def queries(self, q: Tensor) -> Tensor:
-        """[.., H, T, K] -> the same, normalised."""
+        """[.., H, T, K] -> the same, normalized."""
         return self._of(self.q, q)
 
     def keys(self, k: Tensor) -> Tensor:
-        """[.., G, T, K] -> the same, normalised."""
+        """[.., G, T, K] -> the same, normalized."""
         return self._of(self.k, k)
 
     def _of(self, norm: Norm, x: Tensor) -> Tensor:

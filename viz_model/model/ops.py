@@ -1,4 +1,4 @@
-"""The arithmetic of attention and normalisation, as pure functions of tensors.
+"""The arithmetic of attention and normalization, as pure functions of tensors.
 
 Everything the pages show as "scores", "masked" or "pattern" comes from the functions here, and
 they are the textbook steps one by one. The forward pass fuses the same steps for speed
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
-    """[..., T, H·K] -> [..., H, T, K]: head h takes the h-th run of K neighbouring columns."""
+    """[..., T, H·K] -> [..., H, T, K]: head h takes the h-th run of K neighboring columns."""
     return x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
@@ -158,7 +158,7 @@ def rotate(x: Tensor, angles: Tensor, *, interleaved: bool, stretch: float = 1.0
     """Turn each pair of values by its angle: x [..., T, K], angles [T, R/2] -> [..., T, K].
 
     (a, b) becomes (a·cos − b·sin, a·sin + b·cos) (Su et al. 2021, equation 34). A pair is two
-    neighbours, or value i with value i + R/2. Values beyond the first R are left as they are.
+    neighbors, or value i with value i + R/2. Values beyond the first R are left as they are.
     ``stretch`` multiplies the turned pairs (Peng et al. 2023, section 3.4).
     """
     n_pairs = angles.shape[-1]

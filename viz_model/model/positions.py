@@ -39,8 +39,8 @@ class Position(nn.Module):
     def __init__(self, position: Any, model: ModelConfig, side: Side) -> None:
         super().__init__()
 
-    def initialise(self) -> None:
-        """Set what is to be learnt to its first values, where a linear layer's or a table's would not do."""
+    def initialize(self) -> None:
+        """Set what is to be learned to its first values, where a linear layer's or a table's would not do."""
 
     def add(self, start: int, length: int) -> Tensor | None:
         """The vectors [T, D] that are added to the embeddings of positions start …, or None for nothing."""
@@ -290,8 +290,8 @@ class T5Bias(Position):
         self.max_distance = position.max_distance
         self.two_way = side == "encoder"
 
-    def initialise(self) -> None:
-        nn.init.zeros_(self.buckets.weight)  # no distance is preferred before anything was learnt
+    def initialize(self) -> None:
+        nn.init.zeros_(self.buckets.weight)  # no distance is preferred before anything was learned
 
     def bucket(self, distance: Tensor) -> Tensor:
         """The bucket of each distance, key − query: any shape -> the same shape."""
@@ -328,7 +328,7 @@ class RelativeKey(Position):
         self.distances = nn.Embedding(2 * self.reach + 1, model.d_head)
         self.with_keys = position.with_keys
 
-    def initialise(self) -> None:
+    def initialize(self) -> None:
         nn.init.normal_(self.distances.weight, std=0.02)  # as BERT's
 
     def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:

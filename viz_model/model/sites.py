@@ -1,7 +1,7 @@
 """The registry of every named value of a model, put together from what its parts declare, in order.
 
 A *site* is a place in the forward pass, like ``blocks.2.attn.q``. What is said about a value (its name, shape,
-formula, colour) is read from here, so there is no second description to drift. :func:`declare` is the forward pass
+formula, color) is read from here, so there is no second description to drift. :func:`declare` is the forward pass
 of :mod:`viz_model.model.transformer` in the same order, with declarations in place of tensors.
 
 Axes: T positions (Tq of queries, Tk of keys), D model width, H heads, G key–value heads, K head
@@ -179,7 +179,7 @@ def written(config: ModelConfig, side: Side, sublayer: str) -> str:
 
 
 def scored(at: str, config: ModelConfig) -> tuple[str, str]:
-    """The full names of the queries and keys that scores are made of: plain, normalised or rotated.
+    """The full names of the queries and keys that scores are made of: plain, normalized or rotated.
 
     ``at`` is like ``decoder.blocks.0.cross``.
     """

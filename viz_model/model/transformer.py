@@ -20,7 +20,7 @@ from viz_model.model.tap import NO_TAP, Tap
 class Stack(nn.Module):
     """A pile of blocks over embeddings: a whole GPT or BERT, or one half of an encoder–decoder.
 
-    Where norms stand on the branches, the residual stream itself is never normalised, so it gets one norm at the very
+    Where norms stand on the branches, the residual stream itself is never normalized, so it gets one norm at the very
     end; under Post-LN every block already ends in one.
     """
 
@@ -164,9 +164,9 @@ class Transformer(nn.Module):
         self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
         self.head = heads.build(config)
         self.embedding_scale = inputs.scale(config)
-        self.apply(_initialise)
+        self.apply(_initialize)
         if config.tie_embeddings and self.head.unembedding is not None:
-            # After initialising, or the shared table would be drawn twice.
+            # After initializing, or the shared table would be drawn twice.
             self.head.unembedding.weight = self.embedding.weight
 
     def stack(self, side: Side) -> Stack:
@@ -298,11 +298,11 @@ class Transformer(nn.Module):
         return vectors
 
 
-def _initialise(module: nn.Module) -> None:
+def _initialize(module: nn.Module) -> None:
     """Xavier for the linear layers, as PyTorch's own Transformer; N(0, 1/D) for the embedding.
 
     With rows of variance 1/D, the √D of the embedding brings them to the size of the waves added
-    to them, and the tied unembedding starts with logits of about unit size. Positions that are learnt and
+    to them, and the tied unembedding starts with logits of about unit size. Positions that are learned and
     kinds of token are rows like those of tokens. Parts of T5 move a factor from the forward pass
     into the weights, and need it there from the start: a head that divides what it reads by √D has
     rows √D longer, queries whose scores are not divided by √K are √K shorter.
@@ -317,6 +317,6 @@ def _initialise(module: nn.Module) -> None:
         case Attention(scale=1.0):
             module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
         case Position() | inputs.Input():
-            module.initialise()
+            module.initialize()
         case Transformer(config=ModelConfig(inputs=Tokens())):
             module.embedding.weight.data /= module.head.scale

@@ -182,7 +182,7 @@ def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **op
 def norms(
     trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = None, **options: Unpack[Options]
 ) -> Made:
-    """What a norm of the block makes of a token's vector [D]: before, standardised, after the learnt gain.
+    """What a norm of the block makes of a token's vector [D]: before, standardized, after the learned gain.
 
     ``which`` is the sublayer that the norm belongs to, "attn", "cross" or "ffn"; by default the first.
 

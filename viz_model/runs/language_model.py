@@ -128,7 +128,7 @@ class LanguageModel:
         Args:
             text: what the model reads, with the control tokens that its tokenizer puts around it; or the messages of a
                 conversation, as :meth:`chat` writes them. Of a model
-                of pictures: levels, uint8 [H, W] or [H, W, 3], brought to its size and its colours; or a picture
+                of pictures: levels, uint8 [H, W] or [H, W, 3], brought to its size and its colors; or a picture
                 that :func:`viz_model.images.encode` wrote as text.
             target: of an encoder–decoder, what the decoder has said so far. It reads its start
                 token and then this; without a target, the start token alone.

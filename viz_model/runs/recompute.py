@@ -76,7 +76,7 @@ class Recomputed(Mapping[str, Tensor]):
     """Every recorded value of a run by its full name, [T, …], from the kept ones.
 
     Reading computes the block that a value belongs to; the block that was read last is held, since
-    whoever reads one value of a block reads its neighbours next. So are the rows of the position that
+    whoever reads one value of a block reads its neighbors next. So are the rows of the position that
     was read last, in every block. Threads may share it: at worst two of them compute the same block.
 
     Args:

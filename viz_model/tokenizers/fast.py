@@ -89,10 +89,10 @@ class FastTokenizer(Tokenizer):
 def _as_byte_level(name: str, description: Description, fast: FastTokenizer, n_rows: int) -> ByteLevel | None:
     """The same vocabulary as a :class:`tiktoken.Encoding`, where that gives the same ids.
 
-    tiktoken joins any neighbours whose join is a token, and those of the lowest id first; the
+    tiktoken joins any neighbors whose join is a token, and those of the lowest id first; the
     library joins the pairs in its list, and the first in the list first. Both come to the same
     if the pairs stand in the order of the ids of what they join to, and if every token, given
-    alone, is joined from its bytes: then whichever neighbours can join to it are a pair in the list.
+    alone, is joined from its bytes: then whichever neighbors can join to it are a pair in the list.
     """
     model = description.plain["model"]
     pattern = tiktoken_pattern(description.pre_tokenizers)

@@ -17,7 +17,7 @@ from viz_model.tokenizers.tokenizer import Tokenizer
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 1, 2, 3, 4, 5
 _ADDED_KINDS = (_UNKNOWN, _CONTROL, _USER_DEFINED)
 _BEGIN_WITH_BOS = ("llama-bpe",)
-_NORMALISED = ("qwen2", "mpt", "olmo")
+_NORMALIZED = ("qwen2", "mpt", "olmo")
 # Names that differ for reasons other than how a text is cut: mpt and olmo are the vocabulary of GPT-NeoX.
 _SAME_RULES = {"mpt": "gpt-2", "olmo": "gpt-2", "dbrx": "llama-bpe", "smaug-bpe": "llama-bpe"}
 RULES = {**{name: name for name in PRE_TOKENIZERS}, **_SAME_RULES}
@@ -31,7 +31,7 @@ def from_gguf(metadata: Mapping[str, Any], path: Path, n_rows: int) -> Tokenizer
 
     Two kinds are supported. Of byte-level BPE (``model`` "gpt2") the rules for cutting a text (``pre``) must be one of
     :data:`RULES`: under others the ids would be wrong. Of SentencePiece's BPE (``model`` "llama") the file holds the
-    score of every piece; neighbours whose join has the highest score are joined first.
+    score of every piece; neighbors whose join has the highest score are joined first.
 
     Raises:
         ModelError: another kind of vocabulary, or fields that are missing or do not fit together.
@@ -121,7 +121,7 @@ def _byte_level(fields: _Fields, vocabulary: _Vocabulary, pre: str) -> dict[str,
     if pre not in RULES:
         known = ", ".join(sorted(RULES))
         raise ModelError(f"{fields.path}: tokenizer.ggml.pre: expected one of {known}, got {pre[:80]!r}")
-    normalizer = {"type": "NFC"} if pre in _NORMALISED else None
+    normalizer = {"type": "NFC"} if pre in _NORMALIZED else None
     merges, whole = fields.strings("merges"), pre == "llama-bpe"
     return byte_level_bpe(vocabulary.used, merges, RULES[pre], vocabulary.added(), normalizer, whole_words=whole)
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 Rank: TypeAlias = Callable[[bytes, bytes], int | None]
-"""When the join of two neighbours is made, the lowest first; None where it cannot be."""
+"""When the join of two neighbors is made, the lowest first; None where it cannot be."""
 
 
 class Join(NamedTuple):
-    """One step: of all neighbours those at ``at`` are joined, and ``parts`` are what is there then.
+    """One step: of all neighbors those at ``at`` are joined, and ``parts`` are what is there then.
 
-    ``ranks`` are those of all pairs of neighbours before the step, ``rank`` that of the join.
+    ``ranks`` are those of all pairs of neighbors before the step, ``rank`` that of the join.
     """
 
     ranks: tuple[int | None, ...]

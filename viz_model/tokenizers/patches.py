@@ -18,13 +18,13 @@ class Place(NamedTuple):
 
     Attributes:
         label: what it is called.
-        colour: a number that a palette turns into its colour.
+        color: a number that a palette turns into its color.
         kind: a token of a text, a patch of a picture, or [CLS], which gathers what is said of the whole picture.
         at: row and column of a patch, from 0.
     """
 
     label: str
-    colour: int
+    color: int
     kind: Literal["token", "patch", "cls"] = "token"
     at: tuple[int, int] | None = None
 

@@ -83,7 +83,7 @@ def make_visible(text: str) -> str:
     """``text`` with every blank, control or formatting character made visible.
 
     A space becomes ·, a newline ⏎, a tab ⇥; other controls their picture (␀) or code point, so
-    that nothing typed can hide, reverse the line, or merge with its neighbour.
+    that nothing typed can hide, reverse the line, or merge with its neighbor.
     """
     return "".join(_visible(character) for character in text)
 

@@ -121,10 +121,10 @@ class Rule(NamedTuple):
     """How a tokenizer cuts a word, with what it has learned for that.
 
     Attributes:
-        name: "byte_pairs" joins neighbours from single bytes, "pairs" from single characters; "longest" takes the
+        name: "byte_pairs" joins neighbors from single bytes, "pairs" from single characters; "longest" takes the
             longest entry from the left (WordPiece); "unigram" takes the most probable of all ways to cut.
         ids: the entries of the vocabulary, as the rule spells them.
-        ranks: of each pair of neighbours that can be joined, when; the lowest first.
+        ranks: of each pair of neighbors that can be joined, when; the lowest first.
         scores: log p of each entry, natural logarithm.
         continues: what stands in front of an entry that continues a word.
     """
@@ -369,7 +369,7 @@ STORY_CONTROLS = (MASK, *TARGET_TAGS.values(), END_OF_TEXT)
 
 @functools.cache
 def story_tokenizer(kind: Kind = "decoder") -> ByteLevel:
-    """The bundled vocabulary: 8,192 tokens learnt on English and Chinese stories and on French sentences.
+    """The bundled vocabulary: 8,192 tokens learned on English and Chinese stories and on French sentences.
 
     The models of the family share it, and expect different things around a text: a decoder nothing;
     an encoder an end-of-text on both sides, and the mask where something is hidden; the encoder of

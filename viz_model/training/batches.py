@@ -350,7 +350,7 @@ def build(recipe: Recipe, corpus: Corpus | PairCorpus) -> Batches:
 
 
 def prepare(recipe: Recipe, folder: Path, cache: Path) -> Batches:
-    """The data of ``recipe`` from the corpora in ``folder``, tokenised once into ``cache``.
+    """The data of ``recipe`` from the corpora in ``folder``, tokenized once into ``cache``.
 
     Raises:
         CorpusError: a file is missing or damaged.

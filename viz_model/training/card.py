@@ -76,7 +76,7 @@ def write(
             "settings": json.dumps(settings),
             "study": _study(),
             "data": table_rows(
-                (each.title, each.language, each.licence) for each in (PAIRS if kind is Translation else SOURCES)
+                (each.title, each.language, each.license) for each in (PAIRS if kind is Translation else SOURCES)
             ),
             "every": HELD_OUT_EVERY,
         },
@@ -143,7 +143,7 @@ def _routed(found: Mapping[str, Any]) -> str:
         head = ["block " + layer, *(f"expert {n}" for n in experts), "balance"]
         tables.append(f"{table_rows([head])}\n|{'---|' * len(head)}\n{table_rows(rows)}")
     unread = [kind for kind in found["n_tokens"] if kind not in found["trained_on"]]
-    titles = "; ".join(f"{source.title} ({source.licence})" for source in MORE if source.language in unread)
+    titles = "; ".join(f"{source.title} ({source.license})" for source in MORE if source.language in unread)
     n_tokens = f"{next(iter(found['n_tokens'].values())):,}"
     told = {"n": n_tokens, "unread": ", ".join(LANGUAGES[kind] for kind in unread)}
     return fill(TEXTS["routed"], {**told, "titles": titles, "tables": "\n\n".join(tables)})
@@ -218,16 +218,16 @@ def curves(reports: Sequence[Mapping[str, Any]]) -> str:
             f'<text x="{left - 4}" y="44" text-anchor="end">{high:.2f}</text>'
             f'<rect x="{left}" y="34" width="{width}" height="{height + 6}" fill="none" stroke="#bbb"/>'
         )
-        for colour, (name, points) in zip(("#0072b2", "#d55e00"), lines.items(), strict=False):
+        for color, (name, points) in zip(("#0072b2", "#d55e00"), lines.items(), strict=False):
             path = " ".join(
                 f"{left + width * x / last:.1f},{40 + height * (1 - min(1, (y - low) / (high - low))):.1f}"
                 for x, y in points
             )
-            drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.3"/>')
+            drawn.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.3"/>')
             if len(lines) > 1:
                 height_at = 40 + height * (1 - min(1, (points[-1][1] - low) / (high - low)))
                 drawn.append(
-                    f'<text x="{left + width - 4}" y="{height_at - 5:.1f}" fill="{colour}" text-anchor="end">'
+                    f'<text x="{left + width - 4}" y="{height_at - 5:.1f}" fill="{color}" text-anchor="end">'
                     f"{LANGUAGES.get(name, name)}</text>"
                 )
     size = f'width="{3 * (width + gap) + gap}" height="{height + 70}"'

@@ -14,7 +14,7 @@ class TrainingError(RuntimeError):
     """Training that cannot go on. The message says why; the last checkpoint is intact."""
 
 
-FIELDS = {"recipe", "falls_at", "model", "optimisers", "step"}
+FIELDS = {"recipe", "falls_at", "model", "optimizers", "step"}
 
 
 def save(path: Path, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The training text as token ids: tokenised once, kept in one file, memory-mapped."""
+"""The training text as token ids: tokenized once, kept in one file, memory-mapped."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Documents:
 
     @classmethod
     def encode(cls, texts: Sequence[str], tokenizer: ByteLevel) -> Documents:
-        """Tokenise ``texts``.
+        """Tokenize ``texts``.
 
         Raises:
             CorpusError: the vocabulary has no end-of-text, or more ids than two bytes can hold.
@@ -105,7 +105,7 @@ class Corpus:
     def prepare(
         cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path, languages: Iterable[str] | None = None
     ) -> Corpus:
-        """Tokenise the files of the ``languages`` once; later calls map what was kept.
+        """Tokenize the files of the ``languages`` once; later calls map what was kept.
 
         Held out are the documents of sources that are measured by, stories before isolated sentences.
 
@@ -192,7 +192,7 @@ class PairCorpus:
 
     @classmethod
     def prepare(cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path) -> PairCorpus:
-        """Tokenise the files of :data:`viz_model.training.sources.PAIRS` once; later calls map what was kept.
+        """Tokenize the files of :data:`viz_model.training.sources.PAIRS` once; later calls map what was kept.
 
         A sentence with several translations is trained on once with each; held out, its first
         translation is the one that loss is measured on.

@@ -11,7 +11,7 @@ from viz_model.training.recipe import Classes, Recipe
 
 
 def prepare(recipe: Recipe, folder: Path, cache: Path) -> Batches:
-    """The data of ``recipe`` from the files in ``folder``; texts are tokenised once into ``cache``.
+    """The data of ``recipe`` from the files in ``folder``; texts are tokenized once into ``cache``.
 
     Raises:
         CorpusError: a file is missing or damaged, or does not fit the model.

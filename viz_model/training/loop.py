@@ -43,7 +43,7 @@ class StepReport:
 
     Attributes:
         step: from 0.
-        loss: what was minimised, in nats for each token asked for; with label smoothing, of the smoothed target.
+        loss: what was minimized, in nats for each token asked for; with label smoothing, of the smoothed target.
         learning_rate: of this step.
         gradient_norm: of all parameters, before clipping.
         gradient_norms: of each part of the model, named as its parameters are (``decoder.blocks.0``).
@@ -83,7 +83,7 @@ def new_model(recipe: Recipe) -> Transformer:
     return model
 
 
-def optimisers_of(recipe: Recipe, model: Transformer, round_: Round | None = None) -> list[torch.optim.Optimizer]:
+def optimizers_of(recipe: Recipe, model: Transformer, round_: Round | None = None) -> list[torch.optim.Optimizer]:
     """AdamW (Loshchilov & Hutter 2019), with weight decay on matrices alone.
 
     Where the recipe says Muon (Jordan et al. 2024), that takes the matrices inside the blocks, with
@@ -96,7 +96,7 @@ def optimisers_of(recipe: Recipe, model: Transformer, round_: Round | None = Non
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
     # A router's few rows are no map of the stream: made orthogonal, every step would move all of them alike.
     matrices = [name for name, p in named.items() if "blocks" in name and p.dim() == 2 and "router" not in name]
-    inner = matrices if recipe.optimiser == "muon" else []
+    inner = matrices if recipe.optimizer == "muon" else []
     rest = [p for name, p in named.items() if name not in inner]
     adamw = torch.optim.AdamW(
         [
@@ -129,24 +129,24 @@ class _Run:
         for module in self.model.modules():
             if isinstance(module, nn.Dropout):
                 module.p = round_.dropout
-        self.optimisers = optimisers_of(self.recipe, self.model, round_)
+        self.optimizers = optimizers_of(self.recipe, self.model, round_)
 
     def zero_grad(self) -> None:
-        for optimiser in self.optimisers:
-            optimiser.zero_grad(set_to_none=True)
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
 
     def update(self, rate: float) -> None:
-        for optimiser in self.optimisers:
-            for group in optimiser.param_groups:
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
                 group["lr"] = rate
-            optimiser.step()
+            optimizer.step()
 
     def state(self, step: int) -> dict[str, Any]:
         return {
             "recipe": self.recipe.fingerprint,
             "falls_at": self.recipe.falls_at,
             "model": self.model.state_dict(),
-            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "step": step,
         }
 
@@ -168,8 +168,8 @@ class _Run:
         self.model.load_state_dict(saved["model"])
         if step == round_.first:
             return step
-        for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
-            optimiser.load_state_dict(state)
+        for optimizer, state in zip(self.optimizers, saved["optimizers"], strict=True):
+            optimizer.load_state_dict(state)
         return step
 
     def _can_follow(self, saved: dict[str, Any]) -> bool:
@@ -195,7 +195,7 @@ def train(
 ) -> Generator[StepReport, None, None]:
     """Train from the last checkpoint in ``folder``, or from the beginning; yield every step.
 
-    A checkpoint holds weights, optimiser, schedule and step, and is replaced in one move: a run
+    A checkpoint holds weights, optimizer, schedule and step, and is replaced in one move: a run
     killed at any moment goes on from the last one and repeats the same steps. Closing the
     generator saves. Under ``torchrun`` every process calls this, trains on its part of each step's
     rows, and yields the same reports; the first of them writes.

@@ -16,7 +16,7 @@ from viz_model.checkpoints import examples
 from viz_model.runs.language_model import LanguageModel
 from viz_model.texts import fill
 from viz_model.training import card, objective
-from viz_model.training.pictures import TEST, VALIDATION, Labelled, Pictures
+from viz_model.training.pictures import TEST, VALIDATION, Labeled, Pictures
 from viz_model.training.recipe import Classes, Recipe
 from viz_model.training.sources import PICTURES
 
@@ -65,7 +65,7 @@ def write_examples(data: Pictures, target: Path) -> None:
     """The first pictures of each class in the test, class by class."""
     test = data.splits.test
     first = [np.flatnonzero(test.classes == number)[:EXAMPLES_A_CLASS] for number in range(int(test.classes.max()) + 1)]
-    chosen: Labelled = test[np.concatenate(first)]
+    chosen: Labeled = test[np.concatenate(first)]
     levels = chosen.levels[..., 0] if chosen.levels.shape[-1] == 1 else chosen.levels
     np.savez_compressed(target / examples.FILE, x=levels, y=chosen.classes.astype(np.uint8))
 
@@ -107,7 +107,7 @@ def write(recipe: Recipe, found: Mapping[str, Any], *, n_steps: int, n_parameter
             "n": f"{n_parameters:,}",
             "accuracy": f"{measured[TEST]['accuracy']:.1%}",
             "sizes": card.sizes_of(recipe.config),
-            "picture": f"{given.height} × {given.width}, {'grey' if given.channels == 1 else 'colour'}",
+            "picture": f"{given.height} × {given.width}, {'gray' if given.channels == 1 else 'color'}",
             "patches": f"{given.n_patches} of {given.patch} × {given.patch} pixels, row by row, behind [CLS]",
             "figures": card.table_rows(
                 (TITLES[part], f"{each['nats']:.3f}", f"{each['accuracy']:.2%}") for part, each in measured.items()
@@ -117,7 +117,7 @@ def write(recipe: Recipe, found: Mapping[str, Any], *, n_steps: int, n_parameter
             "n_steps": f"{n_steps:,}",
             "settings": json.dumps(settings),
             "title": source.title,
-            "licence": source.licence,
+            "license": source.license,
             "a_class": f"{EXAMPLES_A_CLASS}",
         },
     )

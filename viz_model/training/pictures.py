@@ -26,7 +26,7 @@ KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Pictures with their classes: levels [N, H, W, C], uint8, and the number of each one's class [N]."""
 
     levels: NDArray[np.uint8]
@@ -35,17 +35,17 @@ class Labelled:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def __getitem__(self, which: NDArray[np.int64] | slice | list[int]) -> Labelled:
-        return Labelled(self.levels[which], self.classes[which])
+    def __getitem__(self, which: NDArray[np.int64] | slice | list[int]) -> Labeled:
+        return Labeled(self.levels[which], self.classes[which])
 
 
 @dataclass(frozen=True)
 class Splits:
     """The pictures of a source: to train on, kept out of those, and the source's own test."""
 
-    train: Labelled
-    validation: Labelled
-    test: Labelled
+    train: Labeled
+    validation: Labeled
+    test: Labeled
 
     @classmethod
     def prepare(cls, folder: Path, name: str, seed: int) -> Splits:
@@ -61,13 +61,13 @@ class Splits:
         return cls.of(*_read(folder / source.file, source), seed)
 
     @classmethod
-    def of(cls, train: Labelled, test: Labelled, seed: int) -> Splits:
+    def of(cls, train: Labeled, test: Labeled, seed: int) -> Splits:
         """Of pictures in memory."""
         kept, out = split(range(len(train)), seed)
         return cls(train[kept], train[out], test)
 
 
-def _read(path: Path, source: PictureSource) -> tuple[Labelled, Labelled]:
+def _read(path: Path, source: PictureSource) -> tuple[Labeled, Labeled]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found: dict[str, NDArray[Any]] = {key: arrays[key] for key in KEYS}
@@ -82,7 +82,7 @@ def _read(path: Path, source: PictureSource) -> tuple[Labelled, Labelled]:
             raise CorpusError(f"{path}: x_{part}: expected uint8 [N, H, W] and a class for each, got {list(x.shape)}")
         if y.dtype.kind not in "iu" or not 0 <= y.min() <= y.max() < len(source.labels):
             raise CorpusError(f"{path}: y_{part}: expected whole numbers from 0 to {len(source.labels) - 1}")
-        parts.append(Labelled(x.reshape(*x.shape[:3], -1), y.astype(np.int64)))
+        parts.append(Labeled(x.reshape(*x.shape[:3], -1), y.astype(np.int64)))
     return parts[0], parts[1]
 
 
@@ -129,7 +129,7 @@ class Pictures(Batches):
     def splits(self) -> Splits:
         return self._splits
 
-    def _whole(self, part: Labelled) -> Iterator[Batch]:
+    def _whole(self, part: Labeled) -> Iterator[Batch]:
         for first in range(0, len(part), ROWS):
             some = part[first : first + ROWS]
             yield self._batch(torch.from_numpy(some.levels), some.classes)

@@ -125,7 +125,7 @@ def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
 def by_source(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
     """Bits per byte of each source's held-out documents, and of a sample (``seen``) that it was trained on.
 
-    What lies between the two was learnt by heart, but for chance where documents are few; what they have
+    What lies between the two was learned by heart, but for chance where documents are few; what they have
     in common is what is hard about the text. Of decoders: a translator has one source a language, and
     the few tokens of a source that are hidden from a masked model differ by chance.
     """

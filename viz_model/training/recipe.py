@@ -109,7 +109,7 @@ class Recipe:
 
     The learning rate climbs to ``peak_rate`` over ``warmup`` steps, stays there, and falls over the
     last ``decay_steps`` to ``final_share`` of the peak, along a cosine or a line. At each of
-    ``restarts`` all of this begins again, from the weights reached and with a new optimiser: so a
+    ``restarts`` all of this begins again, from the weights reached and with a new optimizer: so a
     finished model is trained further (Loshchilov & Hutter 2017; Wen et al. 2024, WSD-S). What a round
     may have of its own, the fields in :data:`OF_ROUNDS`, is one number for all rounds or one for each.
     Weight decay is on matrices alone. One update gathers the gradient of a step's rows in
@@ -128,7 +128,7 @@ class Recipe:
     restarts: tuple[int, ...] = ()
     """Steps at which a new round begins, rising."""
     final_share: float = 0.0
-    optimiser: Literal["adamw", "muon"] = "adamw"
+    optimizer: Literal["adamw", "muon"] = "adamw"
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float | tuple[float, ...] = 0.1
     clip: float = 1.0
@@ -166,8 +166,8 @@ class Recipe:
             raise RecipeError(f"decay: expected cosine or linear, got {self.decay!r}")
         if self.stored not in ("half", "int8"):
             raise RecipeError(f"stored: expected half or int8, got {self.stored!r}")
-        if self.optimiser not in ("adamw", "muon"):
-            raise RecipeError(f"optimiser: expected adamw or muon, got {self.optimiser!r}")
+        if self.optimizer not in ("adamw", "muon"):
+            raise RecipeError(f"optimizer: expected adamw or muon, got {self.optimizer!r}")
         if len(self.betas) != 2 or not all(isinstance(beta, int | float) and 0 <= beta < 1 for beta in self.betas):
             raise RecipeError(f"betas: expected two numbers from 0 to below 1, got {self.betas!r}")
         self._check_objective()

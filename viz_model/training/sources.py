@@ -1,7 +1,7 @@
 """The training texts: which files, how they become documents, and what is held out.
 
 The files are not part of the project; short pieces of what is held out are, beside the models of which they show what
-heads and neurons do (:mod:`viz_model.explain.sample`). Origin and licences stand in ``sources.toml``, are copied
+heads and neurons do (:mod:`viz_model.explain.sample`). Origin and licenses stand in ``sources.toml``, are copied
 into the card of every model trained on them, and a folder given on the command line must hold the files under the
 names used there.
 """
@@ -40,7 +40,7 @@ class Source:
     language: str
     per_line: bool
     title: str
-    licence: str
+    license: str
     per_paragraph: bool = False
     column: int | None = None
 
@@ -60,7 +60,7 @@ class PairSource:
     file: str
     language: str
     title: str
-    licence: str
+    license: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class PictureSource:
     file: str
     labels: tuple[str, ...]
     title: str
-    licence: str
+    license: str
 
 
 _FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -155,7 +155,7 @@ def _read(path: Path) -> str:
 
 
 def training_texts(folder: Path, seed: int) -> Iterator[str]:
-    """Every training document of every source: what a vocabulary is learnt on."""
+    """Every training document of every source: what a vocabulary is learned on."""
     for text_source in TEXTS:
         yield from split(documents(folder, text_source), seed)[0]
     for pair_source in PAIRS:

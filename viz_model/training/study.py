@@ -29,7 +29,7 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "width 192, 4 layers (as shipped)": {},
     "width 192, 6 layers": {"n_layers": 6},
     "width 256, 4 layers": {"d_model": 256, "n_heads": 8, "d_ffn": 1024},
-    "width 192, 4 layers, AdamW alone": {"optimiser": "adamw"},
+    "width 192, 4 layers, AdamW alone": {"optimizer": "adamw"},
     "width 192, 4 layers, half the rows a step": {"rows": 0.5},
     "width 192, 4 layers, twice the rows a step": {"rows": 2},
 }
@@ -50,7 +50,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     assert isinstance(base.objective, NextToken)
     rows = {language: max(1, round(n * change.get("rows", 1))) for language, n in base.objective.rows.items()}
     made = replace(
-        base, config=config, objective=NextToken(rows=rows), optimiser=change.get("optimiser", base.optimiser)
+        base, config=config, objective=NextToken(rows=rows), optimizer=change.get("optimizer", base.optimizer)
     )
     n_parameters = sum(p.numel() for p in loop.new_model(made).parameters())
     steps = round(OPERATIONS / (6 * n_parameters * sum(rows.values()) * config.n_context))
@@ -78,7 +78,7 @@ def row(name: str, base: Recipe, data: Path, cache: Path) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m viz_model.training.study", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpora")
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the tokenised corpora go")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the tokenized corpora go")
     parser.add_argument("--threads", type=int, default=None)
     args = parser.parse_args()
     loop.prepare_memory()

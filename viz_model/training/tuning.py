@@ -1,4 +1,4 @@
-"""Fine-tuning: a model that has learnt already goes on with another text, and what that does to what it knew.
+"""Fine-tuning: a model that has learned already goes on with another text, and what that does to what it knew.
 
 As in Radford et al. (2018, section 3.2), from the weights of the pre-training and with a smaller learning rate, but
 with the objective of the pre-training: the next token.

@@ -57,7 +57,7 @@ def _cut(dense: Dense, experts: Experts) -> None:
     if ffn != wanted or k * width != dense.up.out_features or (dense.up.bias is None) == ffn.bias:
         raise TrainingError(
             f"begin_from: {dense.up.out_features} neurons are not {k} experts of {width}, "
-            "in whole groups, with normalised weights and none shared"
+            "in whole groups, with normalized weights and none shared"
         )
     experts.up.weight.copy_(dense.up.weight.repeat(copies, 1))
     experts.down.weight.copy_(k * dense.down.weight.repeat(1, copies))  # the weight of each is 1/k

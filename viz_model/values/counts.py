@@ -1,4 +1,4 @@
-"""What a model takes, read off its declarations: numbers that are learnt, and multiplications of a run.
+"""What a model takes, read off its declarations: numbers that are learned, and multiplications of a run.
 
 Nothing is allocated: a declaration knows the length of every axis, however large the model would be.
 """

@@ -108,12 +108,12 @@ def test_the_map_of_differences_begins_where_the_edit_is(config: ModelConfig) ->
     assert found.values[2, 1] == pytest.approx(float(gap[1].norm() / plain[found.sites[2]][1].norm()), rel=1e-4)
 
 
-def test_a_neighbour_is_read_as_the_same_number_of_tokens() -> None:
+def test_a_neighbor_is_read_as_the_same_number_of_tokens() -> None:
     import viz_model as vm
 
     lm = vm.load("story-pre-ln")
     plain = lm.trace("The cat sat on the mat").at("decoder")
-    text = breaking.neighbour(plain, 1)
+    text = breaking.neighbor(plain, 1)
     assert text is not None
     other = lm.trace(text).at("decoder")
     assert breaking.differs_at(plain, other) == (1,)

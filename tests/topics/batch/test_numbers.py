@@ -111,14 +111,14 @@ def test_both_norms_are_pytorchs() -> None:
 
 
 @pytest.mark.parametrize("name", ["story-pre-ln", "story-bert"])
-def test_neighbours_move_batch_norm_alone(name: str) -> None:
+def test_neighbors_move_batch_norm_alone(name: str) -> None:
     lm = vm.load(name)
     site = "blocks.1.resid.in"
     own, *beside = (each.run.whole[site] for each in rows_of(lm))
     others = [each.run.whole[site] for each in rows_of(lm, ("Where is it?", "He ran to the big house.", "No."))]
     rows = rows_of(lm)
     padding = padded_vectors(lm.model, rows, lm.config.sides[0], site)
-    found = norms.neighbours(own, beside, others, padding)
+    found = norms.neighbors(own, beside, others, padding)
     assert len(padding) == int(together(lm.model, rows).padding.sum())
     (layer, batch), (layer_cut, batch_cut) = found.moves, found.cuts
     assert not layer[:2].any() and not layer_cut.any() and np.isnan(found.moves[:, 2]).all()

@@ -50,7 +50,7 @@ def test_the_page_shows_its_batch(lang: str) -> None:
 
 
 @pytest.mark.parametrize(("layer", "token"), [(0, 1), (2, 4), (3, 0)])
-def test_what_neighbours_change_is_told_of_the_selection(layer: int, token: int) -> None:
+def test_what_neighbors_change_is_told_of_the_selection(layer: int, token: int) -> None:
     lm, look = vm.load("story-pre-ln"), looking("story-pre-ln", TEXT)
     own, *near = (row(lm, text).run[f"blocks.{layer}.resid.in"] for text in (TEXT, *BESIDE))
     far = [row(lm, text).run[f"blocks.{layer}.resid.in"] for text in OTHERS]

@@ -111,7 +111,7 @@ def test_32_bits_inside_help_where_much_is_added_up() -> None:
     rng = np.random.default_rng(0)
     errors = real_code._errors(real_code._softmax, rng.normal(size=(4, 3000)))
     assert INSIDE.of(errors).name == "helps"
-    errors = real_code._errors(real_code._normalised, 300 * np.ones((1, 8)))
+    errors = real_code._errors(real_code._normalized, 300 * np.ones((1, 8)))
     assert errors.half >= 1 > errors.mixed  # 300² is infinite in 16 bits, so that all becomes 0
 
 

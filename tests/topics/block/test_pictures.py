@@ -75,7 +75,7 @@ def items(scene: Scene, name: str) -> Items:
     return found
 
 
-def normalise(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
+def normalize(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
     """A norm in numpy, by its definition."""
     shift = getattr(module, "bias", None)
     if shift is not None:
@@ -100,12 +100,12 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
             np.testing.assert_array_equal(value[found.written], trace[f"blocks.1.{found.sublayer}.out"][2].numpy())
             np.testing.assert_allclose(value[found.total], stream + value[found.written], atol=1e-5)
             if config_.norm_at == "pre":
-                np.testing.assert_allclose(view.reads(found.sublayer), normalise(module, stream, eps), atol=1e-4)
+                np.testing.assert_allclose(view.reads(found.sublayer), normalize(module, stream, eps), atol=1e-4)
                 stream = value[found.total]
             else:
                 np.testing.assert_array_equal(view.reads(found.sublayer), stream)
                 after = {"attn": "mid", "cross": "cross", "ffn": "out"}[found.sublayer]
-                np.testing.assert_allclose(value[after], normalise(module, value[found.total], eps), atol=1e-4)
+                np.testing.assert_allclose(value[after], normalize(module, value[found.total], eps), atol=1e-4)
                 stream = value[after]
         np.testing.assert_array_equal(stream, trace["blocks.1.resid.out"][2].numpy())
 

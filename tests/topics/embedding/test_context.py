@@ -80,5 +80,5 @@ def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> N
     others = torch.stack([rows[trace.ids[n]] for n in read])
     expected = F.cosine_similarity(others, trace[context.places(trace)[-1]][last][None], dim=1)
     if bundled.config.kind == "decoder":
-        assert view.neighbour[-1] == pytest.approx(expected.max().item(), abs=1e-4)
-        assert np.isnan(found.neighbour[0]).all() and (found.neighbours[0] == -1).all()
+        assert view.neighbor[-1] == pytest.approx(expected.max().item(), abs=1e-4)
+        assert np.isnan(found.neighbor[0]).all() and (found.neighbors[0] == -1).all()

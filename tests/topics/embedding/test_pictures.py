@@ -64,7 +64,7 @@ def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
         assert asked is not None
 
 
-def test_the_map_holds_the_tokens_and_their_neighbours(here: Look) -> None:
+def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
     found = here.once(nearest.plane)
     shown = np.concatenate([found.points, found.near.reshape(-1, 2)])
     assert (shown > found.low).all() and (shown < found.high).all()
@@ -114,7 +114,7 @@ def test_everything_is_drawn_and_escaped(text: str) -> None:
                 assert "<b>a" not in svg.svg(scene, 800, "light")
 
 
-def test_a_table_of_one_row_has_no_neighbours() -> None:
+def test_a_table_of_one_row_has_no_neighbors() -> None:
     trace = language_model(tiny_config(n_vocab=1)).trace(ids=[0, 0])
     here = look(trace, topic.PAGE)
     assert not nearest.has(here) and "embedding.near" not in pictures(topic.PAGE, here)

@@ -263,7 +263,7 @@ def test_the_unbiased_norm_is_a_little_smaller() -> None:
 
 
 @pytest.mark.parametrize("layer", [0, 3])
-def test_the_stream_is_lost_where_it_is_added_to_the_normalised(layer: int) -> None:
+def test_the_stream_is_lost_where_it_is_added_to_the_normalized(layer: int) -> None:
     given = BUGS["add"].given(BUGS["add"].here(view().run, layer))
     with torch.inference_mode():
         a, b = (call(made.add, given) for made in (right, wrong))
@@ -296,6 +296,6 @@ def test_an_untied_table_forgets() -> None:
 def test_interventions_stay_in_the_run() -> None:
     edits = [vm.edits.AblateHead(layer=0, head=0), vm.edits.FixPattern(layer=1, head=2, pattern="first")]
     run = vm.load("story-pre-ln").trace(TEXT, edits=edits)
-    for name in ("normalise", "add", "attend", "split"):
+    for name in ("normalize", "add", "attend", "split"):
         found = forward.vectors(run, forward.changes(BUGS[name], run, getattr(right, name)))
         torch.testing.assert_close(found, forward.last_vectors(run), atol=1e-3, rtol=1e-3)

@@ -91,7 +91,7 @@ def test_the_code_is_shown_and_says_nothing_before_the_answer(bug: str) -> None:
 
 def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
     run = loaded("story-pre-ln").trace(TEXT)
-    look = own("normalise", "A")
+    look = own("normalize", "A")
     for layer, head in ((0, 0), (2, 5), (3, 1)):
         wrong = run.head(f"blocks.{layer}.attn.masked", head).softmax(-2).numpy()
         right = run.head(f"blocks.{layer}.attn.pattern", head).numpy()
@@ -100,7 +100,7 @@ def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
             letter: np.asarray(scenes[f"mistakes.result.{letter}"].panels[0].marks[0].values)  # type: ignore[union-attr]
             for letter in LETTERS
         }
-        letter = wrong_letter("normalise")
+        letter = wrong_letter("normalize")
         assert np.allclose(drawn[letter], wrong, atol=1e-6)
         assert np.allclose(drawn["A" if letter == "B" else "B"], right, atol=1e-6)
         sums = wrong.sum(-1)
@@ -240,5 +240,5 @@ def test_without_any_fitting_model_it_says_so() -> None:
 def test_an_edited_run_is_taken_apart_as_it_ran() -> None:
     edits = [vm.edits.FixPattern(layer=1, head=0, pattern="first"), vm.edits.NoNorm()]
     run = loaded("story-pre-ln").trace(TEXT, edits=edits)
-    assert "an intervention may have changed the value" in told(looking(run, "normalise", "A"))
+    assert "an intervention may have changed the value" in told(looking(run, "normalize", "A"))
     assert "there is no LayerNorm" in told(looking(run, "layer_norm"))

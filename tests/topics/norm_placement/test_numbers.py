@@ -26,7 +26,7 @@ IDS = [3, 1, 4, 1, 5, 9]
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
 
 
-def _centred(config_: ModelConfig, x: torch.Tensor) -> torch.Tensor:
+def _centered(config_: ModelConfig, x: torch.Tensor) -> torch.Tensor:
     return x - x.mean(-1, keepdim=True) if isinstance(config_.norm, config.LayerNorm) else x
 
 
@@ -60,8 +60,8 @@ def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
             np.testing.assert_allclose(found.before[n], total.norm(dim=-1), rtol=1e-4)
             np.testing.assert_allclose(found.after[n], read.norm(dim=-1), rtol=1e-4)
             # The norm with its σ held, as a function of two parts that it is linear in.
-            sigma = _centred(config_, total).square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
-            added, there = (norm.get_parameter("weight") * _centred(config_, v) / sigma for v in (written, x))
+            sigma = _centered(config_, total).square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+            added, there = (norm.get_parameter("weight") * _centered(config_, v) / sigma for v in (written, x))
             whole = added + there
             share = (added * whole).sum(-1) / (whole * whole).sum(-1)
             np.testing.assert_allclose(found.share[n], share, rtol=1e-3, atol=1e-4)
@@ -92,10 +92,10 @@ def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
             else seen.norm_input(f"blocks.{seen.n_layers - 1}.ffn.norm")
         )
         gain = norm.get_parameter("weight")
-        centred = _centred(config_, x)
-        sigma = centred.square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+        centered = _centered(config_, x)
+        sigma = centered.square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
         shift = norm.get_parameter("bias") if isinstance(config_.norm, config.LayerNorm) else 0
-        each = [x, x / sigma, centred * gain + shift, norm(x)]
+        each = [x, x / sigma, centered * gain + shift, norm(x)]
         np.testing.assert_allclose(found.lengths, torch.stack([v.norm(dim=-1) for v in each]), rtol=1e-3)
         assert (found.top is not None) == (config_.has_logits and side == config_.sides[-1])
         if found.top is None or found.p is None:

@@ -64,17 +64,17 @@ def test_a_large_model_is_drawn_anew_only_when_asked(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("model", "learnt", "beside"),
+    ("model", "learned", "beside"),
     [("story-pre-ln", "γ and β", "γ, β and centering"), ("story-modern", "γ", "γ"), ("translate-t5", "γ", "γ")],
 )
-def test_of_a_norm_is_said_what_it_does(model: str, learnt: str, beside: str) -> None:
+def test_of_a_norm_is_said_what_it_does(model: str, learned: str, beside: str) -> None:
     """RMSNorm takes off no mean and adds nothing (Zhang and Sennrich 2019)."""
     app = open_page("norm_placement", {**all_open("norm_placement"), "model": model, "text": TEXT, "lang": "en"})
     words = said(app)
     assert f"{beside} alone (no division)" in words and f"changed by direction: by {beside}." in words
     assert (
-        f"after division by σ and with the norm's {learnt}. " in words
-        and f"has above or below that comes from {learnt}." in words
+        f"after division by σ and with the norm's {learned}. " in words
+        and f"has above or below that comes from {learned}." in words
     )
     assert ("every centered vector" in words) == ("centering" in beside)
     assert ("cannot be compared with those of a model" in words) == (model != "story-pre-ln")

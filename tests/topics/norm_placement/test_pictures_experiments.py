@@ -93,8 +93,8 @@ def test_the_four_runs_are_drawn_as_recorded(warmup: warmup_picture.WarmupView) 
 
 def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: warmup_picture.WarmupView) -> None:
     """Post-LN without warm-up learns frequencies alone; with it, and Pre-LN either way, more than those."""
-    learnt = {key: warmup.learns(run) for key, run in warmup.runs.items()}
-    assert learnt == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
+    learned = {key: warmup.learns(run) for key, run in warmup.runs.items()}
+    assert learned == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
     assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("post"))).name == "rescues"
     assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("pre"))).name != "rescues"
 
@@ -113,7 +113,7 @@ def test_what_warm_up_does_is_judged_by_the_final_losses(
     assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup._replace(runs=runs).losses("pre"))).name == word
 
 
-def test_a_run_that_broke_off_has_not_learnt(warmup: warmup_picture.WarmupView) -> None:
+def test_a_run_that_broke_off_has_not_learned(warmup: warmup_picture.WarmupView) -> None:
     broken = warmup.runs["pre", True]._replace(stopped="step 3: the loss is nan")
     assert not warmup.learns(broken)
     others = tuple(run for run in warmup.record.runs if run.norm_at == "post")
@@ -198,7 +198,7 @@ def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> N
     assert [line.name for line in rates.data] == ["Pre-LN", "Post-LN"]
 
 
-def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
+def test_what_was_learned_by_heart_is_drawn_source_by_source() -> None:
     files = [source.file for source in TEXTS if not source.per_line]
     pre = {file: {"held_out": 1.0 + n / 10, "seen": 1.0 + n / 20} for n, file in enumerate(files, start=1)}
     post = {file: {"held_out": 2.0, "seen": 1.5} for file in files[:-1]}

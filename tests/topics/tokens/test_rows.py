@@ -17,11 +17,11 @@ def trained(decay: float, *, shared: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """A table before and after five steps of AdamW at rate 0.01, on a text that lacks :data:`UNUSED`."""
     model = random_model(tiny_config(tie_embeddings=shared)).requires_grad_(True)
     before = model.embedding.weight.detach().clone()
-    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=decay)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=decay)
     for _ in range(5):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         F.cross_entropy(model(torch.tensor([USED]))[0, :-1], torch.tensor(USED[1:])).backward()
-        optimiser.step()
+        optimizer.step()
     return before, model.embedding.weight.detach()
 
 

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model.topics.training_lab import tuned
 from viz_model.topics.training_lab.course import COURSE, ON_THE_WAY, REACH, SIZE, Course, Gradients
-from viz_model.topics.training_lab.tuned import LEARNT, RECITED, TUNED
+from viz_model.topics.training_lab.tuned import LEARNED, RECITED, TUNED
 from viz_model.training import lab, samples, tuning
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, Settings
@@ -95,7 +95,7 @@ def test_a_tiny_rate_stays_at_guessing() -> None:
 
 
 @pytest.mark.slow
-def test_a_short_text_is_learnt_by_heart() -> None:
+def test_a_short_text_is_learned_by_heart() -> None:
     run, losses, _ = course(**OWN, n_layers=1, steps=100, peak_rate=0.01)
     assert ON_THE_WAY.of(losses).name == "by_heart"
     held_out = {measured.steps: measured.loss for measured in run.held_out}
@@ -153,7 +153,7 @@ def test_fine_tuning_learns_the_text_and_forgets_the_stories() -> None:
     going = tuned_on(STRANGE, 40)
     changes = tuned.changes(going.losses)
     assert TUNED.of(changes["own"]).name == "fell" and TUNED.of(changes["en"]).name == "rose"
-    assert LEARNT.of(tuned.summary(changes)).name == "forgets"
+    assert LEARNED.of(tuned.summary(changes)).name == "forgets"
     assert going.spoken[0].n_followed < going.spoken[1].n_followed
     story = [*going.tokenizer.encode(samples.OWN_TEXT["en"]), going.tokenizer.end_of_text or 0]
     for model, loss in ((lm.model, changes["en"].before), (going.model.eval(), changes["en"].after)):
@@ -170,4 +170,4 @@ def test_what_carries_over_and_what_does_not() -> None:
     assert RECITED.of(again).name == "carries_over"
     both = f"{samples.OWN_TEXT['en']} {samples.OWN_TEXT['zh']}"
     stories = tuned.summary(tuned.changes(tuned_on(both, 20).losses))
-    assert RECITED.of(stories).name == "by_heart" and LEARNT.of(stories).name == "keeps"
+    assert RECITED.of(stories).name == "by_heart" and LEARNED.of(stories).name == "keeps"

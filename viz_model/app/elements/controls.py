@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 def choose(page: Page, choice: Choice[V], options: Sequence[V], default: V | None = None, **more: Any) -> V:
-    """One of a few options, each labelled with the page's ``name_option``.
+    """One of a few options, each labeled with the page's ``name_option``.
 
     Args:
         options: those that this run has.
@@ -46,7 +46,7 @@ def control(
     change: Callable[[V], dict[str, Any]] | None = None,
     **options: Any,
 ) -> V:
-    """A widget, labelled with the page's text of the choice's name and explained by its ``name_help``.
+    """A widget, labeled with the page's text of the choice's name and explained by its ``name_help``.
 
     Args:
         values: of the widget, after its label.
@@ -112,7 +112,7 @@ def four_tabs(page: Page, formula: Draw, hand: Draw, code: Draw, numbers: Draw) 
 
 
 def fold(page: Page, choice: Choice[bool], draw: Draw) -> None:
-    """A part of a section that is drawn when it is opened, labelled with the page's text of the choice's name."""
+    """A part of a section that is drawn when it is opened, labeled with the page's text of the choice's name."""
     _folded(page, choice, page.words(choice.name), draw, is_alone=True)
 
 

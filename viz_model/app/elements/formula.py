@@ -36,7 +36,7 @@ def _letter(site: Site) -> str:
 
 
 def symbols(page: Page, sites: Sequence[Site]) -> list[tuple[str, str]]:
-    """What the symbols of formulas mean, by kind, for Markdown: what counts, what was made before, learnt, fixed,
+    """What the symbols of formulas mean, by kind, for Markdown: what counts, what was made before, learned, fixed,
     and what stands above a letter.
 
     Values that are among the ``sites`` have a name there.
@@ -57,7 +57,9 @@ def symbols(page: Page, sites: Sequence[Site]) -> list[tuple[str, str]]:
     found = {
         "index": separator.join(_counts(page, index) for index in _by_letter(indices)),
         "before": separator.join(dict.fromkeys(f"${_letter(site)}$ {t.site_label(site)}" for site in before)),
-        "learnt": separator.join(dict.fromkeys(f"${part.weight.symbol}$" for part in parts if isinstance(part, Entry))),
+        "learned": separator.join(
+            dict.fromkeys(f"${part.weight.symbol}$" for part in parts if isinstance(part, Entry))
+        ),
         "fixed": separator.join(
             dict.fromkeys(
                 [f"${part.symbol}$ = {written(part.number)}" for part in fixed]

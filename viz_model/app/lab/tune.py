@@ -11,7 +11,7 @@ from viz_model.app.page import Page
 from viz_model.drawing import digits
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.training_lab import tuned
-from viz_model.topics.training_lab.tuned import LEARNT, RECITED, TUNED
+from viz_model.topics.training_lab.tuned import LEARNED, RECITED, TUNED
 from viz_model.training import lab, tuning
 
 TEXT = "training_lab.tune_text"
@@ -64,7 +64,7 @@ def _show(page: Page, now: job.Run[tuning.Tuning]) -> None:
         return
     facts = {f"{name}_{when}": told for name, change in changes.items() for when, told in tuned.written(change).items()}
     whole = tuned.summary(changes)
-    elements.say(page, LEARNT, whole, **facts)
+    elements.say(page, LEARNED, whole, **facts)
     elements.say(page, RECITED, whole, **facts)
     _speak(page, going)
 

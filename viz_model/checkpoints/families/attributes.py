@@ -252,7 +252,7 @@ class Gguf:
         required: those of ``fields`` without which the family's own default would be taken, and be wrong.
         fixed: attributes that no such file holds, where llama.cpp does not take the family's own default.
         seen: attributes that follow from the others and from the names of the tensors.
-        pairing: the converter reorders the rows of Llama's q and k so that its pairs are neighbours, and leaves
+        pairing: the converter reorders the rows of Llama's q and k so that its pairs are neighbors, and leaves
             those of most others alone.
         partial: whether a part of each head may be left unturned.
     """

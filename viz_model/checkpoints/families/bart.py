@@ -1,6 +1,6 @@
 """BART (Lewis et al. 2020): the encoder–decoder of Vaswani et al. 2017 with learned positions and GELU.
 
-The traps: the tables of positions begin with two rows that no position reads; the embedding is normalised; the head's
+The traps: the tables of positions begin with two rows that no position reads; the embedding is normalized; the head's
 bias stands apart from the head; the last norm of a block is called ``final_layer_norm``.
 """
 

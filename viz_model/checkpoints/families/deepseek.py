@@ -67,7 +67,7 @@ def _routed(a: Attributes, dense: Gated, is_v3: bool) -> Experts:
     )
     is_grouped = is_v3 or a.choice("topk_method", limited, "greedy")
     a.no_effect(["topk_method", "scoring_func", "n_group", "topk_group"])
-    normalise = a.flag("norm_topk_prob", is_v3)
+    normalize = a.flag("norm_topk_prob", is_v3)
     n = a.size("n_routed_experts", 256 if is_v3 else 64)
     return Experts(
         expert=dense,
@@ -79,7 +79,7 @@ def _routed(a: Attributes, dense: Gated, is_v3: bool) -> Experts:
         n_groups=a.size("n_group", 8 if is_v3 else None) if is_grouped else 1,
         top_groups=a.size("topk_group", 4 if is_v3 else None) if is_grouped else 1,
         group_best=2 if is_v3 else 1,
-        normalise=normalise and is_v3,
+        normalize=normalize and is_v3,
         factor=a.number("routed_scaling_factor", 2.5 if is_v3 else 1.0),
         d_shared=width * a.size("n_shared_experts", 1 if is_v3 else 2),
     )

@@ -1,6 +1,6 @@
 """mBART (Liu et al. 2020): BART with its norms before the sub-layers, and one more at the end of each stack.
 
-The trap: the embedding is normalised nevertheless, so that the stream is normalised at both ends.
+The trap: the embedding is normalized nevertheless, so that the stream is normalized at both ends.
 """
 
 from __future__ import annotations

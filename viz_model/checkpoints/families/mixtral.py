@@ -1,7 +1,7 @@
 """Mixtral (Jiang et al. 2024): Mistral's block with experts in the place of its feed-forward.
 
 The traps: w1 is the gate, w3 what it multiplies, and w2 writes; the weights of the chosen experts are always
-normalised; a file that says nothing of a window has none.
+normalized; a file that says nothing of a window has none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""OLMo 2 (OLMo Team 2024): Llama's parts; what each sub-layer writes is normalised before it is added.
+"""OLMo 2 (OLMo Team 2024): Llama's parts; what each sub-layer writes is normalized before it is added.
 
 The traps: no norm stands before a sub-layer, which reads the stream as it is; ``post_attention_layernorm`` is not the
-norm before the feed-forward layer, as it is in Llama; queries and keys are normalised over all heads as one vector.
+norm before the feed-forward layer, as it is in Llama; queries and keys are normalized over all heads as one vector.
 """
 
 from __future__ import annotations

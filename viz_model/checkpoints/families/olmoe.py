@@ -1,6 +1,6 @@
 """OLMoE (Muennighoff et al. 2024): Llama's block with many small experts, and OLMo 2's norm of queries and keys.
 
-The traps: the weights of the chosen experts are not normalised unless the file says so; ``clip_qkv``, which some
+The traps: the weights of the chosen experts are not normalized unless the file says so; ``clip_qkv``, which some
 files of its predecessor have, is refused.
 """
 
@@ -27,7 +27,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
             expert=llama.gated(a),
             n_experts=experts.number(a, 64),
             top_k=a.size("num_experts_per_tok", 8),
-            normalise=a.flag("norm_topk_prob", False),
+            normalize=a.flag("norm_topk_prob", False),
         ),
         eps=1e-5,
         n_vocab=50304,

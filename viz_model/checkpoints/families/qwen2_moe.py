@@ -1,7 +1,7 @@
 """Qwen1.5-MoE and Qwen2-MoE (Yang et al. 2024): Qwen2's attention, many small experts, and one that reads every token.
 
 The traps: the shared expert is of a width of its own, and what it writes is multiplied by a sigmoid; the weights of the
-chosen experts are not normalised unless the file says so; where a window is switched on, every other layer has it, up
+chosen experts are not normalized unless the file says so; where a window is switched on, every other layer has it, up
 to ``max_window_layers``.
 """
 
@@ -20,7 +20,7 @@ NAMES = {**llama.NAMES, "windows": "layer_types", "ffn": "num_experts_per_tok"}
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(experts.NO_EFFECT)
-    ffn = routed(a, 60, 4, 1408, shared=5632, normalise=False)
+    ffn = routed(a, 60, 4, 1408, shared=5632, normalize=False)
     base = llama.read(
         a, ffn=ffn, n_vocab=151936, n_context=32768, n_layers=24, d_model=2048, n_heads=16, n_kv_heads=16, d_ffn=5632
     )
@@ -41,14 +41,14 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     )
 
 
-def routed(a: Attributes, n: int, top: int, width: int, *, shared: int, normalise: bool) -> Experts:
+def routed(a: Attributes, n: int, top: int, width: int, *, shared: int, normalize: bool) -> Experts:
     """The experts, and the one that reads every token; numbers are for files that do not say."""
     return Experts(
         expert=llama.gated(a),
         n_experts=experts.number(a, n),
         top_k=a.size("num_experts_per_tok", top),
         d_expert=a.size("moe_intermediate_size", width),
-        normalise=a.flag("norm_topk_prob", normalise),
+        normalize=a.flag("norm_topk_prob", normalize),
         d_shared=a.size("shared_expert_intermediate_size", shared),
         shared_gate=True,
     )

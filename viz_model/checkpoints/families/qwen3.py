@@ -1,4 +1,4 @@
-"""Qwen3 (Yang et al. 2025): Llama's block with every head's query and key normalised, and windows in some files."""
+"""Qwen3 (Yang et al. 2025): Llama's block with every head's query and key normalized, and windows in some files."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         n_experts=experts.number(a, 128),
         top_k=a.size("num_experts_per_tok", 8),
         d_expert=a.size("moe_intermediate_size", 768),
-        normalise=a.flag("norm_topk_prob", False),
+        normalize=a.flag("norm_topk_prob", False),
     )
     base = llama.read(
         a, ffn=routed, n_vocab=151936, n_context=32768, n_layers=24, d_model=2048, n_kv_heads=4, d_ffn=6144

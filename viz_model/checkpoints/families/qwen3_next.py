@@ -28,7 +28,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     turned = partial(rope.read, share=0.25)
     if is_next:
         a.no_effect(experts.NO_EFFECT)
-        routed = qwen2_moe.routed(a, 512, 10, 512, shared=512, normalise=True)
+        routed = qwen2_moe.routed(a, 512, 10, 512, shared=512, normalize=True)
         base = llama.read(
             a, turned=turned, ffn=routed, n_vocab=151936, n_context=32768, n_layers=48, d_model=2048, n_heads=16,
             n_kv_heads=2, d_head=256, d_ffn=5632,

@@ -102,13 +102,13 @@ def framed(header: Mapping[str, Any], arrays: Arrays | None = None) -> bytes:
 
 
 def encode(scene: Scene, palette: Mapping[str, Mapping[str, str]] | None = None) -> bytes:
-    """A scene, with the tables that it has, in the colours of the app or in others, by "light" and "dark"."""
+    """A scene, with the tables that it has, in the colors of the app or in others, by "light" and "dark"."""
     arrays = Arrays()
     return framed({**plain(scene, arrays), "palette": palette or PALETTE}, arrays)
 
 
 PALETTE = {page: theme.PALETTES[page] for page in ("light", "dark")}
-"""The colours of both pages, by role."""
+"""The colors of both pages, by role."""
 
 
 def plain(scene: Scene, arrays: Arrays) -> dict[str, Any]:

@@ -120,15 +120,15 @@ def _gzipped(data: bytes) -> str:
 
 
 def _variables(theme: str) -> str:
-    colours = PALETTES[theme]
+    colors = PALETTES[theme]
     values = {
         "font": FONTS,
-        "text-color": colours["ink"],
-        "background-color": colours["paper"],
-        "border-color": colours["grid"],
-        "primary-color": colours["accent"],
-        "link-color": colours["accent"],
-        "secondary-background-color": f"color-mix(in srgb, {colours['ink']} 6%, {colours['paper']})",
+        "text-color": colors["ink"],
+        "background-color": colors["paper"],
+        "border-color": colors["grid"],
+        "primary-color": colors["accent"],
+        "link-color": colors["accent"],
+        "secondary-background-color": f"color-mix(in srgb, {colors['ink']} 6%, {colors['paper']})",
         "code-font": "ui-monospace, monospace",
     }
     return " ".join(f"--st-{name}: {value};" for name, value in values.items())

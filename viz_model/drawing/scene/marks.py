@@ -1,4 +1,4 @@
-"""A picture as data: panels that flow like words, and on them marks, each with an identity and a colour role.
+"""A picture as data: panels that flow like words, and on them marks, each with an identity and a color role.
 
 Lengths across and down are pixels, or ``(share, pixels)``: that share of the panel's width and so many
 pixels, so that a picture fits the width it gets and its writing keeps its size.
@@ -22,7 +22,7 @@ Length: TypeAlias = "float | tuple[float, float]"
 
 
 class Run(NamedTuple):
-    """A part of a line of writing; ``fill`` where it has a colour of its own."""
+    """A part of a line of writing; ``fill`` where it has a color of its own."""
 
     text: str
     bold: bool = False
@@ -69,14 +69,14 @@ class Answering(Marked):
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Answering):
-    """Numbers as coloured cells, or as bars.
+    """Numbers as colored cells, or as bars.
 
     Attributes:
         values: [R, C], or [C] for one row; what is not finite is masked.
-        look: "signed" is coloured symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars" stand
+        look: "signed" is colored symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars" stand
             up from the lower edge, or where ``signed``, from the middle; "stops" goes from stop
             to stop, "blank" are only told, not drawn.
-        top: the magnitude of full colour, or full height.
+        top: the magnitude of full color, or full height.
         rows, columns: their names, for what is said of a cell; none where they are not worth naming.
         written: whether cells hold their numbers, where there is room; ``hidden`` in those that are masked.
         gap: pixels between cells in a row.

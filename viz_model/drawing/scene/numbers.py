@@ -13,7 +13,7 @@ from viz_model.drawing.scene.svg.writing import plain
 
 HEADER = ("part", "row", "column", "value")
 SCALE = "scale"
-"""How the names of colour bars begin, which hold no numbers of the run."""
+"""How the names of color bars begin, which hold no numbers of the run."""
 
 Line = tuple[str, str, str, str]
 

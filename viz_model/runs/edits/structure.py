@@ -84,12 +84,12 @@ def rebuilt(model: Transformer, config_: ModelConfig) -> Transformer:
     changed = {name for name in changed if getattr(old, name) != getattr(config_, name)}
     if not changed:
         return model
-    learnt = {
+    learned = {
         name
         for name in changed & {"position", "positions", "norm"}
         if not isinstance(getattr(config_, name), config.NoPosition | config.NoNorm) and getattr(config_, name) != ()
     }
-    if refused := sorted(changed - _CHANGEABLE | learnt):
+    if refused := sorted(changed - _CHANGEABLE | learned):
         raise ValueError(f"{refused[0]}: the weights are of a model with {getattr(old, refused[0])!r}")
     own = stored.running(model)
     made = _rebuilt(own, config_, old)
@@ -142,7 +142,7 @@ class ExpertOff(ValueEdit):
     """Take an expert out: its router logit is −∞ for every token, before the softmax and the choice.
 
     Where it was among the chosen, the next one stands in for it, and the weights are made of those that are left.
-    A token that had not chosen it keeps its experts, with the same weights where they are normalised.
+    A token that had not chosen it keeps its experts, with the same weights where they are normalized.
 
     Raises:
         ValueError: no expert of the layer is left (told when the run comes there).

@@ -195,7 +195,7 @@ class SetNeuron(ValueEdit):
 class Skip(ValueEdit):
     """A sub-layer that adds nothing: what it writes is zero, its bias with it.
 
-    Under Pre-LN the stream passes it unchanged; under Post-LN it is still normalised behind it.
+    Under Pre-LN the stream passes it unchanged; under Post-LN it is still normalized behind it.
     """
 
     tag: ClassVar[str] = "skip"

@@ -268,7 +268,7 @@ def patches(
         yield tuple(row)
 
 
-def neighbour(plain: Trace, position: int, most: int = 400) -> str | None:
+def neighbor(plain: Trace, position: int, most: int = 400) -> str | None:
     """The text with one token replaced by the nearest other word of the model's own embedding table.
 
     Nearest by cosine among tokens that are written with letters and as long a gap in front, that are no

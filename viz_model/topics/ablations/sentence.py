@@ -64,9 +64,9 @@ def _word(lab: Lab) -> int:
 
 
 def _other(lab: Lab) -> str:
-    """The other sentence: as it was written, or with the word's neighbour in its place."""
+    """The other sentence: as it was written, or with the word's neighbor in its place."""
     word = _word(lab)
-    near = lab.look.plain.once(lambda _: breaking.neighbour(lab.plain, word), ("neighbour", word))
+    near = lab.look.plain.once(lambda _: breaking.neighbor(lab.plain, word), ("neighbor", word))
     return lab.look.options.get("other") or near or lab.plain.text or ""
 
 

@@ -301,7 +301,7 @@ def draw(look: Look) -> Plain:
     ]
     names = [one.name for one in pair.both(look)]
     return Plain(
-        "parts", "architectures.parts", {"names": names, "colours": pair.COLORS, "words": words, "rows": listed}
+        "parts", "architectures.parts", {"names": names, "colors": pair.COLORS, "words": words, "rows": listed}
     )
 
 

@@ -64,7 +64,7 @@ _GPT2 = ModelConfig(
     scale_embedding=False,
 )
 
-# The feed-forward layer is 4 · D wide, tokens and normalisation are GPT-2's (section 2.1). Every other layer's
+# The feed-forward layer is 4 · D wide, tokens and normalization are GPT-2's (section 2.1). Every other layer's
 # attention is locally banded, which changes no parameter.
 _GPT3 = dataclasses.replace(
     _GPT2, n_context=2048, n_layers=96, d_model=12_288, n_heads=96, n_kv_heads=96, d_head=128, d_ffn=4 * 12_288

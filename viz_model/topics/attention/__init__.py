@@ -88,7 +88,7 @@ CARE = Section(
 )
 TRIALS = Trials(
     ("scale", "mask", "head", "pattern", "flip"),
-    ("causal", "diagonal", "mask_then_softmax", "normalise", "scaled", "divided", "compare", "split"),
+    ("causal", "diagonal", "mask_then_softmax", "normalize", "scaled", "divided", "compare", "split"),
 )
 PAGE = Page(
     "attention",

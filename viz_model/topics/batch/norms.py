@@ -1,4 +1,4 @@
-"""LayerNorm and BatchNorm on the vectors of a batch: what each divides by, and what other neighbours change."""
+"""LayerNorm and BatchNorm on the vectors of a batch: what each divides by, and what other neighbors change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAYER, BATCH = "norm", "pattern"
 
 
 class Moves(NamedTuple):
-    """How far a vector moves when its neighbours are replaced, ‖Δ‖/‖·‖, in batches of four and of two sentences."""
+    """How far a vector moves when its neighbors are replaced, ‖Δ‖/‖·‖, in batches of four and of two sentences."""
 
     layer_four: Any
     layer_two: Any
@@ -51,7 +51,7 @@ BATCH_NORM: Verdict[Moves] = Verdict(
 
 def layer_norm(x: Tensor) -> Tensor:
     """[N, D] -> [N, D]: each vector by its own mean and biased variance (Ba et al. 2016)."""
-    return _normalised(x, -1)
+    return _normalized(x, -1)
 
 
 def batch_norm(x: Tensor) -> Tensor:
@@ -59,22 +59,22 @@ def batch_norm(x: Tensor) -> Tensor:
 
     As in training: when it answers, a BatchNorm uses averages that it has stored.
     """
-    return _normalised(x, 0)
+    return _normalized(x, 0)
 
 
-def _normalised(x: Tensor, axis: int) -> Tensor:
-    centred = x - x.mean(axis, keepdim=True)
-    return centred / (centred.square().mean(axis, keepdim=True) + EPS).sqrt()
+def _normalized(x: Tensor, axis: int) -> Tensor:
+    centered = x - x.mean(axis, keepdim=True)
+    return centered / (centered.square().mean(axis, keepdim=True) + EPS).sqrt()
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """What becomes of the vectors [T, D] of a sentence beside others.
 
     Attributes:
         x: the vectors.
-        layer, batch: normalised, beside their neighbours and beside others: [2, T, D].
+        layer, batch: normalized, beside their neighbors and beside others: [2, T, D].
         n_vectors: for batches of :data:`SIZES`, the tokens over which BatchNorm takes its mean, [S].
-        moves: how far each vector moves, ‖after − before‖ / ‖before‖, when all neighbours are replaced, by LayerNorm
+        moves: how far each vector moves, ‖after − before‖ / ‖before‖, when all neighbors are replaced, by LayerNorm
             and by BatchNorm, [2, S, T]; NaN where there are none.
         cuts: the same against the largest batch.
         padded: how far BatchNorm moves each if padding counts, [T]; None where there is none.
@@ -94,10 +94,10 @@ class Neighbours(NamedTuple):
     feature_moments: np.ndarray
 
 
-def neighbours(
+def neighbors(
     own: Tensor, beside: Sequence[Tensor], others: Sequence[Tensor], padding: Tensor | None = None
-) -> Neighbours:
-    """Normalise the vectors of a sentence, [T, D], beside its neighbours and beside other ones.
+) -> Neighbors:
+    """Normalize the vectors of a sentence, [T, D], beside its neighbors and beside other ones.
 
     Args:
         padding: [N, D] vectors at padded places, for a BatchNorm that counts them too.
@@ -117,7 +117,7 @@ def neighbours(
     if padding is not None and len(padding):
         padded = _apart(full[1], batch_norm(torch.cat([own, *beside, padding]))[: len(own)])
     feature = own.abs().argmax(-1)
-    return Neighbours(
+    return Neighbors(
         x=own.numpy(),
         layer=torch.stack([full[0], far[0]]).numpy(),
         batch=torch.stack([full[1], far[1]]).numpy(),
@@ -143,11 +143,11 @@ def _moments(values: Tensor) -> np.ndarray:
 
 class Layers(NamedTuple):
     """What stands in the layers that are held: the vectors of the four sentences, [L][4] of [T, D], and each layer's
-    neighbours.
+    neighbors.
     """
 
     vectors: list[list[np.ndarray]]
-    found: list[Neighbours]
+    found: list[Neighbors]
 
     def every(self, name: str) -> np.ndarray:
         """A field of every layer, [L, …]."""
@@ -171,7 +171,7 @@ def _layers(look: Look, rows: Sequence[Any]) -> Layers:
         far = [row.run.whole[name] for row in others]
         padding = padded_vectors(look.trace.model, rows, side, name)
         made.vectors.append([own.numpy(), *(each.numpy() for each in near)])
-        made.found.append(neighbours(own, near, far, padding))
+        made.found.append(neighbors(own, near, far, padding))
     return made
 
 
@@ -318,7 +318,7 @@ def draw_strips(look: Look) -> Scene:
 
 
 def changes(look: Look) -> Iterator[Line]:
-    """What neighbours change, for batches of each size."""
+    """What neighbors change, for batches of each size."""
     known = layers(look)
     moved = np.concatenate([known.every("moves"), known.every("cuts")], 1)  # [L, 4, S, T]
     cells: dict[str, Any] = {}
@@ -335,7 +335,7 @@ def changes(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    """What other neighbours do to the vector under each norm."""
+    """What other neighbors do to the vector under each norm."""
     moved = layers(look).every("moves")
     moves = Moves(*(moved[:, k, s] for k in (0, 1) for s in (0, 1)))
     numbers = {name: _held(look, values, "percent") for name, values in moves._asdict().items()}

@@ -38,7 +38,7 @@ OTHERS = (
     "Where is my hat?",
     "The sun was warm, and all the birds sang in the tall tree.",
 )
-"""Those that take their places, to see what neighbours change."""
+"""Those that take their places, to see what neighbors change."""
 
 
 @functools.lru_cache(maxsize=12)

@@ -31,7 +31,7 @@ MOST_TOKENS = 22
 MOST_MARKS = 16
 """In a row, of all layers together."""
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "circle-open", "square-open", "diamond-open")
-"""By turns, and seven of them: with eight colours by turns, 56 experts differ in one or the other."""
+"""By turns, and seven of them: with eight colors by turns, 56 experts differ in one or the other."""
 ROW_HEIGHT, HEAD, STEP = 24, 26, 34
 
 
@@ -399,7 +399,7 @@ def _of_layer(look: Look, view: RoutesView, n: int, start: tuple[float, float]) 
     y = np.array([HEAD + (row + 0.5) * ROW_HEIGHT for row, *_ in found], dtype=np.float32)
     x = points(np.zeros(len(found))) + np.array([[start[0], start[1] + 8 + rank * STEP] for _, _, rank, _ in found])
     beside = x + np.array([0, 10])
-    colours = [f"token{expert % len(TOKENS)}" for *_, expert in found]
+    colors = [f"token{expert % len(TOKENS)}" for *_, expert in found]
     labels = [
         look.words("routes_told", layer=view.layers[n], token=view.labels[place], expert=expert, weight=f"{weight:.0%}")
         for (_, place, _, expert), weight in zip(found, weights, strict=True)
@@ -411,8 +411,8 @@ def _of_layer(look: Look, view: RoutesView, n: int, start: tuple[float, float]) 
         y=y,
         symbol=[SYMBOLS[expert % len(SYMBOLS)] for expert in chosen],
         size=[7 + 8 * weight for weight in weights],
-        fill=colours,
-        stroke=colours,
+        fill=colors,
+        stroke=colors,
         labels=labels,
         name=view.sites[n],
         down=True,

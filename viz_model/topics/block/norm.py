@@ -229,12 +229,12 @@ def _sites(view: NormView) -> list[str]:
 
 def parameters(look: Look) -> Scene | None:
     """What a norm has learned, one value a dimension: γ from 1, and β from 0 where there is one."""
-    if not of_one(look).has_norms or not (learnt := _view(look).normed.learnt):
+    if not of_one(look).has_norms or not (learned := _view(look).normed.learned):
         return None
     across, width, left = (1.0, -34.0), look.config.d_model, 30.0
     axis, columns = look.common("axis_dimension"), tuple(map(str, range(width)))
     marks: list[Mark] = []
-    for row, (name, values) in enumerate(learnt.items()):
+    for row, (name, values) in enumerate(learned.items()):
         around, top = float(name == "γ"), row * 120
         most = float(np.abs(values - around).max()) or 1.0
         marks += [
@@ -256,7 +256,7 @@ def parameters(look: Look) -> Scene | None:
                 labels=[f"{axis} {n}\n{value:.4f}" for n, value in enumerate(values)],
             ),
         ]
-    tall = 120.0 * len(learnt)
+    tall = 120.0 * len(learned)
     x: Any = Lengths(by("dimension", np.arange(width) + 0.5), 0, width, (0.0, left), (1.0, left + across[1]))
     marks.append(Rect(id="dimension", x=x, y=4, width=1.5, height=tall - 20, fill="accent"))
     marks.append(Labels(id="columns", texts=columns, x=left, y=tall - 12, length=across))
@@ -282,7 +282,7 @@ def tell(look: Look) -> Iterator[Line]:
         return
     view = _view(look)
     if view.normed.other is None:
-        said["learnt"] = look.words("norm_learnt") if view.normed.learnt else ""
+        said["learned"] = look.words("norm_learned") if view.normed.learned else ""
         yield look.text("norm_other", formula=look.trace.site(f"{view.site}.out").placed_formula, **said)
     else:
         yield look.text("both_norms", **said, **view.facts())

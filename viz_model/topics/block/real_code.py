@@ -50,7 +50,7 @@ def _softmax(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _normalised(x: np.ndarray) -> np.ndarray:
+def _normalized(x: np.ndarray) -> np.ndarray:
     """x over the root of its mean square."""
     mean = _added_up(x * x) / x.dtype.type(x.shape[-1])
     found: np.ndarray = x / np.sqrt(mean)
@@ -84,7 +84,7 @@ def precision(trace: Trace, layer: int) -> Precision:
     scores = trace[f"blocks.{layer}.attn.masked"].numpy()
     reads = trace.norm_input(f"blocks.{layer}.attn.norm").numpy()
     squares = float(np.square(reads.astype(np.float64)).sum(-1).max())
-    return Precision(_errors(_softmax, scores), _errors(_normalised, reads), scores.shape[-1], squares)
+    return Precision(_errors(_softmax, scores), _errors(_normalized, reads), scores.shape[-1], squares)
 
 
 class Clamped(NamedTuple):

@@ -30,7 +30,7 @@ MORE = 1.25
 """How many times as long as all others the longest vector is that adds "the most"."""
 MOST_NUMBERS = 50_000
 """Numbers of all tokens that are sent together; of more those of the selected token alone."""
-TALL, LEFT, CENTRE = 62, 62.0, 36.0
+TALL, LEFT, CENTER = 62, 62.0, 36.0
 """Pixels of a strip with its name, before the strips, and from a strip's top to the middle of its cells."""
 _LETTERS = ("t", "x", "h", "a", "c", "f")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -210,7 +210,7 @@ def draw(look: Look) -> Scene:
                 x=LEFT,
                 y=top + 20,
                 width=across,
-                height=CENTRE - 4,
+                height=CENTER - 4,
                 values=_of_tokens(look, step.values),
                 top=limit,
                 name=told,
@@ -221,7 +221,7 @@ def draw(look: Look) -> Scene:
             ),
         ]
         x = Lengths(by("dimension", np.arange(width)), 0, width, (0.0, LEFT), (1.0, LEFT + across[1]))
-        box: dict[str, Any] = {"y": top + 19, "width": (1 / width, across[1] / width), "height": CENTRE - 2}
+        box: dict[str, Any] = {"y": top + 19, "width": (1 / width, across[1] / width), "height": CENTER - 2}
         marks.append(Rect(id=f"dimension.{n}", x=x, stroke="accent", thick=1.5, **box))  # type: ignore[arg-type]
     end = TALL * len(found.steps) - 6.0
     marks += [*_rail(found), *matrix.scale("signed", limit, "pattern", end)]
@@ -254,7 +254,7 @@ def _rail(found: Vectors) -> Iterator[Mark]:
     steps, stream, branch = found.steps, 14.0, 40.0
 
     def line(id: str, x: list[float], rows: list[int], role: str, thick: float) -> Path:
-        y = np.array([row * TALL + CENTRE for row in rows], np.float32)
+        y = np.array([row * TALL + CENTER for row in rows], np.float32)
         return Path(id=id, x=np.array(x, np.float32), y=y, stroke=role, thick=thick)
 
     # Without the additions nothing passes a sub-layer by: there the stream leads through it alone.
@@ -271,7 +271,7 @@ def _rail(found: Vectors) -> Iterator[Mark]:
                 yield line(f"branch.{row}", [stream, *(branch for _ in aside), stream], [leaves, *aside, row], role, 2)
             below = row
     x = np.array([stream if step.on_stream else branch for step in steps], np.float32)
-    y = (TALL * np.arange(len(steps)) + CENTRE).astype(np.float32)
+    y = (TALL * np.arange(len(steps)) + CENTER).astype(np.float32)
     sizes, roles = [18.0 if is_sum else 12.0 for is_sum in sums], [step.role for step in steps]
     yield Items(id="steps", x=x, y=y, symbol="circle", size=sizes, fill=roles, walk=False)
     signs = ["+" if is_sum else "" for is_sum in sums]

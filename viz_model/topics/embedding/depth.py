@@ -50,15 +50,15 @@ class OwnPart(NamedTuple):
     Attributes:
         own: cosine of the vector with the token's row of the table, [T, S]; its square is the share of the vector's
             squared length that lies along the row.
-        neighbour: the largest cosine with the row of another token of the sentence that it may have read, [T, S]; NaN
+        neighbor: the largest cosine with the row of another token of the sentence that it may have read, [T, S]; NaN
             where there is none.
-        neighbours: whose row that is, [T, S] positions; −1 where there is none.
+        neighbors: whose row that is, [T, S] positions; −1 where there is none.
         rank: how many of the V rows have a larger cosine than its own, [T, S]: at 0 the vector decodes to the token.
     """
 
     own: np.ndarray
-    neighbour: np.ndarray
-    neighbours: np.ndarray
+    neighbor: np.ndarray
+    neighbors: np.ndarray
     rank: np.ndarray
 
 
@@ -120,13 +120,13 @@ class Own(NamedTuple):
     """The cosines with its own row and with the nearest of another token, by depth."""
 
     own: Any
-    neighbour: Any
+    neighbor: Any
 
 
 def draw(look: Look) -> Scene:
     found = look.once(of_run)
-    drawn = Own(by("token", found.own), by("token", found.neighbour))
-    lines = dict(zip((look.words("own_row"), look.words("own_neighbour")), drawn, strict=True))
+    drawn = Own(by("token", found.own), by("token", found.neighbor))
+    lines = dict(zip((look.words("own_row"), look.words("own_neighbor")), drawn, strict=True))
     return look.drawn(cosines(look, "embedding.own", look.words("own_alt"), places(look.trace), lines), data=drawn)
 
 
@@ -136,13 +136,13 @@ def tell(look: Look) -> Iterator[Line]:
     known = {"token": look.token_named(), "n_rows": f"{len(table.of(look).table):,}"}
     yield look.claim(OWN, found, "token", first=first, last=last, rank=by("token", found.rank[:, -1], "whole"), **known)
     after = [n for n, site in enumerate(all_sites) if not site.startswith("embed.")]
-    has, at = found.neighbours[:, -1] >= 0, np.arange(len(look))
-    most = np.array(after)[np.where(has[:, None], found.neighbour[:, after], 0.0).argmax(-1)]
-    who = np.maximum(found.neighbours[at, most], 0)
+    has, at = found.neighbors[:, -1] >= 0, np.arange(len(look))
+    most = np.array(after)[np.where(has[:, None], found.neighbor[:, after], 0.0).argmax(-1)]
+    who = np.maximum(found.neighbors[at, most], 0)
     said = look.words(
         "own_most",
         who=look.token_named(by("token", who)),
-        cosine=by("token", found.neighbour[at, most], "2"),
+        cosine=by("token", found.neighbor[at, most], "2"),
         where=Among([name(look, site) for site in all_sites], by("token", most)),
     )
     yield Line(said._replace(template=Among((said.template, ""), by("token", (~has).astype(int)))))

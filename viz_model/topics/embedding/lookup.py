@@ -22,7 +22,7 @@ from viz_model.topics.embedding import table
 from viz_model.topics.embedding.table import facts
 
 MAX_NAMED_ROWS, MAX_CELLS, MOST_LINES = 28, 14_000, 256
-"""Rows of the picked matrix that are named, as beyond the names would touch; its cells, of wider models neighbouring
+"""Rows of the picked matrix that are named, as beyond the names would touch; its cells, of wider models neighboring
 dimensions share one; and lines to its rows.
 """
 STRIP_QUANTILE = 0.97
@@ -31,7 +31,7 @@ TOP, NAMES = 24.0, 92.0
 
 
 def full_from(values: np.ndarray) -> float:
-    """Where colors are full. A few tokens have rows many times larger, and would grey out the rest."""
+    """Where colors are full. A few tokens have rows many times larger, and would gray out the rest."""
     return float(np.quantile(np.abs(values), 0.98)) or 1.0
 
 

@@ -108,7 +108,7 @@ def plane(look: Look) -> Map:
 
 
 def draw(look: Look) -> Scene:
-    """Grey: how many rows of the table lie there. Dots: the sentence. Rings: the neighbors."""
+    """Gray: how many rows of the table lie there. Dots: the sentence. Rings: the neighbors."""
     found, words, count = look.once(plane), look.words, len(look)
     shares = look.once(flattened)[1]
     axes = [
@@ -188,11 +188,11 @@ def label_boxes(
     """For each point where the middle of its label goes, pixels to the right and up, so that it covers no dot and no
     other label; or None. The points come in the order of their importance, and the first is always named.
     """
-    centres = ((points - low) / (high - low) * [width, height]).tolist()
-    dots: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for x, y in centres]
+    centers = ((points - low) / (high - low) * [width, height]).tolist()
+    dots: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for x, y in centers]
     taken: list[Box] = []
     found: list[tuple[float, float] | None] = []
-    for i, (x, y) in enumerate(centres):
+    for i, (x, y) in enumerate(centers):
         wide, place = width_of(names[i]) * 1.1 + 2, None
         for shift, share, dy in PLACES:
             dx = shift + share * wide

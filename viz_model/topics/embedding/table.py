@@ -56,13 +56,13 @@ def of(look: Look) -> Geometry:
 def principal(table: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
     """[V, D] -> all rows along the first two principal directions of some of them [V, 2], and their shares [2].
 
-    The right singular vectors of those rows, centred, found as eigenvectors of its D × D scatter
+    The right singular vectors of those rows, centered, found as eigenvectors of its D × D scatter
     matrix, which takes a fiftieth of the time. A direction and its opposite are equally good; the
     one whose largest component is positive is taken, so that the picture is always the same way
     round.
     """
-    centred = table.astype(np.float64) - table[rows].mean(axis=0, dtype=np.float64)
-    variance, directions = np.linalg.eigh(centred[rows].T @ centred[rows])  # in ascending order
+    centered = table.astype(np.float64) - table[rows].mean(axis=0, dtype=np.float64)
+    variance, directions = np.linalg.eigh(centered[rows].T @ centered[rows])  # in ascending order
     variance = np.maximum(variance[::-1], 0.0)
     total = variance.sum()
     kept, shares = np.zeros((2, table.shape[1])), np.zeros(2)
@@ -70,11 +70,11 @@ def principal(table: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tupl
         direction = directions[:, -1 - axis]
         kept[axis] = direction * (-1.0 if direction[np.abs(direction).argmax()] < 0 else 1.0)
         shares[axis] = variance[axis] / total if total else 0.0
-    return (centred @ kept.T).astype(np.float32), shares
+    return (centered @ kept.T).astype(np.float32), shares
 
 
 def averaged(table: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """[V, D] -> [≤ rows, ≤ columns]: means over groups of neighbouring rows and columns.
+    """[V, D] -> [≤ rows, ≤ columns]: means over groups of neighboring rows and columns.
 
     The groups differ in size by one at the most.
     """

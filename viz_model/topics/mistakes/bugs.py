@@ -229,7 +229,7 @@ _EVERY = (
         facts=attending.of_padding,
         effect=attending.effect_of_padding,
     ),
-    attending.pattern("normalise", "masked"),
+    attending.pattern("normalize", "masked"),
     attending.pattern("scaled", "q", "scaled"),
     attending.pattern("divided", "q", "scaled"),
     attending.pattern("compare", "q", "uncapped"),

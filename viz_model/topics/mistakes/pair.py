@@ -27,7 +27,9 @@ positions along a side of a picture: of longer texts several share a cell.
 """
 LETTERS = ("A", "B")
 _ONE = rf"({'|'.join(BUGS)})\.[AB]"
-OPTIONS = (("bug", tuple(BUGS)), ("answers", Typed("", 500, rf"({_ONE}(~{_ONE})*)?")))
+FORMER = {"normalise": "normalize"}
+"""Names that bugs had in addresses before."""
+OPTIONS = (("bug", (*BUGS, *FORMER)), ("answers", Typed("", 500, rf"({_ONE}(~{_ONE})*)?")))
 """The pair, and the visitor's first answer to each, by its name."""
 
 Where: TypeAlias = Literal["own", "other_side", "stand_in"]
@@ -78,6 +80,7 @@ class Pair(NamedTuple):
 
 def pair(look: Look) -> Pair:
     name = look.options.get("bug") or next(iter(BUGS))
+    name = FORMER.get(name, name)
     return look.once(lambda look: _pair(look, BUGS[name]), ("pair", name, look.layer, look.token))
 
 

@@ -48,7 +48,7 @@ def padded(scores: Tensor, padding: Tensor) -> Tensor:
     return scores.softmax(dim=-1)
 
 
-def normalise(masked: Tensor) -> Tensor:
+def normalize(masked: Tensor) -> Tensor:
     """masked scores [Tq, Tk] -> attention pattern [Tq, Tk]."""
     return masked.softmax(dim=-1)
 
@@ -131,11 +131,11 @@ def waves(positions: Tensor, d_model: int, base: float) -> Tensor:
 
 
 def layer_norm(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
-    """x [T, D] -> [T, D], every row normalised (Ba et al. 2016)."""
-    centred = x - x.mean(dim=-1, keepdim=True)
-    variance = (centred**2).mean(-1, keepdim=True)
+    """x [T, D] -> [T, D], every row normalized (Ba et al. 2016)."""
+    centered = x - x.mean(dim=-1, keepdim=True)
+    variance = (centered**2).mean(-1, keepdim=True)
     scale = (variance + eps).sqrt()
-    return gain * centred / scale + shift
+    return gain * centered / scale + shift
 
 
 def pre_ln(x: Tensor, norm: Layer, sublayer: Layer) -> Tensor:

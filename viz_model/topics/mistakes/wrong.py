@@ -41,7 +41,7 @@ def padded(scores: Tensor, padding: Tensor) -> Tensor:
     return scores.softmax(dim=-1)
 
 
-def normalise(masked: Tensor) -> Tensor:
+def normalize(masked: Tensor) -> Tensor:
     return masked.softmax(dim=-2)
 
 
@@ -110,9 +110,9 @@ def waves(positions: Tensor, d_model: int, base: float) -> Tensor:
 
 
 def layer_norm(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
-    centred = x - x.mean(dim=-1, keepdim=True)
+    centered = x - x.mean(dim=-1, keepdim=True)
     scale = x.std(dim=-1, keepdim=True) + eps
-    return gain * centred / scale + shift
+    return gain * centered / scale + shift
 
 
 def pre_ln(x: Tensor, norm: Layer, sublayer: Layer) -> Tensor:

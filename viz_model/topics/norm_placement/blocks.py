@@ -15,7 +15,7 @@ from viz_model.measures import passage
 from viz_model.measures.stream import stream_lengths, stream_sites
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, facts, is_alone, runs
+from viz_model.topics.norm_placement.places import COLORS, NAMES, facts, is_alone, runs
 
 PLACE = "layer token"
 BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
@@ -120,7 +120,7 @@ def draw(look: Look) -> Scene:
             before = branch.after
         marks.append(_number(look, f"{at}.out", before, left, 30 + height, bold=at == "pre"))
         mark = "● " if at == look.trace.norm_at and len(found) > 1 else ""
-        head: dict[str, Any] = {"size": 15, "bold": True, "fill": COLOURS[at], "anchor": "middle"}
+        head: dict[str, Any] = {"size": 15, "bold": True, "fill": COLORS[at], "anchor": "middle"}
         marks.append(Text(id=f"{at}.name", text=mark + NAMES[at], x=(left, 0), y=12, **head))
     panel = Panel(id="blocks", marks=marks, height=height + 44, min=300)
     scene = Scene(id="norm_placement.blocks", panels=[panel], title=look.words("blocks_alt"))
@@ -140,15 +140,15 @@ def _sub_layer(
     plus, end, role = base + (178 if is_pre else 127), base + RISE, "ffn" if branch.name == "ffn" else "pattern"
     name = look.words(f"station_{branch.name}")
 
-    def line(key: str, points: list[tuple[float, float]], thick: Any, colour: str, head: float = 0) -> Path:
+    def line(key: str, points: list[tuple[float, float]], thick: Any, color: str, head: float = 0) -> Path:
         x = np.array([[share, 0] for share, _ in points], np.float32)
         y = np.array([[0, down] for _, down in points], np.float32)
-        return Path(id=f"{id}.{key}", x=x, y=y, stroke=colour, thick=thick, head=head)
+        return Path(id=f"{id}.{key}", x=x, y=y, stroke=color, thick=thick, head=head)
 
     def stream(key: str, low: float, high: float, lengths: np.ndarray) -> Path:
         share = (lengths / longest).astype(np.float32)
         thick: Any = Lengths(look.by(PLACE, share), 0, 1, 2.0, 14.0)
-        return line(key, [(left, low), (left, high)], thick, COLOURS[at])
+        return line(key, [(left, low), (left, high)], thick, COLORS[at])
 
     def box(key: str, x: float, y: float, text: str, hue: str) -> list[Mark]:
         place: dict[str, Any] = {"x": (x - 0.105, 0), "y": y - HALF, "width": (0.21, 0), "height": 2 * HALF}
@@ -175,7 +175,7 @@ def _sub_layer(
         yield from box("normed", left, base + 178, norm, "norm")
         yield _number(look, f"{id}.total", branch.total, left, plus + 16)
     x, at_plus = np.array([[left, 0]], np.float32), np.array([plus], np.float32)
-    yield Items(id=f"{id}.plus", x=x, y=at_plus, symbol="circle", size=22, fill=COLOURS[at], walk=False)
+    yield Items(id=f"{id}.plus", x=x, y=at_plus, symbol="circle", size=22, fill=COLORS[at], walk=False)
     yield Texts(id=f"{id}.sign", texts=["+"], x=x, y=at_plus, size=15, fill="white")
 
 

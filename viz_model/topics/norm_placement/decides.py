@@ -13,7 +13,7 @@ from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures.stream import stream_lengths
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, is_alone, runs
+from viz_model.topics.norm_placement.places import COLORS, NAMES, is_alone, runs
 from viz_model.topics.norm_placement.warmup import WARMUP, Warmup, WarmupView
 from viz_model.training import experiments
 
@@ -38,7 +38,7 @@ def outcome(look: Look) -> Scene | None:
     found, words = trained(look), look.words
     names = [f"{NAMES[at]}, {words('with_warmup' if on else 'without_warmup')}" for at, on in found.runs]
     losses = np.array([run.final_loss for run in found.runs.values()])
-    hues = [COLOURS[at] for at, _ in found.runs]
+    hues = [COLORS[at] for at, _ in found.runs]
     bars = [chart.Bars("", losses, "output", "{{name}}: {{value}}", "2", fill=hues)]
     scale = chart.axis(losses, np.array([found.record.frequency_loss]), title=words("loss"))
     scene = chart.bars("norm_placement.outcome", words("outcome_alt"), names, bars, scale, row=34)
@@ -76,12 +76,12 @@ def lines(look: Look) -> Scene | None:
     marks: list[Mark] = []
     for column, (at, values) in enumerate(found.items()):
         middle = 0.42 + 0.38 * column
-        marks.append(Text(id=at, text=NAMES[at], x=(middle, 0), y=12, anchor="middle", bold=True, fill=COLOURS[at]))
+        marks.append(Text(id=at, text=NAMES[at], x=(middle, 0), y=12, anchor="middle", bold=True, fill=COLORS[at]))
         for row, n in enumerate(range(2 * first, len(values))):
             y = TOP + row * STEP
             wide: Any = look.by("token", (THICK * values[n] / longest).astype(np.float32))
             left: Any = Lengths(wide, 0, 1, (middle, 0.0), (middle, -0.5))
-            marks.append(Rect(id=f"{at}.{n}", x=left, y=y, width=wide, height=STEP - 5, fill=COLOURS[at], opacity=0.75))
+            marks.append(Rect(id=f"{at}.{n}", x=left, y=y, width=wide, height=STEP - 5, fill=COLORS[at], opacity=0.75))
             said: Any = look.by("token", values[n], "1")
             marks.append(Text(id=f"{at}.{n}.length", text=said, x=(middle, THICK / 2 + 8), y=y + STEP / 2 - 2))
             if n:  # before what a sub-layer reads it stands beside the line, after the addition across it

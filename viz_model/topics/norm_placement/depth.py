@@ -20,7 +20,7 @@ from viz_model.measures.passage import has_norms, sets_length
 from viz_model.topics.norm_placement import readings
 from viz_model.topics.norm_placement.fresh import DRAWING
 from viz_model.topics.norm_placement.last_norm import beside
-from viz_model.topics.norm_placement.places import COLOURS, HEIGHT, NAMES, SYMBOLS, Finding, is_alone, ratio, runs
+from viz_model.topics.norm_placement.places import COLORS, HEIGHT, NAMES, SYMBOLS, Finding, is_alone, ratio, runs
 from viz_model.topics.norm_placement.readings import Readings
 
 SHARES_APART = 1.25
@@ -170,7 +170,7 @@ def lengths_of(look: Look, found: DepthView, id: str, axis: str, points: bool = 
         for at, one in found.readings.items():
             own: Any = by("token", one.before.T.astype(np.float32))
             ring = f"{SYMBOLS[at]}-open"
-            named = chart.Line("", own, COLOURS[at], symbol=ring, told="{{token}} · {{at}}: {{value}}", thick=0)
+            named = chart.Line("", own, COLORS[at], symbol=ring, told="{{token}} · {{at}}: {{value}}", thick=0)
             series.append(named._replace(facts={"token": look.token_named()}))
     if found.level is not None:
         level = np.full(len(found.sites), found.level)
@@ -181,7 +181,7 @@ def lengths_of(look: Look, found: DepthView, id: str, axis: str, points: bool = 
 
 
 def _line(at: str, values: np.ndarray, name: str, write: str = "2") -> chart.Line:
-    return chart.Line(name, values, COLOURS[at], symbol=SYMBOLS[at], write=write, thick=2.5)
+    return chart.Line(name, values, COLORS[at], symbol=SYMBOLS[at], write=write, thick=2.5)
 
 
 # Shares

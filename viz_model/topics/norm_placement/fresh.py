@@ -1,8 +1,8 @@
-"""Gradients at initialisation by depth: what theorem 1 of Xiong et al. (2020) is about, measured.
+"""Gradients at initialization by depth: what theorem 1 of Xiong et al. (2020) is about, measured.
 
 The theorem (On Layer Normalization in the Transformer Architecture, ICML 2020, section 3.2) bounds
 the gradient of the last block's second feed-forward matrix W₂ before any training, with Xavier
-initialisation: O(d·√ln d) under Post-LN whatever the depth L, O(d·√(ln d / L)) under Pre-LN. Behind
+initialization: O(d·√ln d) under Post-LN whatever the depth L, O(d·√(ln d / L)) under Pre-LN. Behind
 the second stands the final norm: its Jacobian falls like one over the length of what it reads, and
 what it reads grows with every block.
 """
@@ -135,7 +135,7 @@ class DepthGradients(NamedTuple):
 
 
 def gradients_by_depth(depths: Sequence[int] = DEPTHS, seeds: int = SEEDS) -> DepthGradients:
-    """Measure fresh models, initialised as for training, on batches of the experiments' stories.
+    """Measure fresh models, initialized as for training, on batches of the experiments' stories.
 
     Model s of each depth is drawn from seed s and reads batch s, the same for both places: what
     differs between Pre-LN and Post-LN is the place of the norm alone.

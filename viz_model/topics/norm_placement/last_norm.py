@@ -18,11 +18,11 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures.passage import sets_length
 from viz_model.runs.trace import Trace
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, Finding, runs
+from viz_model.topics.norm_placement.places import COLORS, NAMES, Finding, runs
 from viz_model.topics.norm_placement.readings import norm_names, norm_of
 
 VARIANTS = ("none", "scale", "gain", "both")
-"""Without the norm; divided by σ alone; all that the norm does (centred, times γ, plus β) but divide; as it is."""
+"""Without the norm; divided by σ alone; all that the norm does (centered, times γ, plus β) but divide; as it is."""
 _ROWS = 16  # rows of logits at a time, of every variant
 
 
@@ -55,14 +55,14 @@ class LastNorm(NamedTuple):
 
 @torch.inference_mode()
 def beside_division(trace: Trace) -> tuple[str, ...]:
-    """What a stack's norms do but divide: "gain", "shift" where β is added, "centring" where the mean is taken off.
+    """What a stack's norms do but divide: "gain", "shift" where β is added, "centering" where the mean is taken off.
 
     Raises:
         KeyError: the model's norm measures no length.
     """
     name = norm_names(trace)[-1]
     held = norm_of(trace, name).held(trace.norm_input(name))
-    return "gain", *(["shift"] if held.shift is not None else []), *(["centring"] if held.centred else [])
+    return "gain", *(["shift"] if held.shift is not None else []), *(["centering"] if held.centered else [])
 
 
 def ends_in_logits(trace: Trace) -> bool:
@@ -95,8 +95,8 @@ def last_norm(trace: Trace) -> LastNorm:
 def variants(trace: Trace, name: str) -> list[Tensor]:
     """What a norm reads, [T, D], and what each of :data:`VARIANTS` makes of it."""
     x, scale, held = trace.norm_input(name), trace[f"{name}.scale"], norm_of(trace, name).held(trace.norm_input(name))
-    centred = x - x.mean(-1, keepdim=True) if held.centred else x
-    gained = held.factor * scale * centred
+    centered = x - x.mean(-1, keepdim=True) if held.centered else x
+    gained = held.factor * scale * centered
     return [x, x / scale, gained if held.shift is None else gained + held.shift, trace[f"{name}.out"]]
 
 
@@ -144,11 +144,11 @@ def facts(found: LastNorm) -> dict[str, str]:
 def beside(look: Look) -> dict[str, str]:
     """What the norms do but divide, in words: all of it, and what of it is learned."""
     parts = beside_division(look.trace)
-    learnt = [part for part in parts if part != "centring"]
+    learned = [part for part in parts if part != "centering"]
     return {
         "beside": look.words(f"beside_{'_'.join(parts)}"),
-        "learnt": look.words(f"beside_{'_'.join(learnt)}"),
-        "centred": look.words("centred") if "centring" in parts else "",
+        "learned": look.words(f"beside_{'_'.join(learned)}"),
+        "centered": look.words("centered") if "centering" in parts else "",
     }
 
 
@@ -183,7 +183,7 @@ def draw(look: Look) -> Scene | None:
     token, some, series, texts = look.token, next(iter(found.values())), [], []
     for at, one in found.items():
         values = (one.lengths if one.p is None else one.p)[:, token]
-        series.append(chart.Bars(NAMES[at], values, COLOURS[at], "{{name}}\n{{value}}", "3"))
+        series.append(chart.Bars(NAMES[at], values, COLORS[at], "{{name}}\n{{value}}", "3"))
         texts.append([_written(look, one, n, float(value)) for n, value in enumerate(values)])
     kind, axis = ("last_norm_length", "length") if some.p is None else ("last_norm", "probability")
     names = [look.words(f"variant_{variant}", **beside(look)) for variant in VARIANTS]

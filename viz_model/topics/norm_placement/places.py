@@ -1,4 +1,4 @@
-"""How the two places of the norm are told apart: by colour, marker and dash alike, so that no one of them is needed.
+"""How the two places of the norm are told apart: by color, marker and dash alike, so that no one of them is needed.
 
 Every view is of a mapping by place of the norm: of twins {"pre": …, "post": …}, in this order; of a
 model without a twin it has that model alone.
@@ -24,7 +24,7 @@ Numbers: TypeAlias = Mapping[str, np.ndarray]
 """Numbers by place of the norm."""
 
 NAMES: dict[str, str] = {"pre": "Pre-LN", "post": "Post-LN"}
-COLOURS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}
+COLORS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}
 SYMBOLS: dict[str, str] = {"pre": "circle", "post": "square"}
 HEIGHT = 330
 

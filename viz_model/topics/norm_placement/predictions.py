@@ -13,7 +13,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, Finding, is_alone, runs
+from viz_model.topics.norm_placement.places import COLORS, NAMES, Finding, is_alone, runs
 
 FIRST = 5
 """Tokens of each that are drawn."""
@@ -64,7 +64,7 @@ def draw(look: Look) -> Scene | None:
     if is_alone(look):
         return None
     view = predictions(runs(look), look.token)
-    series = [chart.Bars(NAMES[at], p, COLOURS[at], "{{name}}\n{{value}}", "percent") for at, p in view.probs.items()]
+    series = [chart.Bars(NAMES[at], p, COLORS[at], "{{name}}\n{{value}}", "percent") for at, p in view.probs.items()]
     scale = chart.axis(*view.probs.values(), write="%0", room=0.05)
     alt = look.words("predictions_alt")
     scene = chart.bars("norm_placement.predictions", alt, view.labels, series, scale, row=26)

@@ -21,7 +21,7 @@ from viz_model.island.prose import Line
 from viz_model.runs import edits
 from viz_model.runs.edits import ValueEdit
 from viz_model.runs.trace import Trace
-from viz_model.topics.norm_placement.places import COLOURS, HEIGHT, NAMES, Finding, ratio, runs
+from viz_model.topics.norm_placement.places import COLORS, HEIGHT, NAMES, Finding, ratio, runs
 
 Loss = Literal["next", "target", "itself"]
 """What is predicted: each next token; each next token of the target; or each token at its own place."""
@@ -229,12 +229,12 @@ def draw(look: Look) -> Scene | None:
         place: dict[str, Any] = {"x": on.at_x(left), "y": on.at_y(norms)}
         across = np.tile(np.array([[0.95 * wide / n, 0.95 * wide * on.across[1] / n]], np.float32), (n, 1))
         tall: Any = Lengths(norms, y.low, y.high, 0.0, on.bottom - on.top)
-        marks.append(Items(id=at, **place, width=across, height=tall, fill=COLOURS[at], labels=told, name=NAMES[at]))
+        marks.append(Items(id=at, **place, width=across, height=tall, fill=COLORS[at], labels=told, name=NAMES[at]))
         if n <= FEW:
             above: Any = on.at_y(norms)._replace(start=on.bottom - 8, end=on.top - 8)
             x: Any = on.at_x(left + wide / 2)
             marks.append(Texts(id=f"{at}.numbers", texts=[f"{norm:.2f}" for norm in norms], x=x, y=above, size=12))
-    keys = [chart.line_key(NAMES[at], COLOURS[at], "square") for at in found] if n_places > 1 else []
+    keys = [chart.line_key(NAMES[at], COLORS[at], "square") for at in found] if n_places > 1 else []
     panel = Panel(id="gradients", marks=marks, height=HEIGHT)
     title = look.words("gradients_alt")
     return look.drawn(Scene(id="norm_placement.gradients", panels=[panel], title=title, keys=keys), own=False)

@@ -1,7 +1,7 @@
 """The residual stream as those who read it get it: before each norm, after it, and whose work that is.
 
 The two places of the norm leave streams that cannot be compared as they are recorded: that of Pre-LN is measured
-before any norm, that of Post-LN after one with learnt gains. Here both are measured twice at every depth: as the
+before any norm, that of Post-LN after one with learned gains. Here both are measured twice at every depth: as the
 addition leaves it, and as the next reader gets it.
 """
 
@@ -87,7 +87,7 @@ def readings(trace: Trace) -> Readings:
 def _share(norm: Norm, total: Tensor, added: Tensor) -> Tensor:
     """How much of a norm's output comes from ``added``, which is a part of what it reads: [T, D] twice -> [T]."""
     held = norm.held(total)
-    part, whole = (held.factor * (x - x.mean(-1, keepdim=True) if held.centred else x) for x in (added, total))
+    part, whole = (held.factor * (x - x.mean(-1, keepdim=True) if held.centered else x) for x in (added, total))
     return (part * whole).sum(-1) / whole.square().sum(-1)
 
 

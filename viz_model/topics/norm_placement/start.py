@@ -13,7 +13,7 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.plotted import band, curve
 from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, axes, ratio
+from viz_model.topics.norm_placement.places import COLORS, NAMES, SYMBOLS, axes, ratio
 
 
 class StartView(NamedTuple):
@@ -90,15 +90,15 @@ def draw_start(view: StartView, words: Words) -> Plot:
     figure.update_xaxes(type="log", range=np.log10([line[0] / 1.15, line[1] * 1.15]).tolist())
     look: dict[str, Any] = {"at": "L = {:g}", "written": partial(written, how="4")}
     for place in PLACES:
-        values, fit, hue = view.found.last[place], view.fits[place], COLOURS[place]
+        values, fit, hue = view.found.last[place], view.fits[place], COLORS[place]
         models = np.repeat(depths, values.shape[1])
         marks: dict[str, Any] = {"symbol": SYMBOLS[place], "mode": "markers", "showlegend": False}
         curve(figure, models, values.ravel(), NAMES[place], hue, **look, **marks)
         name = f"{NAMES[place]}: {written(fit.exponent, '2')} ± {2 * fit.error:.2f}"
         curve(figure, line, fit.at(line), name, hue, **look)
         # Through the middle of the measurements, as theory gives no factor.
-        centre = float(np.exp(np.log(values).mean() - THEORY[place] * np.log(depths).mean()))
-        law = centre * line ** THEORY[place]
+        center = float(np.exp(np.log(values).mean() - THEORY[place] * np.log(depths).mean()))
+        law = center * line ** THEORY[place]
         curve(figure, line, law, f"{words('theory')}: {_theory(place)}", hue, dash="dot", width=1.5, **look)
     return Plot("norm_placement.start", figure, words("start_alt"), view, own=False)
 
@@ -110,8 +110,8 @@ def draw_by_block(view: StartView, words: Words) -> Plot:
     for place in PLACES:
         values = view.found.by_block[place]
         blocks = np.arange(len(values))
-        band(figure, blocks, values.min(1), values.max(1), COLOURS[place])
-        curve(figure, blocks, view.blocks(place), NAMES[place], COLOURS[place], symbol=SYMBOLS[place], **look)
+        band(figure, blocks, values.min(1), values.max(1), COLORS[place])
+        curve(figure, blocks, view.blocks(place), NAMES[place], COLORS[place], symbol=SYMBOLS[place], **look)
     return Plot("norm_placement.by_block", figure, words("by_block_alt"), view, own=False)
 
 

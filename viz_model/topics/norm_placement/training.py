@@ -16,7 +16,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.theme import ROLES, rgba
 from viz_model.island.page import Plot, Words
 from viz_model.measures import training_log
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, axes, ratio
+from viz_model.topics.norm_placement.places import COLORS, NAMES, axes, ratio
 
 MAX_POINTS = 120
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -96,7 +96,7 @@ def draw_loss(view: CurvesView, words: Words) -> Plot:
     """The mean loss of each point, in a band from its least to its largest line of the log."""
     figure = axes(words("step"), words("loss"))
     for side, curve in view.curves.items():
-        band(figure, curve.steps + 1, curve.low, curve.high, COLOURS[side])
+        band(figure, curve.steps + 1, curve.low, curve.high, COLORS[side])
     for side, curve in view.curves.items():
         _line(figure, curve.steps, curve.mean, side, NAMES[side])
     return Plot("norm_placement.loss", figure, words("loss_alt"), view, own=False)
@@ -127,14 +127,14 @@ def draw_held_out(view: CurvesView, words: Words) -> Plot:
 def draw_block_gradients(view: CurvesView, side: str, words: Words) -> Plot:
     """The gradient's norm in every block of a twin by step, on the same scale for both.
 
-    The further up a block stands, the stronger its color; neighbours differ in their dashes.
+    The further up a block stands, the stronger its color; neighbors differ in their dashes.
     """
     every = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
     ends = np.log10([every.min() / 1.2, every.max() * 1.2]).tolist()
     figure = axes(words("step"), words("block_gradient"), type="log", range=ends)
     curve, depth = view.curves[side], max(1, len(view.blocks) - 1)
     for n, part in enumerate(view.blocks):
-        hue, dash = rgba(COLOURS[side], round(0.55 + 0.45 * n / depth, 2)), DASHES[(depth - n) % len(DASHES)]
+        hue, dash = rgba(COLORS[side], round(0.55 + 0.45 * n / depth, 2)), DASHES[(depth - n) % len(DASHES)]
         name, width = f"{words('block')} {part.rpartition('.')[2]}", 1.2 + 1.2 * n / depth
         plotted.curve(figure, curve.steps + 1, curve.gradients[part], name, hue, dash=dash, width=width)
     alt = words("block_gradients_alt", place=NAMES[side])
@@ -142,7 +142,7 @@ def draw_block_gradients(view: CurvesView, side: str, words: Words) -> Plot:
 
 
 def _line(figure: go.Figure, steps: np.ndarray, values: np.ndarray, side: str, name: str, nth: int = 0) -> None:
-    plotted.curve(figure, steps + 1, values, name, COLOURS[side], dash=DASHES[2 * nth + (side == "post")])
+    plotted.curve(figure, steps + 1, values, name, COLORS[side], dash=DASHES[2 * nth + (side == "post")])
 
 
 class SourcesView(NamedTuple):
@@ -189,7 +189,7 @@ class SourcesView(NamedTuple):
 def draw_sources(view: SourcesView, words: Words) -> Scene:
     """Bars by source and twin: of the text that was set aside, and hatched of that which was trained on."""
     series = [
-        chart.Bars(f"{NAMES[side]}, {words(f'sources_{which}')}", values[side], COLOURS[side], hatched=which == "seen")
+        chart.Bars(f"{NAMES[side]}, {words(f'sources_{which}')}", values[side], COLORS[side], hatched=which == "seen")
         for side in view.seen
         for which, values in (("held_out", view.held_out), ("seen", view.seen))
     ]

@@ -14,7 +14,7 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.plotted import curve, level
 from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES
-from viz_model.topics.norm_placement.places import COLOURS, NAMES, SYMBOLS, axes
+from viz_model.topics.norm_placement.places import COLORS, NAMES, SYMBOLS, axes
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
 
@@ -80,8 +80,8 @@ class WarmupView(NamedTuple):
             }
         for place in PLACES:
             for key, warms in (("with", True), ("without", False)):
-                learnt = [run.peak_rate for run in self.sweep(place, warms) if self.learns(run)]
-                said[f"{place}_highest_{key}"] = written(max(learnt), "g3") if learnt else "–"
+                learned = [run.peak_rate for run in self.sweep(place, warms) if self.learns(run)]
+                said[f"{place}_highest_{key}"] = written(max(learned), "g3") if learned else "–"
         return said
 
     def table(self) -> dict[str, Sequence[object]]:
@@ -139,7 +139,7 @@ def _line(
     """A place of the norm, full with warm-up and dotted without."""
     name = f"{NAMES[place]}, {words('with_warmup' if warms else 'without_warmup')}"
     dash = "solid" if warms else "dot"
-    curve(figure, x, y, name, COLOURS[place], dash=dash, symbol=symbol, written=partial(written, how="3"))
+    curve(figure, x, y, name, COLORS[place], dash=dash, symbol=symbol, written=partial(written, how="3"))
 
 
 def _plateau(figure: go.Figure, view: WarmupView, words: Words) -> None:

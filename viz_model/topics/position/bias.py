@@ -353,7 +353,7 @@ def tell(look: Look) -> Iterator[Line]:
 
 
 def along_diagonals(bias: np.ndarray) -> np.ndarray:
-    """The largest difference between neighbours along a diagonal of [..., H, T, T]; 0 where the distance is all."""
+    """The largest difference between neighbors along a diagonal of [..., H, T, T]; 0 where the distance is all."""
     here, next_ = bias[..., :-1, :-1], bias[..., 1:, 1:]
     differs = here != next_  # −∞ is the same as −∞
     change = np.abs(np.subtract(next_, here, out=np.zeros_like(here), where=differs))
@@ -361,7 +361,7 @@ def along_diagonals(bias: np.ndarray) -> np.ndarray:
 
 
 BIAS: Verdict[np.ndarray] = Verdict("position.bias", Claim("distance", lambda change: change < 1e-5))
-"""Of the largest difference between neighbours along a diagonal of what is added."""
+"""Of the largest difference between neighbors along a diagonal of what is added."""
 
 
 def tell_diagonals(look: Look) -> Iterator[Line]:
@@ -373,7 +373,7 @@ def tell_diagonals(look: Look) -> Iterator[Line]:
 
 
 def quiz(look: Look) -> Quiz | None:
-    """Which head favours the selected token over the first one most, by what is added to their scores."""
+    """Which head favors the selected token over the first one most, by what is added to their scores."""
     bias, at = look.every("attn.bias"), np.arange(len(look))
     at[0] = len(look) - 1  # of the first token there is nothing to ask
     values = (bias[:, :, at, at] - bias[:, :, at, 0]).swapaxes(1, 2)

@@ -29,7 +29,7 @@ from viz_model.topics.position import schemes
 
 TIMES = 4
 """Contexts that are read in one piece at the most."""
-NEIGHBOURS = 64
+NEIGHBORS = 64
 """Tokens that are averaged into one point: single ones differ by what they are."""
 EQUAL = 0.1
 """Nats a token: losses that are closer than this are called about the same."""
@@ -163,7 +163,7 @@ def draw(look: Look) -> Scene | None:
     words, series = look.words, []
     every, names = found(look), models(look)
     count = min(len(one.long) for one in every.values())
-    groups = max(1, count // NEIGHBOURS)
+    groups = max(1, count // NEIGHBORS)
     at = np.array([float(int(group.mean())) for group in np.array_split(np.arange(count), groups)])
     for n, (scheme, one) in enumerate(every.items()):
         role, symbol = STYLES[n % len(STYLES)]

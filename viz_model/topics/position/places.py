@@ -31,7 +31,7 @@ class Places(NamedTuple):
     cosines: np.ndarray
     grid: tuple[int, int]
 
-    def neighbours(self) -> tuple[float, float]:
+    def neighbors(self) -> tuple[float, float]:
         """The mean cosine of patches that share an edge, and of all other pairs of patches."""
         places = np.indices(self.grid).reshape(2, -1).T
         distance = np.abs(places[:, None] - places[None]).sum(-1)
@@ -91,7 +91,7 @@ lead = say.text("lead")
 
 def tell(look: Look) -> Iterator[Line]:
     yield look.source("embed.position")
-    near, far = (written(value, "+2") for value in look.once(places).neighbours())
+    near, far = (written(value, "+2") for value in look.once(places).neighbors())
     yield look.text("see_places", n=len(look), d_model=look.config.d_model, near=near, far=far)
 
 

@@ -61,7 +61,7 @@ def turns(model: ModelConfig) -> Turns:
 
 
 def pair_columns(pair: int, n_pairs: int, *, interleaved: bool) -> tuple[int, int]:
-    """The two columns of a pair: neighbours, or one in each half of 2·``n_pairs`` columns."""
+    """The two columns of a pair: neighbors, or one in each half of 2·``n_pairs`` columns."""
     return (2 * pair, 2 * pair + 1) if interleaved else (pair, pair + n_pairs)
 
 
@@ -78,7 +78,7 @@ def columns(look: Look) -> tuple[int, int]:
 
 
 def spans(look: Look) -> list[tuple[int, int]]:
-    """The frames of the two columns: one where they are neighbours."""
+    """The frames of the two columns: one where they are neighbors."""
     first, second = columns(look)
     return [(first, 2)] if second == first + 1 else [(first, 1), (second, 1)]
 

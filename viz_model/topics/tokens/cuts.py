@@ -252,7 +252,7 @@ def draw(look: Look) -> Scene | None:
 
 def draw_beside(look: Look, other: Tokenizer) -> Scene | None:
     """Two rows of boxes a line, over the same bytes: a lower box has the color of the upper one if it holds the same
-    bytes, and is grey if not.
+    bytes, and is gray if not.
     """
     found = view(look, other)
     if found is None:

@@ -22,7 +22,7 @@ UNKNOWN_BELOW = 10.0
 
 
 class Pair(NamedTuple):
-    """Two neighbours, and the rank of their join: None where it cannot be made."""
+    """Two neighbors, and the rank of their join: None where it cannot be made."""
 
     left: str
     right: str
@@ -69,7 +69,7 @@ class Split(NamedTuple):
         return (self.start, *(join.parts for join in self.joins))[step]
 
     def pairs(self, step: int) -> tuple[Pair, ...]:
-        """The neighbours after so many joins; none can be joined after the last."""
+        """The neighbors after so many joins; none can be joined after the last."""
         labels = [token_of(-1, part).label for part in self.parts(step)]
         ranks = self.joins[step].ranks if step < len(self.joins) else itertools.repeat(None)
         return tuple(Pair(*both, rank) for both, rank in zip(itertools.pairwise(labels), ranks, strict=False))
@@ -148,7 +148,7 @@ def _unigram(tokenizer: Tokenizer, word: str) -> Split:
     ids: list[int] = []
     for piece, _ in ways[0].pieces:
         id = rule.ids[piece] if piece in rule.scores else tokenizer.unknown_id
-        if id is not None and not (ids and id == ids[-1] == tokenizer.unknown_id):  # unknown neighbours are one token
+        if id is not None and not (ids and id == ids[-1] == tokenizer.unknown_id):  # unknown neighbors are one token
             ids.append(id)
     return Split(word, "unigram", (word.encode(),), ways=ways, ids=tuple(ids))
 

@@ -37,7 +37,7 @@ first which, unasked the longest of them; how many joins are made.
 """
 
 JOINS: Verdict[Any] = Verdict("tokens.joins", Claim("next", lambda can: can > 0))
-"""Of how many of the pairs of a word's neighbours can be joined."""
+"""Of how many of the pairs of a word's neighbors can be joined."""
 
 
 class Word(NamedTuple):
@@ -159,7 +159,7 @@ def draw(look: Look) -> Scene | None:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    """At the chosen step every pair of neighbours with its rank; by other rules, the look-ups or the ways to cut."""
+    """At the chosen step every pair of neighbors with its rank; by other rules, the look-ups or the ways to cut."""
     if not (found := _split(look)):
         return
     tokenizer, split = found

@@ -21,7 +21,7 @@ MOST_POINTS = 240
 
 
 class RunView(NamedTuple):
-    """The curves of a run so far, each point the mean of a few neighbouring steps.
+    """The curves of a run so far, each point the mean of a few neighboring steps.
 
     steps: [N] finished steps. loss, rate: [N].
     norms: [P, N] norm of each part's gradient, before clipping. parts: [P] the names, blocks in their order.
@@ -83,7 +83,7 @@ def ends(n: int) -> np.ndarray:
 
 
 def thin(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """At most :data:`MOST_POINTS` values, each the mean of a window of neighbours."""
+    """At most :data:`MOST_POINTS` values, each the mean of a window of neighbors."""
     if not len(values):
         return np.zeros(0)
     starts = np.append(0, ends(len(values))[:-1])

@@ -70,8 +70,8 @@ TUNED: Verdict[Change] = Verdict(
 """What became of the loss on one text."""
 
 
-LEARNT: Verdict[Tuned] = Verdict(
-    "training_lab.learnt",
+LEARNED: Verdict[Tuned] = Verdict(
+    "training_lab.learned",
     Claim("forgets", lambda texts: texts.own.fell and any(story.rose for story in texts.stories)),
     Claim("keeps", lambda texts: texts.own.fell and not any(story.rose for story in texts.stories)),
 )
@@ -82,7 +82,7 @@ RECITED: Verdict[Tuned] = Verdict(
     Claim("by_heart", lambda texts: texts.own.fell and texts.end.rose),
     Claim("carries_over", lambda texts: texts.own.fell and texts.end.fell),
 )
-"""Whether what was learnt helps beyond the very words."""
+"""Whether what was learned helps beyond the very words."""
 
 
 def plot(steps: Sequence[int], losses: Mapping[str, Sequence[float]], n_steps: int, words: Words) -> Plot:

@@ -45,7 +45,7 @@ def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: st
     parts = [
         element("title", speakable(scene.title)),
         element("desc", speakable(scene.description)),
-        element("rect", width="100%", height="100%", fill=ground.colour("paper")),
+        element("rect", width="100%", height="100%", fill=ground.color("paper")),
         *over.shapes,
         *panels,
     ]
@@ -72,4 +72,4 @@ def _panel(place: Place, ground: Ground) -> list[str]:
     if place.panel.act is None:
         return shapes
     size = {"width": place.width - 1, "height": place.height - 1}
-    return [*shapes, element("rect", x=0.5, y=0.5, rx=8, **size, fill="none", stroke=ground.colour("grid"))]
+    return [*shapes, element("rect", x=0.5, y=0.5, rx=8, **size, fill="none", stroke=ground.color("grid"))]

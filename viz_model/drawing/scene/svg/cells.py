@@ -1,4 +1,4 @@
-"""Numbers as coloured cells or bars, and the numbers that stand in them."""
+"""Numbers as colored cells or bars, and the numbers that stand in them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Box(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """The cells of a mark: ``values`` and ``shares``, float64 [R, C], how much of its role's colour each has."""
+    """The cells of a mark: ``values`` and ``shares``, float64 [R, C], how much of its role's color each has."""
 
     mark: Cells
     values: np.ndarray
@@ -81,7 +81,7 @@ class Matrix(NamedTuple):
 
 
 def _tints(mark: Cells, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The role of each value, str [R, C], and how much of its colour, 0 to 1 [R, C]; without a value, nothing."""
+    """The role of each value, str [R, C], and how much of its color, 0 to 1 [R, C]; without a value, nothing."""
     known = np.isfinite(values)
     held = np.where(known, values, 0.0)
     if mark.look == "stops":
@@ -117,7 +117,7 @@ def painted(mark: Cells, ground: Ground) -> list[str]:
 def _cell(matrix: Matrix, box: Box, ground: Ground) -> list[str]:
     mark, at = matrix.mark, (box.row, box.column)
     right, below = min(mark.gap, box.width / 4), min(mark.gap, box.height / 4) if len(matrix.values) > 1 else 0.0
-    fill, share = ground.colour(str(matrix.roles[at])), float(matrix.shares[at])
+    fill, share = ground.color(str(matrix.roles[at])), float(matrix.shares[at])
     return [_filled(box.x, box.y, box.width - right, box.height - below, fill, share)] if share > 0.001 else []
 
 
@@ -130,7 +130,7 @@ def _bar(matrix: Matrix, box: Box, ground: Ground) -> list[str]:
     room = box.height / 2 if matrix.mark.signed else box.height
     zero, tall = box.y + room, max(1.0 if value else 0.0, room * float(matrix.shares[at]))
     above = zero if value < 0 else zero - tall
-    return [_filled(left, above, across, tall, ground.colour(str(matrix.roles[at])))] if tall else []
+    return [_filled(left, above, across, tall, ground.color(str(matrix.roles[at])))] if tall else []
 
 
 def _filled(x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0) -> str:
@@ -140,7 +140,7 @@ def _filled(x: float, y: float, width: float, height: float, fill: str, opacity:
 
 
 def _hidden(matrix: Matrix) -> Iterator[Box]:
-    """Neighbours without a number, in a row, as one box; of bars each for itself."""
+    """Neighbors without a number, in a row, as one box; of bars each for itself."""
     mark = matrix.mark
     if mark.empty and mark.look != "bars":
         return
@@ -178,13 +178,13 @@ def _hatched(boxes: list[Box]) -> list[str]:
 
 def _image(matrix: Matrix, ground: Ground) -> str:
     """A pixel a cell, stretched; a map smaller than its cells is averaged, not skipped."""
-    colours = {role: theme.channels(ground.colour(role)) for role in map(str, np.unique(matrix.roles))}
+    colors = {role: theme.channels(ground.color(role)) for role in map(str, np.unique(matrix.roles))}
     pixels = np.zeros((*matrix.values.shape, 4), np.uint8)
-    for role, channels in colours.items():
+    for role, channels in colors.items():
         pixels[matrix.roles == role, :3] = channels
     pixels[..., 3] = np.rint(255 * matrix.shares)
     rows, columns = matrix.values.shape
-    # A row of a vector would be averaged to a colour that no value has, and run into the next row.
+    # A row of a vector would be averaged to a color that no value has, and run into the next row.
     is_large = matrix.width >= columns or matrix.height >= rows
     return element(
         "image",
@@ -233,7 +233,7 @@ def _brief(value: float, digits: int, hidden: str) -> str:
 
 def _readable(ground: Ground, role: str, share: float) -> str:
     """Black or white, whichever can be read on a tint of a role over the page (WCAG 2.2, relative luminance)."""
-    over, under = theme.channels(ground.colour(role)), theme.channels(ground.colour("paper"))
+    over, under = theme.channels(ground.color(role)), theme.channels(ground.color("paper"))
     linear = []
     for a, b in zip(over, under, strict=True):
         mixed = (a * share + b * (1 - share)) / 255

@@ -18,10 +18,10 @@ _UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]
 
 
 class Ground(NamedTuple):
-    """A panel of so many pixels across, and the colours by role."""
+    """A panel of so many pixels across, and the colors by role."""
 
     width: float
-    colours: Mapping[str, str]
+    colors: Mapping[str, str]
 
     def px(self, length: Length) -> float:
         """A length in pixels."""
@@ -32,9 +32,9 @@ class Ground(NamedTuple):
         values = np.asarray(lengths, dtype=float)
         return values if values.ndim == 1 else values[:, 0] * self.width + values[:, 1]
 
-    def colour(self, name: str | None) -> str:
-        """A role's colour; a colour as it is."""
-        return self.colours.get(name, name) if name else "none"
+    def color(self, name: str | None) -> str:
+        """A role's color; a color as it is."""
+        return self.colors.get(name, name) if name else "none"
 
 
 def nth(value: One | Sequence[One] | np.ndarray, i: int) -> One:

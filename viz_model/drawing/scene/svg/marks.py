@@ -51,9 +51,9 @@ def _rect(mark: Rect, ground: Ground) -> list[str]:
             width=abs(width),
             height=abs(height),
             rx=mark.radius or None,
-            fill=ground.colour(mark.fill),
+            fill=ground.color(mark.fill),
             fill_opacity=mark.opacity if mark.fill else None,
-            stroke=ground.colour(mark.stroke) if mark.stroke else None,
+            stroke=ground.color(mark.stroke) if mark.stroke else None,
             stroke_width=mark.thick if mark.stroke else None,
             stroke_dasharray=mark.dash,
         )
@@ -83,11 +83,11 @@ def _path(mark: Path, ground: Ground) -> list[str]:
         way = f"M{begin}C{_Point(middle, begin.y)} {_Point(middle, end.y)} {end}"
     else:
         way = "".join("M" + "L".join(map(str, run)) + ("Z" if mark.fill else "") for run in runs)
-    stroke = ground.colour(mark.stroke)
+    stroke = ground.color(mark.stroke)
     line = element(
         "path",
         d=way,
-        fill=ground.colour(mark.fill),
+        fill=ground.color(mark.fill),
         fill_opacity=mark.opacity if mark.fill else None,
         stroke=stroke if mark.stroke else None,
         stroke_width=mark.thick if mark.stroke else None,
@@ -155,9 +155,9 @@ def _bars(mark: Items, ground: Ground) -> Iterator[list[str]]:
         bar = element(
             "rect",
             **box._asdict(),
-            fill=ground.colour(nth(mark.fill, i) if mark.fill else None),
+            fill=ground.color(nth(mark.fill, i) if mark.fill else None),
             fill_opacity=nth(mark.opacity, i),
-            stroke=ground.colour(edge) if thick else None,
+            stroke=ground.color(edge) if thick else None,
             stroke_width=thick or None,
         )
         yield [bar, _hatched(mark.hatch, mark.slant, box, ground)] if mark.hatch else [bar]
@@ -175,7 +175,7 @@ def _hatched(role: str, slant: str, box: Box, ground: Ground) -> str:
         begin = (0.0, c) if c < box.height else (c - box.height, box.height)
         end = (c, 0.0) if c < box.width else (box.width, c - box.width)
         lines.append(f"M{place(*begin)}L{place(*end)}")
-    stroke = ground.colour(role)
+    stroke = ground.color(role)
     return element("path", d="".join(lines), stroke=stroke, stroke_width=1, stroke_opacity=0.6, fill="none")
 
 
@@ -185,7 +185,7 @@ def _points(mark: Items, ground: Ground) -> Iterator[list[str]]:
         if not symbol or not alpha or not (math.isfinite(x) and math.isfinite(y)):
             continue
         name = symbol.removesuffix(_OPEN)
-        hue = ground.colour(nth(mark.fill, i) if mark.fill else None)
+        hue = ground.color(nth(mark.fill, i) if mark.fill else None)
         edge = nth(mark.stroke, i) if mark.stroke else None
         thick = nth(mark.thick, i) if edge else 0
         is_open = symbol.endswith(_OPEN) or name in _STROKES
@@ -196,7 +196,7 @@ def _points(mark: Items, ground: Ground) -> Iterator[list[str]]:
                 transform=f"translate({n(x)},{n(y)})",
                 fill="none" if is_open else hue,
                 fill_opacity=alpha,
-                stroke=hue if is_open else ground.colour(edge) if thick else "none",
+                stroke=hue if is_open else ground.color(edge) if thick else "none",
                 stroke_width=max(1.5, thick) if is_open else thick,
                 stroke_opacity=alpha,
             )

@@ -82,7 +82,7 @@ def written(
         y=y,
         text_anchor=anchor,
         dominant_baseline="central",
-        fill=ground.colour(fill),
+        fill=ground.color(fill),
         fill_opacity=None if opacity == 1 else opacity,
         font_size=None if size == 12 else size,
         font_weight="700" if bold else None,
@@ -100,7 +100,7 @@ def _runs(ground: Ground, lines: Sequence[Sequence[Run]], x: float, y: float, al
             x=x if i == 0 else None,
             y=y + (first + row) * size * _LEADING if i == 0 else None,
             font_weight="700" if run.bold else None,
-            fill=ground.colour(run.fill) if run.fill else None,
+            fill=ground.color(run.fill) if run.fill else None,
         )
         for row, line in enumerate(lines)
         for i, run in enumerate(line)
@@ -158,7 +158,7 @@ def labels(mark: Labels, ground: Ground) -> list[str]:
         every = max(1, math.ceil((LINE if is_slanted else longest + 8) / step))
     drawn = []
     for i, (name, place) in enumerate(zip(names, places, strict=True)):
-        # The marked name is always written; neighbours that would touch it are not.
+        # The marked name is always written; neighbors that would touch it are not.
         if i != marked and (i % every or (marked is not None and abs(i - marked) < every)):
             continue
         at: tuple[float, float, str, str, float]

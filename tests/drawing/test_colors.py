@@ -1,4 +1,4 @@
-"""Colours are told apart by everybody, on a light page and on a dark one."""
+"""Colors are told apart by everybody, on a light page and on a dark one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from coloraide import Color
 
 from viz_model.drawing import theme
-from viz_model.topics.norm_placement.places import COLOURS as PLACES
+from viz_model.topics.norm_placement.places import COLORS as PLACES
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGHTS = (None, "protan", "deutan", "tritan")
-"""Colour vision as usual, and the three kinds of colour blindness after Machado, Oliveira and Fernandes (2009)."""
+"""Color vision as usual, and the three kinds of color blindness after Machado, Oliveira and Fernandes (2009)."""
 
 APART = 10.0
 """ΔE2000 (Sharma, Wu and Dalal 2005) from which on two marks beside each other are told apart at a glance."""
@@ -27,13 +27,13 @@ PALETTES = {
 }
 
 
-def seen(colour: str, sight: str | None) -> Color:
-    return Color(colour) if sight is None else Color(colour).filter(sight, method="machado").clip("srgb")
+def seen(color: str, sight: str | None) -> Color:
+    return Color(color) if sight is None else Color(color).filter(sight, method="machado").clip("srgb")
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("palette", PALETTES)
-def test_every_two_colours_of_a_palette_are_told_apart(palette: str, sight: str | None) -> None:
+def test_every_two_colors_of_a_palette_are_told_apart(palette: str, sight: str | None) -> None:
     close = {
         (one, other): round(distance, 1)
         for one, other in combinations(sorted(PALETTES[palette]), 2)
@@ -48,13 +48,13 @@ def test_figures_know_what_they_stand_on() -> None:
 
 
 @pytest.mark.parametrize("page", ["light", "dark"])
-def test_every_colour_stands_out_from_the_page(page: str) -> None:
+def test_every_color_stands_out_from_the_page(page: str) -> None:
     ratios = {c: Color(c).contrast(theme.PAGES[page]) for c in {*theme.ROLES.values(), *theme.TOKENS}}
     assert min(ratios.values()) >= 2, ratios
 
 
 @pytest.mark.parametrize("page", ["light", "dark"])
-def test_symbols_in_the_colour_of_their_role_can_be_read(page: Literal["light", "dark"]) -> None:
+def test_symbols_in_the_color_of_their_role_can_be_read(page: Literal["light", "dark"]) -> None:
     for role, hue in theme.ROLES.items():
         written = Color(theme.written(role, page))
         assert written.contrast(theme.PAGES[page]) >= 4.5, (role, written)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """What lies around the positions that a layer is given: all of a text, or with a cache the new ones alone.
 
     Nothing is read of padding, nor before the first position: there stands 0.
@@ -53,4 +53,4 @@ class Neighbours:
         return x if own is None else x.masked_fill(own.mT, 0.0)
 
 
-ALONE = Neighbours()
+ALONE = Neighbors()
