@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser_driver import Visit
+from tab import Tab
 
 import viz_model as vm
 from viz_model.island.page_file import MOST_BYTES
@@ -154,3 +155,10 @@ def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
     assert not page.locator(".way, .closer, .another").count()
     assert not file.wrong
     page.close()
+
+
+def test_the_file_opens_in_firefox_too(tab_of: Callable[[str], Tab], attention: Path) -> None:
+    tab = tab_of("firefox")
+    tab.open(f"{attention.as_uri()}#layer=2&head=0")
+    titles = f"[...document.querySelectorAll('{HEADINGS}')].map(title => title.innerText).join()"
+    assert "layer 2" in tab.wait_for(f"document.querySelector('.viz-island[data-still]') && {titles}")
