@@ -57,7 +57,7 @@ const acting = (made, panel, looked) => asks(made, panel, looked)
 // The window with the numbers of a picture. Closed, the keyboard is back where it was.
 export function openNumbers(root, made, words) {
   const close = make("button", { textContent: words.close, className: "close", type: "button" })
-  const heading = make("h2", { textContent: made.at(made.header.title), id: "numbers-title" }), dialog = make("dialog", { className: "numbers", "aria-labeledby": heading.id })
+  const heading = make("h2", { textContent: made.at(made.header.title), id: "numbers-title" }), dialog = make("dialog", { className: "numbers", "aria-labelledby": heading.id })
   const closing = (row, c) => {
     const action = row.act(c)
     return action && (() => { dialog.close(); action() })

@@ -113,7 +113,15 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     shown = [part.value for part in app.code]
     assert saved.code in shown and saved.address in shown and saved.frame in shown
     assert "embed=true&amp;picture=attention.grid" in saved.frame and 'title="All heads of layer 1"' in saved.frame
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "All heads of all layers (NPZ)"]
+    assert files(app) == [
+        "SVG",
+        "PNG",
+        "PDF",
+        "HTML",
+        "Numbers (CSV)",
+        "All heads of all layers (NPZ)",
+        "This page (HTML)",
+    ]
     assert saved.name == "story-pre-ln-attention-grid-layer1-head3-token1"
     assert "menu" not in saved.scene.words, "a file has no menu"
 
@@ -149,10 +157,10 @@ def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch:
     tell(app, "cost.shares", "menu", {})
     assert "page “" in menus[0].caption and "opened with story-pre-ln and “The cat sat”" in menus[0].caption
     assert not menus[0].code and not menus[0].heads
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
+    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "This page (HTML)"]
 
     tell(app, "cost.curves", "menu", {})  # which Plotly draws in the page
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
+    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "This page (HTML)"]
     assert len(menus[1].scene.series) > 2 and "picture=cost.curves" in menus[1].frame
 
     own = runs.Kept(vm.load("story-pre-ln"), "mine")

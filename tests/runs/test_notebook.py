@@ -189,6 +189,7 @@ def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest
     python = fresh_environment.without_the_package(tmp_path / "environment")
     fresh_environment.wheel(tmp_path)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("VIZ_MODEL_SOURCE", "viz-model")
     monkeypatch.setenv("JUPYTER_PATH", str(fresh_environment.kernel(python, tmp_path)))
     (tmp_path / "empty").mkdir()
     trace = vm.load("story-pre-ln").trace("The cat sat on the mat")

@@ -61,6 +61,11 @@ class Grid:
         )
 
     @property
+    def lang(self) -> str:
+        """Of its labels."""
+        return self.figures[0].lang
+
+    @property
     def title(self) -> str:
         return "; ".join(figure.scene.title for figure in self.figures)
 
@@ -81,7 +86,7 @@ class Grid:
         if width_mm is not None and not 0 < width_mm < math.inf:
             raise ValueError(f"width_mm: expected a number above 0, got {width_mm}")
         drawn = self.svg(WIDTH if width_mm is None else width_mm / MILLIMETRES)
-        lang = self.figures[0].lang
+        lang = self.lang
         match path.suffix.lower():
             case ".svg":
                 path.write_text(drawn, encoding="utf-8")

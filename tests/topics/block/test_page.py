@@ -10,7 +10,7 @@ import streamlit as st
 from app_driver import offer, open_page, pictures, run_code, said
 from doors import all_open
 from streamlit.testing.v1 import AppTest
-from tiny_models import describe, few, language_model
+from tiny_models import describe, few, language_model, tiny_config
 
 import viz_model as vm
 from viz_model import config as choices
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.full
 
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
+POST = dataclasses.replace(tiny_config("post"), n_vocab=8192, n_context=32)
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 
 every = pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
@@ -60,7 +61,9 @@ def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened)
     assert ("RMSNorm brings" in words) == is_rms and ("LayerNorm moves" in words) == (not is_rms)
     assert ("The gate holds neuron" in words or "its gate makes" in words) == is_gated
     has_experts = isinstance(config.layer(config.sides[-1], 1).ffn, choices.Experts)
-    assert ("neurons fire on" in words) == (not is_gated and not has_experts and config.ffn.activation == "relu")
+    assert ("neurons fire on" in words) == (
+        not is_gated and not has_experts and config.ffn.activation in ("relu", "relu2")
+    )
     assert ("cross-attention one of length" in words) == crosses
     assert ("(8.31)" in words) == (config.norm_at == "pre" and not crosses)
     assert ("nothing hides the words that come later" in words) == (side == "encoder")
@@ -127,7 +130,7 @@ def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatc
 def test_what_is_said_of_a_block_without_a_part(
     model: str, changes: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = next(c for c in SAMPLE if c.kind == "decoder" and c.norm_at == model)
+    config = next(c for c in (*SAMPLE, POST) if c.kind == "decoder" and c.norm_at == model)
     words = said(opened("block", config, edits=changes))
     alone = changes == "no-residual"
     assert ("What a sub-layer writes takes the place" in words or "nothing is added" in words) == alone

@@ -56,15 +56,6 @@ WHERE = Section(
     ("tree", "bytes", "length"),
     pair.has_other,
 )
-LINEAGE = Section(
-    "lineage",
-    (
-        say.title("lineage_title"),
-        lineage.choose,
-        beside((lineage.draw,), lineage.tell, lineage.see),
-    ),
-    (lineage.STEP,),
-)
 PAGE = Page(
     "architectures",
     (
@@ -77,7 +68,6 @@ PAGE = Page(
         Section("parts", (parts.draw,), needs=pair.has_other),
         SENTENCE,
         WHERE,
-        LINEAGE,
         Section(
             "kinds",
             (
@@ -89,8 +79,12 @@ PAGE = Page(
                     )
                 ),
                 kinds.note,
+                say.title("lineage_title"),
+                lineage.choose,
+                beside((lineage.draw,), lineage.tell, lineage.see),
             ),
-            needs=pair.has_other,
+            (lineage.STEP,),
+            pair.has_other,
         ),
     ),
     end=(apart.quiz, say.to_try()),

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from viz_model.island.beats import Cells, Chapter, Guess, Mark, Text, ends
+from viz_model.tokenizers.text import TextError
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import Run
 
@@ -85,7 +86,10 @@ def _words(run: Run) -> list[int]:
     """Words that everybody knows, those of them that the vocabulary holds whole."""
     tokenizer, found = run.trace.tokenizer, list[int]()
     for word in run.look.words("far_words").split():
-        ids = tokenizer.encode(word if run.look.t.language == "zh" else f" {word}", special=False)
+        try:
+            ids = tokenizer.encode(word if run.look.t.language == "zh" else f" {word}", special=False)
+        except TextError:  # a tokenizer may know ids alone
+            break
         found += ids if len(ids) == 1 else []
     return found or [0, 1, 2]
 
