@@ -12,6 +12,7 @@ import pytest
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Items
+from viz_model.drawing.theme import PALETTES
 from viz_model.island.look import Look
 from viz_model.topics.architectures import PAGE, lineage
 from viz_model.topics.architectures.lineage import CHANGES, Change
@@ -50,6 +51,7 @@ def test_the_pair_differs_in_what_is_told(change: Change) -> None:
 def test_every_change_is_told_and_in_order() -> None:
     years = [one.year for one in CHANGES]
     assert years == sorted(years) and len({one.name for one in CHANGES}) == len(CHANGES)
+    assert {one.role for one in CHANGES} <= PALETTES["dark"].keys(), "a dot of no role is black on black"
     for lang, signs in (
         ("en", ("**Why:**", "**Who:**", "**Cost:**")),
         ("zh", ("**为什么**：", "**出处**：", "**代价**：")),

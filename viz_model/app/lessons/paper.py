@@ -1,4 +1,4 @@
-"""Worksheet and answer key of a lesson, for any sentence and model, to be saved and printed."""
+"""What is printed of a lesson, for any sentence and model: worksheet, answer key, slides, cards, and an activity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEFORE = "paper_"
 
 
 def draw(t: Texts) -> None:
-    """What is to be printed, and the two files."""
+    """What is to be printed, and the files."""
     lessons = shelf.lessons().lessons
     st.markdown(t("lesson.paper_lead"))
     name = st.selectbox(

@@ -33,7 +33,7 @@ class Change(NamedTuple):
 CHANGES = (
     Change("transformer", 2017, "residual", "translate-2017"),
     Change("decoder", 2018, "residual", "story-post-ln", "translate-2017"),
-    Change("encoder", 2018, "mask", "story-bert", "story-post-ln"),
+    Change("encoder", 2018, "pattern", "story-bert", "story-post-ln"),
     Change("pre_ln", 2019, "norm", "story-pre-ln", "story-post-ln"),
     Change("t5", 2019, "position", "translate-t5", "translate-2017"),
     Change("rmsnorm", 2019, "norm", "story-modern", "story-pre-ln"),
@@ -44,7 +44,7 @@ CHANGES = (
     Change("alibi", 2021, "position", "story-alibi", "story-pre-ln"),
     Change("experts", 2021, "ffn", "story-moe", "story-pre-ln"),
     Change("gqa", 2023, "key", "story-modern", "story-pre-ln"),
-    Change("windows", 2023, "mask"),
+    Change("windows", 2023, "pattern"),
     Change("nope", 2023, "position", "story-none", "story-pre-ln"),
     Change("qk_norm", 2023, "query", "story-modern", "story-pre-ln"),
     Change("latent", 2024, "key"),
