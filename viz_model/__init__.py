@@ -22,7 +22,7 @@ from viz_model.runs import edits
 from viz_model.runs.averages import mean
 from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
-from viz_model.runs.observed import observe, observe_run
+from viz_model.runs.observed import observe, observe_model, observe_run
 from viz_model.runs.trace import Trace
 from viz_model.runs.words import words
 from viz_model.tokenizers.text import TextError
@@ -57,6 +57,7 @@ __all__ = [
     "mean",
     "models",
     "observe",
+    "observe_model",
     "observe_run",
     "open_app",
     "page",

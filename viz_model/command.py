@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from viz_model.runs.language_model import LanguageModel
 
 MODELS, LESSONS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_LESSONS", "VIZ_MODEL_FRAME_ANCESTORS"
-ROOMS = "VIZ_MODEL_ROOMS"
+ROOMS, OBSERVE = "VIZ_MODEL_ROOMS", "VIZ_MODEL_OBSERVE"
 DTYPE, DEVICE, THREADS = "VIZ_MODEL_DTYPE", "VIZ_MODEL_DEVICE", "VIZ_MODEL_THREADS"
 """What the app reads from its environment."""
 
@@ -52,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="MODEL",
         help="a model folder, a .gguf file, a folder of these, or org/name of the Hugging Face hub",
+    )
+    parser.add_argument(
+        "--observe",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="a model of transformers that is not recomputed here: its own runs are shown (docs/checkpoints.md)",
     )
     parser.add_argument("--revision", metavar="NAME", help="on the hub: a branch, a tag or a commit")
     parser.add_argument(
@@ -228,6 +235,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     present = os.environ.get(MODELS)
     if paths := [*(place(model, wanted.revision) for model in wanted.models), *([present] if present else [])]:
         os.environ[MODELS] = os.pathsep.join(paths)
+    if wrong := [folder for folder in wanted.observe if not (Path(folder) / "config.json").is_file()]:
+        parser().error(f"--observe: {wrong[0]}: no folder with a config.json")
+    if wanted.observe:
+        os.environ[OBSERVE] = os.pathsep.join(str(Path(folder).absolute()) for folder in wanted.observe)
     if wanted.rooms:
         os.environ[ROOMS] = "1"
     for model in paths:

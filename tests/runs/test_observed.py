@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 import viz_model as vm
+from viz_model.island.page import scenes
+from viz_model.plot import pages
 from viz_model.runs.observed import Observed
 
 TEXT = "The cat sat on the mat."
@@ -105,3 +108,53 @@ def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
 def test_what_does_not_fit_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         vm.observe(**{"tokens": ["a", "b"], **changes})
+
+
+def bloom() -> vm.LanguageModel:
+    """A class that is not recomputed here, whose tokens are single bytes."""
+    config = transformers.BloomConfig(vocab_size=300, hidden_size=32, n_layer=2, n_head=4)
+    torch.manual_seed(0)
+    cls: Any = transformers.BloomForCausalLM
+    fast: Any = transformers.PreTrainedTokenizerFast
+    model = cls._from_config(config, attn_implementation="eager").eval()
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    words = Tokenizer(models.BPE({letter: n for n, letter in enumerate(sorted(letters))}, []))
+    words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return vm.observe_model(model, fast(tokenizer_object=words), name="bloom")
+
+
+def test_a_model_that_is_observed_reads_texts_as_it_does_itself() -> None:
+    lm: Any = bloom()
+    run = lm.trace("A cat, 猫")
+    ids = lm.reader("A cat, 猫")["input_ids"]
+    said = lm.source(torch.tensor([ids]), output_attentions=True)
+    assert isinstance(run, Observed) and list(run.ids) == ids and run.text == "A cat, 猫"
+    torch.testing.assert_close(run["logits"], said.logits[0].detach())
+    torch.testing.assert_close(run["blocks.1.attn.pattern"], said.attentions[1][0].detach())
+    assert lm.tokenizer.decode(ids) == "A cat, 猫" and run.tokens[1].label == "·"
+    assert lm.config.kind == "decoder" and lm.config.observed and run.config == lm.config
+    for refused in (
+        {"edits": vm.edits.AblateHead(layer=0, head=0)},
+        {"mask": torch.ones(8, 8, dtype=torch.bool)},
+        {"target": "x"},
+    ):
+        with pytest.raises(ValueError, match=f"{next(iter(refused))}: bloom is observed, not recomputed"):
+            lm.trace("A cat", **refused)
+    with pytest.raises(ValueError, match="it does not write here"):
+        lm.generate("A cat")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_pages_show_what_an_observed_model_reports_and_others_say_why_not(language: str) -> None:
+    run = bloom().trace("A cat, 猫")
+    drawn = {"overview": "overview.observed", "attention": "attention.grid"}
+    drawn |= {"tokens": "tokens.apart", "next_token": "next_token.choice"}
+    mark, otherwise = {"en": ("Observed, not", "runs are observed"), "zh": ("只是观察", "只能观察")}[language]
+    for name in set(pages.NAMES) - {"cross_attention"}:
+        of = vm.page(run, name, language=language)
+        look = of.opening.looks[language]["decoder"]
+        first: Any = of.page.items[0]
+        said = str(next(iter(first(look))).words)
+        assert (mark in said) == (name in drawn) and (otherwise in said) == (name not in drawn), name
+        ids = {scene.id for _, scene in scenes(of.page, look)}
+        assert ids >= {drawn[name]} if name in drawn else not ids, (name, ids)

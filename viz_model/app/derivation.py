@@ -167,6 +167,9 @@ def _drawer(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     if cell is None:
         st.rerun()
     state.write(state.now(view))
+    if trace.config.observed:
+        st.info(t("derivation.observed"))
+        return
     _crumbs(cell, t)
     try:
         if cell.site in sites.table(trace.config) or not _is_weight(trace, cell.site):

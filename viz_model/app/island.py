@@ -147,7 +147,7 @@ def _boxes(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     pace: dict[str, float] = st.session_state.get(_PACE, {})
     common = {"live": pace.get(view.model, 0.0) < LIVE, "fixed": is_fixed}
-    keeps = lm.config.kind == "decoder" and not (is_fixed or is_story or view.as_text)
+    keeps = lm.config.kind == "decoder" and not (lm.config.observed or is_fixed or is_story or view.as_text)
     box = {
         "name": "text",
         "text": view.text or "",

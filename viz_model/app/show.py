@@ -68,7 +68,7 @@ def show(topic: Topic) -> None:
     page = topic.page(lm.config)
     if topic.is_story and page in topic.pages:
         _begin_story(topic, page)
-    doors = () if picture or page is None else DOORS.get(page.topic, ())
+    doors = () if picture or page is None or lm.config.observed else DOORS.get(page.topic, ())
     opened = Opened(topic, page, opening, picture, has_chips, doors)
     if taught is not None and taught.is_behind_curtain:
         with opening.places.body:
@@ -132,7 +132,7 @@ def _place(opened: Opened) -> None:
 @st.fragment(key=state.ASK)
 def _ask(opened: Opened) -> None:
     now = now_on(opened)
-    if isinstance(now, Now):
+    if isinstance(now, Now) and not now.page.trace.config.observed:
         derivation.offer(lambda: derivation.first(now.page.trace, now.page.token), opened.opening.t)
 
 

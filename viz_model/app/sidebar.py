@@ -30,7 +30,8 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     """All but what stands in the slots."""
     _model(view, lm, t)
     conversation.door(view, lm, t)
-    norm_toggle(view, lm, t, "sidebar.norm_at")
+    if not lm.config.observed:  # where its norms stand is not known
+        norm_toggle(view, lm, t, "sidebar.norm_at")
     twin.beside(lm, view, t)
     twin.paired(lm, view, t)
     if len(lm.config.sides) > 1:
@@ -53,7 +54,7 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         runs.names(),
         key=key,
         format_func=runs.labels().__getitem__,
-        help=kin(view.model, lm, t),
+        help=None if lm.config.observed else kin(view.model, lm, t),
         on_change=state.on_change,
         args=(key, "model"),
     )
@@ -117,6 +118,8 @@ _UNSAID = frozenset({"ffn_bias", "final_norm", "head_scale", "head_bias"})
 
 def model(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     """How large it is, what it has read and what it is good for, as far as that is known."""
+    if lm.config.observed:
+        return t("models.card_observed")
     n_weights = sum(weight.numel() for weight in lm.model.parameters())
     card = t(f"models.card_{_card(name, lm)}", size=size(n_weights, t), does=_does(lm, t))
     said = [card, *(t(f"models.{notice}") for notice in lm.notices)]

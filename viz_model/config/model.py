@@ -136,6 +136,8 @@ class ModelConfig:
     """Multiply embedding rows by √D before the positions are added (Vaswani et al. 2017, 3.4)."""
     start_id: int | None = None
     """The token a decoder with an encoder begins from, before it has said anything."""
+    observed: bool = False
+    """Only sizes are known: its runs are those of a program elsewhere (:mod:`viz_model.runs.observed`)."""
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

@@ -233,6 +233,15 @@ def beside(picture: Item | Sequence[Item | Row], *said: Item) -> Row:
     return Row((picture if isinstance(picture, Sequence) else (picture,), said))
 
 
+def where(needs: Callable[[Look], bool], *items: Item) -> tuple[Item, ...]:
+    """Items that stand there only for runs that have something of the kind."""
+
+    def one(item: Item) -> Item:
+        return lambda look: item(look) if needs(look) else None
+
+    return tuple(map(one, items))
+
+
 def columns(*items: Item | Sequence[Item | Row]) -> Row:
     """Columns of equal width."""
     return Row(tuple(one if isinstance(one, Sequence) else (one,) for one in items), (1,) * len(items))
@@ -341,6 +350,7 @@ class Page:
         reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
         unattended: what stands in the place of all that where a layer without attention weights is selected; nothing
             where all is the same there.
+        observed: whether it is of models whose runs are observed elsewhere, and not recomputed; of no others.
     """
 
     topic: str
@@ -355,6 +365,7 @@ class Page:
     presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
     unattended: Sequence[Item] = ()
+    observed: bool = False
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -394,10 +405,16 @@ class Topic:
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""
+        if config.observed:
+            return next((page for page in self.pages if page.observed), self._said("observed_otherwise"))
         if not (self.mixes or config.attends):
-            return Page(self.pages[0].topic, items=(lambda look: [Line(look.common("mixed_otherwise"))],))
-        page = next((page for page in self.pages if page.fits(config)), None)
+            return self._said("mixed_otherwise")
+        page = next((page for page in self.pages if page.fits(config) and not page.observed), None)
         return page if page is None or config.attends else replace(page, trials=None)
+
+    def _said(self, key: str) -> Page:
+        """A sentence in the place of a page."""
+        return Page(self.pages[0].topic, items=(lambda look: [Line(look.common(key))],))
 
 
 def flat(items: Iterable[Item | Row | Section]) -> Iterator[Item]:

@@ -9,6 +9,7 @@ from viz_model.config import ModelConfig
 from viz_model.island.look import Look
 from viz_model.island.page import Offer
 from viz_model.island.prose import Line
+from viz_model.texts.markdown import literal
 
 Facts: TypeAlias = Callable[[Look], Mapping[str, Any]]
 """What fills the places of a text."""
@@ -38,6 +39,14 @@ def note(key: str, facts: Facts | None = None) -> Said:
 def source(*names: str) -> Said:
     """Which values of the run a picture shows."""
     return lambda look: [look.source(*names)]
+
+
+def observed(look: Look) -> Iterator[Line]:
+    """That the run was observed, and which of its values the model has reported."""
+    parts = {"states": "embed.out", "attention": "attn.pattern", "logits": "logits"}
+    there = [look.common("observed_ids")]
+    there += [look.common(f"observed_{part}") for part, name in parts.items() if look.has(name)]
+    yield Line(look.common("observed", name=literal(look.trace.name), parts=look.listed(there)), "notice")
 
 
 def leads(page: str, key: str, fits: Callable[[ModelConfig], bool]) -> Callable[[Look], Offer | None]:

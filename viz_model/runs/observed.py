@@ -6,8 +6,10 @@ Nothing is computed again here but probabilities from logits. What was not hande
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,9 @@ from torch import Tensor, nn
 from viz_model.config import LanguageHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display
+from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace, counted
+from viz_model.tokenizers.text import check_text
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
 
 Arrays = Sequence[Any]
@@ -87,6 +91,126 @@ class _Named(Tokenizer):
         self._unused(int(id))
         name = str(id) if id < self._first else self._names[id - self._first]
         return Token(int(id), name.encode("utf-8", "replace"), name)
+
+
+class Reader(Tokenizer):
+    """A tokenizer of ``transformers`` as it is, for a model that is observed.
+
+    Args:
+        given: the tokenizer.
+        n_rows: of what the model predicts among, where that is more than there are tokens.
+    """
+
+    def __init__(self, given: Any, n_rows: int) -> None:
+        self._given = given
+        self.name = str(getattr(given, "name_or_path", "") or type(given).__name__)
+        self.n_vocab = max(len(given), n_rows)
+        self.controls = frozenset(given.all_special_ids)
+        self.mask_id, self.unknown_id = given.mask_token_id, given.unk_token_id
+
+    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
+        check_text(text)
+        kept = {"split_special_tokens": True} if as_text else {}
+        return list(self._given(text, add_special_tokens=special, **kept)["input_ids"])
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return str(self._given.decode(list(ids), skip_special_tokens=True))
+
+    def token(self, id: int) -> Token:
+        self._unused(int(id))
+        piece = self._given.convert_ids_to_tokens(int(id)) if id < len(self._given) else None
+        if piece is None:
+            return self._unused(int(id))
+        text = str(self._given.decode([int(id)]))
+        # SentencePiece writes a space as this sign, and leaves it out in front of a text.
+        text = f" {text}" if piece.startswith("\u2581") and not text.startswith(" ") else text
+        text = piece if "\ufffd" in text else text  # some bytes of a character
+        return Token(int(id), text.encode("utf-8", "replace"), text or piece)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ObservedModel(LanguageModel):
+    """What :func:`observe_model` returns: its traces are what the model itself reports, and say so.
+
+    Attributes:
+        source: the model of ``transformers``.
+        reader: its tokenizer, as :func:`observe_run` takes it.
+    """
+
+    source: nn.Module = field(default_factory=nn.Identity)
+    reader: Any = None
+
+    def __repr__(self) -> str:
+        sizes = f"{self.config.n_layers} layers × {self.config.n_heads} heads, width {self.config.d_model}"
+        return f"ObservedModel({self.name!r}: {sizes}; not recomputed)"
+
+    def trace(
+        self,
+        text: Any = None,
+        target: str | None = None,
+        *,
+        ids: Sequence[int] | None = None,
+        max_tokens: int | None = None,
+        **asked: Any,
+    ) -> Trace:
+        """The model's own run on a text or on ids, as :func:`observe_run` reads it.
+
+        Args:
+            text, ids: one of them.
+            max_tokens: read at most so many.
+            target, asked: what :meth:`viz_model.LanguageModel.trace` takes besides; whatever would change the run is
+                refused.
+
+        Raises:
+            ValueError: neither a text nor ids, nothing to read, or something that changes a run.
+        """
+        refused = {"target": target, **asked, "between": None, "keep": None, "as_text": None}
+        if changed := sorted(name for name, value in refused.items() if value is not None and value != ()):
+            raise ValueError(
+                f"{changed[0]}: {self.name} is observed, not recomputed: nothing of its run can be changed"
+            )
+        if (text is None) == (ids is None):
+            raise ValueError("give either a text or ids=[…]")
+        read = self.tokenizer.encode(text, as_text=bool(asked.get("as_text"))) if ids is None else list(ids)
+        most = min(self.config.n_context, max_tokens or self.config.n_context)
+        run = observe_run(self.source, self.shortened(read, most), self.reader, name=self.name)
+        return replace(
+            run,
+            loaded=self.config,
+            model=self.model,
+            tokenizer=self.tokenizer,
+            text=text,
+            n_dropped=max(0, len(read) - most),
+        )
+
+    def decoder(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: nothing is computed here.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(f"{self.name} is observed, not recomputed: it does not write here; ask the model itself")
+
+
+def observe_model(model: nn.Module, tokenizer: Any = None, *, name: str = "") -> ObservedModel:
+    """Any model of ``transformers`` as one that :func:`viz_model.open_app` and the pages take: each of its runs is
+    observed, not recomputed.
+
+    Args:
+        model: loaded with ``attn_implementation="eager"``, so that it can say its attention.
+        tokenizer: of ``transformers``; without one, its pages can show nothing that is typed.
+        name: what it is called; by default its class.
+
+    Raises:
+        ValueError: the model does not run on two tokens, or says nothing of what it computes.
+    """
+    seen = observe_run(model, [0, 1], tokenizer, name=name)
+    said: Any = getattr(model, "config", None)
+    longest = getattr(said, "max_position_embeddings", None) or 512
+    rows = max(seen.config.n_vocab, int(getattr(said, "vocab_size", 0) or 0))
+    config = replace(seen.config, n_context=int(longest), n_vocab=rows)
+    reader = IdTokenizer(rows) if tokenizer is None else Reader(tokenizer, rows)
+    return ObservedModel(seen.name, _shapes(config), reader, None, Path(), source=model, reader=tokenizer)
 
 
 def observe(
@@ -159,6 +283,7 @@ def observe(
         d_ffn=1,
         kind="decoder" if is_causal or (said is not None and not maps) else "encoder",
         head=LanguageHead() if said is not None or is_causal else NoHead(),
+        observed=True,
     )
     return Observed(
         model=_shapes(config),
@@ -204,15 +329,16 @@ def observe_run(model: nn.Module, text: str | Sequence[int], tokenizer: Any = No
     finally:
         for hook in hooks:
             hook.remove()
-    names = ids if tokenizer is None else [tokenizer.decode([id]) for id in ids]
     full = [one for one in said.get("attentions") or () if one is not None and one.dim() == 4]
     states = said.get("hidden_states") or ()
     last = states[-1].data_ptr() if states else None
+    logits = said.get("logits")
     return observe(
-        names,
+        ids,
         attentions=full if not states or len(full) == len(states) - 1 else (),
         hidden_states=states,
-        logits=said.get("logits"),
+        logits=logits,
+        tokenizer=None if tokenizer is None else Reader(tokenizer, 0 if logits is None else logits.shape[-1]),
         is_last_normed=any(isinstance(one, Tensor) and one.data_ptr() == last for one in normed),
         name=name or type(model).__name__,
     )

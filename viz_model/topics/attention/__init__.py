@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from viz_model.island import say, units, why
 from viz_model.island.look import Look
-from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns, is_there
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns, is_there, where
 from viz_model.topics.attention import (
     apart,
     between_words,
@@ -27,29 +27,26 @@ def _attends(look: Look) -> bool:
     return look.config.attends
 
 
-def _plain(item: Item) -> Item:
-    """What stands there only of such a model."""
-    return lambda look: item(look) if _attends(look) else None
+def _reports(look: Look) -> bool:
+    """Whether a run that was observed has attention weights."""
+    return look.has("attn.pattern")
 
 
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
+WORDS = (between_words.title, between_words.lead, between_words.typed, between_words.draw, between_words.tell)
 LARGE = Section(
     "large",
     (
         head.title,
         head.choose,
         columns((head.draw,), (head.lines, units.link)),
-        _plain(carries.title),
-        beside(_plain(carries.draw), _plain(carries.tell)),
+        *where(_attends, carries.title),
+        beside(where(_attends, carries.draw), *where(_attends, carries.tell)),
         head.chain_title,
         CHAIN,
         buffer.title,
         beside(buffer.draw, buffer.tell),
-        between_words.title,
-        between_words.lead,
-        between_words.typed,
-        between_words.draw,
-        between_words.tell,
+        *WORDS,
     ),
     ("words", "matrix", "span", "section=matrices"),
 )
@@ -133,4 +130,16 @@ PICTURES = Page(
     trials=Trials(("head", "scale")),
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("attention", (PAGE, PICTURES), mixes=True)
+OBSERVED = Page(
+    "attention",
+    items=(
+        say.observed,
+        Row((where(_reports, heads.draw, heads.source), where(_reports, heads.tell)), (3, 2)),
+        *where(_reports, head.title),
+        columns(*where(_reports, head.draw, head.lines)),
+        *where(_reports, *WORDS),
+    ),
+    options=(between_words.OPTION,),
+    observed=True,
+)
+TOPIC = Topic("attention", (PAGE, PICTURES, OBSERVED), mixes=True)

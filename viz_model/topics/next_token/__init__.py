@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from viz_model.config import ModelConfig
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
+from viz_model.island.look import Look
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, where
 from viz_model.topics.next_token import (
     apart,
     arrivals,
@@ -60,6 +63,10 @@ def group_of(config: ModelConfig) -> str:
     if not config.has_logits:
         return "sentence_vectors"
     return "masked_token" if config.kind == "encoder" else "next_token"
+
+
+def _reports(look: Look) -> bool:
+    return look.has("logits")
 
 
 NEXT = Page(
@@ -119,6 +126,19 @@ OF_TEXT = Page(
     apart=classes.APART,
     fits=lambda config: group_of(config) == "text_classes",
 )
+OBSERVED = Page(
+    "next_token",
+    items=(
+        say.observed,
+        Row(tuple(where(_reports, asking.chooser(name)) for name, _ in asking.OPTIONS), (1, 1, 1)),
+        *where(_reports, choice.title),
+        beside(where(_reports, choice.draw, choice.source), *where(_reports, choice.tell)),
+        replace(TAIL, needs=_reports),
+        Section("arrivals", ARRIVALS, needs=_reports),
+    ),
+    options=asking.OPTIONS,
+    observed=True,
+)
 PICTURES = Page(
     "next_token",
     items=(say.text("lead"), *CLASSES, Section("depth", DEPTH, needs=classes.has)),
@@ -127,5 +147,9 @@ PICTURES = Page(
     fits=lambda config: config.reads_pictures,
 )
 TOPIC = Topic(
-    "next_token", (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True
+    "next_token",
+    (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES, OBSERVED),
+    has_place=False,
+    without=frozenset({"head"}),
+    mixes=True,
 )

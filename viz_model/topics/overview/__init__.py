@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Row, Topic
-from viz_model.topics.overview import apart, drawn, finding, to_try, whole
+from viz_model.topics.overview import apart, drawn, finding, observed, to_try, whole
 
 PAGE = Page(
     "overview",
@@ -25,4 +25,5 @@ PICTURES = Page(
     apart=drawn.TABS,
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("overview", (PAGE, PICTURES), mixes=True)
+OBSERVED = Page("overview", (say.observed, say.title("observed"), observed.draw), observed=True)
+TOPIC = Topic("overview", (PAGE, PICTURES, OBSERVED), mixes=True)

@@ -1,10 +1,17 @@
 """Tokens: the text cut into entries of a vocabulary, and how another vocabulary cuts the same text."""
 
+from dataclasses import replace
+
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
 from viz_model.topics.tokens import apart, cuts, odd, second, stretches, textbook, word
 from viz_model.topics.tokens.second import has_text
 
+TEXTBOOK = Section(
+    "textbook",
+    (textbook.title, textbook.finding, beside((textbook.draw, textbook.numbers), textbook.tell)),
+    needs=has_text,
+)
 PAGE = Page(
     "tokens",
     (
@@ -33,15 +40,19 @@ PAGE = Page(
             needs=has_text,
         ),
         Section("known", (say.title("known"), *cuts.example("chinese"), *cuts.example("tutorial")), needs=has_text),
-        Section(
-            "textbook",
-            (textbook.title, textbook.finding, beside((textbook.draw, textbook.numbers), textbook.tell)),
-            needs=has_text,
-        ),
+        TEXTBOOK,
     ),
     (apart.quiz, apart.to_try),
     (second.OPTION, *word.OPTIONS),
     apart.APART,
     Trials(bugs=("count", "spell")),
 )
-TOPIC = Topic("tokens", (PAGE,), has_place=False, without=frozenset({"head"}), mixes=True)
+OBSERVED = replace(
+    PAGE,
+    items=(say.observed, *(item for item in PAGE.items if item is not TEXTBOOK)),
+    end=(),
+    apart=None,
+    trials=None,
+    observed=True,
+)
+TOPIC = Topic("tokens", (PAGE, OBSERVED), has_place=False, without=frozenset({"head"}), mixes=True)
