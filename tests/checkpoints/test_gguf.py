@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,15 @@ from torch import Tensor
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 import viz_model as vm
+from viz_model.checkpoints import room
 from viz_model.checkpoints.gguf import FAMILIES, read_config, renames
 from viz_model.checkpoints.gguf_file import GgufArchive
 from viz_model.checkpoints.weights import ModelError, fill
 from viz_model.config import LinearScaling, Llama3Scaling, RMSNorm, Rope, YarnScaling
+from viz_model.model import stored
+from viz_model.model.packed import Packed
 from viz_model.model.transformer import Transformer
+from viz_model.runs.derivation import derive
 
 # Rows of 64 and 96 are whole blocks of 32, and no two sizes are alike.
 SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}
@@ -317,6 +323,79 @@ def test_a_loaded_model_owns_its_memory(path: Path) -> None:
         for parameter in model.parameters():
             parameter.zero_()
     assert path.read_bytes() == before
+
+
+# What stays quantized
+
+
+@pytest.mark.parametrize("kind", [Kind.Q8_0, Kind.Q4_0])
+@pytest.mark.parametrize("made", ["LlamaForCausalLM", "Phi3ForCausalLM", "OlmoeForCausalLM", "Gemma2ForCausalLM"])
+def test_a_large_file_stays_quantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, kind: Kind) -> None:
+    """The same run, derivations, interventions and gradients from matrices that are numbers only while they are read.
+
+    Phi-3's are fused, of OLMoE's experts those are stored row by row that lead into the hidden layer.
+    """
+    sizes = {**SIZES, "head_dim": 16, "intermediate_size": 32} if made.startswith("Gemma") else SIZES
+    path = write(tmp_path / "tiny.gguf", Reference(made, sizes).build(), kind)
+
+    def loaded() -> vm.LanguageModel:
+        archive = GgufArchive(path)
+        config = read_config(archive)
+        model = fill(config, archive, renames(archive, config), packed=archive.packed)
+        return vm.load(model, config=config)
+
+    whole = loaded()
+    monkeypatch.setattr(room, "LARGE", 0)
+    archive = GgufArchive(path)
+    config = read_config(archive)
+    kept = replace(whole, model=fill(config, archive, renames(archive, config), packed=archive.packed))
+    weights = list(stored.running(kept.model).parameters())
+    packed = [one for one in weights if isinstance(one, Packed)]
+    assert sum(one.numel() for one in packed) > 0.6 * sum(one.numel() for one in weights)
+    assert stored.n_bytes(kept.model) < 0.6 * stored.n_bytes(whole.model)
+    runs = [lm.trace(ids=ids()[0].tolist()) for lm in (whole, kept)]
+    for name in runs[0].sites:
+        torch.testing.assert_close(runs[1][name], runs[0][name], atol=1e-5, rtol=1e-5)
+    for name, weight in whole.model.named_parameters():
+        assert torch.equal(kept.model.get_parameter(name), weight), name
+    edit = vm.edits.AblateHead(layer=1, head=2)
+    edited = [lm.trace(ids=[3, 1, 4], edits=edit)["logits"] for lm in (whole, kept)]
+    torch.testing.assert_close(edited[1], edited[0], atol=1e-5, rtol=1e-5)
+    derived = [derive(run, "logits", (5, 7)).value for run in runs]
+    assert derived[1] == pytest.approx(derived[0], abs=1e-5)
+    at = "blocks.0.attn.pattern"
+    grads = [run.grad(lambda values: values["logits"][5, 7], at)[at] for run in runs]
+    torch.testing.assert_close(grads[1], grads[0], atol=1e-5, rtol=1e-5)
+
+
+def test_rows_of_a_packed_matrix_are_those_of_its_numbers(tmp_path: Path) -> None:
+    archive = GgufArchive(write(tmp_path / "tiny.gguf", LLAMA.build(), Kind.Q8_0))
+    name = "blk.0.ffn_up.weight"
+    packed, dense = archive.packed(name), archive.read(name)
+    assert packed is not None and torch.equal(packed.dense(), dense) and packed.n_bytes == dense.numel() * 34 // 32
+    weight = torch.nn.Parameter(packed, requires_grad=False)
+    assert isinstance(weight, Packed) and isinstance(weight.detach(), Packed)
+    some = torch.tensor([[3, 1], [0, 2]])
+    pairs = [(weight[4], dense[4]), (weight[-1], dense[-1]), (weight[2:5], dense[2:5]), (weight[some], dense[some])]
+    pairs += [(weight.T @ torch.ones(len(dense)), dense.sum(0)), (weight[3, 4], dense[3, 4]), (weight * 2, dense * 2)]
+    pairs += [(torch.nn.functional.embedding(some, weight), dense[some]), (copy.deepcopy(weight), dense)]
+    for one, expected in pairs:
+        assert not isinstance(one, Packed)
+        torch.testing.assert_close(one, expected)
+    assert archive.packed("output_norm.weight") is None
+    x = torch.randn(2, 3, dense.shape[1], requires_grad=True)
+    torch.nn.functional.linear(x, weight).sum().backward()
+    torch.testing.assert_close(x.grad, dense.sum(0).expand(2, 3, -1))
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [(Kind.F16, torch.float16), (Kind.BF16, torch.bfloat16)])
+def test_a_file_of_sixteen_bits_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind, dtype: torch.dtype
+) -> None:
+    path = write(tmp_path / "tiny.gguf", LLAMA.build(), kind)
+    assert stored.dtype_of(read(path)) == torch.float32
+    monkeypatch.setattr(room, "LARGE", 0)
+    assert stored.dtype_of(read(path)) == dtype
 
 
 # What is refused

@@ -21,6 +21,7 @@ from viz_model.app.cache import MOST_KEPT, Call, cached, store
 from viz_model.checkpoints import registry, room
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
+from viz_model.model.stored import n_bytes
 from viz_model.runs import recompute
 from viz_model.runs.generation import MOST_SAID
 from viz_model.runs.recompute import Recomputed
@@ -157,7 +158,7 @@ def is_loaded(name: str) -> bool:
 
 def _weights(lm: vm.LanguageModel) -> int:
     """Bytes of a model: 540 MB where it has 135 million parameters."""
-    return sum(parameter.nbytes for parameter in lm.model.parameters())
+    return n_bytes(lm.model)
 
 
 def _let_go(name: str) -> None:

@@ -81,7 +81,7 @@ def load_gguf(path: Path, where: Placing = ANYWHERE) -> LanguageModel:
     archive = GgufArchive(path)
     config = read_config(archive)
     tokenizer = tokenizers.from_gguf(archive.metadata, path, config.n_vocab)
-    model = fill(config, archive, renames(archive, config), where=where)
+    model = fill(config, archive, renames(archive, config), where=where, packed=archive.packed)
     return LanguageModel(name=path.stem, model=model, tokenizer=tokenizer, twin=None, folder=path.parent)
 
 

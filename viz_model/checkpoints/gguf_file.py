@@ -11,8 +11,10 @@ import functools
 import math
 import mmap
 import struct
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ import torch
 from torch import Tensor
 
 from viz_model.checkpoints.weights import ModelError, one_line
+from viz_model.model.packed import Packed
 
 # A vocabulary of 2^18 tokens with its merges takes some 16 MB.
 MAX_HEADER_BYTES = 2**26
@@ -57,7 +60,7 @@ class GgufArchive:
                 magic = file.read(4)
                 if magic != b"GGUF":
                     raise ModelError(f"{path}: not a GGUF file: it begins with {magic!r}")
-                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except OSError as error:
             raise ModelError(f"{path}: {one_line(error)}") from None
         header = _Header(self._data, path)
@@ -67,16 +70,39 @@ class GgufArchive:
             raise ModelError(f"{path}: general.alignment: expected a whole number of at least 1, got {alignment!r:.80}")
         self._tensors = header.tensors(alignment)
         self.shapes = {name: stored.shape for name, stored in self._tensors.items()}
-        self.dtype = torch.float32
+        sizes = Counter[torch.dtype]()
+        for stored in self._tensors.values():
+            sizes[_HALVES.get(stored.kind, torch.float32)] += math.prod(stored.shape)
+        self.dtype = sizes.most_common(1)[0][0] if sizes else torch.float32
 
     def read(self, name: str) -> Tensor:
         stored = self._tensors[name]
+        if stored.kind in _HALVES:
+            return torch.from_numpy(self._rows(stored)).view(_HALVES[stored.kind]).reshape(stored.shape)
+        return _numbers(self._rows(stored), stored.kind)
+
+    def packed(self, name: str) -> Packed | None:
+        """A quantized matrix as it is, the rows of more axes than two one after the other; None for another tensor."""
+        stored = self._tensors[name]
+        if len(stored.shape) < 2 or stored.kind in _HALVES or stored.kind == gguf.GGMLQuantizationType.F32:
+            return None
+        rows = self._rows(stored)
+        return Packed(rows.reshape(-1, rows.shape[-1]), stored.shape[-1], partial(_numbers, kind=stored.kind))
+
+    def _rows(self, stored: _Stored) -> np.ndarray:
         raw = np.frombuffer(self._data, np.uint8, stored.n_bytes, stored.start)
-        rows = raw.reshape(*stored.shape[:-1], -1)
-        with np.errstate(all="ignore"):  # fill refuses what is not finite, by name
-            values = gguf.quants.dequantize(rows, stored.kind)
-        # The file's own bytes are read-only, and stay so.
-        return torch.from_numpy(np.require(values, np.float32, ["C", "ALIGNED", "WRITEABLE"]))
+        return raw.reshape(*stored.shape[:-1], -1)
+
+
+_HALVES = {gguf.GGMLQuantizationType.F16: torch.float16, gguf.GGMLQuantizationType.BF16: torch.bfloat16}
+
+
+def _numbers(rows: np.ndarray, kind: gguf.GGMLQuantizationType) -> Tensor:
+    """Rows of blocks, uint8 [.., N], as numbers: float32 [.., C]."""
+    with np.errstate(all="ignore"):  # fill refuses what is not finite, by name
+        values = gguf.quants.dequantize(np.ascontiguousarray(rows), kind)
+    # The file's own bytes stay as they are.
+    return torch.from_numpy(np.array(values, np.float32) if np.shares_memory(values, rows) else values)
 
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}

@@ -78,6 +78,14 @@ class Rename:
             return re.compile(text.removesuffix(r"\*\*") + ".+")
         return re.compile(text.removesuffix(r"\*") + "(?P<end>weight|bias)" if self.theirs.endswith("*") else text)
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the rows of theirs are those of ours, one after the other, whatever they hold."""
+        same = self.how == "same" and self.times == 1 and self.share is None and not self.joined
+        return (
+            same and self.groups == 1 and not (self.roll or self.skip) and (self.stack is None or not self.stack.axis)
+        )
+
     def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The shape of their tensor, from the shapes of our pieces of it."""
         joined = (self.skip + sum(shape[0] for shape in shapes), *shapes[0][1:])

@@ -34,6 +34,11 @@ class Placing:
         dtype = self.dtype or (stored if 4 * n_weights > LARGE else torch.float32)
         return dtype, self.device or torch.device("cpu")
 
+    def packs(self, n_weights: int) -> bool:
+        """Whether so many weights stay quantized where their file has them so."""
+        is_here = self.device is None or self.device.type == "cpu"
+        return self.dtype is None and is_here and 4 * n_weights > LARGE
+
 
 ANYWHERE = Placing()
 

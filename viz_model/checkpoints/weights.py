@@ -26,6 +26,7 @@ from viz_model.checkpoints.renames import Rename, Share, rename
 from viz_model.checkpoints.room import ANYWHERE, Placing
 from viz_model.config import ModelConfig
 from viz_model.model import stored as stored_as
+from viz_model.model.packed import Packed
 from viz_model.model.transformer import Transformer
 
 MAX_JSON_BYTES = 2**24
@@ -84,6 +85,7 @@ def fill(
     *,
     where: Placing = ANYWHERE,
     in_place: bool = False,
+    packed: Callable[[str], Packed | None] | None = None,
 ) -> Transformer:
     """Build the model that ``config`` describes, with the weights of ``archive``.
 
@@ -91,6 +93,8 @@ def fill(
         where: the type in which the weights are kept, and the device.
         in_place: keep the archive's own tensors, or views of them, wherever they are ours without a computation; of
             large ones this is done in any case, so that a file is mapped into memory and not read twice.
+        packed: of an archive of quantized matrices, one that stays quantized in a model of many weights, where nobody
+            asks for a type; None for a tensor that is none.
 
     Raises:
         ModelError: a tensor is missing, has no place, has another shape, holds something else
@@ -101,7 +105,9 @@ def fill(
     plan = _plan(expected, archive, renames)
     n_weights = sum(map(math.prod, expected.values()))
     dtype, device = where.kept(n_weights, archive.dtype)
-    is_there = in_place and dtype == archive.dtype
+    if packed is not None and not where.packs(n_weights):
+        packed = None
+    is_there = packed is not None or (in_place and dtype == archive.dtype)
     if not is_there and (why := room.refusal(n_weights, dtype, device, archive.dtype)):
         raise ModelError(f"{archive.path}: {why}")
     in_place = in_place or room.is_mapped(n_weights, dtype, archive.dtype)
@@ -110,9 +116,13 @@ def fill(
     owners, filled = _owners(model), dict[str, Tensor]()
     done: set[tuple[str, Share | None]] = set()
     for name, (row, ours) in plan.items():
-        found = archive.read(name)
-        if not _is_finite(found):
+        matrix = packed(name) if packed is not None and row.keeps_rows else None
+        found = archive.read(name) if matrix is None else matrix
+        if not all(map(_is_finite, [found] if matrix is None else matrix.parts())):
             raise ModelError(f"{archive.path}: tensor {name!r} holds numbers that are not finite")
+        if matrix is not None:
+            filled.update(zip(ours, matrix.cut([expected[place][0] for place in ours]), strict=True))
+            continue
         kept = torch.float32 if row.how == "from_one" or row.times != 1 else dtype
         for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
             share = row.share

@@ -1,4 +1,4 @@
-"""A model whose weights are kept in 16 bits or on another device, and are read as numbers of single precision.
+"""A model whose weights are kept in 16 bits, quantized or elsewhere, and are read as numbers of single precision.
 
 Two models share the weights. One *runs*: it computes in the type in which they are stored, where they lie. The other
 is *read*: whoever takes a weight, a norm or a block of it gets single precision in main memory, made when it is asked
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from viz_model.model.attention import Source
 from viz_model.model.heads import Head
 from viz_model.model.inputs import Input
+from viz_model.model.packed import Packed
 from viz_model.model.tap import NO_TAP, Scoped, Tap, ignores
 from viz_model.model.transformer import Stack, Transformer
 
@@ -40,9 +41,13 @@ _RUNS = "_runs"
 
 def readable(model: Transformer) -> Transformer:
     """The model as it is read; itself where its weights are numbers of single precision in main memory."""
-    if all(weight.dtype == torch.float32 and weight.device.type == "cpu" for weight in model.parameters()):
+    if all(map(_is_plain, model.parameters())):
         return model
     return _Reading(model).of(model, {})
+
+
+def _is_plain(weight: Tensor) -> bool:
+    return weight.dtype == torch.float32 and weight.device.type == "cpu" and not isinstance(weight, Packed)
 
 
 def running(module: M) -> M:
@@ -61,6 +66,11 @@ def device_of(module: nn.Module) -> torch.device:
     return _place(running(module))[1]
 
 
+def n_bytes(model: Transformer) -> int:
+    """What the weights of a model take."""
+    return sum(one.n_bytes if isinstance(one, Packed) else one.nbytes for one in running(model).parameters())
+
+
 def as_run(module: nn.Module, value: Tensor) -> Tensor:
     """Numbers in the type and at the place in which a module computes."""
     dtype, device = _place(running(module))
@@ -69,6 +79,8 @@ def as_run(module: nn.Module, value: Tensor) -> Tensor:
 
 def single(value: Tensor) -> Tensor:
     """Numbers in single precision in main memory; what is no number of a fraction keeps its type."""
+    if isinstance(value, Packed):
+        return value.dense()
     return value.to("cpu", torch.float32) if value.is_floating_point() else value.cpu()
 
 
@@ -77,7 +89,8 @@ def products(x: Tensor, layer: nn.Linear) -> Tensor:
     own = running(layer)
     if own is layer:
         return x @ layer.weight.detach().T
-    return torch.cat([x @ single(some).T for some in own.weight.detach().split(MOST_WIDE // (16 * x.shape[-1]))], -1)
+    weight, some = own.weight.detach(), MOST_WIDE // (16 * x.shape[-1])
+    return torch.cat([x @ single(weight[n : n + some]).T for n in range(0, len(weight), some)], -1)
 
 
 def table(layer: nn.Linear | nn.Embedding) -> Tensor:
@@ -135,7 +148,7 @@ class _Reading:
 
     def weight(self, stored: nn.Parameter) -> nn.Parameter:
         """A weight in single precision."""
-        if stored.dtype == torch.float32 and stored.device.type == "cpu":
+        if _is_plain(stored):
             return stored
         with self._lock:
             if (known := self._kept.get(id(stored))) is not None:
