@@ -44,10 +44,10 @@ def test_a_decoder_knows_nothing_of_what_follows(story: vm.LanguageModel) -> Non
 
 
 def test_bytes_that_hardly_occur_lie_almost_parallel(story: vm.LanguageModel) -> None:
-    table = geometry(story.model.embedding.weight.detach().numpy())
+    table = geometry(story.model.embedding.weight)
     id = story.trace("🙂").ids[0]
     found = nearest(table, [id])
-    rows = torch.from_numpy(table.table)
+    rows = table.stored
     cosines = F.cosine_similarity(rows, rows[id][None], dim=1)
     cosines[id] = -1
     assert NEAR.table(found).tolist() == [0] and cosines.max().item() > 0.9
@@ -62,7 +62,7 @@ def test_the_sentences_that_come_with_a_language_share_a_word(language: str, sto
 
 
 def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> None:
-    table = geometry(bundled.model.embedding.weight.detach().numpy())
+    table = geometry(bundled.model.embedding.weight)
     trace = bundled.trace("The cat and the dog sat")
     found = context.own_part(trace, table)
     for token in (0, len(trace) - 1):

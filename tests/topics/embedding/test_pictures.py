@@ -70,7 +70,7 @@ def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
     assert (shown > found.low).all() and (shown < found.high).all()
     points, shares = nearest.flattened(here)
     rows = np.unique([*here.trace.own_ids, *here.once(table.near).ids.ravel()])
-    own = table.of(here).table[rows].astype(float)
+    own = table.of(here).rows(rows).astype(float)
     _, spread, directions = np.linalg.svd(own - own.mean(0), full_matrices=False)
     np.testing.assert_allclose(np.abs(points[rows]), np.abs((own - own.mean(0)) @ directions[:2].T), atol=1e-3)
     np.testing.assert_allclose(shares, (spread**2 / (spread**2).sum())[:2], rtol=1e-4)
@@ -97,7 +97,7 @@ def test_labels_cover_no_dot_and_no_other_label() -> None:
 
 def test_by_hand_adds_up(here: Look) -> None:
     hand = apart.by_hand(here)
-    a, b = (table.of(here).table[i].astype(float) for i in (here.trace.own_ids[2], int(hand["other_id"])))
+    a, b = table.of(here).rows([here.trace.own_ids[2], int(hand["other_id"])]).astype(float)
     assert float(hand["dot"]) == pytest.approx(a @ b, abs=1e-4)
     assert float(hand["exact"]) == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-4)
     assert float(hand["product"]) == pytest.approx(float(hand["recorded"]), abs=1e-3)

@@ -19,7 +19,7 @@ def by_hand(look: Look) -> dict[str, str]:
     """One looked-up value, and the cosine of the selected token's row with the nearest one, as sums."""
     found, token = table.of(look), look.token
     id, other = look.trace.own_ids[token], int(look.once(table.near).ids[token, 0])
-    a, b = (found.table[i].astype(np.float64) for i in (id, other))
+    a, b = found.rows([id, other]).astype(np.float64)
     recorded = look.trace["embed.token"][token].numpy()
     d = int(np.abs(recorded).argmax())
     products = a * b

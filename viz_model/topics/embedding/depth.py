@@ -67,11 +67,13 @@ def own_part(trace: Trace, geometry: Geometry) -> OwnPart:
     vectors, ids = followed(trace), np.array(trace.own_ids)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     units = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-    read = units @ geometry.unit[ids].T  # [T, S, T]
+    read = units @ geometry.units(ids).T  # [T, S, T]
     at = np.arange(len(ids))
     own = read[at, :, at]
     limits = own[..., None] + 1e-5  # but for rounding
-    rank = np.stack([(unit @ geometry.unit.T > limit).sum(-1) for unit, limit in zip(units, limits, strict=True)])
+    rank = np.zeros(own.shape, int)
+    for cosines in geometry.cosines(units):
+        rank += (cosines > limits).sum(-1)
     seen = ids != ids[:, None]
     if trace.stack.side != "encoder":
         seen &= at < at[:, None]
@@ -133,7 +135,7 @@ def draw(look: Look) -> Scene:
 def tell(look: Look) -> Iterator[Line]:
     found, all_sites = look.once(of_run), places(look.trace)
     first, last = (by("token", found.own[:, n], "2") for n in (0, -1))
-    known = {"token": look.token_named(), "n_rows": f"{len(table.of(look).table):,}"}
+    known = {"token": look.token_named(), "n_rows": f"{len(table.of(look).norms):,}"}
     yield look.claim(OWN, found, "token", first=first, last=last, rank=by("token", found.rank[:, -1], "whole"), **known)
     after = [n for n, site in enumerate(all_sites) if not site.startswith("embed.")]
     has, at = found.neighbors[:, -1] >= 0, np.arange(len(look))

@@ -51,13 +51,13 @@ class Lookup(NamedTuple):
 
 def picked(look: Look) -> Lookup:
     ids = np.array(look.trace.own_ids)
-    return Lookup(table.of(look).strip, ids, table.of(look).table[ids])
+    return Lookup(table.of(look).strip, ids, table.of(look).rows(ids))
 
 
 def draw(look: Look) -> Scene:
     """The whole table as a strip, and a line from every picked row to its place in the matrix."""
     found, words, known = look.once(picked), look.words, facts(look)
-    length, n_vocab = len(look), len(table.of(look).table)
+    length, n_vocab = len(look), len(table.of(look).norms)
     is_named = length <= MAX_NAMED_ROWS
     height = 400.0 if is_named else 560.0
     inner = height - TOP - 8
@@ -134,7 +134,7 @@ def tell(look: Look) -> Iterator[Line]:
     again = look.code_name(places[0] if places else 0)
     repeat = REPEATED.says(look.t.language, np.array(places), again=again, positions=positions)
     yield look.text("see", **known, nearest=table.named(look, found.ids[:, :3], True), repeat=repeat)
-    rows, columns = table.of(look).table.shape
+    rows, columns = table.of(look).shape
     strip = table.of(look).strip.shape
     yield look.note("pooled", rows=-(-rows // strip[0]), columns=-(-columns // strip[1]), **known)
 

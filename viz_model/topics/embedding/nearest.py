@@ -87,7 +87,7 @@ class Map(NamedTuple):
 def flattened(look: Look) -> tuple[np.ndarray, np.ndarray]:
     """All rows along those two directions [V, 2], and the directions' shares of the variance of the chosen rows [2]."""
     rows = np.unique([*look.trace.own_ids, *look.once(table.near).ids.ravel()])
-    return table.principal(table.of(look).table, rows)
+    return table.principal(table.of(look).stored, rows)
 
 
 def _shares(look: Look) -> dict[str, str]:

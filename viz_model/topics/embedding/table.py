@@ -3,49 +3,88 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from viz_model.drawing.digits import root
 from viz_model.drawing.tables import Among, by
 from viz_model.island.look import Look
+from viz_model.model.stored import single
+from viz_model.model.stored import table as stored_table
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import Tokenizer
 
+MOST_READ = 2**23
+"""Numbers of a table that are read at a time."""
+MOST_READ = 2**23
+"""Numbers of a table that are read at a time."""
+MOST_ROWS = 64
+"""Rows whose cosines with all others are held together."""
 STRIP_ROWS, STRIP_COLUMNS, NEAR = 128, 24, 12
 """Cells of the whole table as a strip, and rows that are shown as the nearest."""
 
 
 class Geometry(NamedTuple):
-    """What is computed once for a table E of V rows and D columns.
+    """An embedding table E of V rows and D columns, of which no copy is made: a large one is read part by part.
 
-    ``table`` is E itself, [V, D]; ``norms`` [V] the lengths of its rows and ``unit`` [V, D] the
-    rows divided by them. ``strip`` is the table with groups of rows and columns averaged.
+    Attributes:
+        stored: E as the model keeps it, [V, D].
+        norms: the lengths of its rows, [V].
+        strip: groups of its rows and columns averaged.
     """
 
-    table: np.ndarray
+    stored: Tensor
     norms: np.ndarray
-    unit: np.ndarray
     strip: np.ndarray
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_rows, width = self.stored.shape
+        return n_rows, width
 
-def geometry(table: np.ndarray) -> Geometry:
+    def rows(self, ids: Any) -> np.ndarray:
+        """Some rows: float32 [.., D]."""
+        return _numbers(self.stored[torch.as_tensor(np.asarray(ids))])
+
+    def units(self, ids: Any) -> np.ndarray:
+        """The same with length 1, or 0."""
+        return self.rows(ids) / self._lengths[np.asarray(ids)][..., None]
+
+    def cosines(self, units: np.ndarray) -> Iterator[np.ndarray]:
+        """Of vectors of length 1, [.., D], with all rows, some thousands at a time: [.., v]."""
+        at = 0
+        for part in parts(self.stored):
+            yield units @ part.T / self._lengths[at : at + len(part)]
+            at += len(part)
+
+    @property
+    def _lengths(self) -> np.ndarray:
+        return np.where(self.norms > 0, self.norms, 1.0).astype(np.float32)
+
+
+def _numbers(rows: Tensor) -> np.ndarray:
+    return np.asarray(single(rows.detach()).numpy())
+
+
+def parts(table: Tensor) -> Iterator[np.ndarray]:
+    """All rows, some thousands at a time: float32 [.., D]."""
+    step = max(1, MOST_READ // table.shape[1])
+    return (_numbers(table[n : n + step]) for n in range(0, len(table), step))
+
+
+def geometry(table: Tensor) -> Geometry:
     """The geometry of an embedding table [V, D]."""
-    table = np.asarray(table, dtype=np.float32)
-    norms = np.linalg.norm(table.astype(np.float64), axis=1)
-    return Geometry(
-        table=table,
-        norms=norms,
-        unit=(table / np.where(norms > 0, norms, 1.0)[:, None]).astype(np.float32),
-        strip=averaged(table, STRIP_ROWS, STRIP_COLUMNS),
-    )
+    norms = np.concatenate([np.linalg.norm(part.astype(np.float64), axis=1) for part in parts(table)])
+    return Geometry(table, norms, averaged(table, STRIP_ROWS, STRIP_COLUMNS))
 
 
 @functools.lru_cache(maxsize=4)
 def _of_model(model: Transformer) -> Geometry:
-    return geometry(model.embedding.weight.detach().numpy())
+    return geometry(stored_table(model.embedding))
 
 
 def of(look: Look) -> Geometry:
@@ -53,7 +92,7 @@ def of(look: Look) -> Geometry:
     return _of_model(look.trace.model)
 
 
-def principal(table: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+def principal(table: Tensor, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """[V, D] -> all rows along the first two principal directions of some of them [V, 2], and their shares [2].
 
     The right singular vectors of those rows, centered, found as eigenvectors of its D × D scatter
@@ -61,8 +100,9 @@ def principal(table: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tupl
     one whose largest component is positive is taken, so that the picture is always the same way
     round.
     """
-    centered = table.astype(np.float64) - table[rows].mean(axis=0, dtype=np.float64)
-    variance, directions = np.linalg.eigh(centered[rows].T @ centered[rows])  # in ascending order
+    chosen = _numbers(table[torch.as_tensor(rows)]).astype(np.float64)
+    middle = chosen.mean(axis=0)
+    variance, directions = np.linalg.eigh((chosen - middle).T @ (chosen - middle))  # in ascending order
     variance = np.maximum(variance[::-1], 0.0)
     total = variance.sum()
     kept, shares = np.zeros((2, table.shape[1])), np.zeros(2)
@@ -70,21 +110,25 @@ def principal(table: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tupl
         direction = directions[:, -1 - axis]
         kept[axis] = direction * (-1.0 if direction[np.abs(direction).argmax()] < 0 else 1.0)
         shares[axis] = variance[axis] / total if total else 0.0
-    return (centered @ kept.T).astype(np.float32), shares
+    points = np.concatenate([part @ kept.T.astype(np.float32) for part in parts(table)])
+    return (points - middle @ kept.T).astype(np.float32), shares
 
 
-def averaged(table: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def averaged(table: Tensor, rows: int, columns: int) -> np.ndarray:
     """[V, D] -> [≤ rows, ≤ columns]: means over groups of neighboring rows and columns.
 
     The groups differ in size by one at the most.
     """
-    for axis, parts in ((0, rows), (1, columns)):
-        size = table.shape[axis]
-        starts = np.linspace(0, size, min(parts, size), endpoint=False).astype(int)
-        counts = np.diff([*starts, size])
-        sums = np.add.reduceat(table, starts, axis=axis, dtype=np.float64)
-        table = sums / (counts[:, None] if axis == 0 else counts[None, :])
-    return table.astype(np.float32)
+    narrow = np.concatenate([_means(part, columns, 1) for part in parts(table)])
+    return _means(narrow, rows, 0).astype(np.float32)
+
+
+def _means(values: np.ndarray, groups: int, axis: int) -> np.ndarray:
+    size = values.shape[axis]
+    starts = np.linspace(0, size, min(groups, size), endpoint=False).astype(int)
+    counts = np.diff([*starts, size])
+    sums = np.add.reduceat(values, starts, axis=axis, dtype=np.float64)
+    return np.asarray(sums / (counts[:, None] if axis == 0 else counts))
 
 
 class Near(NamedTuple):
@@ -96,15 +140,16 @@ class Near(NamedTuple):
 
 def nearest(geometry: Geometry, ids: Sequence[int], k: int = NEAR) -> Near:
     """Over the whole vocabulary, without the row itself; equal cosines by id."""
-    found = np.empty((len(ids), min(k, len(geometry.unit) - 1)), int)
-    known: dict[int, np.ndarray] = {}
-    for n, id in enumerate(ids):
-        if id not in known:
-            similar = geometry.unit @ geometry.unit[id]
-            similar[id] = -np.inf
-            known[id] = np.argsort(-similar, kind="stable")[: found.shape[1]]
-        found[n] = known[id]
-    return Near(found, (geometry.unit[found] * geometry.unit[list(ids), None]).sum(-1))
+    unique, where = np.unique(ids, return_inverse=True)
+    units, most = geometry.units(unique), min(k, len(geometry.norms) - 1)
+    found = np.empty((len(unique), most), int)
+    for n in range(0, len(unique), MOST_ROWS):
+        similar = np.concatenate([*geometry.cosines(units[n : n + MOST_ROWS])], axis=-1)
+        for row, id in enumerate(unique[n : n + MOST_ROWS]):
+            similar[row, id] = -np.inf
+            found[n + row] = np.argsort(-similar[row], kind="stable")[:most]
+    found, units = found[where], units[where]
+    return Near(found, (geometry.units(found) * units[:, None]).sum(-1))
 
 
 def near(look: Look) -> Near:
@@ -126,7 +171,7 @@ def named(look: Look, ids: np.ndarray, is_code: bool = False) -> Among:
 def facts(look: Look) -> dict[str, Any]:
     """Numbers and names of the selected token's row, for prose."""
     model, found, rows = look.trace.model, of(look), look.once(near)
-    ids, (n_vocab, width) = np.array(look.trace.own_ids), found.table.shape
+    ids, (n_vocab, width) = np.array(look.trace.own_ids), found.shape
     own, total = (sum(weight.numel() for weight in part.parameters()) for part in (model.embedding, model))
     scale = model.embedding_scale
     has_near = rows.ids.shape[1] > 0
