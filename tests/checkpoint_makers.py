@@ -68,6 +68,14 @@ _LIKE_LLAMA = {
 }
 _GROUPED = {**_LIKE_LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2}
 
+_MODERNBERT = {
+    **_LIKE_LLAMA,
+    "num_hidden_layers": 4,
+    "local_attention": 4,
+    "global_attn_every_n_layers": 3,
+    **dict.fromkeys(("pad_token_id", "cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id"), 0),
+}
+
 _TWO_STACKS = {
     "vocab_size": 53,
     "max_position_embeddings": 16,
@@ -95,6 +103,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "intermediate_size": 40,
     },
     "t5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
+    "umt5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
     "mt5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
     "llama": _LIKE_LLAMA,
     "qwen2": _GROUPED,
@@ -127,13 +136,8 @@ SIZES: dict[str, dict[str, Any]] = {
         "num_attention_heads": 4,
         "max_position_embeddings": 16,
     },
-    "modernbert": {
-        **_LIKE_LLAMA,
-        "num_hidden_layers": 4,
-        "local_attention": 4,
-        "global_attn_every_n_layers": 3,
-        **dict.fromkeys(("pad_token_id", "cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id"), 0),
-    },
+    "modernbert": _MODERNBERT,
+    "modernbertdecoder": _MODERNBERT,
     "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
     "olmo2": _GROUPED,
     "olmo3": {

@@ -225,6 +225,11 @@ ONE_STACK = {
             "tie_word_embeddings": False,
         },
     ),
+    "modernbert-decoder": Reference("ModernBertDecoderForCausalLM"),
+    "modernbert-decoder-biases": Reference(
+        "ModernBertDecoderForCausalLM",
+        {"attention_bias": True, "mlp_bias": True, "norm_bias": True, "classifier_bias": True, "local_attention": 6},
+    ),
     "modernbert-vectors": Reference("ModernBertModel", {"local_attention": 6}),
     "mixtral": Reference("MixtralForCausalLM"),
     "mixtral-window": Reference(
@@ -350,6 +355,7 @@ TWO_STACKS = {
         {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "feed_forward_proj": "gated-silu"},
     ),
     "mt5": Reference("MT5ForConditionalGeneration", {"num_decoder_layers": 1}, untied=True),
+    "umt5": Reference("UMT5ForConditionalGeneration", {"num_decoder_layers": 3}),
     "bart": Reference("BartForConditionalGeneration"),
     "bart-scaled": Reference(
         "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu", "encoder_layers": 3}

@@ -20,8 +20,6 @@ class HeadScheme(Variant):
 
     of_tokens: ClassVar[bool] = False
     """Every token, at every position."""
-    of_the_next: ClassVar[bool] = False
-    """The token that follows each position, as what a decoder ends in."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -42,7 +40,6 @@ class LanguageHead(HeadScheme):
     cap: float | None = None
     factor: float | None = None
     of_tokens: ClassVar[bool] = True
-    of_the_next: ClassVar[bool] = True
 
     def check(self, model: ModelConfig) -> None:
         for name, number in (("cap", self.cap), ("factor", self.factor)):
@@ -54,13 +51,20 @@ class LanguageHead(HeadScheme):
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedHead(HeadScheme):
-    """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
+    """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019).
+
+    It predicts what a mask hides; of a decoder, the next token.
+    """
 
     activation: Activation = "gelu"
     dense_bias: bool = True
     bias: bool = True
     """Of the logits."""
     of_tokens: ClassVar[bool] = True
+
+    def check(self, model: ModelConfig) -> None:
+        if model.kind == "encoder_decoder":
+            raise ConfigError("head: an encoder_decoder has no layer of its own before its logits here")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -189,7 +189,7 @@ class ModelConfig:
             p for p in self.positions if p != self.position and "embedding" in (p.acts_on, self.position.acts_on)
         ]:
             raise ConfigError(f"positions: {wrong[0].label}: what is added to the embedding is alike for all layers")
-        if self.kind != "encoder" and not self.head.of_the_next:
+        if self.kind != "encoder" and not self.head.of_tokens:
             raise ConfigError(f"head: a {self.kind} predicts tokens, got {type(self.head).__name__}")
         if self.encoder_norm_at is not None and self.kind != "encoder_decoder":
             raise ConfigError(f"encoder_norm_at: a {self.kind} has one stack, whose place of the norm is norm_at")
@@ -230,9 +230,9 @@ class ModelConfig:
     def layer(self, side: Side, layer: int) -> Layer:
         """What one block has that its neighbors need not have. The encoder of a pair has the same in all."""
         if side != self.sides[-1]:
-            return Layer(0, self.position, self.ffn, self.norm)
+            return Layer(0, self.position.of_layer(layer), self.ffn, self.norm)
         window = self.windows[layer] if self.windows else 0
-        position = self.positions[layer] if self.positions else self.position
+        position = (self.positions[layer] if self.positions else self.position).of_layer(layer)
         norm = self.norm if layer or self.first_norm else NoNorm()
         mixer = self.mixers[layer] if self.mixers else Attending()
         return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm, mixer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 from viz_model.config.variant import ConfigError, Variant
 
@@ -24,6 +24,10 @@ class PositionScheme(Variant):
 
     acts_on: ClassVar[ActsOn]
     label: ClassVar[str]
+
+    def of_layer(self, layer: int) -> Self:
+        """The scheme of one layer, where each has trained numbers of its own; itself where one serves all."""
+        return self
 
 
 def _check_base(base: float) -> None:
@@ -152,13 +156,19 @@ class Alibi(PositionScheme):
 class T5Bias(PositionScheme):
     """A trained number for each head and bucket of distances, added to the scores (Raffel et al. 2020).
 
-    Half of the buckets hold one distance each, the rest grow logarithmically up to ``max_distance``.
+    Half of the buckets hold one distance each, the rest grow logarithmically up to ``max_distance``. One table serves
+    all layers of a stack, or ``each`` has its own (Chung et al. 2023, UMT5), which is then that of ``layer``.
     """
 
     buckets: int = 32
     max_distance: int = 128
+    each: bool = False
+    layer: int | None = None
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "learned distance bias"
+
+    def of_layer(self, layer: int) -> Self:
+        return dataclasses.replace(self, layer=layer) if self.each else self
 
     def check(self, model: ModelConfig) -> None:
         n, reach = self.buckets, self.max_distance

@@ -281,7 +281,7 @@ def _python_of_slopes(position: config.Alibi, n_heads: int, width: int) -> str:
 class T5Bias(Position):
     """A trained number for each head and bucket of distances (Raffel et al. 2020, section 2.1).
 
-    One table serves all blocks of a stack.
+    One table serves all blocks of a stack, unless each has its own.
     """
 
     def __init__(self, position: config.T5Bias, model: ModelConfig, side: Side) -> None:

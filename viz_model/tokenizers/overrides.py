@@ -36,9 +36,9 @@ CLASSES = {
     "t5": "T5",
     "xlm-roberta": "XLMRoberta",
 }
-_MISNAMED = ("phi3", "modernbert", "qwen2")
+_MISNAMED = ("phi3", "modernbert", "modernbert-decoder", "qwen2")
 """Model types whose folders name a class that does not read them."""
-_AS_WRITTEN = ("mistral", "mixtral", "olmo2", "phi3", "modernbert")
+_AS_WRITTEN = ("mistral", "mixtral", "olmo2", "phi3", "modernbert", "modernbert-decoder")
 """Model types whose ``tokenizer.json`` is read as it is, whatever class a folder names."""
 _ALSO = {"DistilBert": "Bert", "Electra": "Bert", "MobileBert": "Bert", "Bart": "Roberta", "GPTNeo": "GPT2"}
 _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")

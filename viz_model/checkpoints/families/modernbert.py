@@ -1,9 +1,10 @@
-"""ModernBERT (Warner et al. 2024): an encoder of later parts: rotary positions, a gated GELU, norms before sub-layers.
+"""ModernBERT (Warner et al. 2024): an encoder of later parts: rotary positions, a gated GELU, norms before sub-layers;
+and its decoder (Weller et al. 2025, Ettin), which has the same block under a causal mask.
 
 The traps: every third layer, the first among them, sees all and turns by another base than those that see a window;
 ``local_attention`` counts both sides of that window; the embedding is normed, and so the first block has no norm
 before attention; of the matrix ``Wi`` the first half is activated and the second is not; query, key and value are one
-matrix; a norm may lack its shift.
+matrix, in the decoder three; a norm may lack its shift.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ NAMES = {
     "positions": "local_rope_theta",
 }
 
+DECODER = "modernbert-decoder"
+
 _OF_TRAINING = """
     classifier_pooling cls_token_id deterministic_flash_attn initializer_cutoff_factor layer_norm_eps
     position_embedding_type reference_compile repad_logits_with_grad sparse_pred_ignore_index sparse_prediction
@@ -48,17 +51,19 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         dense_bias=a.flag("classifier_bias", False),
         bias=a.flag("decoder_bias", True),
     )
+    if is_decoder := a.plain["model_type"] == DECODER:
+        a.no_effect(["sliding_window"])  # Transformers takes half of local_attention whatever it says
     # A tied decoder without a bias is stored nowhere.
     has_head, classifies = (any(name.startswith(p) for name in tensors) for p in ("head.", "classifier."))
     base = ModelConfig(
         **sizes,
-        kind="encoder",
+        kind="decoder" if is_decoder else "encoder",
         norm=LayerNorm(eps=a.number("norm_eps", 1e-5), shift=a.flag("norm_bias", False)),
         first_norm=False,
         position=everywhere,
         embedding_norm=True,
         ffn=Gated(activation=a.choice("hidden_activation", ACTIVATIONS, "gelu"), bias=a.flag("mlp_bias", False)),
-        head=head if has_head and not classifies else NoHead(),
+        head=head if is_decoder or (has_head and not classifies) else NoHead(),
         attention_bias=a.flag("attention_bias", False),
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
@@ -66,28 +71,32 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     kinds, every = a.words("layer_types"), a.size("global_attn_every_n_layers", 3)
     if kinds is None:
         kinds = [windows.SLIDES if layer % every else windows.SEES_ALL for layer in range(base.n_layers)]
+    half = a.size("local_attention", 128) // 2  # to either side of a token of the encoder, which sees itself besides
     return replace(
         base,
         positions=rope.of_words(kinds, everywhere, nearby),
-        windows=windows.of_words(a, kinds, a.size("local_attention", 128) // 2 + 1),
+        windows=windows.of_words(a, kinds, half if is_decoder else half + 1),
     )
 
 
 def renames(config: ModelConfig) -> list[Rename]:
     """The prefix ``model.`` is absent where there is no head."""
-    theirs, ours = "[model.]layers.{layer}.", "encoder.blocks.{layer}."
-    fills_masks = isinstance(config.head, MaskedHead)
+    side, head = ("decoder", "lm_head") if config.kind == "decoder" else ("encoder", "head")
+    theirs, ours = "[model.]layers.{layer}.", f"{side}.blocks.{{layer}}."
+    predicts = isinstance(config.head, MaskedHead)
+    own = [(name, f"head.{name}") for name in ("dense.*", "norm.*")]
     return [
         rename("[model.]embeddings.tok_embeddings.weight", "embedding.weight"),
-        rename("[model.]embeddings.norm.*", "encoder.embed_norm.*"),
+        rename("[model.]embeddings.norm.*", f"{side}.embed_norm.*"),
         rename(f"{theirs}attn_norm.*", f"{ours}attn_norm.*"),
         rename(f"{theirs}attn.Wqkv.*", *(f"{ours}attn.{part}.*" for part in "qkv")),
+        *(rename(f"{theirs}attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkv"),
         rename(f"{theirs}attn.Wo.*", f"{ours}attn.o.*"),
         rename(f"{theirs}mlp_norm.*", f"{ours}ffn_norm.*"),
         rename(f"{theirs}mlp.Wi.*", f"{ours}ffn.gate.*", f"{ours}ffn.up.*"),
         rename(f"{theirs}mlp.Wo.*", f"{ours}ffn.down.*"),
-        rename("[model.]final_norm.*", "encoder.final_norm.*"),
-        *((rename(name, name) if fills_masks else task_head(name)) for name in ("head.dense.*", "head.norm.*")),
+        rename("[model.]final_norm.*", f"{side}.final_norm.*"),
+        *((rename(f"{head}.{name}", place) if predicts else task_head(f"{head}.{name}")) for name, place in own),
         unembedding("decoder.weight", config),
         rename("decoder.bias", "head.unembedding.bias"),
         task_head("classifier.*"),

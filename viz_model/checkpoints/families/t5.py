@@ -1,9 +1,10 @@
-"""T5 (Raffel et al. 2020), T5 v1.1 and mT5 (Xue et al. 2021): encoder–decoder, RMSNorm before each sub-layer, without
-biases.
+"""T5 (Raffel et al. 2020), T5 v1.1, mT5 (Xue et al. 2021) and UMT5 (Chung et al. 2023): encoder–decoder, RMSNorm before
+each sub-layer, without biases.
 
 Positions are a trained number for each distance and head, added to scores that are not divided
 by √K. The first T5 ties its embeddings and scales the head; v1.1 does neither and gates its
-feed-forward layer. The trap: mT5 never scales the head, though newer files of it say that its tables are tied.
+feed-forward layer. The traps: mT5 never scales the head, though newer files of it say that its tables are tied; in
+UMT5 every layer has numbers of its own for the distances.
 """
 
 from __future__ import annotations
@@ -40,15 +41,16 @@ FEED_FORWARDS: dict[str, Dense | Gated] = {
 
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    is_mt5 = a.plain["model_type"] == "mt5"
-    absent = {"n_vocab": 250_112, "n_heads": 6, "d_ffn": 1024} if is_mt5 else {}
-    layers = a.size("num_layers", 8 if is_mt5 else 6)
+    is_mt5, is_umt5 = (a.plain["model_type"] == kind for kind in ("mt5", "umt5"))
+    absent = {"n_vocab": 250_112, "n_heads": 6, "d_ffn": 1024} if is_mt5 or is_umt5 else {}
+    layers = a.size("num_layers", 8 if absent else 6)
+    a.no_effect(["scalable_attention"])
     decoder_layers = a.size("num_decoder_layers", layers)
     encoder_only = not a.flag("is_encoder_decoder", True) or a.words("architectures") == ["T5EncoderModel"]
     tied = a.flag("tie_word_embeddings", True)
     # Newer files say whether the head scales, and tie unless there is a second table.
     scaled = a.flag("scale_decoder_outputs", tied)
-    if "scale_decoder_outputs" in a or is_mt5:
+    if "scale_decoder_outputs" in a or absent:
         tied = "lm_head.weight" not in tensors
     return ModelConfig(
         **a.sizes(SIZES, absent),
@@ -59,8 +61,9 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=T5Bias(
             buckets=a.size("relative_attention_num_buckets", 32),
             max_distance=a.size("relative_attention_max_distance", 128),
+            each=is_umt5,
         ),
-        ffn=_feed_forward(a, "gated-gelu" if is_mt5 else "relu"),
+        ffn=_feed_forward(a, "gated-gelu" if absent else "relu"),
         head=NoHead() if encoder_only else LanguageHead(scale=scaled and not is_mt5),
         attention_bias=False,
         scale_scores=False,
@@ -80,6 +83,10 @@ def _feed_forward(a: Attributes, default: str) -> FeedForward:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Sub-layers are numbered: in the encoder attention and feed-forward, in the decoder cross-attention between."""
+    has_each = isinstance(config.position, T5Bias) and config.position.each
+    which, table = (
+        ("{layer}", "other_positions.{layer}.buckets.weight") if has_each else ("0", "position.buckets.weight")
+    )
     rows = [
         rename("shared.weight", "embedding.weight"),
         unembedding("lm_head.weight", config),
@@ -93,10 +100,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         ffn = f"{theirs}1." if side == "encoder" else f"{theirs}2."
         rows += [
             rename(f"{side}.embed_tokens.weight", "embedding.weight"),
-            rename(
-                f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-                f"{side}.position.buckets.weight",
-            ),
+            rename(f"{side}.block.{which}.layer.0.SelfAttention.relative_attention_bias.weight", f"{side}.{table}"),
             rename(f"{theirs}0.layer_norm.weight", f"{ours}attn_norm.weight"),
             *(rename(f"{theirs}0.SelfAttention.{part}.weight", f"{ours}attn.{part}.weight") for part in "qkvo"),
             rename(f"{ffn}layer_norm.weight", f"{ours}ffn_norm.weight"),
