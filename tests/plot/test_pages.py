@@ -15,6 +15,7 @@ from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model import command
+from viz_model.config import Rope
 from viz_model.island.page_file import MOST_BYTES
 from viz_model.plot.pages import NAMES
 from viz_model.texts import LANGUAGES, Texts
@@ -133,6 +134,13 @@ def test_a_model_that_no_registry_knows_has_pages() -> None:
     lm = language_model(tiny_config())
     page = message(vm.page(lm.trace(ids=[5, 17, 9, 40]), "attention").html)["pages"]["en"]
     assert every(page, "scene")
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"cross_attention", "walk"}))
+def test_a_run_of_ids_has_pages(name: str) -> None:
+    """Of a model without a tokenizer, and of ids that no text was read for."""
+    lm = vm.load(language_model(tiny_config(position=Rope())).model, name="of ids")
+    assert vm.page(lm.trace(ids=[3, 1, 4, 1, 5]), name).html
 
 
 def test_what_there_is_not_is_refused(run: vm.Trace, tmp_path: Path) -> None:

@@ -99,7 +99,9 @@ def _batched(look: Look, typed: tuple[str, ...], size: int) -> Batched:
             text = ""
         texts.append(text if text.strip() else usual)
     beside = tuple(row_of(look, text) for text in texts)
-    rows = (row_of(look, look.trace.text or "", look.trace.target), *beside[: size - 1])
+    trace = look.trace
+    own = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
+    rows = (row_of(look, own, trace.target), *beside[: size - 1])
     return Batched(rows, beside, tuple(refused), running.together(look.trace.model, rows))
 
 

@@ -24,7 +24,7 @@ from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.model.transformer import Transformer
 from viz_model.texts.markdown import literal
-from viz_model.tokenizers.tokenizer import Tokenizer
+from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 from viz_model.topics.position import schemes
 
 TIMES = 4
@@ -126,9 +126,10 @@ def _story(name: str) -> Losses:
 
 
 def models(look: Look) -> dict[Position, str]:
-    """The page's model, if it can read on, and a bundled one for each other scheme, by their names."""
-    config = look.config
-    own = {config.position: look.trace.name} if config.kind == "decoder" and reads(look.trace.model) else {}
+    """The page's model, if it can read the story and on, and a bundled one for each other scheme, by their names."""
+    config, trace = look.config, look.trace
+    can = config.kind == "decoder" and not isinstance(trace.tokenizer, IdTokenizer) and reads(trace.model)
+    own = {config.position: trace.name} if can else {}
     return {**own, **{scheme: name for scheme, name in _bundled().items() if scheme not in own}}
 
 
@@ -139,7 +140,7 @@ def found(look: Look) -> dict[Position, Losses]:
         return losses(look.trace.model, look.trace.tokenizer, STORY.read_text(encoding="utf-8"))
 
     return {
-        scheme: look.once(own, STORY) if scheme == look.config.position else _story(name)
+        scheme: look.once(own, STORY) if name == look.trace.name else _story(name)
         for scheme, name in models(look).items()
     }
 

@@ -14,6 +14,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Apart, Chooser, Item, Offer, Page, Table, Topic, Worked, columns
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import literal
+from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.questions.measured import QUESTIONS, Measured, Question
 
 ASK, MOVE = "ask", "move"
@@ -27,9 +28,19 @@ ROLES = {
 }
 
 
+OF_WORDS = ("letters", "chinese")
+"""Questions to a model that reads words, and no bare ids."""
+
+
+def possible(look: Look) -> list[Question]:
+    """The questions that the model can be asked."""
+    reads_words = not isinstance(look.trace.tokenizer, IdTokenizer)
+    return [one for one in QUESTIONS if reads_words or one.name not in OF_WORDS]
+
+
 def asked(look: Look) -> Question:
     """The question that is chosen."""
-    return next((one for one in QUESTIONS if one.name == look.options.get(ASK)), QUESTIONS[0])
+    return next((one for one in possible(look) if one.name == look.options.get(ASK)), QUESTIONS[0])
 
 
 def _step(look: Look) -> int:
@@ -44,7 +55,7 @@ def measured_for(look: Look) -> Measured:
 
 
 def choose(look: Look) -> Chooser:
-    options: dict[str, str] = {one.name: look.words(f"ask_{one.name}") for one in QUESTIONS}
+    options: dict[str, str] = {one.name: look.words(f"ask_{one.name}") for one in possible(look)}
     return Chooser(ASK, options, "", "", QUESTIONS[0].name, asks=True, anew=(MOVE,))
 
 
