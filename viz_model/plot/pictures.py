@@ -25,6 +25,7 @@ from viz_model.topics.attention import every_head
 from viz_model.topics.attention import head as one_head
 from viz_model.topics.attention import heads as of_layer
 from viz_model.topics.attention import painted as over_picture
+from viz_model.topics.cross_attention import painted as words_over_picture
 from viz_model.topics.attention import query as one_query
 from viz_model.topics.attribution import depth as lenses
 from viz_model.topics.attribution import waterfall
@@ -132,14 +133,20 @@ def head(
 
 
 @figure
-def painted(trace: Trace, layer: int, head: int, token: int = 0, **options: Unpack[Options]) -> Made:
+def painted(trace: Trace, layer: int, head: int | None, token: int = 0, **options: Unpack[Options]) -> Made:
     """Where one patch looks, painted over the picture: a head enlarged, and all heads of its layer, [H, T].
 
-    ``token`` is the patch that asks, 0 [CLS].
+    ``token`` is the patch that asks, 0 [CLS]. Of a decoder that writes what its encoder reads in a picture it is where
+    that looks for each token, [Tq, Ts], that of ``token`` enlarged; without a ``head`` the average over the layer's.
 
     Raises:
         ValueError: the model reads a text.
     """
+    if isinstance(trace, Trace) and trace.config.transcribes:
+        of = selected(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, **options)
+        return of, drawn(of, words_over_picture.draw, shown="average" if head is None else "head")
+    if head is None:
+        raise ValueError("head: expected a number; only of a decoder that reads a picture the heads are averaged")
     of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
     if of.trace.picture is None:
         raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
@@ -365,6 +372,7 @@ def _needs_text(trace: Trace, name: str) -> None:
 
 
 def _needs_logits(trace: Trace, name: str) -> None:
-    _needs_text(trace, name)
+    if isinstance(trace, Trace) and trace.config.is_vision_encoder:
+        _needs_text(trace, name)
     if not predicts(trace):
         raise ValueError(f"{name}: the {trace.stack.side} of this model ends in vectors and predicts no token")

@@ -203,8 +203,8 @@ def _mask_of_its_own(trace: Trace, site: Site) -> bool:
 
 
 def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float | bool]:
-    if trace.picture is not None:
-        return {"text": trace.tokenizer.token(id).label}
+    if given == "order":
+        return {"text": trace.tokenizer.at("encoder").token(id).label}
     token = trace.tokenizer.token(id)
     return {"bytes": spelled(token.bytes), "text": token.label, "control": id in trace.tokenizer.controls}
 

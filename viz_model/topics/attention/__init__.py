@@ -131,6 +131,6 @@ PICTURES = Page(
     options=why.OPTIONS,
     apart=apart.TABS,
     trials=Trials(("head", "scale")),
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic("attention", (PAGE, PICTURES), mixes=True)

@@ -44,4 +44,4 @@ PAGE = Page(
     apart.APART,
     Trials(bugs=("count", "spell")),
 )
-TOPIC = Topic("tokens", (PAGE,), has_place=False, without=frozenset({"head"}), mixes=True)
+TOPIC = Topic("tokens", (PAGE,), of_words=True, has_place=False, without=frozenset({"head"}), mixes=True)
