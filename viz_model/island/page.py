@@ -379,6 +379,7 @@ class Topic:
         of_words: whether it tells of words alone: of a model that writes what it reads in a picture, of its decoder.
         has_place: whether what it shows first is of a layer or of a head.
         needs: which models it can show; None where it shows all.
+        prefers: of the models that it can show, which it opens on where nobody has chosen one.
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
         mixes: whether it shows models too that have layers without attention weights, or a gate behind them.
@@ -393,6 +394,7 @@ class Topic:
     of_words: bool = False
     has_place: bool = True
     needs: Callable[[ModelConfig], bool] | None = None
+    prefers: Callable[[ModelConfig], bool] = lambda config: True
     without: frozenset[str] = frozenset()
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False

@@ -23,7 +23,7 @@ ROWS = 128
 """Strips of a batch that is only measured."""
 KEPT_OUT = 1024
 """Strips that training is watched with, from the few digits that were kept out of it."""
-GAP = 2.0
+GAP = 1.0
 """Pixels that at least lie between the ink of two digits."""
 
 
@@ -124,11 +124,14 @@ class Strips(Batches):
     """
 
     tokenizer: NumeralTokenizer
+    most: int
+    """Digits on a strip at the most."""
 
     def __init__(self, splits: Splits, objective: Transcription, recipe: Recipe) -> None:
         given = recipe.config.patches
         self.tokenizer = NumeralTokenizer(given)
         self.languages = tuple(self.tokenizer.languages)
+        self.most = objective.digits
         self._objective, self._seed, self._splits = objective, recipe.seed, splits
         for part in (splits.train, splits.validation, splits.test):
             if part.levels.shape[-1] != 1 or part.classes.max() > 9:
@@ -166,10 +169,6 @@ class Strips(Batches):
         for first in range(0, len(counts), ROWS):
             rows = slice(first, first + ROWS)
             yield self._test.strips(chosen[rows], np.array(counts[rows]), rng)
-
-    @property
-    def splits(self) -> Splits:
-        return self._splits
 
     def _batch(self, made: Strip, languages: list[str]) -> Batch:
         tags, end = self.tokenizer.languages, self.tokenizer.end_of_text

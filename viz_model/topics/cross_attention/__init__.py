@@ -58,7 +58,7 @@ PICTURES = replace(
     PAGE,
     items=(
         weights.lead,
-        beside((weights.choose, painted.draw, weights.source), weights.tell, painted.tell),
+        columns((weights.choose, painted.draw, weights.source), (weights.tell, painted.tell)),
         *STEPS,
         Section(
             "maps",
@@ -82,4 +82,10 @@ MISSING = Page(
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
     apart=missing.TABS,
 )
-TOPIC = Topic("cross_attention", (PAGE, PICTURES, MISSING), part="cross", needs=weights.exists)
+TOPIC = Topic(
+    "cross_attention",
+    (PAGE, PICTURES, MISSING),
+    part="cross",
+    needs=weights.exists,
+    prefers=lambda config: config.transcribes,
+)

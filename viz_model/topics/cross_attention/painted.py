@@ -18,8 +18,8 @@ from viz_model.measures import patches
 from viz_model.topics.cross_attention.decoding import steps
 from viz_model.topics.cross_attention.weights import axes, facts, place, shown, weights
 
-LARGE, WORD, HEAD, TOP = 504.0, 238.0, 238.0, 24.0
-"""Pixels of the picture of the selected token, of those of all tokens, of those of all heads, and above the first."""
+LARGE, SMALL, TOP = 350.0, 161.0, 24.0
+"""Pixels of the picture of the selected token, of those of all tokens or heads, and above the first."""
 
 
 @brief
@@ -79,7 +79,7 @@ def draw(look: Look) -> Scene:
         )
         for n, label in enumerate(named)
     ]
-    words = tiles(view, each, "words", WORD, 2)
+    words = tiles(view, each, "words", SMALL, 2)
     title = look.words("painted_title")
     scene = Scene(id="cross_attention.painted", panels=[large, words], title=title)
     data = Looks(view.pixels, look.by(axis, found), view.grid, follows, look.token)
@@ -106,7 +106,7 @@ def heads(look: Look) -> Scene:
         for n in range(look.n_heads)
     ]
     title = look.words("painted_heads", token=look.token_named(), layer=look.layer_number)
-    scene = Scene(id="cross_attention.painted_heads", panels=[tiles(view, each, "heads", HEAD, 2)], title=title)
+    scene = Scene(id="cross_attention.painted_heads", panels=[tiles(view, each, "heads", SMALL, 2)], title=title)
     return look.drawn(scene, ["cross.pattern"])
 
 
