@@ -140,7 +140,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         fields.check_fields(self)
         for field, limit in LIMITS.items():
-            is_optional = field in DEFAULTED or (field == "n_vocab" and self.is_vision_encoder)
+            is_optional = field in DEFAULTED or (field == "n_vocab" and self.reads_pictures and not self.transcribes)
             least = 0 if is_optional else 1
             if not least <= getattr(self, field) <= limit:
                 raise ConfigError(
@@ -226,8 +226,8 @@ class ModelConfig:
         return (self.encoder_norm_at or self.norm_at) if is_pair else self.norm_at
 
     def input_of(self, side: Side) -> Input:
-        """What feeds the first block of a stack; a decoder reads tokens, whatever its encoder reads."""
-        return Tokens() if self.kind == "encoder_decoder" and side == "decoder" else self.inputs
+        """What feeds the first block of a stack; a decoder reads tokens where its encoder reads a picture."""
+        return Tokens() if self.transcribes and side == "decoder" else self.inputs
 
     def layer(self, side: Side, layer: int) -> Layer:
         """What one block has that its neighbors need not have. The encoder of a pair has the same in all."""

@@ -263,8 +263,11 @@ class LanguageModel:
             begun = self._target(target, None, target_language)
             if begun is None:
                 return self.trace(ids=[*read, *drawn][-most:], edits=edits)
-            given = {"ids": read[:most]} if picture is None else {"text": picture.squeeze(-1)}
-            return self.trace(**given, target_ids=[*begun, *drawn][-most:], edits=edits)
+            reads = [*begun, *drawn][-most:]
+            if picture is None:
+                return self.trace(ids=read[:most], target_ids=reads, edits=edits)
+            levels = picture[..., 0] if picture.shape[-1] == 1 else picture
+            return self.trace(levels, target_ids=reads, edits=edits)
 
         return dataclasses.replace(made, run=run)
 
