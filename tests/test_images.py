@@ -102,9 +102,10 @@ def test_a_picture_is_held_as_large_as_a_text_allows(height: int, width: int) ->
     assert len(images.decode(images.encode(np.zeros(small, np.uint8)))) == small[0]
     if height * width <= images.MAX_HELD and max(height, width) <= images.MAX_SIDE:
         assert small == (height, width)
-    elif max(height, width) < 8 * min(height, width):
-        assert small[0] / small[1] == pytest.approx(height / width, rel=0.15)
-        assert small[0] * small[1] > 0.9 * images.MAX_HELD or max(small) > 0.97 * images.MAX_SIDE
+    else:
+        assert (
+            max(small) == images.SMALL and abs(min(small) - images.SMALL * min(height, width) / max(height, width)) <= 1
+        )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import math
 import re
 import warnings
 import zlib
@@ -24,8 +23,10 @@ Levels = NDArray[np.uint8]
 FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 2**24
-MAX_HELD = 64**2
-"""Pixels of a picture that is written as text."""
+SMALL = 64
+"""Pixels a side of a picture that is made small enough to be written as text."""
+MAX_HELD = SMALL**2
+"""Pixels in all of one that is written as text."""
 MAX_SIDE = 255
 """Its longer side."""
 MAX_TEXT = 2**15
@@ -184,10 +185,11 @@ def _is_held(height: int, width: int) -> bool:
 
 
 def held(height: int, width: int) -> tuple[int, int]:
-    """The size at which a picture of that size can be written as text: with at most :data:`MAX_HELD` pixels."""
-    share = min(1.0, math.sqrt(MAX_HELD / (height * width)), MAX_SIDE / max(height, width))
-    small = max(1, int(share * height + 1e-9)), max(1, int(share * width + 1e-9))
-    return small if share < 1 else (height, width)
+    """The size at which a picture of that size can be written as text: its own, or at most :data:`SMALL` a side."""
+    if _is_held(height, width):
+        return height, width
+    share = SMALL / max(height, width)
+    return max(1, round(share * height)), max(1, round(share * width))
 
 
 def fit(levels: Levels, height: int, width: int, channels: int, resample: Resample = "bilinear") -> Levels:

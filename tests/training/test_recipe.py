@@ -26,6 +26,7 @@ NAMES = (
     *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none", "story-moe"),
     *("story-bert", "translate-2017", "translate-t5"),
     "digits-vit",
+    "read-digits",
 )
 
 TOML = """

@@ -43,5 +43,6 @@ def read(folder: Path) -> tuple[Example, ...]:
     except (OSError, KeyError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from None
     return tuple(
-        Example(levels, tuple(number for number in row if number != NONE)) for levels, row in zip(x, numbers, strict=True)
+        Example(levels, tuple(number for number in row if number != NONE))
+        for levels, row in zip(x, numbers, strict=True)
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import viz_model as vm
+from viz_model import images
 from viz_model.config import ModelConfig
 from viz_model.texts import Texts
 
-DRAWN = 84
-"""Pixels a side of a picture as it is drawn, at the most; but one for each patch."""
+DRAWN = 64
+"""Pixels a side of a picture as it is drawn, at the most; but one for each patch, and all of one that a text holds."""
 
 
 def grid(config: ModelConfig) -> tuple[int, int]:
@@ -37,9 +38,10 @@ def drawn(trace: vm.Trace) -> np.ndarray:
 
     Of a model that reads no drawings it is light and no ink, [N, h, w, 1] (:func:`viz_model.drawing.picture.ink`).
     """
-    cut = of(trace)
+    cut, given = of(trace), trace.config.patches
     side, longest = cut.shape[-1], max(grid(trace.config))
-    step = min(n for n in range(1, side + 1) if side % n == 0 and (n == side or longest * side // n <= DRAWN))
+    most = DRAWN if images.held(given.height, given.width) != (given.height, given.width) else longest * side
+    step = min(n for n in range(1, side + 1) if side % n == 0 and (n == side or longest * side // n <= most))
     means = cut.reshape(len(cut), side // step, step, side // step, step).mean((2, 4))
     return means if is_drawn(trace.config) else means[..., None]
 

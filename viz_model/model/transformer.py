@@ -194,9 +194,7 @@ class Transformer(nn.Module):
         """An empty cache for a decoder."""
         return [BlockCache() for _ in self.stack("decoder").blocks]
 
-    def embed(
-        self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None, side: Side | None = None
-    ) -> Tensor:
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None, side: Side | None = None) -> Tensor:
         """Token ids [B, T] -> embedding rows [B, T, D]; of a picture its patches, in the order of the ids.
 
         Args:

@@ -226,7 +226,9 @@ class Recipe:
                 if not isinstance(rate, float) or not 0 < rate < 1:
                     raise RecipeError(f"objective: rate: expected a number between 0 and 1, got {rate!r}")
             case Classes(source=source, pictures=pictures):
-                self._check_pictures(source, pictures, (("turn", 180.0), ("scale", 0.9), ("slant", 2.0), ("shift", 1e4)))
+                self._check_pictures(
+                    source, pictures, (("turn", 180.0), ("scale", 0.9), ("slant", 2.0), ("shift", 1e4))
+                )
             case Transcription(source=source, pictures=pictures, digits=digits, smallest=smallest):
                 self._check_pictures(source, pictures, (("turn", 180.0), ("slant", 2.0), ("largest", 4.0)))
                 if not _is_whole(digits) or not 1 <= digits <= 8:

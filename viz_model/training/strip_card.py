@@ -142,7 +142,9 @@ def samples(lm: LanguageModel) -> list[tuple[str, str]]:
     return found
 
 
-def write(recipe: Recipe, found: Mapping[str, Any], said: list[tuple[str, str]], *, n_steps: int, n_parameters: int) -> str:
+def write(
+    recipe: Recipe, found: Mapping[str, Any], said: list[tuple[str, str]], *, n_steps: int, n_parameters: int
+) -> str:
     """The card, in Markdown."""
     given, told = recipe.config.patches, recipe.objective
     assert isinstance(told, Transcription)
@@ -163,7 +165,12 @@ def write(recipe: Recipe, found: Mapping[str, Any], said: list[tuple[str, str]],
             "patches": f"{given.n_patches} of {given.patch} × {given.patch} pixels, row by row, no [CLS]",
             "n_vocab": recipe.config.n_vocab,
             "figures": card.table_rows(
-                (card.LANGUAGES[name], f"{each['bits_per_byte']:.3f}", f"{each['accuracy']:.2%}", f"{each['exact']:.2%}")
+                (
+                    card.LANGUAGES[name],
+                    f"{each['bits_per_byte']:.3f}",
+                    f"{each['accuracy']:.2%}",
+                    f"{each['exact']:.2%}",
+                )
                 for name, each in measured.items()
             ),
             "counts": card.table_rows(

@@ -90,7 +90,6 @@ class Composer:
     ) -> Tensor:
         """Every digit with the middle of its ink at (x, y) of the strip, in pixels: [B, H, W, 1]."""
         (n, slots), (height, width), (angle, slant, scale) = chosen.shape, self._size, how
-        side = self._levels.shape[-1]
         middle = (reach[..., 1] - reach[..., 0]) / 2  # of the ink, from the middle of its picture
         sin, cos = np.sin(angle) / scale, np.cos(angle) / scale
         first = np.stack((cos, slant / scale - sin), -1)  # how far the place that is read moves with x and with y
@@ -98,7 +97,8 @@ class Composer:
         rows = []
         for row, axis in ((first, 1), (second, 0)):
             begin = middle[..., axis] - row[..., 0] * (at[0] - width / 2) - row[..., 1] * (at[1] - height / 2)
-            rows.append(np.stack((row[..., 0] * width, row[..., 1] * height, 2 * begin), -1) / side)
+            size = self._levels.shape[1 + axis]
+            rows.append(np.stack((row[..., 0] * width, row[..., 1] * height, 2 * begin), -1) / size)
         where = torch.from_numpy(np.stack(rows, 2)).float().view(n * slots, 2, 3)
         grid = F.affine_grid(where, [n * slots, 1, height, width], align_corners=False)
         digits = self._levels[torch.from_numpy(chosen.reshape(-1))].float()[:, None]

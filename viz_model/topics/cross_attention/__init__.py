@@ -24,7 +24,9 @@ DECODING = (
         (
             decoding.title,
             decoding.choose,
-            beside((decoding.draw, decoding.source), decoding.tell, decoding.guesses, decoding.row, decoding.row_source),
+            beside(
+                (decoding.draw, decoding.source), decoding.tell, decoding.guesses, decoding.row, decoding.row_source
+            ),
             decoding.compare,
         ),
     ),

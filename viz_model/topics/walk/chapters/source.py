@@ -60,7 +60,13 @@ def _marks(run: Run, weights: np.ndarray) -> Iterator[Mark]:
         yield Text(text=names[n], x=(0.45, 96), y=y + high / 2, anchor="end", part="key")
         width = run.by("token", layout.lengths(weights[:, n], 0.42, 120))
         yield Box(
-            x=(0.45, 110), y=y + 4, width=width, height=high - 8, since=2, part="share", when=layout.turn(row, len(shown))
+            x=(0.45, 110),
+            y=y + 4,
+            width=width,
+            height=high - 8,
+            since=2,
+            part="share",
+            when=layout.turn(row, len(shown)),
         )
         yield Text(
             text=run.by("token", weights[:, n]),
