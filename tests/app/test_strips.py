@@ -87,7 +87,7 @@ def test_every_page_speaks_of_it_or_says_why_not(page: str, language: str) -> No
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
-@pytest.mark.parametrize("page", ["attention", "overview", "position", "block", "cost"])
+@pytest.mark.parametrize("page", ["overview", "position", "block", "cost"])
 def test_pages_of_either_half(page: str, side: str, language: str) -> None:
     app = open_page(page, {"model": MODEL, "lang": language, "side": side})
     assert not re.search(r"\{\{|\bnan\b", said(app))
@@ -95,6 +95,13 @@ def test_pages_of_either_half(page: str, side: str, language: str) -> None:
     chips = [one["chips"] for one in next(iter(island(app))).header["ribbons"]]
     assert [len(each) for each in chips] == [48, len(shown(language).target_ids or ())]
     assert all(chip["has_picture"] for chip in chips[0]) and not any("has_picture" in chip for chip in chips[1])
+
+
+@pytest.mark.parametrize("page", ["ablations", "attention", "attribution", "cross_attention", "embedding", "tokens", "walk"])
+def test_what_tells_of_words_is_the_decoders_whichever_half_is_chosen(page: str) -> None:
+    app = open_page(page, {"model": MODEL, "lang": "en", "side": "encoder"})
+    assert not FOREIGN["en"].search(said(app)) and "{{" not in said(app)
+    check_cells(app, shown("en"))
 
 
 def island(app: Any) -> list[Any]:

@@ -133,7 +133,8 @@ def head(
         boxes.append(_also(boxes[0], view, beside, t))
     rows = [] if trace is None else ribbons.ribbons(trace, beside, token, t, arrays)
     draws = patches.is_drawn(lm.config) and not is_fixed
-    return {"boxes": boxes, "controls": controls, "ribbons": rows, "draws": draws}
+    beneath = lm.config.transcribes  # the field, which alone stays in sight
+    return {"boxes": boxes, "controls": controls, "ribbons": rows, "draws": draws, "beneath": beneath}
 
 
 def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:

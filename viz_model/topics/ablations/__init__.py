@@ -39,4 +39,4 @@ PICTURES = Page(
     painted.APART,
     fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("ablations", (PAGE, PICTURES))
+TOPIC = Topic("ablations", (PAGE, PICTURES), of_words=True)

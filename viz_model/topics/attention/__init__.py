@@ -133,4 +133,4 @@ PICTURES = Page(
     trials=Trials(("head", "scale")),
     fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("attention", (PAGE, PICTURES), mixes=True)
+TOPIC = Topic("attention", (PAGE, PICTURES), of_words=True, mixes=True)

@@ -115,4 +115,4 @@ PAGE = Page(
     fits=lambda config: True,
     reads_plain=True,
 )
-TOPIC = Topic("walk", (PAGE,), start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})
+TOPIC = Topic("walk", (PAGE,), of_words=True, start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})
