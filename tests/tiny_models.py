@@ -379,8 +379,8 @@ def describe(config_: ModelConfig) -> str:
 def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:
     """A trace of ids, with a target of another length where the model reads one; or of a picture."""
     if isinstance(lm.config.inputs, config.Patches):
-        target = {"target_ids": [22, 3, 10, 7]} if lm.config.transcribes else {}
-        return lm.trace(picture(lm.config, length), **{**target, **arguments})
+        reads: dict[str, Any] = {"target_ids": [22, 3, 10, 7]} if lm.config.transcribes else {}
+        return lm.trace(picture(lm.config, length), **{**reads, **arguments})
     numbers = torch.Generator().manual_seed(length)
     ids = torch.randint(lm.config.n_vocab, (length,), generator=numbers).tolist()
     target = [0, *ids[: length - 3]] if lm.config.kind == "encoder_decoder" else None

@@ -1,4 +1,4 @@
-"""A model that writes the digits it reads in a picture: the wide field, its answer, and every page, in both languages."""
+"""A model that writes the digits it reads in a picture: the wide field, its answer, and every page."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ WITHOUT_SENSE = {
     "training_lab",
     "units",
 }
+OF_WORDS = ["ablations", "attention", "attribution", "cross_attention", "embedding", "tokens", "walk"]
 FOREIGN = {
     "en": re.compile(r"\byour sentence\b|\btype a sentence\b|\btranslat(?!ors|or\b)|\bEnglish sentence\b", re.I),
     "zh": re.compile("你的句子|译文|译成|输入一个句子"),
@@ -97,7 +98,7 @@ def test_pages_of_either_half(page: str, side: str, language: str) -> None:
     assert all(chip["has_picture"] for chip in chips[0]) and not any("has_picture" in chip for chip in chips[1])
 
 
-@pytest.mark.parametrize("page", ["ablations", "attention", "attribution", "cross_attention", "embedding", "tokens", "walk"])
+@pytest.mark.parametrize("page", OF_WORDS)
 def test_what_tells_of_words_is_the_decoders_whichever_half_is_chosen(page: str) -> None:
     app = open_page(page, {"model": MODEL, "lang": "en", "side": "encoder"})
     assert not FOREIGN["en"].search(said(app)) and "{{" not in said(app)

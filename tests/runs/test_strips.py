@@ -1,4 +1,4 @@
-"""A run over a picture whose decoder writes what stands in it: parity with torch.nn, what it reads, says and refuses."""
+"""A run over a picture whose decoder writes what stands in it: parity with torch.nn, what it says and refuses."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from viz_model.checkpoints import examples
 from viz_model.config import Learned, ModelConfig, Patches
 from viz_model.model.attention import Attention
 from viz_model.model.block import Block
+from viz_model.model.feedforward import Dense
 from viz_model.model.transformer import Transformer
 from viz_model.runs import notebook
 from viz_model.runs.record import record
@@ -53,12 +54,14 @@ def reference_layer(block: Block, config_: ModelConfig, crosses: bool) -> nn.Mod
         norm_first=True,
     )
     weights = copied("self_attn", block.attn)
-    norms = [block.attn_norm, block.ffn_norm]
+    norms: list[Any] = [block.attn_norm, block.ffn_norm]
     if crosses:
+        assert block.cross is not None and isinstance(block.cross_norm, nn.Module)
         weights |= copied("multihead_attn", block.cross)
         norms.insert(1, block.cross_norm)
     for n, norm in enumerate(norms, 1):
         weights |= {f"norm{n}.weight": norm.weight, f"norm{n}.bias": norm.bias}
+    assert isinstance(block.ffn, Dense)
     for n, linear in enumerate((block.ffn.up, block.ffn.down), 1):
         weights |= {f"linear{n}.weight": linear.weight, f"linear{n}.bias": linear.bias}
     layer.load_state_dict(weights)
@@ -75,13 +78,13 @@ def reference_run(model: Transformer, levels: Tensor, target_ids: list[int]) -> 
     kernel = w.view(-1, given.channels, given.patch, given.patch)
     x = F.conv2d(normal, kernel, b, stride=given.patch).flatten(2).transpose(1, 2)
     x = x + model.get_parameter("encoder.position.table.weight")[: x.shape[1]]
-    for block in model.stack("encoder").blocks:
+    for block in map(model.stack("encoder").block, range(config_.n_encoder_layers)):
         x = reference_layer(block, config_, False)(x)
     source = _normalized(model, "encoder", x)
     y = model.embedding.weight[target_ids] * (config_.d_model**0.5 if config_.scale_embedding else 1.0)
     y = (y + model.get_parameter("decoder.position.table.weight")[: len(target_ids)])[None]
     mask = nn.Transformer.generate_square_subsequent_mask(len(target_ids))
-    for block in model.stack("decoder").blocks:
+    for block in map(model.stack("decoder").block, range(config_.n_layers)):
         y = reference_layer(block, config_, True)(y, source, tgt_mask=mask, tgt_is_causal=True)
     return source[0], (_normalized(model, "decoder", y) @ model.unembedding.weight.T)[0]
 

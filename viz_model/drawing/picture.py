@@ -108,8 +108,8 @@ def painted(
         positions = range(first, first + columns)
         marks.append(of(f"row.{row}", positions, left, y + row * tall, size))
     if view.has_class:
-        name = {"text": "[CLS]", "anchor": "middle", "fill": "muted"}
-        marks.append(Text(id=f"{id}class.name", x=x + CLASS / 2, y=y + tall + 9, **name))
+        middle, below = x + CLASS / 2, y + tall + 9
+        marks.append(Text(id=f"{id}class.name", text="[CLS]", x=middle, y=below, anchor="middle", fill="muted"))
     return [*marks, *frames(view, x, y, size, id)]
 
 

@@ -154,11 +154,11 @@ class PatchEmbedding(Input):
         order = of.value(
             "order", (t,), given[t], symbol="o", label=f"which patch stands where{zero}", role="token"
         )  # fmt: skip
-        row: Expression = projected[order[t] - 1, d]
+        stands: Expression = projected[order[t] - 1, d]
         if inputs.cls:
-            row = where(order[t].equals(0), of.weight("cls", "c", "D")[d], row)
+            stands = where(order[t].equals(0), of.weight("cls", "c", "D")[d], stands)
         label = "[CLS] and the patches" if inputs.cls else "the patches in their order"
-        return at.at("embed").value("patch", (t, d), row, symbol="r", label=label, role="residual")
+        return at.at("embed").value("patch", (t, d), stands, symbol="r", label=label, role="residual")
 
 
 def _of_channel(symbol: str, numbers: tuple[float, ...], channel: Expression) -> Expression:

@@ -285,7 +285,7 @@ class Transformer(nn.Module):
         visible: Tensor | None = None,
         tap: Tap = NO_TAP,
     ) -> Source:
-        """The encoder's half of an encoder–decoder: ids [B, Ts], or the patches of a picture -> what the decoder reads."""
+        """The encoder's half of an encoder–decoder: ids [B, Ts], or a picture's patches -> what the decoder reads."""
         at = tap.at("encoder")
         stack = self.stack("encoder")
         return Source(stack(self.embed(ids, at, pixels), padding=padding, visible=visible, tap=at), padding)

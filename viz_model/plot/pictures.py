@@ -25,7 +25,6 @@ from viz_model.topics.attention import every_head
 from viz_model.topics.attention import head as one_head
 from viz_model.topics.attention import heads as of_layer
 from viz_model.topics.attention import painted as over_picture
-from viz_model.topics.cross_attention import painted as words_over_picture
 from viz_model.topics.attention import query as one_query
 from viz_model.topics.attribution import depth as lenses
 from viz_model.topics.attribution import waterfall
@@ -33,6 +32,7 @@ from viz_model.topics.block import experts as routing
 from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import maps as crossing
+from viz_model.topics.cross_attention import painted as words_over_picture
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import asked as next_token_asked
 from viz_model.topics.next_token import choice as choices
@@ -53,7 +53,7 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
         ValueError: as :func:`viz_model.plot.asking.selected` says; so do all functions here.
     """
     of = selected(trace, "overview", layer=layer, token=token, **options)
-    return of, drawn(of, whole_run.draw if of.trace.picture is None else whole_picture.draw)
+    return of, drawn(of, whole_picture.draw if of.config.is_vision_encoder else whole_run.draw)
 
 
 @figure
@@ -64,7 +64,7 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
         ValueError: the bytes of the two cannot be laid over each other, as this vocabulary does not keep a text as it
             was typed, or spells none; or the model reads a picture.
     """
-    _needs_text(trace, "tokens")
+    _needs_text(trace, "tokens", options.get("stack"))
     of = selected(trace, "tokens", token=token, **options)
     other = beside or cl100k_base()
     if cuts.view(of, other) is None:
@@ -77,9 +77,9 @@ def embedding(trace: Trace, *, token: int = -1, **options: Unpack[Options]) -> M
     """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked.
 
     Raises:
-        ValueError: the model reads a picture.
+        ValueError: the stack reads a picture.
     """
-    _needs_text(trace, "embedding")
+    _needs_text(trace, "embedding", options.get("stack"))
     of = selected(trace, "embedding", token=token, **options)
     return of, drawn(of, embeddings.rows)
 
@@ -143,7 +143,8 @@ def painted(trace: Trace, layer: int, head: int | None, token: int = 0, **option
         ValueError: the model reads a text.
     """
     if isinstance(trace, Trace) and trace.config.transcribes:
-        of = selected(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, **options)
+        options["stack"] = "decoder"
+        of = selected(trace, "cross_attention", layer=layer, head=head or 0, token=token, **options)
         return of, drawn(of, words_over_picture.draw, shown="average" if head is None else "head")
     if head is None:
         raise ValueError("head: expected a number; only of a decoder that reads a picture the heads are averaged")
@@ -366,13 +367,12 @@ def show(trace: Trace, *, lang: str = "en", theme: Theme = "light", **style: Unp
     return overview(trace, lang=lang, theme=themed(theme), **style)
 
 
-def _needs_text(trace: Trace, name: str) -> None:
-    if isinstance(trace, Trace) and trace.picture is not None:
+def _needs_text(trace: Trace, name: str, stack: Side | None = None) -> None:
+    if isinstance(trace, Trace) and asking.from_stack(trace, stack).shows_patches:
         raise ValueError(f"{name}: this model reads a picture, and no tokens of a vocabulary")
 
 
 def _needs_logits(trace: Trace, name: str) -> None:
-    if isinstance(trace, Trace) and trace.config.is_vision_encoder:
-        _needs_text(trace, name)
+    _needs_text(trace, name)
     if not predicts(trace):
         raise ValueError(f"{name}: the {trace.stack.side} of this model ends in vectors and predicts no token")

@@ -1,4 +1,4 @@
-"""The vocabulary of a model that reads digits aloud: their words in two languages, what stands between, and controls."""
+"""The vocabulary of a model that reads digits aloud: their words in two languages, and what stands between them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class NumeralTokenizer(Tokenizer):
         self._words = re.compile("|".join(map(re.escape, written)))
         self.n_vocab = len(self._entries)
         self.languages = {language: self._ids[tag] for language, tag in TAGS.items()}
-        self.end_of_text = self._ids[END_OF_TEXT]
-        self.controls = frozenset((*self.languages.values(), self.end_of_text))
+        self.end = self.end_of_text = self._ids[END_OF_TEXT]
+        self.controls = frozenset((*self.languages.values(), self.end))
 
     def at(self, side: Side) -> Tokenizer:
         return self.patches if side == "encoder" else self

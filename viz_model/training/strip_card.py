@@ -21,7 +21,7 @@ from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.training import card, objective
 from viz_model.training.recipe import Recipe, Transcription
 from viz_model.training.sources import PICTURES
-from viz_model.training.strips import Strip, Strips
+from viz_model.training.strips import Strips
 
 EXAMPLES = 12
 LOOKED_AT = 4
@@ -111,7 +111,7 @@ def of_examples(lm: LanguageModel) -> dict[str, float]:
         for example in examples.read(lm.folder):
             said = tokenizer.said(example.numbers, language)
             logits = lm.trace(example.levels, target_ids=[tag, *said])["logits"]
-            asked = torch.tensor([*said, tokenizer.end_of_text])
+            asked = torch.tensor([*said, tokenizer.end])
             nats, n = nats + F.cross_entropy(logits, asked, reduction="sum").item(), n + len(asked)
         found[language] = nats / n
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from torch.nn import functional as F
 from viz_model.config import Patches
 from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.training.batches import IGNORED, Batch, Batches
-from viz_model.training.pictures import TEST, Labeled, Splits
+from viz_model.training.pictures import Labeled, Splits
 from viz_model.training.recipe import Recipe, Transcription
 from viz_model.training.sources import CorpusError
 
@@ -52,7 +51,7 @@ class Composer:
         ink = part.levels[..., 0] > 0
         middle = (np.array(ink.shape[1:]) - 1) / 2
         self._levels = torch.from_numpy(part.levels[..., 0])
-        self._reach = np.stack([_reach(ink.any(2 - axis), middle[axis]) for axis in range(2)], 1)  # [N, 2, 2]
+        self._reach = np.stack([_reach(np.asarray(ink.any(2 - axis)), middle[axis]) for axis in range(2)], 1)  # [N, 2, 2]
 
     def strips(self, chosen: NDArray[np.int64], counts: NDArray[np.int64], rng: np.random.Generator) -> Strip:
         """Strips of digits number ``chosen`` [B, S], of which the first ``counts`` [B] are there."""
@@ -171,7 +170,7 @@ class Strips(Batches):
             yield self._test.strips(chosen[rows], np.array(counts[rows]), rng)
 
     def _batch(self, made: Strip, languages: list[str]) -> Batch:
-        tags, end = self.tokenizer.languages, self.tokenizer.end_of_text
+        tags, end = self.tokenizer.languages, self.tokenizer.end
         n = len(languages)
         longest = 2 * self._objective.digits
         read = np.full((n, longest), end, np.int64)

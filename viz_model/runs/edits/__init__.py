@@ -10,6 +10,7 @@ them, so an edit of a later layer always sees the effect of an edit of an earlie
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
@@ -85,8 +86,8 @@ def prepare(
         ValueError: an edit names a place that does not exist, or empties a row of a mask. The
             message begins with the field.
     """
-    given = {"masks": masks or {}, "controls": controls or {}, "vectors": vectors or {}}
-    run = Run(model=model, config=model.config, ids=ids, **given)
+    run = Run(model=model, config=model.config, ids=ids, controls=controls or {}, vectors=vectors or {})
+    run = dataclasses.replace(run, masks=masks or {})
     for edit in edits:
         run = edit.prepare(run)
     check_fitting(run)

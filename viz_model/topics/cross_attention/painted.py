@@ -18,7 +18,7 @@ from viz_model.measures import patches
 from viz_model.topics.cross_attention.decoding import steps
 from viz_model.topics.cross_attention.weights import axes, facts, place, shown, weights
 
-LARGE, SMALL, TOP = 350.0, 161.0, 24.0
+LARGE, SMALL, TOP = 316.0, 146.0, 24.0
 """Pixels of the picture of the selected token, of those of all tokens or heads, and above the first."""
 
 
@@ -117,8 +117,8 @@ def heads_title(look: Look) -> Iterator[Line]:
 def tell(look: Look) -> Iterator[Line]:
     """How much of the selected token's weight lies on ink, and at which column on average."""
     found = weights(look)
-    inked = patches.of(look.trace).any((1, 2))
-    inked = np.concatenate([[False], inked]) if look.config.patches.cls else inked
+    inked = np.asarray(patches.of(look.trace).any((1, 2)))
+    inked = np.concatenate([np.zeros(look.config.patches.cls, bool), inked])
     rows, columns = patches.grid(look.config)
     column = np.tile(np.arange(1, columns + 1), rows)
     cut = found[..., len(inked) - rows * columns :]
