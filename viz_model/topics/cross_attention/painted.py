@@ -118,7 +118,7 @@ def tell(look: Look) -> Iterator[Line]:
     """How much of the selected token's weight lies on ink, and at which column on average."""
     found = weights(look)
     inked = np.asarray(patches.of(look.trace).any((1, 2)))
-    inked = np.concatenate([np.zeros(look.config.patches.cls, bool), inked])
+    inked = np.concatenate([np.zeros(int(look.config.patches.cls), bool), inked])
     rows, columns = patches.grid(look.config)
     column = np.tile(np.arange(1, columns + 1), rows)
     cut = found[..., len(inked) - rows * columns :]
