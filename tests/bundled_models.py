@@ -16,7 +16,8 @@ NAMES = [name for name in vm.models() if (BUNDLED / name).is_dir()]
 def example(lm: vm.LanguageModel) -> Trace:
     """A run of a short text; of a translator, with the beginning of a target; of pictures, the first example."""
     if isinstance(lm.config.inputs, Patches):
-        return lm.trace(examples.read(lm.folder)[0].levels)
+        answer: dict[str, Any] = {"target": "three, five", "target_language": "en"} if lm.config.transcribes else {}
+        return lm.trace(examples.read(lm.folder)[0].levels, **answer)
     if lm.config.kind == "encoder_decoder":
         said: dict[str, Any] = {"target": "Elle"}
         if lm.tokenizer.languages:

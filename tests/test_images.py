@@ -17,10 +17,12 @@ from PIL import Image, PngImagePlugin
 from viz_model import images
 from viz_model.images import Levels, PictureError
 
-SIDES = st.integers(1, images.MAX_SIDE)
+SIZES = st.integers(1, images.MAX_SIDE).flatmap(
+    lambda height: st.tuples(st.just(height), st.integers(1, min(images.MAX_SIDE, images.MAX_HELD // height)))
+)
 PICTURES = st.one_of(
-    st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(np.uint8, shape)),
-    st.tuples(SIDES, SIDES, st.just(3)).flatmap(lambda shape: arrays(np.uint8, shape)),
+    SIZES.flatmap(lambda shape: arrays(np.uint8, shape)),
+    SIZES.flatmap(lambda shape: arrays(np.uint8, (*shape, 3))),
 )
 
 
@@ -71,7 +73,7 @@ def packed(data: bytes) -> bytes:
     ("data", "told"),
     [
         (bytes((8, 0, 4)) + packed(b"x"), "0 × 4"),
-        (bytes((8, 65, 4)) + packed(b"x" * 260), "65 × 4"),
+        (bytes((8, 65, 64)) + packed(b"x" * 4160), "65 × 64"),
         (bytes((9, 4, 4)) + packed(b"x" * 16), "begin"),
         (bytes((12, 4, 4)) + packed(b"x" * 16), "begin"),
         (bytes((8, 4, 4)) + packed(b"x" * 15), "too few"),
@@ -89,8 +91,21 @@ def test_a_text_of_another_size_is_refused(data: bytes, told: str) -> None:
 def test_a_long_text_and_a_large_picture_are_refused() -> None:
     with pytest.raises(PictureError, match="characters"):
         images.decode("A" * (images.MAX_TEXT + 1))
-    with pytest.raises(PictureError, match="65 × 3"):
-        images.encode(np.zeros((65, 3), np.uint8))
+    for height, width in ((65, 64), (256, 3)):
+        with pytest.raises(PictureError, match=f"{height} × {width} is too large"):
+            images.encode(np.zeros((height, width), np.uint8))
+
+
+@given(st.integers(1, 4000), st.integers(1, 4000))
+def test_a_picture_is_held_as_large_as_a_text_allows(height: int, width: int) -> None:
+    small = images.held(height, width)
+    assert len(images.decode(images.encode(np.zeros(small, np.uint8)))) == small[0]
+    if height * width <= images.MAX_HELD and max(height, width) <= images.MAX_SIDE:
+        assert small == (height, width)
+    else:
+        assert (
+            max(small) == images.SMALL and abs(min(small) - images.SMALL * min(height, width) / max(height, width)) <= 1
+        )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])

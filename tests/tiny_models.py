@@ -17,8 +17,9 @@ from viz_model import config, images
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.tokenizers.patches import PatchTokenizer
-from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.tokenizers.tokenizer import Tokenizer, story_tokenizer
 
 
 def tiny_config(norm_at: config.NormAt = "pre", **changes: Any) -> ModelConfig:
@@ -290,6 +291,37 @@ def of_pictures() -> list[ModelConfig]:
     ]
 
 
+def of_strips() -> list[ModelConfig]:
+    """Encoder–decoders that read patches of a picture and write words of digits: with and without [CLS]."""
+    gray = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,), cls=False)
+    color = config.Patches(height=8, width=4, patch=2, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
+    choices: list[dict[str, Any]] = [
+        {"inputs": gray, "position": config.Learned(), "scale_embedding": False},
+        {"inputs": color, "norm_at": "post", "ffn": config.Gated(), "tie_embeddings": False},
+        {
+            "inputs": dataclasses.replace(gray, cls=True),
+            "position": config.T5Bias(buckets=8, max_distance=12),
+            "norm": config.RMSNorm(),
+            "n_heads": 4,
+            "n_kv_heads": 2,
+            "d_head": 6,
+        },
+    ]
+    return [
+        tiny_config(
+            **{
+                "kind": "encoder_decoder",
+                "n_vocab": 25,
+                "n_context": one["inputs"].n_patches + one["inputs"].cls,
+                "n_encoder_layers": 3,
+                "start_id": 22,
+                **one,
+            }
+        )
+        for one in choices
+    ]
+
+
 def picture(config_: ModelConfig, seed: int = 0) -> images.Levels:
     """Random levels of the size and in the colors that a model reads."""
     given = config_.inputs
@@ -347,7 +379,8 @@ def describe(config_: ModelConfig) -> str:
 def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:
     """A trace of ids, with a target of another length where the model reads one; or of a picture."""
     if isinstance(lm.config.inputs, config.Patches):
-        return lm.trace(picture(lm.config, length), **arguments)
+        reads: dict[str, Any] = {"target_ids": [22, 3, 10, 7]} if lm.config.transcribes else {}
+        return lm.trace(picture(lm.config, length), **{**reads, **arguments})
     numbers = torch.Generator().manual_seed(length)
     ids = torch.randint(lm.config.n_vocab, (length,), generator=numbers).tolist()
     target = [0, *ids[: length - 3]] if lm.config.kind == "encoder_decoder" else None
@@ -375,11 +408,17 @@ def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
     lm = vm.LanguageModel(
         name="tiny",
         model=random_model(config_, seed),
-        tokenizer=PatchTokenizer(given) if isinstance(given := config_.inputs, config.Patches) else story_tokenizer(),
+        tokenizer=_tokenizer(config_),
         twin=None,
         folder=Path("nowhere"),
     )
     return lm, state(lm.model)
+
+
+def _tokenizer(config_: ModelConfig) -> Tokenizer:
+    if isinstance(given := config_.inputs, config.Patches):
+        return NumeralTokenizer(given) if config_.transcribes else PatchTokenizer(given)
+    return story_tokenizer()
 
 
 def state(model: Transformer) -> object:

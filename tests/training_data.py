@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import tiktoken
-from tiny_models import of_pictures, tiny_config
+from tiny_models import of_pictures, of_strips, tiny_config
 
-from viz_model.config import ClassHead, Kind, Learned, MaskedHead
+from viz_model.config import ClassHead, Kind, Learned, MaskedHead, Patches
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, MASK, STORY_CONTROLS, STORY_PATTERN, TARGET_TAGS, ByteLevel
 from viz_model.training import batches
 from viz_model.training.batches import Batches
 from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split
 from viz_model.training.loop import StepReport
 from viz_model.training.pictures import Labeled
-from viz_model.training.recipe import Classes, MaskedToken, NextToken, Objective, Recipe, Translation
+from viz_model.training.recipe import Classes, MaskedToken, NextToken, Objective, Recipe, Transcription, Translation
 from viz_model.training.sources import PAIRS, PICTURES, TEXTS, Pair, split
 
 WORDS = {
@@ -161,6 +161,23 @@ def tiny_picture_recipe(**changes: Any) -> Recipe:
         "name": "tiny-pictures",
         "objective": Classes(source="digits", pictures=20, turn=10.0, scale=0.1, slant=0.1, shift=0.5),
         "config": replace(config, head=ClassHead(labels=tuple("0123456789"))),
+        "steps": 12,
+        "peak_rate": 1e-2,
+        "warmup": 3,
+        "decay_steps": 4,
+        "validate_every": 5,
+    }
+    return Recipe(**{**described, **changes})
+
+
+def tiny_strip_recipe(**changes: Any) -> Recipe:
+    """Twelve steps of a model that writes the digits of a strip of 6 × 27 pixels."""
+    given = Patches(height=6, width=27, patch=3, channels=1, mean=(0.2,), std=(0.3,), cls=False)
+    config = next(each for each in of_strips() if isinstance(each.position, Learned))
+    described: dict[str, Any] = {
+        "name": "tiny-strips",
+        "objective": Transcription(source="digits", pictures=20, digits=2, smallest=0.9, largest=1.0),
+        "config": replace(config, inputs=given, n_context=18),
         "steps": 12,
         "peak_rate": 1e-2,
         "warmup": 3,

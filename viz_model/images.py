@@ -23,8 +23,12 @@ Levels = NDArray[np.uint8]
 FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 2**24
-MAX_SIDE = 64
-"""Of a picture that is written as text."""
+SMALL = 64
+"""Pixels a side of a picture that is made small enough to be written as text."""
+MAX_HELD = SMALL**2
+"""Pixels in all of one that is written as text."""
+MAX_SIDE = 255
+"""Its longer side."""
 MAX_TEXT = 2**15
 
 Resample = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]
@@ -115,11 +119,11 @@ def encode(levels: Levels, *, bits: Literal[4, 8] = 8) -> str:
         bits: 8 keeps every level; 4 rounds to sixteen of them, and is shorter.
 
     Raises:
-        PictureError: a side is longer than :data:`MAX_SIDE`.
+        PictureError: it has more than :data:`MAX_HELD` pixels, or a side is longer than :data:`MAX_SIDE`.
     """
     height, width, *color = check(levels).shape
-    if max(height, width) > MAX_SIDE:
-        raise PictureError(f"a picture of {height} × {width} is too large for a text: at most {MAX_SIDE} a side")
+    if not _is_held(height, width):
+        raise PictureError(f"a picture of {height} × {width} is too large for a text: at most {MAX_HELD:,} pixels")
     flat = levels.reshape(-1)
     if bits == 4:
         nibbles = np.append((flat.astype(int) + 8) // 17, [0] * (flat.size % 2)).astype(np.uint8)
@@ -151,8 +155,8 @@ def decode(text: str) -> Levels:
     if len(data) < 4 or (kind := data[0]) & ~_COLOR not in (4, 8):
         raise PictureError("this text is not a picture: it does not begin as one")
     height, width = data[1], data[2]
-    if not 1 <= height <= MAX_SIDE or not 1 <= width <= MAX_SIDE:
-        raise PictureError(f"a picture of {height} × {width}: expected 1 to {MAX_SIDE} a side")
+    if not _is_held(height, width):
+        raise PictureError(f"a picture of {height} × {width}: expected 1 to {MAX_HELD:,} pixels")
     shape = (height, width, 3) if kind & _COLOR else (height, width)
     n = int(np.prod(shape))
     levels = np.frombuffer(_unpacked(data[3:], n if kind & 8 else (n + 1) // 2), dtype=np.uint8)
@@ -176,9 +180,15 @@ def _unpacked(packed: bytes, size: int) -> bytes:
 # Sizes
 
 
+def _is_held(height: int, width: int) -> bool:
+    return 1 <= height * width <= MAX_HELD and max(height, width) <= MAX_SIDE
+
+
 def held(height: int, width: int) -> tuple[int, int]:
-    """The size at which a picture of that size can be written as text: at most :data:`MAX_SIDE` a side."""
-    share = min(1.0, MAX_SIDE / max(height, width))
+    """The size at which a picture of that size can be written as text: its own, or at most :data:`SMALL` a side."""
+    if _is_held(height, width):
+        return height, width
+    share = SMALL / max(height, width)
     return max(1, round(share * height)), max(1, round(share * width))
 
 

@@ -8,6 +8,7 @@ import { lines, write } from "./lines.js"
 export function head(me, root) {
   const { page } = me, bar = child(root, 0, "div", "bar"), below = child(root, 1, "div", "below")
   root.classList.toggle("patches", !page.boxes.length)
+  root.classList.toggle("beneath", !!page.beneath) // a field that alone stays in sight
   root.classList.toggle("draws", !!page.draws) // beside the field to draw in, which is wider than a picture
   const line = child(bar, 0, "div", "line")
   page.boxes.forEach((box, n) => field(me, fieldOf(line, n, box.name), box))

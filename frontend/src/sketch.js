@@ -45,7 +45,7 @@ export function sketch(root, header, arrays, tell) {
 // A button of one sign, 16 by 16, which says what it does to who does not see it.
 const tool = (label, path) => make("button", { type: "button", className: "tool", title: label, "aria-label": label }, sign(path))
 
-function build(root, { words, grid }) {
+function build(root, { words, grid, wide, copies }) {
   const canvas = make("canvas", { className: "ink", "aria-hidden": "true" }), cursor = make("div", { className: "pen" })
   const hint = make("div", { className: "hint" }, words.hint)
   const paper = make("div", { className: "paper", tabIndex: 0, role: "application", "aria-label": words.label }, canvas, cursor, hint)
@@ -66,7 +66,14 @@ function build(root, { words, grid }) {
   }, { passive: false })
   const pad = make("div", { className: "pad" }, paper)
   const large = enlarging({ pad, paper, tools, side, size, words })
-  root.replaceChildren(make("div", { className: "sketch" }, make("div", { className: "slot" }, pad), seen, side))
+  const field = make("div", { className: "sketch" }, make("div", { className: "slot" }, pad), seen, side)
+  field.style.setProperty("--wide", wide)
+  field.classList.toggle("wide", wide > 1)
+  if (!copies) { // the model reads just what is drawn
+    seen.hidden = true
+    paper.append(lines)
+  }
+  root.replaceChildren(field)
 
   let ink = new Uint8Array(), shape = [0, 0], before = [], send = () => {}
   let last = null, timer = 0, isWaiting = false, isLate = false, waiting = 0
@@ -92,7 +99,7 @@ function build(root, { words, grid }) {
     isWaiting = true
     clearTimeout(waiting)
     waiting = setTimeout(answered, PATIENCE)
-    send({ seq: ++sent, pixels: btoa(String.fromCharCode(...ink)) })
+    send({ seq: ++sent, pixels: btoa(String.fromCharCode(...ink)), shape })
   }
   const answered = () => {
     isWaiting = false

@@ -159,7 +159,8 @@ function create(part) {
     me = its
     data = now
     part.dataset.lights = lights.join(" ")
-    given.setAttribute("aria-label", me.page.boxes[0].label)
+    given.hidden = !data.types && !data.text // what it reads is a picture
+    given.setAttribute("aria-label", me.page.boxes[0]?.label ?? "")
     given.contentEditable = data.types ? "plaintext-only" : "false"
     const other = JSON.stringify(data.of)
     if (other !== key) {

@@ -95,7 +95,7 @@ def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str)
 def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
     app = open_page("next_token", {"model": MODEL, "lang": "en"})
     pixels = base64.b64encode(seven().tobytes()).decode()
-    app = tell(app, "frame_sketch_field", "drawn", {"seq": 1, "pixels": pixels})
+    app = tell(app, "frame_sketch_field", "drawn", {"seq": 1, "pixels": pixels, "shape": [28, 28]})
     assert "The model reads a 7" in prose(app)
     written = dict(app.query_params)["drawing"]
     written = written[0] if isinstance(written, list) else written
@@ -104,12 +104,20 @@ def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
     again = open_page("next_token", {"model": MODEL, "lang": "en", "drawing": written})
     assert "The model reads a 7" in prose(again)
     blank = base64.b64encode(bytes(784)).decode()
-    app = tell(app, "frame_sketch_field", "drawn", {"seq": 2, "pixels": blank})
+    app = tell(app, "frame_sketch_field", "drawn", {"seq": 2, "pixels": blank, "shape": [28, 28]})
     assert Texts("en", pictures=True)("common.empty") in prose(app)
 
 
 @pytest.mark.parametrize(
-    "told", [None, 7, {}, {"seq": 1, "pixels": "!"}, {"seq": "1", "pixels": ""}, {"seq": 3, "pixels": "AAAA"}]
+    "told",
+    [
+        None,
+        7,
+        {},
+        {"seq": 1, "pixels": "!"},
+        {"seq": "1", "pixels": ""},
+        {"seq": 3, "pixels": "AAAA", "shape": [28, 28]},
+    ],
 )
 def test_what_is_no_drawing_is_left_alone(told: object) -> None:
     app = open_page("next_token", {"model": MODEL, "lang": "en"})

@@ -85,6 +85,7 @@ BESIDE: dict[str, tuple[str, dict[str, str]]] = {
     "results": (f"/{DESK}", {"desk": "results"}),
     "a step": ("/block", {"lesson": "norms", "lesson.step": "1"}),
     "a picture": ("/overview", {"model": "digits-vit"}),
+    "a strip": ("/cross_attention", {"model": "read-digits"}),
     "experts": ("/block", {"model": "story-moe"}),
 }
 """Pages of no run and of other kinds of models: an address and its parameters."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from browser_driver import NARROW, Visit, query, settle
 from PIL import Image, ImageDraw
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -161,3 +162,56 @@ def test_the_field_speaks_the_language_of_the_page_and_keeps_what_is_drawn(visit
     assert page.get_by_role("button", name="Clear").count() == 0
     # As an address keeps it: in sixteen levels.
     assert inked(page, ".sketch .paper canvas") == pytest.approx(drawn, rel=0.1) and drawn > 50
+
+
+# A strip of digits, read word by word
+
+STRIP = "read-digits"
+SEVEN, ONE = ((0.0, 0.1), (0.17, 0.1), (0.08, 0.85)), ((0.0, 0.12), (0.0, 0.85))
+
+
+def at(x: float, points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
+    return [(x + across, down) for across, down in points]
+
+
+def answered(page: Any, text: str) -> None:
+    expect(page.locator(".viz-island input.sentence").first).to_have_value(text)
+
+
+def test_digits_written_with_the_mouse_are_read_in_the_language_that_is_asked_for(visit: Visit) -> None:
+    page = visit("/cross_attention", model=STRIP, lang="en")
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_text("Write one to three digits in the field").wait_for()
+    stroke(page, *at(0.15, SEVEN))
+    answered(page, "seven")
+    stroke(page, *at(0.7, ONE))
+    answered(page, "seven, one")
+    settle(page)
+    drawn = query(page)["drawing"]
+    page.get_by_text("in Chinese", exact=True).click()
+    answered(page, "七、一")
+    settle(page)
+    assert query(page)["drawing"] == drawn and query(page)["to"] == "zh"
+    page.reload()
+    answered(page, "七、一")
+    page.locator(".chip", has_text="七").last.click()
+    page.wait_for_function("() => new URL(location.href).searchParams.get('token') === '1'")
+
+
+def test_a_finger_writes_in_a_wide_field(visit: Visit) -> None:
+    page = visit("/cross_attention", model=STRIP, lang="en", options=NARROW)
+    touch(page, (0.5, 0.5))
+    page.get_by_role("dialog", name="The field to draw in, large").wait_for()
+    large = page.locator(".sketch .paper").bounding_box()
+    assert large["width"] > 320 and large["width"] == pytest.approx(3 * large["height"], rel=0.03)
+    page.get_by_role("button", name="Clear").tap()
+    touch(page, *at(0.6, SEVEN))
+    answered(page, "seven")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_what_is_read_is_written_on_the_walk(visit: Visit) -> None:
+    page = visit("/", model=STRIP, lang="zh", chapter="write")
+    page.get_by_role("button", name="续写").click()
+    page.get_by_text("三、五、二").first.wait_for()

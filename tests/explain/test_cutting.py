@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 import torch
 from fresh_variants import installed, looking_configs
-from tiny_models import describe, few, language_model, of_classes, of_pictures, other_blocks, run_both, tiny_config
+from tiny_models import (
+    describe,
+    few,
+    language_model,
+    of_classes,
+    of_pictures,
+    of_strips,
+    other_blocks,
+    run_both,
+    tiny_config,
+)
 
 import viz_model as vm
 from viz_model import explain
@@ -15,7 +25,9 @@ from viz_model.explain.written import Part
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 
-PREDICTING = [c for c in [*few(), *other_blocks(), *of_classes(), *of_pictures()] if c.has_logits or c.classes]
+PREDICTING = [
+    c for c in [*few(), *other_blocks(), *of_classes(), *of_pictures(), *of_strips()] if c.has_logits or c.classes
+]
 
 
 def traced(config: ModelConfig) -> Trace:

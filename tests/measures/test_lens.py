@@ -151,6 +151,13 @@ def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
         def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
             return base.tokenizer.tokens(ids)
 
+        def at(self, side: str) -> Wrapped:
+            return self
+
+        @property
+        def controls_by_side(self) -> dict[str, frozenset[int]]:
+            return {"decoder": self.controls}
+
     wrapped: Any = Wrapped()
     trace = dataclasses.replace(base, tokenizer=wrapped).trace("the cat")
     assert heads.marks(trace) == (0, len(trace) - 1)

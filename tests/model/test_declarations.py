@@ -18,6 +18,7 @@ from tiny_models import (
     mixed_norms,
     of_classes,
     of_pictures,
+    of_strips,
     other_blocks,
     run_both,
     tiny_config,
@@ -86,7 +87,16 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks(), *mixed(), *of_pictures(), *of_classes()]
+EVERY = [
+    *variants(),
+    *without_a_part(),
+    *mixed_norms(),
+    *other_blocks(),
+    *mixed(),
+    *of_pictures(),
+    *of_strips(),
+    *of_classes(),
+]
 
 
 @pytest.mark.parametrize("config_", EVERY, ids=describe)

@@ -30,7 +30,11 @@ PLACES: dict[str, dict[str, int]] = {
     "cross": {"layer": 1, "head": 2},
 }
 DRAWN = [name for name in vm.plot.__all__ if name not in ("Figure", "Grid", "grid", "show")]
-ONLY = {"painted": ["digits-vit"], "experts": ["story-moe"], "cross": ["translate-2017", "translate-t5"]}
+ONLY = {
+    "painted": ["digits-vit", "read-digits"],
+    "experts": ["story-moe"],
+    "cross": ["translate-2017", "translate-t5", "read-digits"],
+}
 OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens", "compare")
 FIGURES = [
     (model, name)

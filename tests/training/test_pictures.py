@@ -226,7 +226,7 @@ def test_the_card_of_a_classifier(published: tuple[Recipe, Pictures, Path]) -> N
 def test_examples_lie_beside_the_weights(published: tuple[Recipe, Pictures, Path], tmp_path: Path) -> None:
     _, data, folder = published
     shown = examples.read(folder)
-    assert [example.number for example in shown] == [n // 2 for n in range(20)]
+    assert [example.numbers for example in shown] == [(n // 2,) for n in range(20)]
     kept = {picture.tobytes() for picture in data.splits.test.levels}
     assert all(example.levels.tobytes() in kept for example in shown)
     assert examples.read(tmp_path) == ()

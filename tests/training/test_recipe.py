@@ -20,12 +20,13 @@ from viz_model.config import MaskedHead, ModelConfig, NoHead
 from viz_model.training import experiments, loop, publish, recipe, study
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import new_model
-from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Translation
+from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Transcription, Translation
 
 NAMES = (
     *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none", "story-moe"),
     *("story-bert", "translate-2017", "translate-t5"),
     "digits-vit",
+    "read-digits",
 )
 
 TOML = """
@@ -74,7 +75,7 @@ def test_the_recipes_in_the_order_they_are_shown() -> None:
 def test_every_recipe_builds(name: str) -> None:
     found = recipe.load(name)
     assert found.name == name
-    assert found.config.n_vocab == (0 if isinstance(found.objective, Classes) else 8192)
+    assert found.config.n_vocab == {Classes: 0, Transcription: 25}.get(type(found.objective), 8192)
     assert found.warmup <= found.falls_at < found.steps
     assert new_model(found).config == found.config
     # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone, what

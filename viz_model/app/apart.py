@@ -127,7 +127,7 @@ def stations(config: ModelConfig, side: Side) -> frozenset[str]:
     names = {site.name for _, site in sites.in_order(config)}
     position = ("position",) if names & {"embed.position", "attn.q_rotated", "attn.bias"} else ()
     source = ("cross_attention",) if len(config.sides) > 1 and side == "decoder" else ()
-    tokens = () if config.reads_pictures else ("tokens",)
+    tokens = () if config.reads_pictures and side == "encoder" else ("tokens",)
     return frozenset((*tokens, "embedding", *position, "attention", *source, "block", "next_token"))
 
 

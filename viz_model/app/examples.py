@@ -45,7 +45,7 @@ def of(lm: vm.LanguageModel, language: str, is_story: bool = False) -> tuple[str
         return (first_words.BEGINNINGS.get(language, first_words.BEGINNINGS["en"]), *of(lm, language))
     tokenizer = lm.tokenizer
     if lm.config.reads_pictures:
-        return _pictures(lm.folder, min(lm.config.patches.height, lm.config.patches.width, images.MAX_SIDE))
+        return _pictures(lm.folder, *images.held(lm.config.patches.height, lm.config.patches.width))
     if isinstance(tokenizer, IdTokenizer):
         return tuple(tokenizer.decode(range(start, lm.config.n_vocab, step)[:9]) for start, step in ((0, 1), (5, 7)))
     if lm.config.kind == "encoder_decoder":
@@ -59,10 +59,11 @@ def of(lm: vm.LanguageModel, language: str, is_story: bool = False) -> tuple[str
 
 
 @functools.cache
-def _pictures(folder: Path, side: int) -> tuple[str, ...]:
+def _pictures(folder: Path, height: int, width: int) -> tuple[str, ...]:
     """Those that lie beside a model, as :mod:`viz_model.images` writes them; of a model without any, a ring."""
     if shown := beside.read(folder):
         return tuple(images.encode(example.levels, bits=4) for example in shown)
-    down, across = (np.indices((side, side)) + 0.5) / side - 0.5
+    middle = np.array([height, width]).reshape(2, 1, 1) / 2
+    down, across = (np.indices((height, width)) + 0.5 - middle) / min(height, width)
     ring = np.clip(1 - np.abs(np.hypot(down, 1.4 * across) - 0.3) * 12, 0, 1)
     return (images.encode(np.rint(255 * ring).astype(np.uint8), bits=4),)

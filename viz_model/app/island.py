@@ -51,9 +51,11 @@ class Reading(NamedTuple):
 # What is read
 
 
-def read(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Reading:
-    """Run the sentence of a view; notes say where the model does not read what was typed."""
-    typed = view.text or ""
+def read(view: ViewState, lm: vm.LanguageModel, t: Texts, picture: runs.RunKey | None = None) -> Reading:
+    """Run the sentence of a view, or what a visitor has a model say of a ``picture``; notes say where the model does
+    not read what was typed.
+    """
+    typed = (view.text if picture is None else picture.text) or ""
     text, n_replaced = runs.readable(typed)
     if not text:
         return Reading(None, (line(t("common.empty"), "notice"),))
@@ -122,15 +124,17 @@ def head(
     """The sentence's boxes and its tokens, as the browser draws them; ``beside`` is the run that stands beside. A story
     has its model and language there too, and its tokens in its own pictures.
     """
-    boxes, controls = ([], []) if lm.config.reads_pictures else _boxes(view, lm, trace, t, is_fixed, is_story)
+    boxes, controls = ([], []) if lm.config.is_vision_encoder else _boxes(view, lm, trace, t, is_fixed, is_story)
     if is_story:
         own = [] if is_fixed else _settings(view, t)
-        return {"boxes": boxes[:1], "controls": [*controls, *own], "ribbons": []}
-    if boxes and not is_fixed and not view.twin:
+        boxes = [] if lm.config.reads_pictures else boxes[:1]
+        return {"boxes": boxes, "controls": [*controls, *own], "ribbons": []}
+    if boxes and not is_fixed and not view.twin and not lm.config.reads_pictures:
         boxes.append(_also(boxes[0], view, beside, t))
     rows = [] if trace is None else ribbons.ribbons(trace, beside, token, t, arrays)
     draws = patches.is_drawn(lm.config) and not is_fixed
-    return {"boxes": boxes, "controls": controls, "ribbons": rows, "draws": draws}
+    beneath = lm.config.transcribes  # the field, which alone stays in sight
+    return {"boxes": boxes, "controls": controls, "ribbons": rows, "draws": draws, "beneath": beneath}
 
 
 def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:
@@ -166,10 +170,10 @@ def _boxes(
         controls.append(Chooser("typed", ways, t("common.typed"), t("common.typed_help"), shown, True).plain)
     if lm.config.kind != "encoder_decoder":
         return [box], controls
-    text = runs.readable(view.text or "")[0]
+    text = runs.readable(view.text or "")[0] if trace is None or trace.picture is None else trace.text or ""
     target = {
         "name": "target",
-        "text": _target(view, text) if text else "",
+        "text": _target(view, text) if text else view.target or "",
         "label": t("common.target"),
         "examples": [] if is_fixed or view.target is None else [[t("common.target_own"), None]],
         "examples_label": t("common.target"),
@@ -179,7 +183,7 @@ def _boxes(
     if len(languages) > 1 and not is_fixed:
         chooser = Chooser("to", languages, t("common.to"), t("common.to_help"), view.to or next(iter(languages)), True)
         controls.append(chooser.plain)
-    return [box, target], controls
+    return [target] if lm.config.reads_pictures else [box, target], controls
 
 
 def _count(trace: vm.Trace | None, t: Texts) -> str | None:

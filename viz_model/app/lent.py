@@ -31,7 +31,11 @@ class _Lent(NamedTuple):
 
 
 def fitted(
-    view: ViewState, page: str, needs: Callable[[ModelConfig], bool] | None, read: Callable[[list[str]], ViewState]
+    view: ViewState,
+    page: str,
+    needs: Callable[[ModelConfig], bool] | None,
+    prefers: Callable[[ModelConfig], bool],
+    read: Callable[[list[str]], ViewState],
 ) -> ViewState:
     """The view with a model that the page can show, or with the former one again.
 
@@ -49,7 +53,8 @@ def fitted(
             return _put(view, lent.former)
     if needs is None or named or needs(runs.offered()[view.model]):
         return view
-    others = [name for name, config in runs.offered().items() if needs(config)]
+    fitting = {name: config for name, config in runs.offered().items() if needs(config)}
+    others = sorted(fitting, key=lambda name: not prefers(fitting[name]))
     if not others:
         return view
     is_read = bool(st.query_params) and state.from_address()
@@ -95,7 +100,8 @@ def draw(page: Page) -> None:
             st.page_link(page.pages[to], label=page.t(f"pictures.onward_{to}"), icon=":material/arrow_forward:")
         others = list(runs.readers())
         if page.name == "cross_attention":
-            others = [name for name in others if runs.offered()[name].kind == "encoder_decoder"]
+            others = [name for name, config in runs.offered().items() if config.kind == "encoder_decoder"]
+            others.sort(key=lambda name: not runs.offered()[name].transcribes)
         if others:
             label = page.t("pictures.other_model", model=runs.label(others[0]))
             change = {"model": others[0], "token": None, "layer": None, "head": None, "edits": (), "cell": None}

@@ -40,7 +40,8 @@ def _size(config: ModelConfig, t: Texts) -> str:
     kind = t(f"model_list.kind_{config.kind}")
     if config.reads_pictures:
         patches = {"rows": config.patches.rows, "columns": config.patches.columns, "width": f"{config.d_model:,}"}
-        return t("model_list.size_pictures", blocks=blocks, **patches)
+        key = "strips" if config.transcribes else "pictures"
+        return t(f"model_list.size_{key}", blocks=blocks, **patches)
     numbers = {"width": config.d_model, "context": config.n_context, "entries": config.n_vocab}
     return t("model_list.size", kind=kind, blocks=blocks, **{name: f"{n:,}" for name, n in numbers.items()})
 

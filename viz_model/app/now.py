@@ -151,15 +151,16 @@ def now_on(opened: Opened) -> Now | tuple[Line, ...]:
     frame.follow(opening.pages)
     lm, t = opening.lm, opening.t
     fitted = state.fitted(state.current(), lm.config, opening.example, tuple(lm.tokenizer.languages))
-    if topic.part == "cross" and fitted.stack(lm.config) != lm.config.sides[-1]:  # it tells of the decoder alone
+    is_decoders = topic.part == "cross" or (topic.of_words and lm.config.transcribes)
+    if is_decoders and fitted.stack(lm.config) != lm.config.sides[-1]:  # it tells of the decoder alone
         last_layer = lm.config.depth(lm.config.sides[-1]) - 1
         layer = None if fitted.layer is None else min(fitted.layer, last_layer)
         fitted = replace(fitted, side=lm.config.sides[-1], layer=layer, token=None)
     notes: tuple[Line, ...] = ()
-    if opened.picture is not None:
+    if opened.picture is not None and not lm.config.transcribes:
         key = opened.picture
     else:
-        reading = island.read(fitted, lm, t)
+        reading = island.read(fitted, lm, t, opened.picture)
         notes = reading.notes
         if reading.trace is None:
             return notes

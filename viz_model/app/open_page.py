@@ -47,6 +47,7 @@ def begin(
     choices: Sequence[Choice[Any]],
     opened_by: Mapping[str, Choice[bool]],
     needs: Callable[[ModelConfig], bool] | None,
+    prefers: Callable[[ModelConfig], bool],
     *,
     is_story: bool = False,
 ) -> Opening:
@@ -56,13 +57,14 @@ def begin(
         choices: what a visitor chooses on it.
         opened_by: what in an address opens which of its doors.
         needs: which models it can show; None where it shows all.
+        prefers: which of these it opens on.
         is_story: whether the page has its own choice of model and language, and no sidebar.
     """
     pages = frame.navigation().pages
     state.has_parts(None)
     address = (runs.offered(), name, choices, opened_by)
     asked = state.begin(runs.names(), *address)
-    view = lent.fitted(asked, name, needs, lambda models: state.read(models, *address))
+    view = lent.fitted(asked, name, needs, prefers, lambda models: state.read(models, *address))
     if view.model != asked.model:
         st.rerun()  # the navigation, which stands already, is called by what the model reads and gives
     t = Texts.of(view.lang, runs.offered()[view.model])

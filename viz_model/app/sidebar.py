@@ -134,7 +134,7 @@ def _card(name: str, lm: vm.LanguageModel) -> str:
     if name in registry.PACKAGES:
         return name
     if lm.config.reads_pictures and lm.folder.parent == registry.BUNDLED:
-        return "pictures"
+        return "strips" if lm.config.transcribes else "pictures"
     return lm.config.kind if lm.folder.parent == registry.BUNDLED else "other"
 
 
@@ -151,8 +151,9 @@ def size(count: int, t: Texts) -> str:
 def _does(lm: vm.LanguageModel, t: Texts) -> str:
     """What a model of its kind is for."""
     if languages := lm.tokenizer.languages:
-        into = t("models.or").join(t(f"common.to_{language}") for language in languages)
-        return t("models.does_translate", into=into)
+        words = Texts.of(t.language, lm.config)
+        into = t("models.or").join(words(f"common.to_{language}") for language in languages)
+        return t("models.does_strips" if lm.config.transcribes else "models.does_translate", into=into)
     if lm.config.reads_pictures:
         return t("models.does_classes" if lm.config.classes else "models.does_picture_vectors")
     if lm.config.classes:

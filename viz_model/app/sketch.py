@@ -46,6 +46,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
         st.warning(t("common.unknown_drawing", why=t.error(error)))
         drawn = images.decode(shown[0])
     reads = centered(drawn) if lm.config.reads_digits else drawn
+    code = images.encode(reads)
     with places.field:
         if is_fixed:
             _shown(255 - reads if patches.is_drawn(lm.config) else reads)
@@ -55,7 +56,10 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
         st.info(t("common.empty"), icon=":material/draw:")
         return None
     try:
-        return interventions.fitting(runs.RunKey(view.model, images.encode(reads), edits=edits.write(view.edits)), t)
+        key = runs.RunKey(view.model, code, edits=edits.write(view.edits))
+        if lm.config.transcribes:  # what the model writes; another target is the page's own
+            key = key._replace(target=runs.greedy_target(view.model, code, view.to), to=view.to)
+        return interventions.fitting(key, t)
     except vm.TextError as error:
         st.info(t.error(error), icon=":material/draw:")
         return None
@@ -86,6 +90,8 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
         data = {
             "seq": st.session_state.get(_READ, 0),
             "grid": patches.grid(lm.config),
+            "wide": lm.config.patches.width / lm.config.patches.height,
+            "copies": lm.config.reads_digits,
             "examples": [t("common.sketch_example", n=n + 1) for n in range(len(shown))],
             "words": {name: t(f"common.sketch_{name}") for name in words},
         }
@@ -117,16 +123,16 @@ def _help(lm: vm.LanguageModel, t: Texts) -> str:
 
 def _shown(levels: Levels) -> None:
     """A picture that nobody can draw in, as high as the field is."""
-    st.image(_square(levels), width=SIDE)
+    st.image(_upright(levels), width=round(SIDE * max(1.0, levels.shape[1] / levels.shape[0])))
 
 
-def _square(levels: Levels) -> Levels:
-    """A picture on a ground as wide as high, which is seen through beside it: uint8 [S, S, 4]."""
+def _upright(levels: Levels) -> Levels:
+    """A picture on a ground at least as wide as high, which is seen through beside it: uint8 [H, max(H, W), 4]."""
     height, width = levels.shape[:2]
-    square = np.zeros((max(height, width), max(height, width), 4), np.uint8)
-    square[:height, :width, :3] = levels if levels.ndim == 3 else levels[..., None]
-    square[:height, :width, 3] = 255
-    return square
+    found = np.zeros((height, max(height, width), 4), np.uint8)
+    found[:, :width, :3] = levels if levels.ndim == 3 else levels[..., None]
+    found[:, :width, 3] = 255
+    return found
 
 
 def _drawn(told: object) -> None:
@@ -135,10 +141,10 @@ def _drawn(told: object) -> None:
         return
     st.session_state[_READ] = told["seq"]
     try:
-        pixels = np.frombuffer(base64.b64decode(told["pixels"][: 2 * images.MAX_SIDE**2], validate=True), np.uint8)
-        side = round(len(pixels) ** 0.5)
-        code = images.encode(pixels.reshape(side, side), bits=4)
-    except (binascii.Error, ValueError):
+        pixels = np.frombuffer(base64.b64decode(told["pixels"][: 2 * images.MAX_HELD], validate=True), np.uint8)
+        height, width = (int(side) for side in told["shape"])
+        code = images.encode(pixels.reshape(height, width), bits=4)
+    except (binascii.Error, KeyError, TypeError, ValueError):
         return
     state.update(drawing=code)
 

@@ -37,12 +37,15 @@ def place(run: runs.RunKey, view: ViewState, side: Side, part: str) -> Place:
 
 
 def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
-    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture [CLS].
+    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture the first.
 
     After the text an encoder may read control tokens. A target that the model said by itself ends where nothing
-    more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most.
+    more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most; of
+    what is said of a picture, the one after which the last word comes.
     """
     trace = runs.trace(run.plain).at(side)
+    if trace.config.transcribes and side == "decoder":
+        return max(0, len(trace) - 2)
     if trace.prefix and side == "decoder" and view.target is None and (shares := _of_words(run.plain)):
         written = telling.written(trace)
         words = [i for i in written if _is_word(trace, i)]
@@ -64,7 +67,7 @@ def _of_words(run: runs.RunKey) -> tuple[float, ...]:
 
 
 def _is_word(trace: vm.Trace, token: int) -> bool:
-    return trace.own_ids[token] not in trace.tokenizer.controls and any(map(str.isalpha, trace.tokens[token].text))
+    return trace.own_ids[token] not in trace.own_tokenizer.controls and any(map(str.isalpha, trace.tokens[token].text))
 
 
 def note(t: Texts, run: runs.RunKey, view: ViewState, side: Side, part: str) -> tuple[str, str] | None:

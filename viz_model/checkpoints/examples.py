@@ -1,4 +1,4 @@
-"""Pictures that lie beside the weights of a model: a few that anybody may look at, with their classes."""
+"""Pictures that lie beside the weights of a model: a few that anybody may look at, with what they show."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from viz_model.images import Levels
 
 FILE = "examples.npz"
 MOST_BYTES = 2**20
+NONE = 255
+"""Where a row of ``y`` has fewer digits than others."""
 
 
 class Example(NamedTuple):
-    """A picture, uint8 [H, W] or [H, W, 3], and the number of its class."""
+    """A picture, uint8 [H, W] or [H, W, 3], and the number of its class; or of the digits on it, from left to right."""
 
     levels: Levels
-    number: int
+    numbers: tuple[int, ...]
 
 
 def read(folder: Path) -> tuple[Example, ...]:
@@ -35,8 +37,12 @@ def read(folder: Path) -> tuple[Example, ...]:
             raise ValueError(f"longer than {MOST_BYTES} bytes")
         with np.load(path, allow_pickle=False) as arrays:
             x, y = arrays["x"], arrays["y"]
-        if x.dtype != np.uint8 or x.ndim not in (3, 4) or y.dtype.kind not in "iu" or y.shape != x.shape[:1]:
-            raise ValueError("expected x, uint8 [N, H, W] or [N, H, W, 3], and y [N]")
+        if x.dtype != np.uint8 or x.ndim not in (3, 4) or y.dtype.kind not in "iu" or len(y) != len(x):
+            raise ValueError("expected x, uint8 [N, H, W] or [N, H, W, 3], and y [N] or [N, S]")
+        numbers = y.reshape(len(y), -1).astype(int).tolist()
     except (OSError, KeyError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from None
-    return tuple(Example(levels, int(number)) for levels, number in zip(x, y, strict=True))
+    return tuple(
+        Example(levels, tuple(number for number in row if number != NONE))
+        for levels, row in zip(x, numbers, strict=True)
+    )

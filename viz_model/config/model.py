@@ -62,8 +62,8 @@ class ModelConfig:
     """One Transformer, complete.
 
     Sizes use the letters of :mod:`viz_model.model.sites`: V = ``n_vocab``, T ≤ ``n_context``,
-    D = ``d_model``, H = ``n_heads``, G = ``n_kv_heads``, K = ``d_head``, F = ``d_ffn``. A model that reads
-    patches has ``n_vocab`` 0.
+    D = ``d_model``, H = ``n_heads``, G = ``n_kv_heads``, K = ``d_head``, F = ``d_ffn``. An encoder that reads
+    patches has ``n_vocab`` 0, unless a decoder reads from it and writes tokens.
 
     Raises:
         ConfigError: a size is not a positive whole number, is beyond :data:`LIMITS`, does not
@@ -100,7 +100,7 @@ class ModelConfig:
     head: Head = LanguageHead()
     kind: Kind = "decoder"
     inputs: Input = Tokens()
-    """What feeds its first block."""
+    """What feeds its first block; of an encoder–decoder, that of its encoder: :meth:`input_of`."""
     windows: tuple[int, ...] = ()
     """For each of ``n_layers``, how many positions a query sees, itself included; 0 is all, empty is all everywhere."""
     positions: tuple[Position, ...] = ()
@@ -142,7 +142,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         fields.check_fields(self)
         for field, limit in LIMITS.items():
-            is_optional = field in DEFAULTED or (field == "n_vocab" and self.reads_pictures)
+            is_optional = field in DEFAULTED or (field == "n_vocab" and self.reads_pictures and not self.transcribes)
             least = 0 if is_optional else 1
             if not least <= getattr(self, field) <= limit:
                 raise ConfigError(
@@ -227,6 +227,10 @@ class ModelConfig:
         is_pair = self.kind == "encoder_decoder" and side == "encoder"
         return (self.encoder_norm_at or self.norm_at) if is_pair else self.norm_at
 
+    def input_of(self, side: Side) -> Input:
+        """What feeds the first block of a stack; a decoder reads tokens where its encoder reads a picture."""
+        return Tokens() if self.transcribes and side == "decoder" else self.inputs
+
     def layer(self, side: Side, layer: int) -> Layer:
         """What one block has that its neighbors need not have. The encoder of a pair has the same in all."""
         if side != self.sides[-1]:
@@ -286,8 +290,18 @@ class ModelConfig:
 
     @property
     def reads_pictures(self) -> bool:
-        """Whether patches of a picture enter, and no tokens."""
+        """Whether what enters first is a picture, and no text."""
         return self.inputs.is_picture
+
+    @property
+    def is_vision_encoder(self) -> bool:
+        """Whether it is an encoder by itself that reads a picture: there are no tokens in it at all."""
+        return self.reads_pictures and self.kind == "encoder"
+
+    @property
+    def transcribes(self) -> bool:
+        """Whether its decoder writes what its encoder reads in a picture."""
+        return self.reads_pictures and self.kind == "encoder_decoder"
 
     @property
     def patches(self) -> Patches:

@@ -22,7 +22,7 @@ TILE = 20.0
 
 
 class Painted(NamedTuple):
-    """Numbers of the positions, of which the first is [CLS] and the others are patches, row after row.
+    """Numbers of the positions: [CLS], where it stands before them, and patches, row after row.
 
     Attributes:
         pixels: the ink, float32 [height, width] in 0 to 1; or the light of a picture that nobody draws,
@@ -33,6 +33,7 @@ class Painted(NamedTuple):
         site: of the values, and ``place`` where they stand in it, with COLUMN for the position; "" where
             they are no value of the run.
         chosen: the position that is ringed, if one is; "token" is the selected one.
+        has_class: whether the first position is [CLS].
     """
 
     pixels: np.ndarray
@@ -42,6 +43,12 @@ class Painted(NamedTuple):
     site: str = ""
     place: Index = (COLUMN,)
     chosen: int | Literal["token"] | None = None
+    has_class: bool = True
+
+    @property
+    def left(self) -> float:
+        """Pixels that stand before the picture."""
+        return CLASS + PITCH if self.has_class else 0.0
 
 
 def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: float, opacity: float = 1) -> list[Mark]:
@@ -75,7 +82,7 @@ def painted(
     ``top`` is the magnitude of full color. Where it ``selects``, a click on a patch selects that one.
     """
     rows, columns = view.grid
-    left, tall = x + CLASS + PITCH, size / columns
+    left, tall = x + view.left, size / columns
     marks: list[Mark] = ink(f"{id}ink", view.pixels, left, y, size, tall * rows, FAINT)
 
     def of(name: str, positions: range, x: float, y: float, width: float) -> Cells:
@@ -94,25 +101,28 @@ def painted(
             walk=selects,
         )  # fmt: skip
 
-    marks.append(of("class", range(1), x, y, CLASS))
+    if view.has_class:
+        marks.append(of("class", range(1), x, y, CLASS))
     for row in range(rows):
-        positions = range(1 + row * columns, 1 + (row + 1) * columns)
+        first = view.has_class + row * columns
+        positions = range(first, first + columns)
         marks.append(of(f"row.{row}", positions, left, y + row * tall, size))
-    name = Text(id=f"{id}class.name", text="[CLS]", x=x + CLASS / 2, y=y + tall + 9, anchor="middle", fill="muted")
-    return [*marks, name, *frames(view, x, y, size, id)]
+    if view.has_class:
+        middle, below = x + CLASS / 2, y + tall + 9
+        marks.append(Text(id=f"{id}class.name", text="[CLS]", x=middle, y=below, anchor="middle", fill="muted"))
+    return [*marks, *frames(view, x, y, size, id)]
 
 
 def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list[Mark]:
     """Lines around the picture and around [CLS], and a ring around what is chosen."""
     rows, columns = view.grid
-    left, tall, wide = x + CLASS + PITCH, size / columns, size / columns
-    marks: list[Mark] = [
-        Rect(id=f"{id}frame", x=left, y=y, width=size, height=tall * rows, stroke="grid"),
-        Rect(id=f"{id}class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"),
-    ]
+    left, tall, wide = x + view.left, size / columns, size / columns
+    marks: list[Mark] = [Rect(id=f"{id}frame", x=left, y=y, width=size, height=tall * rows, stroke="grid")]
+    if view.has_class:
+        marks.append(Rect(id=f"{id}class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"))
     if view.chosen is None:
         return marks
-    boxes = [(x, y, CLASS)]
+    boxes = [(x, y, CLASS)] * view.has_class
     boxes += [(left + n % columns * wide, y + n // columns * tall, wide) for n in range(rows * columns)]
     ring: Any = {"height": tall, "stroke": "accent", "thick": 3}
     for n, name in enumerate(("x", "y", "width")):
@@ -153,12 +163,14 @@ def tiles(
     look: Literal["share", "signed"] = "share",
     beside: bool = True,
 ) -> Panel:
-    """Small pictures without [CLS], so many in a row, each under its name; ``beside`` says whether [CLS] is told."""
+    """Small pictures without [CLS], so many in a row, each under its name; ``beside`` says whether [CLS] is told,
+    where there is one.
+    """
     rows, wide = view.grid
     tall = size * rows / wide
 
     def cut(every: np.ndarray) -> np.ndarray:
-        return every[..., 1:].reshape(*every.shape[:-1], rows, wide)
+        return every[..., view.has_class :].reshape(*every.shape[:-1], rows, wide)
 
     marks: list[Mark] = []
     for n, tile in enumerate(each):
@@ -176,7 +188,7 @@ def tiles(
                 stroke=_where(tile.is_chosen, "accent", "grid"), thick=_where(tile.is_chosen, 3, 1),
             ),
         ]  # fmt: skip
-        if beside:
+        if beside and view.has_class:
             first = _made(tile.values, lambda all: all[..., 0])
             said: Any = (
                 Phrase("[CLS] {{share}}", {"share": first._replace(write="%0")})

@@ -231,21 +231,19 @@ class Look:
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the tokens, as pictures have them; of a picture's patches their places."""
-        if self.config.reads_pictures:
-            return tuple(token.label for token in self.trace.tokens)
-        return tuple(place.label for place in self.trace.positions)
+        return tuple(token.label for token in self.trace.tokens)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the tokens for prose; a patch is named by its place in the picture."""
-        if self.config.reads_pictures:
+        if self.trace.shows_patches:
             return tuple(patches.names(self.trace, self.t))
         return tuple(token.label for token in self.trace.tokens)
 
     def token_named(self, at: Any = None) -> Any:
         """The name of a token for prose, as code: ``at`` is a table of positions, by default of the selected one."""
         where = by("token", np.arange(len(self))) if at is None else at
-        return Among(self.names, where, is_code=not self.config.reads_pictures)
+        return Among(self.names, where, is_code=not self.trace.shows_patches)
 
     def cells(self, name: str, index: tuple[Any, ...], **lists: Any) -> Any:
         """Which numbers of a value a mark shows. In the index ``"head"`` and ``"token"`` follow the selection."""
@@ -416,7 +414,7 @@ class Look:
 
     def code_name(self, position: int) -> str:
         """The name of one token for Markdown, to the letter."""
-        return self.names[position] if self.config.reads_pictures else literal(self.names[position])
+        return self.names[position] if self.trace.shows_patches else literal(self.names[position])
 
 
 def _tables(values: Mapping[str, Any]) -> dict[str, Any]:

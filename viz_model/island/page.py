@@ -324,8 +324,13 @@ class Trials(NamedTuple):
     bugs: tuple[str, ...] = ()
 
 
+def has_text(config: ModelConfig) -> bool:
+    """Whether there is a text in a model, as in those that most pages show: what it reads, or what it writes."""
+    return not config.is_vision_encoder
+
+
 def reads_text(config: ModelConfig) -> bool:
-    """Whether a model reads a text, as those do that most pages show."""
+    """Whether a model reads a text, and no picture."""
     return not config.reads_pictures
 
 
@@ -359,7 +364,7 @@ class Page:
     options: Sequence[tuple[str, Sequence[str] | range | Typed]] = ()
     apart: Apart | None = None
     trials: Trials | None = None
-    fits: Callable[[ModelConfig], bool] = reads_text
+    fits: Callable[[ModelConfig], bool] = has_text
     has_twin: bool = False
     other: Callable[[str, str | None, Mapping[str, ModelConfig]], str | None] | None = None
     presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
@@ -382,8 +387,10 @@ class Topic:
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
         telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one; its text
             ``telling`` says why.
+        of_words: whether it tells of words alone: of a model that writes what it reads in a picture, of its decoder.
         has_place: whether what it shows first is of a layer or of a head.
         needs: which models it can show; None where it shows all.
+        prefers: of the models that it can show, which it opens on where nobody has chosen one.
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
         mixes: whether it shows models too that have layers without attention weights, or a gate behind them.
@@ -395,8 +402,10 @@ class Topic:
     pages: tuple[Page, ...]
     part: str = "attn"
     telling: Callable[[Trace, int], tuple[int, int] | None] | None = None
+    of_words: bool = False
     has_place: bool = True
     needs: Callable[[ModelConfig], bool] | None = None
+    prefers: Callable[[ModelConfig], bool] = lambda config: True
     without: frozenset[str] = frozenset()
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False

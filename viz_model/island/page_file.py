@@ -198,21 +198,20 @@ def _made_with(look: Look) -> Line:
 
 
 def _boxes(look: Look) -> list[dict[str, Any]]:
-    """The sentence, and what it is continued to; to be read."""
-    if look.config.reads_pictures:
-        return []
-    texts = [("text", look.trace.text, "sentence"), ("target", look.trace.target, "target")]
+    """The sentence, unless it is a picture, and what it is continued to; to be read."""
+    source = None if look.config.reads_pictures else look.trace.text or ""
+    texts = [("text", source, "sentence"), ("target", look.trace.target, "target")]
     return [
         {
             "name": name,
-            "text": text or "",
+            "text": text,
             "label": look.t(f"common.{label}"),
             "fixed": True,
             "live": False,
             "examples": [],
         }
         for name, text, label in texts
-        if name == "text" or text is not None
+        if text is not None
     ]
 
 

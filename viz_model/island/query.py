@@ -19,6 +19,7 @@ from viz_model.drawing.strips import Strip
 from viz_model.drawing.tables import Among, Scaled
 from viz_model.island.look import Look
 from viz_model.island.page import Worked
+from viz_model.measures import patches
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 
@@ -54,6 +55,13 @@ class Query(NamedTuple):
 def keys(look: Look, part: str = "attn") -> tuple[str, ...]:
     """Names of the tokens that are read: the look's own, or those of the source."""
     return look.labels if part == "attn" else tuple(token.label for token in look.trace.at("encoder").tokens)
+
+
+def key_names(look: Look, part: str = "attn") -> tuple[str, ...]:
+    """The same for prose: a patch is named by its place in the picture."""
+    if part == "attn":
+        return look.names
+    return patches.names(look.trace, look.t) if look.config.reads_pictures else keys(look, part)
 
 
 def whole(look: Look, part: str = "attn") -> Query:

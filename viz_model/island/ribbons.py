@@ -27,7 +27,8 @@ def ribbons(trace: Trace, beside: Trace | None, token: int, t: Texts, arrays: Ar
     those of the run beside, named by where the norm stands where that is the twin's.
     """
     if trace.config.reads_pictures:
-        return [_patches(trace, t, arrays)]
+        written = [_ribbon(trace, "decoder", token, t)] if trace.config.transcribes else []
+        return [_patches(trace, t, arrays), *written]
     if beside is None:
         return [_ribbon(trace, side, token, t) for side in trace.config.sides]
     found = []
@@ -82,24 +83,27 @@ def _ribbon(trace: Trace, side: Side, token: int, t: Texts, differing: Collectio
 
 
 def _patches(trace: Trace, t: Texts, arrays: Arrays) -> dict[str, Any]:
-    label = t("common.tokens")
-    own = {"side": "encoder", "chips": patch_chips(trace, t), "selected": -1, "label": label, "first": 0, "ends": []}
+    source, n_sides = trace.at("encoder"), len(trace.config.sides)
+    label = t("common.tokens" if n_sides == 1 else "common.tokens_encoder")
+    own = {"side": "encoder", "chips": patch_chips(source, t), "selected": -1, "label": label, "first": 0, "ends": []}
+    selects = n_sides == 1 or trace.side == "encoder"
     light = not patches.is_drawn(trace.config)
     thumbnails = value(patches.thumbnails(trace), arrays)
-    return {**own, "selects": True, "many": False, "flat": False, "light": light, "thumbnails": thumbnails}
+    flat = n_sides > 1
+    return {**own, "selects": selects, "many": False, "flat": flat, "light": light, "thumbnails": thumbnails}
 
 
 def patch_chips(trace: Trace, t: Texts) -> list[dict[str, Any]]:
-    """The patches, each with its place and its own small picture, [CLS] first."""
+    """The patches, each with its place and its own small picture, [CLS] first where the model has it."""
     return [
         {
-            "label": "" if n else "[CLS]",
-            "under": token.label if n else "",
+            "label": "" if token.id else "[CLS]",
+            "under": token.label if token.id else "",
             "title": name,
             "bytes": "",
             "color": theme.token_color(n),
             "whole": True,
-            "has_picture": n > 0,
+            "has_picture": token.id > 0,
         }
         for n, (token, name) in enumerate(zip(trace.tokens, patches.names(trace, t), strict=True))
     ]

@@ -35,7 +35,8 @@ class Drawing:
         # The run's own model and ids have these edits in them.
         edits = [edit for edit in trace.edits if not isinstance(edit, StructureEdit | ShuffleTokens)]
         own, source = (trace.ids, None) if trace.target_ids is None else (trace.target_ids, trace.ids)
-        self._decoder = Decoder(trace.model, own, source, edits=edits, controls=trace.tokenizer.controls)
+        controls = trace.tokenizer.controls_by_side
+        self._decoder = Decoder(trace.model, own, source, picture=trace.picture, edits=edits, controls=controls)
         self._going = steps(self._decoder, trace.tokenizer, sampling, seed)
         self._end = trace.tokenizer.end_of_text
         self._steps: list[Step] = []

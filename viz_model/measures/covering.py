@@ -73,7 +73,7 @@ def covering(trace: Trace, position: int) -> Trace:
 
 def written(trace: Trace) -> range:
     """The positions of the text itself, without the control tokens that the tokenizer put around it."""
-    own = [n for n, token in enumerate(trace.tokens) if token.id not in trace.tokenizer.controls]
+    own = [n for n, token in enumerate(trace.tokens) if token.id not in trace.own_tokenizer.controls]
     return range(own[0], own[-1] + 1) if own else range(len(trace))
 
 

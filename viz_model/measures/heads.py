@@ -178,7 +178,7 @@ def marks(trace: Trace) -> tuple[int, ...]:
     text = trace.target if trace.side == "decoder" and len(trace.config.sides) > 1 else trace.text
     if text is None:
         return ()
-    return tuple(position for position, token in enumerate(trace.tokens) if token.id in trace.tokenizer.controls)
+    return tuple(position for position, token in enumerate(trace.tokens) if token.id in trace.own_tokenizer.controls)
 
 
 def shared_with(config: ModelConfig, head: int) -> tuple[int, range]:

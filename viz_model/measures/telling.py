@@ -50,12 +50,12 @@ def layers(trace: Trace) -> range:
 
 def written(trace: Trace) -> list[int]:
     """The positions of tokens that stand for something in the text."""
-    return [i for i, id in enumerate(trace.own_ids) if id not in trace.tokenizer.controls]
+    return [i for i, id in enumerate(trace.own_ids) if id not in trace.own_tokenizer.controls]
 
 
 def token(trace: Trace) -> int:
-    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture [CLS]."""
-    if trace.config.reads_pictures:
+    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture the first."""
+    if trace.shows_patches:
         return 0
     mask = trace.tokenizer.mask_id
     if mask in trace.own_ids:

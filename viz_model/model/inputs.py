@@ -84,14 +84,16 @@ def declare_ids(at: Scope) -> Value:
 
 
 class PatchEmbedding(Input):
-    """[CLS] and every patch of a picture, projected: [B, T, D] (Dosovitskiy et al. 2021, equation 1).
+    """[CLS], where the model has it, and every patch of a picture, projected: [B, T, D].
 
-    ``ids`` say what stands where: 0 is [CLS], n is patch n, counted along the rows of the picture.
+    Dosovitskiy et al. 2021, equation 1. ``ids`` say what stands where: 0 is [CLS], n is patch n, counted along the
+    rows of the picture.
     """
 
     module: ClassVar[str] = "patches"
     ids: ClassVar[str] = "patches.order"
 
+    cls: nn.Parameter | None
     mean: Tensor
     std: Tensor
 
@@ -99,12 +101,13 @@ class PatchEmbedding(Input):
         super().__init__()
         self.patches = inputs
         self.projection = nn.Linear(inputs.n_values, model.d_model)
-        self.cls = nn.Parameter(torch.empty(model.d_model))
+        self.cls = nn.Parameter(torch.empty(model.d_model)) if inputs.cls else None
         self.register_buffer("mean", torch.tensor(inputs.mean, dtype=torch.float32), persistent=False)
         self.register_buffer("std", torch.tensor(inputs.std, dtype=torch.float32), persistent=False)
 
     def initialize(self) -> None:
-        nn.init.normal_(self.cls, std=len(self.cls) ** -0.5)
+        if self.cls is not None:
+            nn.init.normal_(self.cls, std=len(self.cls) ** -0.5)
 
     def values(self, pixels: Tensor) -> Tensor:
         """Levels [B, H, W, C] of 0 to 255 -> what the projection reads, [B, N, U]: channel by channel, row by row."""
@@ -119,9 +122,12 @@ class PatchEmbedding(Input):
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
         assert pixels is not None
         values = tap("patches.pixels", self.values(pixels))
-        projected = tap("patches.projected", self.projection(values.to(self.cls.dtype)))  # [B, N, D]
+        projected = tap("patches.projected", self.projection(values.to(self.projection.weight.dtype)))  # [B, N, D]
         order = tap("patches.order", ids)  # [B, T]
-        rows = torch.cat((self.cls.to(projected.dtype).expand(len(ids), 1, -1), projected), 1)
+        if self.cls is None:
+            rows, order = projected, order - 1
+        else:
+            rows = torch.cat((self.cls.to(projected.dtype).expand(len(ids), 1, -1), projected), 1)
         return tap("embed.patch", rows.gather(1, order[..., None].expand(-1, -1, rows.shape[-1])))
 
     @staticmethod
@@ -144,13 +150,15 @@ class PatchEmbedding(Input):
             symbol="e", label="patches, projected", role="residual",
         )  # fmt: skip
         given = Given("id", "ids", "order", "torch.tensor(trace.ids)")
+        zero = ", 0 is [CLS]" if inputs.cls else ""
         order = of.value(
-            "order", (t,), given[t], symbol="o", label="which patch stands where, 0 is [CLS]", role="token"
+            "order", (t,), given[t], symbol="o", label=f"which patch stands where{zero}", role="token"
         )  # fmt: skip
-        return at.at("embed").value(
-            "patch", (t, d), where(order[t].equals(0), of.weight("cls", "c", "D")[d], projected[order[t] - 1, d]),
-            symbol="r", label="[CLS] and the patches", role="residual",
-        )  # fmt: skip
+        stands: Expression = projected[order[t] - 1, d]
+        if inputs.cls:
+            stands = where(order[t].equals(0), of.weight("cls", "c", "D")[d], stands)
+        label = "[CLS] and the patches" if inputs.cls else "the patches in their order"
+        return at.at("embed").value("patch", (t, d), stands, symbol="r", label=label, role="residual")
 
 
 def _of_channel(symbol: str, numbers: tuple[float, ...], channel: Expression) -> Expression:
@@ -171,14 +179,11 @@ def kind(inputs: config.Input) -> type[Input]:
             assert_never(inputs)
 
 
-def build(model: ModelConfig) -> Input:
-    return kind(model.inputs)(model.inputs, model)
-
-
 def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
     """Declare what enters a stack, from what the run is given to the vectors that enter its first block."""
     t, d, to = at.index("T"), at.index("D"), at.at("embed")
-    parts: list[Vector] = [kind(config.inputs).declare(config.inputs, config, at.of(""))]
+    enters = config.input_of(side)
+    parts: list[Vector] = [kind(enters).declare(enters, config, at.of(""))]
     if config.n_segments:
         given = Given("segment", "segments", "segment", "torch.tensor(trace.segments)")
         row = to.weight("segment.weight", "S", "S", "D")[given[t], d]

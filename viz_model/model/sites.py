@@ -163,7 +163,7 @@ def _looks_around(part: Expression, place: Index) -> bool:
 
 def ids(config: ModelConfig, side: Side) -> str:
     """The full name of what stands at the positions of a stack, [T]."""
-    return prefix(config, side) + inputs.kind(config.inputs).ids
+    return prefix(config, side) + inputs.kind(config.input_of(side)).ids
 
 
 def leaving(config: ModelConfig, side: Side) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from viz_model.config import ModelConfig, Side, Tokens
+from viz_model.config import ModelConfig, Side
 from viz_model.model import block, heads, inputs, masks, norms, ops, positions
 from viz_model.model.attention import Attention, BlockCache, Given, Source
 from viz_model.model.block import Block
@@ -148,7 +148,8 @@ class Stack(nn.Module):
 class Transformer(nn.Module):
     """Any of them: a decoder (GPT), an encoder (BERT, ViT), or an encoder and a decoder (2017, T5).
 
-    What reads a text has the table ``embedding``; what reads a picture has ``patches`` instead.
+    What reads a text has the table ``embedding``; what reads a picture has ``patches`` instead, and both where a
+    decoder writes what an encoder reads in a picture.
     Immutable in use: a run leaves nothing behind on the module, so that one loaded model can
     serve every visitor at once. ``dropout`` is of training alone: in ``eval()`` nothing is left out.
     """
@@ -159,7 +160,9 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.patches: inputs.PatchEmbedding | None = None
-        setattr(self, inputs.kind(config.inputs).module, inputs.build(config))
+        for enters in dict.fromkeys(map(config.input_of, config.sides)):
+            kind = inputs.kind(enters)
+            setattr(self, kind.module, kind(enters, config))
         self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
         self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
         self.head = heads.build(config)
@@ -191,17 +194,21 @@ class Transformer(nn.Module):
         """An empty cache for a decoder."""
         return [BlockCache() for _ in self.stack("decoder").blocks]
 
-    def embed(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None, side: Side | None = None) -> Tensor:
         """Token ids [B, T] -> embedding rows [B, T, D]; of a picture its patches, in the order of the ids.
+
+        Args:
+            side: the stack that they enter; by default the first.
 
         Raises:
             ValueError: pixels are missing, or of another size, or there is no place for them.
         """
-        if self.config.reads_pictures and pixels is None:
+        enters = self.config.input_of(side or self.config.sides[0])
+        if enters.is_picture and pixels is None:
             raise ValueError("pixels: this model reads a picture, and none was given")
-        if pixels is not None and not self.config.reads_pictures:
+        if pixels is not None and not enters.is_picture:
             raise ValueError("pixels: this model reads tokens, and no picture")
-        rows: Tensor = getattr(self, inputs.kind(self.config.inputs).module)(ids, tap, pixels)
+        rows: Tensor = getattr(self, inputs.kind(enters).module)(ids, tap, pixels)
         return rows
 
     def forward(
@@ -254,7 +261,7 @@ class Transformer(nn.Module):
         if self.encoder is not None and self.decoder is not None:
             if target_ids is None:
                 raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
-            source = self.encode(ids, padding=padding, visible=seen.get("encoder"), tap=tap)
+            source = self.encode(ids, pixels=pixels, padding=padding, visible=seen.get("encoder"), tap=tap)
             return self._decode(target_ids, source, seen.get("decoder"), tap.at("decoder"), cache)
         if target_ids is not None:
             raise ValueError(f"target_ids: only an encoder–decoder reads a target, this is a {self.config.kind}")
@@ -270,12 +277,18 @@ class Transformer(nn.Module):
         return vectors
 
     def encode(
-        self, ids: Tensor, *, padding: Tensor | None = None, visible: Tensor | None = None, tap: Tap = NO_TAP
+        self,
+        ids: Tensor,
+        *,
+        pixels: Tensor | None = None,
+        padding: Tensor | None = None,
+        visible: Tensor | None = None,
+        tap: Tap = NO_TAP,
     ) -> Source:
-        """The encoder's half of an encoder–decoder: ids [B, Ts] -> what the decoder reads."""
+        """The encoder's half of an encoder–decoder: ids [B, Ts], or a picture's patches -> what the decoder reads."""
         at = tap.at("encoder")
         stack = self.stack("encoder")
-        return Source(stack(self.embed(ids, at), padding=padding, visible=visible, tap=at), padding)
+        return Source(stack(self.embed(ids, at, pixels), padding=padding, visible=visible, tap=at), padding)
 
     def decode(
         self,
@@ -293,7 +306,7 @@ class Transformer(nn.Module):
         self, ids: Tensor, source: Source, visible: Tensor | None, at: Tap, cache: Sequence[BlockCache] | None
     ) -> Tensor:
         vectors: Tensor = self.stack("decoder")(
-            self.embed(ids, at), visible=visible, source=source, tap=at, cache=cache
+            self.embed(ids, at, side="decoder"), visible=visible, source=source, tap=at, cache=cache
         )
         return vectors
 
@@ -318,5 +331,5 @@ def _initialize(module: nn.Module) -> None:
             module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
         case Position() | inputs.Input():
             module.initialize()
-        case Transformer(config=ModelConfig(inputs=Tokens())):
+        case Transformer(embedding=inputs.TokenEmbedding()):
             module.embedding.weight.data /= module.head.scale

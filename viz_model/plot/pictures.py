@@ -32,6 +32,7 @@ from viz_model.topics.block import experts as routing
 from viz_model.topics.block import lengths, norm, vectors
 from viz_model.topics.block import neurons as hidden
 from viz_model.topics.cross_attention import maps as crossing
+from viz_model.topics.cross_attention import painted as words_over_picture
 from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import asked as next_token_asked
 from viz_model.topics.next_token import choice as choices
@@ -52,7 +53,7 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
         ValueError: as :func:`viz_model.plot.asking.selected` says; so do all functions here.
     """
     of = selected(trace, "overview", layer=layer, token=token, **options)
-    return of, drawn(of, whole_run.draw if of.trace.picture is None else whole_picture.draw)
+    return of, drawn(of, whole_picture.draw if of.config.is_vision_encoder else whole_run.draw)
 
 
 @figure
@@ -63,7 +64,7 @@ def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **
         ValueError: the bytes of the two cannot be laid over each other, as this vocabulary does not keep a text as it
             was typed, or spells none; or the model reads a picture.
     """
-    _needs_text(trace, "tokens")
+    _needs_text(trace, "tokens", options.get("stack"))
     of = selected(trace, "tokens", token=token, **options)
     other = beside or cl100k_base()
     if cuts.view(of, other) is None:
@@ -76,9 +77,9 @@ def embedding(trace: Trace, *, token: int = -1, **options: Unpack[Options]) -> M
     """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked.
 
     Raises:
-        ValueError: the model reads a picture.
+        ValueError: the stack reads a picture.
     """
-    _needs_text(trace, "embedding")
+    _needs_text(trace, "embedding", options.get("stack"))
     of = selected(trace, "embedding", token=token, **options)
     return of, drawn(of, embeddings.rows)
 
@@ -132,14 +133,21 @@ def head(
 
 
 @figure
-def painted(trace: Trace, layer: int, head: int, token: int = 0, **options: Unpack[Options]) -> Made:
+def painted(trace: Trace, layer: int, head: int | None, token: int = 0, **options: Unpack[Options]) -> Made:
     """Where one patch looks, painted over the picture: a head enlarged, and all heads of its layer, [H, T].
 
-    ``token`` is the patch that asks, 0 [CLS].
+    ``token`` is the patch that asks, 0 [CLS]. Of a decoder that writes what its encoder reads in a picture it is where
+    that looks for each token, [Tq, Ts], that of ``token`` enlarged; without a ``head`` the average over the layer's.
 
     Raises:
         ValueError: the model reads a text.
     """
+    if isinstance(trace, Trace) and trace.config.transcribes:
+        options["stack"] = "decoder"
+        of = selected(trace, "cross_attention", layer=layer, head=head or 0, token=token, **options)
+        return of, drawn(of, words_over_picture.draw, shown="average" if head is None else "head")
+    if head is None:
+        raise ValueError("head: expected a number; only of a decoder that reads a picture the heads are averaged")
     of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
     if of.trace.picture is None:
         raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
@@ -359,8 +367,8 @@ def show(trace: Trace, *, lang: str = "en", theme: Theme = "light", **style: Unp
     return overview(trace, lang=lang, theme=themed(theme), **style)
 
 
-def _needs_text(trace: Trace, name: str) -> None:
-    if isinstance(trace, Trace) and trace.picture is not None:
+def _needs_text(trace: Trace, name: str, stack: Side | None = None) -> None:
+    if isinstance(trace, Trace) and asking.from_stack(trace, stack).shows_patches:
         raise ValueError(f"{name}: this model reads a picture, and no tokens of a vocabulary")
 
 

@@ -21,6 +21,7 @@ import torch
 from viz_model.model import sites, stored
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.text import spelled
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Element
@@ -203,10 +204,11 @@ def _mask_of_its_own(trace: Trace, site: Site) -> bool:
 
 
 def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float | bool]:
-    if trace.picture is not None:
-        return {"text": trace.tokenizer.token(id).label}
-    token = trace.tokenizer.token(id)
-    return {"bytes": spelled(token.bytes), "text": token.label, "control": id in trace.tokenizer.controls}
+    tokenizer = trace.tokenizer.at("decoder" if given == "decoder.ids" else trace.config.sides[0])
+    token = tokenizer.token(id)
+    if isinstance(tokenizer, PatchTokenizer):
+        return {"text": token.label}
+    return {"bytes": spelled(token.bytes), "text": token.label, "control": id in tokenizer.controls}
 
 
 def _kv_head(trace: Trace, site: Site, index: tuple[int, ...]) -> int | None:

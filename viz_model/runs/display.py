@@ -39,13 +39,14 @@ def model_line(lm: LanguageModel) -> str:
     if lm.config.reads_pictures:
         given = lm.config.patches
         reads = f"pictures of {given.height} × {given.width} in {given.n_patches} patches"
+        reads += f", vocabulary {lm.config.n_vocab:,}" if lm.config.n_vocab else ""
     return f"LanguageModel({lm.name!r}: {_sizes(lm.config)}, {n_weights:,} weights, {reads})"
 
 
 def trace_line(trace: Trace) -> str:
     told = [_quoted(trace.text) if trace.text is not None else "ids", f"{len(trace.ids)} tokens"]
     if trace.picture is not None:
-        told = ["picture", f"[CLS] and {len(trace.ids) - 1} patches"]
+        told = ["picture", f"{'[CLS] and ' if 0 in trace.ids else ''}{len(trace.patches)} patches"]
     if trace.target_ids is not None:
         told += [f"target {_quoted(trace.target or '')}", f"{len(trace.target_ids)} tokens"]
     if n_out := trace.n_dropped + trace.n_target_dropped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -169,7 +169,8 @@ class Decoder:
         ids: what the decoder has read so far.
         source_ids: what the encoder of an encoder–decoder reads, once.
         edits: interventions (:mod:`viz_model.runs.edits`).
-        controls: token ids that a shuffle leaves where they are.
+        picture: levels [H, W, C], of an encoder–decoder whose encoder reads a picture.
+        controls: by side, ids that a shuffle leaves where they are.
 
     Raises:
         ValueError: the model generates nothing, the source is missing or out of place, or an edit
@@ -182,8 +183,9 @@ class Decoder:
         ids: Sequence[int],
         source_ids: Sequence[int] | None = None,
         *,
+        picture: Tensor | None = None,
         edits: Sequence[Edit] = (),
-        controls: frozenset[int] = frozenset(),
+        controls: Mapping[Side, frozenset[int]] | None = None,
     ) -> None:
         config = model.config
         if config.kind == "encoder":
@@ -206,6 +208,7 @@ class Decoder:
         self._keeps = not any(edit.reads_whole_text for edit in edits)
         self._model = interventions.rebuilt(model, self._run.config)
         self.ids = list(self._run.ids["decoder"])
+        self._pixels = None if picture is None else picture[None]
         self._source = None if source_ids is None else self._encode(self._run.ids["encoder"])
         self.logits = self._read(self.ids, fresh=True)
 
@@ -222,7 +225,8 @@ class Decoder:
 
     @torch.inference_mode()
     def _encode(self, ids: Sequence[int]) -> Source:
-        return self._model.encode(torch.tensor([ids]), visible=self._run.masks.get("encoder"), tap=self._tap())
+        visible = self._run.masks.get("encoder")
+        return self._model.encode(torch.tensor([ids]), pixels=self._pixels, visible=visible, tap=self._tap())
 
     @torch.inference_mode()
     def _read(self, ids: Sequence[int], *, fresh: bool) -> Tensor:

@@ -157,17 +157,13 @@ class LanguageModel:
         if (text is None) == (ids is None):
             raise ValueError("give either a text or ids=[…]")
         picture, edits = None, listed(edits)
-        if isinstance(self.tokenizer, PatchTokenizer):
-            if text is None:
-                raise ValueError("ids: this model reads pictures; give one as its levels or as text")
-            if not isinstance(text, str | np.ndarray):
-                raise ValueError("text: this model reads pictures, and no conversation")
-            picture, text = self._picture(self.tokenizer, text)
+        if (patches := self._patches) is not None:
+            picture, text = self._picture(patches, self._given(text))
         elif isinstance(text, np.ndarray):
             raise ValueError("text: this model reads tokens, not pictures")
         most = min(self.config.n_context, max_tokens or self.config.n_context)
-        if picture is not None:
-            ids = run = list(range(self.config.n_ids))
+        if patches is not None:
+            ids = run = patches.order
         elif text is not None:
             assert not isinstance(text, np.ndarray)
             ids = self._encoded(text, as_text)
@@ -209,7 +205,7 @@ class LanguageModel:
 
     def generate(
         self,
-        text: str | Messages | None = None,
+        text: str | Messages | images.Levels | None = None,
         target: str | None = None,
         *,
         ids: Sequence[int] | None = None,
@@ -228,7 +224,8 @@ class LanguageModel:
         The same arguments draw the same tokens. A text beyond the context is read from its end.
 
         Args:
-            text: the text, or the messages of a conversation that the model answers.
+            text: the text, or the messages of a conversation that the model answers; or a picture, as :meth:`trace`
+                takes it.
             ids: token ids in place of a text, read as they are.
             target: of an encoder–decoder, how the target begins.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
@@ -245,13 +242,15 @@ class LanguageModel:
         """
         if (text is None) == (ids is None):
             raise ValueError("give either a text or ids=[…]")
-        read = [int(id) for id in ids or ()] if text is None else self._encoded(text, as_text)
+        if ids is not None and self.config.reads_pictures:
+            raise ValueError("ids: this model reads pictures; give one as its levels or as text")
+        read, picture = ([int(id) for id in ids], None) if ids is not None else self.entering(text, as_text)
         if not read:
             raise ValueError("the text is empty: there is nothing to continue")
         if wrong := [id for id in read if not 0 <= id < self.config.n_ids]:
             raise ValueError(f"token id {wrong[0]}: the vocabulary has {self.config.n_ids}")
         made = generation.generate(
-            self.decoder(read, target, target_language, edits),
+            self.decoder(read, target, target_language, edits, picture),
             self.tokenizer,
             max_new_tokens=max_new_tokens,
             sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
@@ -264,7 +263,11 @@ class LanguageModel:
             begun = self._target(target, None, target_language)
             if begun is None:
                 return self.trace(ids=[*read, *drawn][-most:], edits=edits)
-            return self.trace(ids=read[:most], target_ids=[*begun, *drawn][-most:], edits=edits)
+            reads = [*begun, *drawn][-most:]
+            if picture is None:
+                return self.trace(ids=read[:most], target_ids=reads, edits=edits)
+            levels = picture[..., 0] if picture.shape[-1] == 1 else picture
+            return self.trace(levels, target_ids=reads, edits=edits)
 
         return dataclasses.replace(made, run=run)
 
@@ -274,18 +277,50 @@ class LanguageModel:
         target: str | None = None,
         target_language: str | None = None,
         edits: Edit | Sequence[Edit] = (),
+        picture: images.Levels | None = None,
     ) -> generation.Decoder:
-        """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``.
+        """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``, or of a picture
+        [H, W, C] at the size of the model.
 
         Raises:
             ValueError: the model does not generate, a target is given that it has no place for, or an
                 edit cannot be made.
         """
         reads, edits = self._target(target, None, target_language), listed(edits)
-        controls = self.tokenizer.controls
+        controls = self.tokenizer.controls_by_side
         if reads is None:
             return generation.Decoder(self.model, ids, edits=edits, controls=controls)
-        return generation.Decoder(self.model, reads, source_ids=ids, edits=edits, controls=controls)
+        pixels = None if picture is None else torch.from_numpy(picture.copy())
+        return generation.Decoder(self.model, reads, ids, picture=pixels, edits=edits, controls=controls)
+
+    def entering(
+        self, text: str | Messages | images.Levels | None, as_text: bool = False
+    ) -> tuple[list[int], images.Levels | None]:
+        """What enters the model: the ids of a text; or of a picture the ids of its patches, and its levels [H, W, C].
+
+        Raises:
+            ValueError: it is no picture for a model of pictures, or one for another.
+            TextError: the text is not Unicode text, or of a model of pictures, no picture.
+        """
+        if (patches := self._patches) is not None:
+            return patches.order, self._picture(patches, self._given(text))[0]
+        if isinstance(text, np.ndarray):
+            raise ValueError("text: this model reads tokens, not pictures")
+        return self._encoded(text or "", as_text), None
+
+    @property
+    def _patches(self) -> PatchTokenizer | None:
+        """The patches that it reads, where it reads a picture."""
+        found = self.tokenizer.at(self.config.sides[0])
+        return found if isinstance(found, PatchTokenizer) else None
+
+    def _given(self, text: object) -> str | images.Levels:
+        """What was given, where it may be a picture."""
+        if text is None:
+            raise ValueError("ids: this model reads pictures; give one as its levels or as text")
+        if not isinstance(text, str | np.ndarray):
+            raise ValueError("text: this model reads pictures, and no conversation")
+        return text
 
     def _picture(self, tokenizer: PatchTokenizer, given: str | images.Levels) -> tuple[images.Levels, str | None]:
         """The picture [H, W, C] as the model reads it, and the text that gives the same, where it is small enough."""
@@ -294,7 +329,7 @@ class LanguageModel:
         picture = images.fit(levels, asked.height, asked.width, asked.channels, asked.resample)
         if isinstance(given, str):
             return picture, given
-        is_small = max(asked.height, asked.width) <= images.MAX_SIDE
+        is_small = images.held(asked.height, asked.width) == (asked.height, asked.width)
         return picture, images.encode(picture[..., 0] if asked.channels == 1 else picture) if is_small else None
 
     def _vectors(

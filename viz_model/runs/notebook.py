@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from viz_model.images import MAX_SIDE
+from viz_model.images import MAX_HELD
 from viz_model.model import sites, stored
 from viz_model.model.sites import Site
 from viz_model.runs import edits
@@ -58,7 +58,7 @@ def preamble(trace: Trace, model: str) -> tuple[str, ...]:
     if trace.edits or trace.visible:
         raise ValueError("edits: code is written for runs as the model makes them, this one was changed")
     if trace.picture is not None and trace.text is None:
-        raise ValueError(f"picture: of more than {MAX_SIDE} pixels a side, and so in no line of code")
+        raise ValueError(f"picture: of more than {MAX_HELD:,} pixels, and so in no line of code")
     return (
         "import torch",
         "import viz_model as vm",

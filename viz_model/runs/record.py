@@ -66,9 +66,9 @@ def record(
             a mask that does not fit; an edit of a place that does not exist.
     """
     config = model.config
-    lengths: dict[Side, int] = {config.sides[0]: _check_ids(ids, config)}
+    lengths: dict[Side, int] = {config.sides[0]: _check_ids(ids, config, config.sides[0])}
     if target_ids is not None:
-        lengths["decoder"] = _check_ids(target_ids, config)
+        lengths["decoder"] = _check_ids(target_ids, config, "decoder")
     if segments is not None:
         _check_segments(segments, len(ids), config)
     if unknown := sorted(set(visible or {}) - set(lengths)):
@@ -79,7 +79,7 @@ def record(
     if config.kind == "encoder_decoder" and target_ids is None:
         raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
     given = {side: masks.check(mask, lengths[side], config.depth(side)) for side, mask in (visible or {}).items()}
-    run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls, vectors=vectors)
+    run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls_by_side, vectors=vectors)
     built = interventions.rebuilt(model, run.config)
     if keep is None:
         keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
@@ -132,11 +132,12 @@ def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
     return 4 * floats
 
 
-def _check_ids(ids: Sequence[int], config: ModelConfig) -> int:
+def _check_ids(ids: Sequence[int], config: ModelConfig, side: Side) -> int:
     if not 1 <= len(ids) <= config.n_context:
         raise ValueError(f"expected 1 to {config.n_context} tokens, got {len(ids)}")
-    if wrong := [id for id in ids if not 0 <= id < config.n_ids]:
-        raise ValueError(f"token id {wrong[0]}: the vocabulary has {config.n_ids}")
+    n_ids = config.input_of(side).n_ids(config)
+    if wrong := [id for id in ids if not 0 <= id < n_ids]:
+        raise ValueError(f"token id {wrong[0]}: the vocabulary has {n_ids}")
     return len(ids)
 
 

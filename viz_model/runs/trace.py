@@ -48,7 +48,8 @@ class Trace:
         target_ids: what the decoder of an encoder–decoder read, its start token first.
         n_dropped: tokens at the end of the text that did not fit the model's context.
         picture: the levels [H, W, C] that were read, uint8, of a model that reads a picture. ``ids`` are then
-            the patches at the positions: 0 is [CLS], n is patch n, row by row.
+            the patches at the positions, of an encoder–decoder those of its encoder: 0 is [CLS], n is patch n, row by
+            row.
         segments: the kind of each token, where kinds were given.
         visible: masks that stood in for the model's own, by side: [T, T], or [L, T, T], one for each layer.
         edits: the interventions, as they were given.
@@ -129,18 +130,28 @@ class Trace:
     @functools.cached_property
     def tokens(self) -> Tokens:
         """The token at each position: of the source, in a run that has a target too; of a picture, its patches."""
-        return self.tokenizer.tokens(self.own_ids)
+        return self.own_tokenizer.tokens(self.own_ids)
+
+    @property
+    def own_tokenizer(self) -> Tokenizer:
+        """What :attr:`own_ids` are of: of a picture, its patches."""
+        return self.tokenizer.at(self.stack.side)
+
+    @property
+    def shows_patches(self) -> bool:
+        """Whether patches of a picture stand at the positions of this view."""
+        return isinstance(self.own_tokenizer, PatchTokenizer)
 
     @property
     def positions(self) -> tuple[Place, ...]:
-        """What stands at each position of this view: tokens of a text, or [CLS] and the patches of a picture."""
-        if isinstance(self.tokenizer, PatchTokenizer):
-            return self.tokenizer.places(self.ids)
+        """What stands at each position of this view: tokens of a text, or the patches of a picture."""
+        if isinstance(self.own_tokenizer, PatchTokenizer):
+            return self.own_tokenizer.places(self.own_ids)
         return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
 
     @property
     def patches(self) -> Tensor:
-        """The patches at the positions behind [CLS], as levels: uint8 [T − 1, P, P, C].
+        """The patches at the positions, without [CLS] where there is one, as levels: uint8 [N, P, P, C].
 
         Raises:
             ValueError: the model reads no picture.

@@ -72,7 +72,7 @@ def spelled(tokens: Sequence[Token]) -> str:
 
 
 def spans_of(trace: Trace, by: Sequence[str] | Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
-    tokens, controls = trace.tokens, trace.tokenizer.controls
+    tokens, controls = trace.tokens, trace.own_tokenizer.controls
     if by is None:
         starts = [n for n, token in enumerate(tokens) if n == 0 or _begins(tokens, n, controls)]
     elif by and all(isinstance(one, str) for one in by):

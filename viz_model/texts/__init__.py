@@ -72,19 +72,20 @@ def preferred(locale: str | None) -> str:
 
 
 class Texts:
-    """The texts of one language, in the words for a model that reads ``pictures`` where it is one.
+    """The texts of one language, in the words for an encoder that reads ``pictures`` where it is one.
 
-    Those are of ``digits`` that one draws, unless it reads others.
+    Those are of ``digits`` that one draws, unless it reads others. ``strips`` are of a model that writes what it reads
+    in a picture.
     """
 
-    def __init__(self, language: str, pictures: bool = False, digits: bool = True) -> None:
+    def __init__(self, language: str, pictures: bool = False, digits: bool = True, strips: bool = False) -> None:
         self.language, self.pictures = language, pictures
-        self._kinds = ("pictures",) * pictures + ("any_picture",) * (pictures and not digits)
+        self._kinds = ("pictures",) * pictures + ("any_picture",) * (pictures and not digits) + ("strips",) * strips
 
     @classmethod
     def of(cls, language: str, config: ModelConfig) -> Texts:
         """In the words for a model."""
-        return cls(language, config.reads_pictures, config.reads_digits)
+        return cls(language, config.is_vision_encoder, config.reads_digits, config.transcribes)
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The label ``group.key`` with its placeholders filled.

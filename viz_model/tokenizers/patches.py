@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 class PatchTokenizer(Tokenizer):
-    """Id 0 is [CLS], which stands in front and is no part of the picture; id n is patch n, row by row."""
+    """Id 0 is [CLS], which stands in front where the model has it; id n is patch n, row by row."""
 
     def __init__(self, patches: Patches) -> None:
         self.name = "patches"
@@ -45,7 +45,12 @@ class PatchTokenizer(Tokenizer):
             TextError: the text is not a picture (:func:`viz_model.images.decode`).
         """
         self.picture(text)
-        return list(range(0 if special else 1, self.n_vocab))
+        return self.order if special else list(range(1, self.n_vocab))
+
+    @property
+    def order(self) -> list[int]:
+        """The ids of a whole picture: [CLS], where the model has it, and every patch, row by row."""
+        return list(range(0 if self.patches.cls else 1, self.n_vocab))
 
     def picture(self, text: str) -> images.Levels:
         """The picture that a text is.

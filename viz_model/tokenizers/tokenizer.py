@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 import regex
 import tiktoken
 
-from viz_model.config import Kind
+from viz_model.config import Kind, Side
 from viz_model.tokenizers import chips
 from viz_model.tokenizers.chat import ChatTemplate
 from viz_model.tokenizers.text import (
@@ -166,6 +166,15 @@ class Tokenizer(ABC):
     unknown_id: int | None = None
     rule: Rule | None = None
     chat_template: ChatTemplate | None = None
+
+    def at(self, side: Side) -> Tokenizer:
+        """The vocabulary of the ids of a stack: two, where an encoder reads a picture and a decoder writes."""
+        return self
+
+    @property
+    def controls_by_side(self) -> dict[Side, frozenset[int]]:
+        """The control tokens among the ids of each stack."""
+        return {"encoder": self.at("encoder").controls, "decoder": self.at("decoder").controls}
 
     @abstractmethod
     def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:

@@ -67,6 +67,6 @@ def _note(model: Transformer, tokenizer: Tokenizer, data: Batches, step: int, fo
 
 
 def _continued(model: Transformer, tokenizer: Tokenizer, beginning: str) -> str:
-    decoder = Decoder(model, tokenizer.encode(beginning), controls=tokenizer.controls)
+    decoder = Decoder(model, tokenizer.encode(beginning), controls=tokenizer.controls_by_side)
     made = generate(decoder, tokenizer, max_new_tokens=TOKENS, sampling=Sampling(temperature=TEMPERATURE), seed=SEED)
     return made.text

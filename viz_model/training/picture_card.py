@@ -75,7 +75,7 @@ def of_examples(lm: LanguageModel) -> dict[str, float]:
     """Nats a picture on the examples: the quick check of shipped weights."""
     shown = examples.read(lm.folder)
     logits = torch.stack([lm.trace(example.levels)["class.logits"] for example in shown])
-    return {"examples": F.cross_entropy(logits, torch.tensor([example.number for example in shown])).item()}
+    return {"examples": F.cross_entropy(logits, torch.tensor([example.numbers[0] for example in shown])).item()}
 
 
 def figures(lm: LanguageModel, data: Pictures) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
+from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.tokenizers.patches import PatchTokenizer
-from viz_model.training import card, log, loop, objective, picture_card, routing
+from viz_model.training import card, log, loop, objective, picture_card, routing, strip_card
 from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus
@@ -25,6 +26,7 @@ from viz_model.training.loop import trained_model
 from viz_model.training.pictures import Pictures
 from viz_model.training.recipe import Recipe, twin
 from viz_model.training.samples import OWN_TEXT
+from viz_model.training.strips import Strips
 
 MODELS = Path(__file__).resolve().parents[1] / "models"
 GREEDY = generation.Sampling(temperature=0.0)
@@ -39,7 +41,7 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
     tensors = stored_tensors(trained_model(recipe, run))
-    vocabulary = {} if isinstance(data, Pictures) else {"tokenizer": "story-8k"}
+    vocabulary = {} if isinstance(data, Pictures) else {"tokenizer": data.tokenizer.name}
     description = {**vocabulary, "twin": twin(recipe), "config": recipe.config.to_dict()}
     if recipe.frozen:
         begun = stored_tensors(load(recipe.begin_from).model)
@@ -53,6 +55,8 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
     if isinstance(data, Pictures):
         picture_card.write_examples(data, target)
+    if isinstance(data, Strips):
+        strip_card.write_examples(data, target)
     describe(recipe, data, target, kinds)
 
 
@@ -74,6 +78,9 @@ def describe(recipe: Recipe, data: Batches, target: Path, kinds: Corpus | None =
     if isinstance(data, Pictures):
         found = picture_card.figures(lm, data)
         written = picture_card.write(recipe, found, **ran)
+    elif isinstance(data, Strips):
+        found = strip_card.figures(lm, data)
+        written = strip_card.write(recipe, found, strip_card.samples(lm), **ran)
     else:
         if kinds is not None and lm.config.has_experts:
             _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
@@ -111,10 +118,12 @@ def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
 
     Bits per byte and accuracy of the tokens asked for; of translators also BLEU, against the first
     translation of each sentence and against all of them. Of pictures, nats and accuracy of what was kept out
-    and of the test.
+    and of the test; of strips also the share of the test that is answered exactly.
     """
     if isinstance(data, Pictures):
         return picture_card.held_out(lm, data)
+    if isinstance(data, Strips):
+        return strip_card.held_out(lm, data)
     figures = objective.figures(lm.model, data)
     if isinstance(data, Translations):
         for language in data.languages:
@@ -167,10 +176,12 @@ def own_text(lm: LanguageModel) -> dict[str, float]:
     """Nats a token on :data:`OWN_TEXT`, by language: the quick check of shipped weights.
 
     A decoder predicts each next token, a translator each token of a translation, and the masked
-    model every token in turn, hidden alone; a model of pictures tells the classes of its examples.
+    model every token in turn, hidden alone; a model of pictures tells the classes of its examples, or their words.
     """
     if isinstance(lm.tokenizer, PatchTokenizer):
         return picture_card.of_examples(lm)
+    if isinstance(lm.tokenizer, NumeralTokenizer):
+        return strip_card.of_examples(lm)
     kind, tokenizer = lm.config.kind, lm.tokenizer
     end, mask = tokenizer.end_of_text or 0, tokenizer.mask_id or 0
     found = {}

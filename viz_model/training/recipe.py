@@ -72,9 +72,26 @@ class Classes:
     shift: float = 0.0
 
 
-Objective = NextToken | MaskedToken | Translation | Classes
-OBJECTIVES: dict[str, type[NextToken] | type[MaskedToken] | type[Translation] | type[Classes]] = {
-    kind.__name__: kind for kind in (NextToken, MaskedToken, Translation, Classes)
+@dataclass(frozen=True, kw_only=True)
+class Transcription:
+    """Predict every token of what a strip of digits says, from its picture and the tokens before it.
+
+    A step reads ``pictures`` strips, half of them in each language. On each stand one to ``digits`` of the ``source``,
+    side by side, turned and slanted like those of :class:`Classes`, ``smallest`` to ``largest`` times their size.
+    """
+
+    source: str
+    pictures: int
+    digits: int = 3
+    turn: float = 0.0
+    slant: float = 0.0
+    smallest: float = 1.0
+    largest: float = 1.0
+
+
+Objective = NextToken | MaskedToken | Translation | Classes | Transcription
+OBJECTIVES: dict[str, type[Objective]] = {
+    kind.__name__: kind for kind in (NextToken, MaskedToken, Translation, Classes, Transcription)
 }
 
 
@@ -209,16 +226,29 @@ class Recipe:
                 if not isinstance(rate, float) or not 0 < rate < 1:
                     raise RecipeError(f"objective: rate: expected a number between 0 and 1, got {rate!r}")
             case Classes(source=source, pictures=pictures):
-                if not isinstance(source, str) or not _is_whole(pictures) or pictures < 1:
-                    raise RecipeError(f"objective: pictures: expected a whole number above 0, got {pictures!r}")
-                for name, most in (("turn", 180.0), ("scale", 0.9), ("slant", 2.0), ("shift", 1e4)):
-                    _check_between(f"objective: {name}", getattr(self.objective, name), 0.0, most)
+                self._check_pictures(
+                    source, pictures, (("turn", 180.0), ("scale", 0.9), ("slant", 2.0), ("shift", 1e4))
+                )
+            case Transcription(source=source, pictures=pictures, digits=digits, smallest=smallest):
+                self._check_pictures(source, pictures, (("turn", 180.0), ("slant", 2.0), ("largest", 4.0)))
+                if not _is_whole(digits) or not 1 <= digits <= 8:
+                    raise RecipeError(f"objective: digits: expected a whole number from 1 to 8, got {digits!r}")
+                _check_between("objective: smallest", smallest, 0.1, self.objective.largest)
         tokens = getattr(self.objective, "tokens", 1)
         if not _is_whole(tokens) or tokens < 1:
             raise RecipeError(f"objective: tokens: expected a whole number above 0, got {tokens!r}")
-        kinds = {NextToken: "decoder", MaskedToken: "encoder", Translation: "encoder_decoder", Classes: "encoder"}
+        kinds = {
+            NextToken: "decoder",
+            MaskedToken: "encoder",
+            Translation: "encoder_decoder",
+            Classes: "encoder",
+            Transcription: "encoder_decoder",
+        }
         if self.config.kind != (needed := kinds[type(self.objective)]):
             raise RecipeError(f"objective: {type(self.objective).__name__} trains a {needed}, not {self.config.kind}")
+        if isinstance(self.objective, Classes | Transcription) != self.config.reads_pictures:
+            reads = "patches" if self.config.reads_pictures else "tokens"
+            raise RecipeError(f"objective: {type(self.objective).__name__} does not train what reads {reads}")
         if isinstance(self.objective, Classes) != bool(self.config.classes):
             raise RecipeError(
                 f"objective: {type(self.objective).__name__} does not train a {type(self.config.head).__name__}"
@@ -227,6 +257,12 @@ class Recipe:
             raise RecipeError("objective: a model without a head predicts no tokens")
         if getattr(self.config.head, "cap", None) is not None:
             raise RecipeError("head: cap: the loss here is that of logits as they are; a cap is read from checkpoints")
+
+    def _check_pictures(self, source: Any, pictures: Any, most: tuple[tuple[str, float], ...]) -> None:
+        if not isinstance(source, str) or not _is_whole(pictures) or pictures < 1:
+            raise RecipeError(f"objective: pictures: expected a whole number above 0, got {pictures!r}")
+        for name, limit in most:
+            _check_between(f"objective: {name}", getattr(self.objective, name), 0.0, limit)
 
     @property
     def _spans(self) -> list[tuple[int, int]]:

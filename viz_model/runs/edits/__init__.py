@@ -10,6 +10,7 @@ them, so an edit of a later layer always sees the effect of an edit of an earlie
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
@@ -76,7 +77,7 @@ def prepare(
     edits: Sequence[Edit],
     *,
     masks: Mapping[Side, Tensor] | None = None,
-    controls: frozenset[int] = frozenset(),
+    controls: Mapping[Side, frozenset[int]] | None = None,
     vectors: Mapping[Edit, Tensor] | None = None,
 ) -> Run:
     """The plan of a run with all edits in it; the arguments are the attributes of :class:`Run`.
@@ -85,7 +86,8 @@ def prepare(
         ValueError: an edit names a place that does not exist, or empties a row of a mask. The
             message begins with the field.
     """
-    run = Run(model=model, config=model.config, ids=ids, masks=masks or {}, controls=controls, vectors=vectors or {})
+    run = Run(model=model, config=model.config, ids=ids, controls=controls or {}, vectors=vectors or {})
+    run = dataclasses.replace(run, masks=masks or {})
     for edit in edits:
         run = edit.prepare(run)
     check_fitting(run)

@@ -88,7 +88,7 @@ class Run:
         ids: what each stack reads.
         masks: boolean [T, T] or [L, T, T] in place of the stacks' own.
         changes: value edits by the full name of the value, in the order in which they are made.
-        controls: token ids that are no part of a text.
+        controls: by side, ids that are no part of a text or a picture.
         vectors: what other runs had at the places that :class:`~viz_model.runs.edits.PatchResidual` names.
     """
 
@@ -97,7 +97,7 @@ class Run:
     ids: Mapping[Side, tuple[int, ...]]
     masks: Mapping[Side, Tensor] = field(default_factory=dict)
     changes: Mapping[str, tuple[ValueEdit, ...]] = field(default_factory=dict)
-    controls: frozenset[int] = frozenset()
+    controls: Mapping[Side, frozenset[int]] = field(default_factory=dict)
     vectors: Mapping[Edit, Tensor] = field(default_factory=dict)
 
     def mask(self, side: Side) -> Tensor:

@@ -116,7 +116,8 @@ class ShuffleTokens(Edit):
         side = stack_of(run.config, self.side or run.config.sides[0])
         ids = run.ids[side]
         starts = 1 if side == "decoder" and len(run.ids) > 1 else 0
-        moving = [n for n, id in enumerate(ids) if id not in run.controls and n >= starts]
+        controls = run.controls.get(side, frozenset())
+        moving = [n for n, id in enumerate(ids) if id not in controls and n >= starts]
         shuffled = list(ids)
         for to, come_from in zip(moving, self.moved(len(moving)), strict=True):
             shuffled[to] = ids[moving[come_from]]

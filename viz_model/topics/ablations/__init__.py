@@ -1,7 +1,7 @@
 """Break it: experiments with a question first and the measured answer after."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Topic, columns, reads_text
+from viz_model.island.page import Page, Row, Topic, columns, has_text
 from viz_model.topics.ablations import apart, compare, painted, trying
 
 PAGE = Page(
@@ -24,7 +24,7 @@ PAGE = Page(
     (say.to_try(),),
     trying.OPTIONS,
     apart.APART,
-    fits=reads_text,
+    fits=has_text,
     presses={"try": trying.press},
 )
 PICTURES = Page(
@@ -37,6 +37,6 @@ PICTURES = Page(
     (say.to_try(),),
     (*trying.OPTIONS[:1], *painted.OPTIONS),
     painted.APART,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("ablations", (PAGE, PICTURES))
+TOPIC = Topic("ablations", (PAGE, PICTURES), of_words=True)

@@ -173,9 +173,9 @@ def came_from(plain: Trace, shuffle: ShuffleTokens) -> tuple[int, ...]:
     """For each position of the shuffled text, the position where its token stood."""
     side = shuffle.side or plain.config.sides[0]
     ids = {s: plain.at(s).own_ids for s in plain.config.sides}
-    controls = frozenset(i for i, id in enumerate(ids[side]) if id in plain.tokenizer.controls)
+    controls = frozenset(i for i, id in enumerate(ids[side]) if id in plain.tokenizer.at(side).controls)
     places = {**ids, side: tuple(range(len(ids[side])))}
-    run = interventions.Run(model=plain.model, config=plain.config, ids=places, controls=controls)
+    run = interventions.Run(model=plain.model, config=plain.config, ids=places, controls={side: controls})
     return shuffle.prepare(run).ids[side]
 
 

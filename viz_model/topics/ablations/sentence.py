@@ -48,7 +48,7 @@ def _at(lab: Lab) -> breaking.Place:
 def _words(lab: Lab) -> list[int]:
     """Positions of whole words of the text, save where the answer is read."""
     own = lab.look.token if lab.side is None else -1
-    controls = lab.plain.tokenizer.controls
+    controls = lab.plain.own_tokenizer.controls
     tokens = enumerate(lab.plain.tokens)
     return [i for i, token in tokens if token.text.strip().isalnum() and token.id not in controls and i != own]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from viz_model.island import say
-from viz_model.island.page import Page, Section, Topic, Typed, beside, columns
+from viz_model.island.page import Page, Section, Topic, Typed, beside, columns, reads_text
 from viz_model.topics.architectures import (
     apart,
     cache,
@@ -98,5 +98,6 @@ PAGE = Page(
     ),
     apart=apart.TABS,
     other=parts.default_partner,
+    fits=reads_text,
 )
 TOPIC = Topic("architectures", (PAGE, vision.PAGE), mixes=True)

@@ -134,7 +134,7 @@ def ribbon(n: int) -> Callable[[Look], Ribbon | None]:
 
 def written(trace: Trace) -> list[int]:
     """How many bytes of the text each token of a run stands for: none for a control token, which nobody wrote."""
-    return [0 if token.id in trace.tokenizer.controls else len(token.bytes) for token in trace.tokens]
+    return [0 if token.id in trace.own_tokenizer.controls else len(token.bytes) for token in trace.tokens]
 
 
 def same_places(bytes_: Sequence[int], others: Sequence[int]) -> np.ndarray:

@@ -67,5 +67,5 @@ PAGE = Page(
     (say.text("lead"), tell, Section("sizes", (sizes,))),
     end=(say.to_try(),),
     apart=TABS,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )

@@ -128,7 +128,7 @@ PICTURES = Page(
     options=why.OPTIONS,
     apart=apart.TABS,
     trials=Trials(("head", "scale")),
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
 OBSERVED = Page(
     "attention",
@@ -142,4 +142,4 @@ OBSERVED = Page(
     options=(between_words.OPTION,),
     observed=True,
 )
-TOPIC = Topic("attention", (PAGE, PICTURES, OBSERVED), mixes=True)
+TOPIC = Topic("attention", (PAGE, PICTURES, OBSERVED), of_words=True, mixes=True)

@@ -96,6 +96,6 @@ PICTURES = Page(
     end=(patches.quiz, say.to_try()),
     options=(("class", range(100_000)), *routes.OPTIONS),
     apart=patches.APART,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("attribution", (PAGE, PICTURES))
+TOPIC = Topic("attribution", (PAGE, PICTURES), of_words=True)

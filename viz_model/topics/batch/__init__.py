@@ -1,7 +1,7 @@
 """Batch: several sentences as one tensor, padded, masked, and each as if it were alone."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
+from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, reads_text
 from viz_model.topics.batch import apart, loss, norms, rows, shapes, tutorial
 
 PAGE = Page(
@@ -33,6 +33,7 @@ PAGE = Page(
     (*rows.OPTIONS, tutorial.OPTION),
     apart.APART,
     Trials(bugs=("padded",)),
+    fits=reads_text,
     reads_plain=True,
 )
 TOPIC = Topic("batch", (PAGE,), without=frozenset({"head"}), mixes=True)

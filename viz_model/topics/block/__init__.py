@@ -65,6 +65,6 @@ PICTURES = replace(
         WEIGHTS,
     ),
     trials=Trials(("norm", "residual", "layer")),
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic("block", (PAGE, PICTURES), without=frozenset({"head"}), mixes=True)

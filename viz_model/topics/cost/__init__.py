@@ -50,6 +50,6 @@ PICTURES = Page(
     items=(say.text("lead"), patches.title, beside(patches.draw, patches.tell)),
     end=(patches.quiz, say.to_try()),
     apart=patches.APART,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic("cost", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True)

@@ -1,19 +1,43 @@
 """Cross-attention: what each token of the target reads of the source, and decoding step by step."""
 
+from dataclasses import replace
+
 from viz_model.island import say, why
 from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
-from viz_model.topics.cross_attention import apart, decoding, maps, missing, reading, steps, weights, wiring, written
+from viz_model.topics.cross_attention import (
+    apart,
+    decoding,
+    maps,
+    missing,
+    painted,
+    reading,
+    steps,
+    weights,
+    wiring,
+    written,
+)
 
+STEPS = (steps.title, steps.choose, steps.draw, steps.tell, why.About("cross").section)
+DECODING = (
+    Section(
+        "decoding",
+        (
+            decoding.title,
+            decoding.choose,
+            beside(
+                (decoding.draw, decoding.source), decoding.tell, decoding.guesses, decoding.row, decoding.row_source
+            ),
+            decoding.compare,
+        ),
+    ),
+    Section("wiring", (wiring.title, beside((wiring.draw, wiring.source), wiring.tell))),
+)
 PAGE = Page(
     "cross_attention",
     items=(
         weights.lead,
         beside((weights.choose, weights.draw, weights.source), weights.tell),
-        steps.title,
-        steps.choose,
-        steps.draw,
-        steps.tell,
-        why.About("cross").section,
+        *STEPS,
         Section(
             "maps",
             (
@@ -24,24 +48,35 @@ PAGE = Page(
                 reading.tell,
             ),
         ),
-        Section(
-            "decoding",
-            (
-                decoding.title,
-                decoding.choose,
-                beside(
-                    (decoding.draw, decoding.source), decoding.tell, decoding.guesses, decoding.row, decoding.row_source
-                ),
-                decoding.compare,
-            ),
-        ),
-        Section("wiring", (wiring.title, beside((wiring.draw, wiring.source), wiring.tell))),
+        *DECODING,
     ),
     end=(apart.quiz, say.to_try()),
     options=(("shown", weights.SHOWN), ("mask", steps.MASKS), *why.OPTIONS),
     apart=apart.TABS,
     trials=Trials(("scale", "head", "pattern"), ("compare", "padded")),
-    fits=weights.exists,
+    fits=lambda config: weights.exists(config) and not config.transcribes,
+)
+PICTURES = replace(
+    PAGE,
+    items=(
+        weights.lead,
+        columns((weights.choose, painted.draw, weights.source), (weights.tell, painted.tell)),
+        *STEPS,
+        Section(
+            "maps",
+            (
+                painted.heads_title,
+                columns(painted.heads, maps.large),
+                beside((written.draw,), written.heads),
+                written.source,
+                reading.tell,
+            ),
+        ),
+        *DECODING,
+    ),
+    options=(("shown", tuple(reversed(weights.SHOWN))), ("mask", steps.MASKS), *why.OPTIONS),
+    trials=None,
+    fits=lambda config: config.transcribes,
 )
 MISSING = Page(
     "cross_attention",
@@ -49,4 +84,10 @@ MISSING = Page(
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
     apart=missing.TABS,
 )
-TOPIC = Topic("cross_attention", (PAGE, MISSING), part="cross", needs=weights.exists)
+TOPIC = Topic(
+    "cross_attention",
+    (PAGE, PICTURES, MISSING),
+    part="cross",
+    needs=weights.exists,
+    prefers=lambda config: config.transcribes,
+)

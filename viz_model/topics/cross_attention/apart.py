@@ -38,7 +38,7 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     config = look.config
     row = look.trace.row(look.site("cross.pattern"), look.token, look.head)
     key, group = int(row.argmax()), config.kv_head(look.head)
-    source, topic = query.keys(look, "cross"), look.topic
+    source, topic = query.key_names(look, "cross"), look.topic
     shared = (f"{topic}.hand_grouped",) if config.n_kv_heads < config.n_heads else ()
     numbers = [
         Worked((f"{topic}.hand_key", *shared), look.site("cross.k"), (group, key, 0)),
@@ -46,7 +46,7 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
         Worked((f"{topic}.hand_{look.trace.norm_at}",), look.site("resid.cross"), (look.token, 0)),
     ]
     said = {name: pick(value, look.place) for name, value in facts(look).items()} | {
-        "key": literal(source[key]),
+        "key": source[key] if config.reads_pictures else literal(source[key]),
         "group": group,
         "d_head": config.d_head,
         "n_seen": len(source),
@@ -86,9 +86,9 @@ def quiz(look: Look) -> Quiz | None:
     """Which source token does the selected one read most, over all layers and heads?"""
     every = [look.trace[look.site("cross.pattern", layer)].numpy() for layer in range(look.n_layers)]
     shares = np.stack(every).mean((0, 1))  # [Tq, Ts]
-    source = query.keys(look, "cross")
-    shown = asking.spread(len(source))
-    names = [f"{n}: {source[n]}" for n in shown]
+    source, is_picture = query.key_names(look, "cross"), look.config.reads_pictures
+    shown = np.sort(shares.mean(0).argsort()[-6:]) if is_picture else asking.spread(len(source))
+    names = [source[n] if is_picture else f"{n}: {source[n]}" for n in shown]
     counts = {"token": look.token_named(), "n": look.n_layers * look.n_heads}
     return asking.largest(look, "token", shares[:, shown], names, "percent", **counts)
 

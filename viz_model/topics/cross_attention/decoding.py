@@ -121,7 +121,8 @@ def own_words(look: Look) -> tuple[Token, ...]:
 
     def make(look: Look) -> tuple[Token, ...]:
         trace = look.trace.whole
-        decoder = generation.Decoder(trace.model, (trace.target_ids or ())[:1], source_ids=trace.ids)
+        begins = (trace.target_ids or ())[:1]
+        decoder = generation.Decoder(trace.model, begins, source_ids=trace.ids, picture=trace.picture)
         said: list[Token] = []
         for step in generation.steps(decoder, trace.tokenizer, Sampling(temperature=0), seed=0):
             said.append(step.token)

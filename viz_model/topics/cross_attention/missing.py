@@ -48,7 +48,8 @@ def what(look: Look) -> Iterator[Line]:
 def models(look: Look) -> Iterator[Line]:
     """Where to find one that has it."""
     yield look.title("models_title")
-    others = [name for name in registry.models() if exists(registry.config_of(name))]
+    fitting = {name: config for name in registry.models() if exists(config := registry.config_of(name))}
+    others = sorted(fitting, key=lambda name: not fitting[name].transcribes)
     if others:
         links = (f"[{name}](cross_attention?model={name}&side=decoder&lang={look.t.language})" for name in others)
         yield Line(" · ".join(links))

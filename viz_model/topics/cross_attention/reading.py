@@ -40,7 +40,8 @@ def tell(look: Look) -> Iterator[Line]:
     known = facts(look)
     yield look.title("reading_title", **known)
     yield look.text("reading", **known)
-    found, source = look.once(reading)._asdict(), query.keys(look, "cross")
+    found, source = look.once(reading)._asdict(), query.key_names(look, "cross")
+    is_code = not look.config.reads_pictures
     head = [look.words("axis_target")]
     values: dict[str, Any] = {}
     for which in found:
@@ -51,7 +52,7 @@ def tell(look: Look) -> Iterator[Line]:
         cells = [literal(token).replace("|", r"\|")]
         for which, (positions, shares) in found.items():
             axes = AXES[which]
-            values[f"{which}_{n}"] = Among(source, look.by(axes, positions, query=n), is_code=True)
+            values[f"{which}_{n}"] = Among(source, look.by(axes, positions, query=n), is_code=is_code)
             values[f"{which}_share_{n}"] = look.by(axes, shares, "percent", query=n)
             cells += [f"{{{{{which}_{n}}}}}", f"{{{{{which}_share_{n}}}}}"]
         rows.append(f"| {' | '.join(cells)} |")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ def exists(config: ModelConfig) -> bool:
 
 
 def shown(look: Look) -> str:
-    """Which of :data:`SHOWN` is chosen."""
-    return str(look.options.get("shown", SHOWN[0]))
+    """Which of :data:`SHOWN` is chosen; of what is read in a picture all heads together, unless one is."""
+    return str(look.options.get("shown", SHOWN[look.config.transcribes]))
 
 
 def axes(look: Look) -> str:
@@ -64,11 +65,11 @@ def spread(rows: np.ndarray) -> np.ndarray:
 def facts(look: Look) -> dict[str, Any]:
     """For prose: the selected target token, what it reads, and the sizes of the model."""
     found, config = most(look), look.config
-    source = query.keys(look, "cross")
+    source, is_code = query.key_names(look, "cross"), not config.reads_pictures
     language = look.trace.target_language
     return {
         "token": look.token_named(),
-        "strongest": Among(source, look.by(place(look), found.at), is_code=True),
+        "strongest": Among(source, look.by(place(look), found.at), is_code=is_code),
         "weight": look.by(place(look), found.weight, "percent"),
         "spread": look.by(place(look), spread(weights(look)), "1"),
         "even": percent(1 / len(source)),
@@ -88,7 +89,8 @@ def lead(look: Look) -> Iterator[Line]:
 
 
 def choose(look: Look) -> Chooser:
-    options = {name: look.words(f"shown_{name}") for name in SHOWN}
+    usual = shown(replace(look, options={}))
+    options = {name: look.words(f"shown_{name}") for name in sorted(SHOWN, key=lambda name: name != usual)}
     return Chooser("shown", options, look.words("shown"), look.words("shown_help"), asks=True)
 
 

@@ -43,6 +43,6 @@ PICTURES = Page(
     (filters.quiz, say.to_try()),
     (("filter", range(100_000)),),
     filters.APART,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("embedding", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True)
+TOPIC = Topic("embedding", (PAGE, PICTURES), of_words=True, has_place=False, without=frozenset({"head"}), mixes=True)

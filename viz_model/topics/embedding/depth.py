@@ -182,7 +182,7 @@ class TwoSentences(NamedTuple):
 def shared(first: Trace, second: Trace) -> list[tuple[int, int]]:
     """The positions of the tokens that two sentences share, the longest word first, of equal ones the last."""
     where = [{id: n for n, id in enumerate(run.own_ids)} for run in (first, second)]
-    controls = first.tokenizer.controls
+    controls = first.own_tokenizer.controls
     both = [id for id in where[0] if id in where[1] and id not in controls]
     both.sort(key=lambda id: (sum(map(str.isalpha, first.tokenizer.token(id).text)), where[0][id]), reverse=True)
     return [(where[0][id], where[1][id]) for id in both]

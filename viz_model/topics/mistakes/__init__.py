@@ -1,7 +1,7 @@
 """Spot the mistake: the classic bugs, each as two short functions, and what the wrong one does to this run."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Topic, beside, columns
+from viz_model.island.page import Page, Row, Topic, beside, columns, reads_text
 from viz_model.topics.mistakes import apart, exercise
 from viz_model.topics.mistakes.pair import LETTERS, OPTIONS
 
@@ -26,5 +26,6 @@ PAGE = Page(
     (say.to_try(),),
     OPTIONS,
     apart.APART,
+    fits=reads_text,
 )
 TOPIC = Topic("mistakes", (PAGE,))

@@ -56,7 +56,7 @@ OPTIONS = (*asking.OPTIONS, *drawn.OPTIONS, beam.OPTION)
 
 def group_of(config: ModelConfig) -> str:
     """The group of texts, which names the lines of code too."""
-    if config.reads_pictures:
+    if config.is_vision_encoder:
         return "next_token"
     if config.classes:
         return "text_classes"
@@ -87,7 +87,7 @@ NEXT = Page(
     options=OPTIONS,
     apart=apart.APART,
     trials=TRIALS,
-    fits=lambda config: not config.reads_pictures and group_of(config) == "next_token",
+    fits=lambda config: not config.is_vision_encoder and group_of(config) == "next_token",
 )
 MASKED = Page(
     "masked_token",
@@ -144,7 +144,7 @@ PICTURES = Page(
     items=(say.text("lead"), *CLASSES, Section("depth", DEPTH, needs=classes.has)),
     end=(classes.quiz, classes.to_try),
     apart=classes.APART,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic(
     "next_token",

@@ -56,7 +56,7 @@ def search(trace: Trace, width: int, depth: int = DEPTH) -> Tree:
     """The beginnings of each step: the ``width`` best of all continuations of those that were kept before."""
     edits = [edit for edit in trace.edits if not isinstance(edit, StructureEdit | ShuffleTokens)]
     own, source = (trace.ids, None) if trace.target_ids is None else (trace.target_ids, trace.ids)
-    end, controls = trace.tokenizer.end_of_text, trace.tokenizer.controls
+    end, controls = trace.tokenizer.end_of_text, trace.tokenizer.controls_by_side
     live: list[tuple[list[int], float, bool]] = [([], 0.0, False)]
     tree = []
     for _ in range(depth):
@@ -67,7 +67,8 @@ def search(trace: Trace, width: int, depth: int = DEPTH) -> Tree:
             if ended:
                 found.append((total, parent, None, 1.0))
                 continue
-            decoder = Decoder(trace.model, [*own, *ids], source, edits=edits, controls=controls)
+            reads = [*own, *ids], source
+            decoder = Decoder(trace.model, *reads, picture=trace.picture, edits=edits, controls=controls)
             logs, best = decoder.logits.double().log_softmax(-1).topk(min(width, trace.config.n_vocab))
             steps = zip(best.tolist(), logs.tolist(), strict=True)
             found += [(total + log, parent, id, math.exp(log)) for id, log in steps]

@@ -23,7 +23,7 @@ PICTURES = Page(
     items=(say.text("lead"), drawn.draw, drawn.tell),
     end=(drawn.quiz, say.to_try("question_drawn", "answer_drawn")),
     apart=drawn.TABS,
-    fits=lambda config: config.reads_pictures,
+    fits=lambda config: config.is_vision_encoder,
 )
 OBSERVED = Page("overview", (say.observed, say.title("observed"), observed.draw), observed=True)
 TOPIC = Topic("overview", (PAGE, PICTURES, OBSERVED), mixes=True)

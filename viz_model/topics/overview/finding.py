@@ -10,6 +10,7 @@ import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.tables import Among, Phrase
+from viz_model.island import query
 from viz_model.island.look import Look, is_long
 from viz_model.island.prose import Line
 from viz_model.measures.classes import classes
@@ -162,17 +163,17 @@ def tell(look: Look) -> Iterator[Line]:
         index = look.by("token", np.array([sorted(set(kinds)).index(kind) for kind in kinds]))
         yield Line(said[0] if len(said) == 1 else Phrase(Among([one.template for one in said], index), said[0].values))
     seen = looks(look)
-    yield look.claim(LOOK, seen, "token", "text", **_seen(look, seen, look.names))
+    yield look.claim(LOOK, seen, "token", "text", **_seen(look, seen, look.names, not trace.shows_patches))
     if look.has("cross.pattern"):
-        source = tuple(token.label for token in trace.at("encoder").tokens)
-        yield look.text("look_source", **_seen(look, looks(look, "cross"), source))
+        source, is_code = query.key_names(look, "cross"), not look.config.reads_pictures
+        yield look.text("look_source", **_seen(look, looks(look, "cross"), source, is_code))
     yield look.text("lengths")
 
 
-def _seen(look: Look, seen: Strongest, names: tuple[str, ...]) -> dict[str, Any]:
+def _seen(look: Look, seen: Strongest, names: tuple[str, ...], is_code: bool) -> dict[str, Any]:
     """For prose: which token is looked at, how much, and in which head."""
     return {
-        "seen": Among(names, look.by("token", seen.position), is_code=not look.config.reads_pictures),
+        "seen": Among(names, look.by("token", seen.position), is_code=is_code),
         "weight": look.by("token", seen.weight, "percent"),
         "layer": look.by("token", seen.layer, "0"),
         "head": look.by("token", seen.head, "0"),

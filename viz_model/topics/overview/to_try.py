@@ -27,7 +27,7 @@ def changes(trace: Trace, token: int, best: int | None, backwards: str) -> dict[
 
     Args:
         best: the id that the model expects there.
-        backwards: the text from its end on.
+        backwards: the text from its end on; "" of a picture.
     """
     found: dict[str, Change] = {}
     tokenizer, shown = trace.tokenizer, trace.tokens
@@ -55,7 +55,8 @@ def changes(trace: Trace, token: int, best: int | None, backwards: str) -> dict[
         found["tag"] = {"to": others[0], "target": None, "token": None}
     if trace.prefix:
         found["side"] = {"side": "encoder" if trace.side == "decoder" else "decoder", "token": None}
-    found["reverse"] = {"text": backwards}
+    if backwards:
+        found["reverse"] = {"text": backwards}
     return found
 
 
@@ -65,7 +66,8 @@ def every(look: Look) -> list[dict[str, Change]]:
 
     def make(look: Look) -> list[dict[str, Change]]:
         best = [None] * len(tokens) if found is None else found.ids[:, 0].tolist()
-        backwards = look.trace.tokenizer.decode(reversed(look.trace.ids))
+        is_text = not look.config.reads_pictures
+        backwards = look.trace.tokenizer.decode(reversed(look.trace.ids)) if is_text else ""
         return [changes(look.trace, token, one, backwards) for token, one in zip(tokens, best, strict=True)]
 
     return look.once(make, ("to try", tokens.start))

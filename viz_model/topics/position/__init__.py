@@ -230,7 +230,7 @@ PAGE = Page(
 
 
 def _has_places(config: ModelConfig) -> bool:
-    return config.reads_pictures and config.position.acts_on == "embedding"
+    return config.is_vision_encoder and config.position.acts_on == "embedding"
 
 
 PICTURES = Page(

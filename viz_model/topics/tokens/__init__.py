@@ -55,4 +55,4 @@ OBSERVED = replace(
     trials=None,
     observed=True,
 )
-TOPIC = Topic("tokens", (PAGE, OBSERVED), has_place=False, without=frozenset({"head"}), mixes=True)
+TOPIC = Topic("tokens", (PAGE, OBSERVED), of_words=True, has_place=False, without=frozenset({"head"}), mixes=True)

@@ -26,7 +26,7 @@ class Written(NamedTuple):
 
 def written(trace: Trace) -> Written:
     """What of a run's tokens spells its text."""
-    tokens, controls = trace.tokens, trace.tokenizer.controls
+    tokens, controls = trace.tokens, trace.own_tokenizer.controls
     inside = [i for i, token in enumerate(tokens) if token.id not in controls]
     first, stop = (inside[0], inside[-1] + 1) if inside else (0, 0)
     text = trace.target if trace.prefix and trace.side == "decoder" else trace.text

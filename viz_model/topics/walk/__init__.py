@@ -79,7 +79,7 @@ MOST_BEATS = 9
 def story(look: Look) -> Story:
     """All chapters of a run."""
     run = Run.of(look)
-    own = {"embeddings": tokens.embeddings, "tokens": tokens.tokens} if look.config.reads_pictures else {}
+    own = {"embeddings": tokens.embeddings, "tokens": tokens.tokens} if look.trace.shows_patches else {}
     made = [_chapter(look, name, own.get(name, make), run) for name, make in CHAPTERS.items()]
     names = ("next", "back", "play", "pause", "hidden", "right", "wrong", "another", "chapters")
     place = {"layer": look.layer, "head": look.head}
@@ -115,4 +115,4 @@ PAGE = Page(
     fits=lambda config: True,
     reads_plain=True,
 )
-TOPIC = Topic("walk", (PAGE,), start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})
+TOPIC = Topic("walk", (PAGE,), of_words=True, start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})

@@ -91,7 +91,7 @@ class Run:
     @property
     def rows_in(self) -> np.ndarray:
         """The embedding of each token, or of each patch: [T, D]"""
-        return self.trace["embed.patch" if self.trace.config.reads_pictures else "embed.token"].numpy()
+        return self.trace["embed.patch" if self.trace.shows_patches else "embed.token"].numpy()
 
     # The head
 

@@ -48,10 +48,10 @@ def places(
         changes: edits, as an address writes them.
     """
     tokenizer = lm.tokenizer
-    read, target = tokenizer.encode(text), None
+    (read, picture), target = lm.entering(text), None
     if lm.config.kind == "encoder_decoder":
         target = ""
-        decoder = lm.decoder(read, target, to, edits.parse(changes))
+        decoder = lm.decoder(read, target, to, edits.parse(changes), picture)
         for id in written:
             decoder.append(id)
     else:

@@ -26,7 +26,7 @@ def chapter(run: Run) -> Chapter:
     others = np.stack([ids[:, 0], near[2], near[3]], -1)
     order = np.argsort(others, -1)
     options = run.tokens(np.take_along_axis(others, order, -1), "token")
-    is_word = run.trace.own_ids[look.token] not in run.trace.tokenizer.controls
+    is_word = run.trace.own_ids[look.token] not in run.trace.own_tokenizer.controls
     guess = Guess(look.text("guess_row", word=run.named()), options, run.by("token", order.argmin(-1)))
     beats = [
         run.says("embeddings_1", "stream matrix", **values),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from viz_model.drawing.tables import Among
+from viz_model.island import query
 from viz_model.island.beats import Box, Chapter, Mark, Text
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.run import MOST_ROWS, Run
@@ -19,9 +20,9 @@ def chapter(run: Run) -> Chapter | None:
         return None
     weights, layer, head = reads(run)
     values = {"q": run.named(), "layer": layer, "head": head}
-    read = run.trace.at("encoder")
     best = weights.argmax(-1)
-    values["most"] = Among([token.label for token in read.tokens], run.by("token", best), is_code=True)
+    is_code = not run.look.config.reads_pictures
+    values["most"] = Among(query.key_names(run.look, "cross"), run.by("token", best), is_code=is_code)
     values["share"] = run.by("token", weights.max(-1), "percent")
     beats = [run.says("source_1", "query key", **values), run.says("source_2", "share", **values)]
     marks = list(_marks(run, weights))
@@ -36,7 +37,7 @@ def reads(run: Run) -> tuple[np.ndarray, int, int]:
     """
     trace = run.trace
     read = trace.at("encoder")
-    words = [n for n, id in enumerate(read.own_ids) if id not in trace.tokenizer.controls] or list(range(len(read)))
+    words = [n for n, id in enumerate(read.own_ids) if id not in read.own_tokenizer.controls] or list(range(len(read)))
     rows = np.stack(
         [trace.row(f"blocks.{layer}.cross.pattern", run.look.token).numpy() for layer in range(trace.n_layers)]
     )
@@ -50,14 +51,22 @@ def _marks(run: Run, weights: np.ndarray) -> Iterator[Mark]:
     yield Text(text=look.words("read_text"), x=(0.45, 0), y=TOP - 24, part="key")
     high = layout.pitch(len(run.window), TOP)
     yield from layout.rows(run, TOP, high)
-    shown = range(min(len(read), MOST_ROWS))
+    names, shown = query.key_names(look, "cross"), np.arange(min(len(read), MOST_ROWS))
+    if look.config.reads_pictures:  # which begins with a blank corner
+        shown = np.sort(weights.max(0).argsort()[-MOST_ROWS:])
     high = layout.pitch(len(shown), TOP)
-    for n in shown:
-        y = TOP + high * n
-        yield Text(text=read.tokens[n].label, x=(0.45, 96), y=y + high / 2, anchor="end", part="key")
+    for row, n in enumerate(shown.tolist()):
+        y = TOP + high * row
+        yield Text(text=names[n], x=(0.45, 96), y=y + high / 2, anchor="end", part="key")
         width = run.by("token", layout.lengths(weights[:, n], 0.42, 120))
         yield Box(
-            x=(0.45, 110), y=y + 4, width=width, height=high - 8, since=2, part="share", when=layout.turn(n, len(shown))
+            x=(0.45, 110),
+            y=y + 4,
+            width=width,
+            height=high - 8,
+            since=2,
+            part="share",
+            when=layout.turn(row, len(shown)),
         )
         yield Text(
             text=run.by("token", weights[:, n]),

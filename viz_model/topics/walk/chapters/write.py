@@ -83,8 +83,9 @@ def _marks(run: Run) -> list[Any]:
     if writes(run):
         draws = trace.config.kind == "decoder"
         data = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES, "draws": draws}
-        data |= {"types": False, "most": RECORDED} if run.is_saved else {"types": True}
-        data["text"] = trace.text or ""
+        is_picture = trace.config.reads_pictures  # drawn in a field of its own
+        data |= {"types": False, "most": RECORDED} if run.is_saved else {"types": not is_picture}
+        data["text"] = "" if is_picture else trace.text or ""
         return [Toy(toy="writer", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("writer_page"))]
     if trace.config.classes:
         probs = trace["class.probs"].numpy().reshape(-1)

@@ -1,0 +1,214 @@
+"""A model that writes the digits it reads in a picture: the wide field, its answer, and every page."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+from app_driver import (
+    answer,
+    boxes,
+    check_cells,
+    heading,
+    messages,
+    offer,
+    open_page,
+    pictures,
+    said,
+    take,
+    tell,
+)
+from tiers import turns
+
+import viz_model as vm
+from viz_model import images
+from viz_model.app import examples, sidebar
+from viz_model.app.frame import SECTIONS
+from viz_model.checkpoints import examples as beside
+from viz_model.config import Patches
+from viz_model.texts import LANGUAGES, Texts
+from viz_model.tokenizers.numerals import NUMERALS
+
+MODEL = "read-digits"
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+WITHOUT_SENSE = {
+    "architectures",
+    "backward",
+    "batch",
+    "mistakes",
+    "norm_placement",
+    "questions",
+    "training_lab",
+    "units",
+}
+OF_WORDS = ["ablations", "attention", "attribution", "cross_attention", "embedding", "tokens", "walk"]
+FOREIGN = {
+    "en": re.compile(r"\byour sentence\b|\btype a sentence\b|\btranslat(?!ors|or\b)|\bEnglish sentence\b", re.I),
+    "zh": re.compile("你的句子|译文|译成|输入一个句子"),
+}
+"""What is said of models that read texts."""
+
+
+@functools.cache
+def shown(language: str) -> vm.Trace:
+    """The run that stands there unasked."""
+    lm = vm.load(MODEL)
+    text = examples.of(lm, language)[0]
+    said = lm.generate(text, target_language=language, temperature=0).text
+    return lm.trace(text, said, target_language=language)
+
+
+def words(language: str) -> str:
+    """What stands on the first example."""
+    first = beside.read(vm.load(MODEL).folder)[0]
+    return {"en": ", ", "zh": "、"}[language].join(NUMERALS[language][n] for n in first.numbers)
+
+
+@pytest.mark.parametrize(("page", "language"), turns(PAGES, list(LANGUAGES)))
+def test_every_page_speaks_of_it_or_says_why_not(page: str, language: str) -> None:
+    app = open_page(page, {"model": MODEL, "lang": language})
+    t, told = Texts(language, strips=True), said(app)
+    assert app.query_params["model"] == MODEL
+    if page in WITHOUT_SENSE:
+        assert t(f"pictures.why_{page}") in "\n".join(one.value for one in app.info)
+        assert [button.key for button in app.button if "pictures." in str(button.key)] == [f"pictures.{page}.other"]
+        assert heading(app) == t(f"common.page_{page}") and not app.tabs
+        return
+    assert not re.search(r"\{\{|\bnan\b", told)
+    assert not FOREIGN[language].search(told), FOREIGN[language].search(told)
+    assert page == "walk" or boxes(app)["target"] == words(language)
+    check_cells(app, shown(language))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+@pytest.mark.parametrize("page", ["overview", "position", "block", "cost"])
+def test_pages_of_either_half(page: str, side: str, language: str) -> None:
+    app = open_page(page, {"model": MODEL, "lang": language, "side": side})
+    assert not re.search(r"\{\{|\bnan\b", said(app))
+    check_cells(app, shown(language))
+    chips = [one["chips"] for one in next(iter(island(app))).header["ribbons"]]
+    assert [len(each) for each in chips] == [48, len(shown(language).target_ids or ())]
+    assert all(chip["has_picture"] for chip in chips[0]) and not any("has_picture" in chip for chip in chips[1])
+
+
+@pytest.mark.parametrize("page", OF_WORDS)
+def test_what_tells_of_words_is_the_decoders_whichever_half_is_chosen(page: str) -> None:
+    app = open_page(page, {"model": MODEL, "lang": "en", "side": "encoder"})
+    assert not FOREIGN["en"].search(said(app)) and "{{" not in said(app)
+    check_cells(app, shown("en"))
+
+
+def island(app: Any) -> list[Any]:
+    return [one for one in messages(app).values() if one.header["kind"] == "island"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_page(language: str) -> None:
+    app = open_page("cross_attention", {"lang": language, "layer": "1"})
+    assert app.query_params["model"] == MODEL and boxes(app)["target"] == words(language)
+    run = shown(language).at("decoder")
+    made = pictures(app)["cross_attention.painted"]
+    pattern = run["blocks.1.cross.pattern"].mean(0).numpy()  # of all heads
+    for n in range(len(run)):
+        cells = made.mark(f"word.{n}", panel="words")
+        np.testing.assert_allclose(cells["values"], pattern[n].reshape(4, 12), atol=2e-3)  # in 255 steps
+    follows = [*(token.label for token in run.tokens[1:]), "<|endoftext|>"]
+    for n, (token, writes) in enumerate(zip(run.tokens, follows, strict=True)):
+        assert made.mark(f"word.{n}.name", panel="words")["text"] == f"{token.label} → {writes}"
+
+
+def test_what_stands_beside_the_picture_is_measured() -> None:
+    app = open_page(
+        "cross_attention", {"model": MODEL, "lang": "en", "layer": "1", "head": "2", "token": "0", "shown": "head"}
+    )
+    run = shown("en").at("decoder")
+    row = run["blocks.1.cross.pattern"][2, 0].numpy()
+    inked = run.patches.float().mean((1, 2, 3)).numpy() > 0
+    column = (row * (np.arange(48) % 12 + 1)).sum()
+    told = said(app)
+    assert f"{row[inked].sum():.1%}" in told and f"at column {column:.1f} of the picture's 12 columns" in told
+
+
+def test_what_is_drawn_is_read_and_another_language_is_said_anew() -> None:
+    lm = vm.load(MODEL)
+    drawn = beside.read(lm.folder)[3].levels
+    told = {"seq": 1, "pixels": base64.b64encode(drawn.tobytes()).decode(), "shape": [28, 84]}
+    app = tell(open_page("cross_attention", {"model": MODEL, "lang": "en"}), "frame_sketch_field", "drawn", told)
+    (written,) = [dict(app.query_params)["drawing"]]
+    read = images.decode(written[0] if isinstance(written, list) else written)
+    assert read.shape == (28, 84) and np.abs(read.astype(int) - drawn).max() <= 8  # sixteen levels
+    assert boxes(app)["target"] == lm.generate(read, target_language="en", temperature=0).text
+    answer(app, options={"to": "zh"})
+    assert boxes(app)["target"] == lm.generate(read, target_language="zh", temperature=0).text
+    assert app.query_params["to"] == "zh" and "target" not in app.query_params
+
+
+def test_another_beginning_can_be_typed_and_what_is_no_word_is_named() -> None:
+    app = answer(open_page("cross_attention", {"model": MODEL, "lang": "en"}), target="nine, ")
+    assert boxes(app)["target"] == "nine, "
+    run = vm.load(MODEL).trace(examples.of(vm.load(MODEL), "en")[0], "nine, ", target_language="en")
+    assert f"nine → {run.target_tokens[-1].label}" in str(pictures(app)["cross_attention.painted"].header)
+    answer(app, target="a cat")
+    assert "'a·cat' is no word of this model" in said(app) and boxes(app)["target"] == "a cat"
+    answer(app, target=None)
+    assert boxes(app)["target"] == words("en")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode()},
+        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode(), "shape": [84, 29]},
+        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode(), "shape": ["a", "b"]},
+        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode(), "shape": 7},
+    ],
+)
+def test_a_drawing_of_no_shape_is_left_alone(told: object) -> None:
+    app = open_page("overview", {"model": MODEL, "lang": "en"})
+    before = boxes(app)["target"]
+    assert boxes(tell(app, "frame_sketch_field", "drawn", told))["target"] == before
+
+
+def test_a_blank_field_asks_for_digits() -> None:
+    blank = images.encode(np.zeros((28, 84), np.uint8), bits=4)
+    app = open_page("cross_attention", {"model": MODEL, "lang": "en", "drawing": blank})
+    assert Texts("en", strips=True)("common.empty") in "\n".join(one.value for one in app.info)
+
+
+def test_the_other_half_is_one_click_away() -> None:
+    app = take(open_page("overview", {"model": MODEL, "lang": "en"}), "The other half")
+    assert app.query_params["side"] == "encoder" and "overview.picture" in pictures(app)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_described_in_a_line(language: str) -> None:
+    lm = vm.load(MODEL)
+    t = Texts.of(language, lm.config)
+    assert t("common.to_zh") in sidebar.kin(MODEL, lm, t) and "361" not in sidebar.kin(MODEL, lm, t)
+    assert sidebar.model(MODEL, lm, t).startswith(sidebar.size(361_408, t))
+
+
+def test_a_model_of_other_pictures_is_shown_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    for config_ in tiny_models.of_strips():
+        given = config_.inputs
+        assert isinstance(given, Patches)
+        lm = tiny_models.language_model(dataclasses.replace(config_))
+        offer(monkeypatch, {"tiny": lm})
+        app = open_page("cross_attention", {"model": "tiny", "lang": "en"})
+        assert "cross_attention.painted" in pictures(app)
+        doors = {f"door_{name}": "1" for name in ("why", "maps", "decoding", "wiring")}
+        check_cells(open_page("cross_attention", {"model": "tiny", "lang": "zh", **doors}), run_of_first(lm))
+
+
+def run_of_first(lm: vm.LanguageModel) -> vm.Trace:
+    text = examples.of(lm, "zh")[0]
+    return lm.trace(
+        text, lm.generate(text, target_language="zh", temperature=0, max_new_tokens=64).text, target_language="zh"
+    )

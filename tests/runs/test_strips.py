@@ -1,0 +1,242 @@
+"""A run over a picture whose decoder writes what stands in it: parity with torch.nn, what it says and refuses."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import close, describe, language_model, of_strips, picture, random_model, traced
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import viz_model as vm
+from viz_model import config
+from viz_model.checkpoints import examples
+from viz_model.config import Learned, ModelConfig, Patches
+from viz_model.model.attention import Attention
+from viz_model.model.block import Block
+from viz_model.model.feedforward import Dense
+from viz_model.model.transformer import Transformer
+from viz_model.runs import notebook
+from viz_model.runs.record import record
+from viz_model.tokenizers.numerals import NUMERALS
+
+EVERY = pytest.mark.parametrize("config_", of_strips(), ids=describe)
+TARGET = [22, 3, 10, 7]
+"""The tag of English, three, a comma, seven."""
+
+
+def copied(name: str, attn: Attention) -> dict[str, Tensor]:
+    """The weights of attention under PyTorch's names."""
+    parts = (attn.q, attn.k, attn.v)
+    return {
+        f"{name}.in_proj_weight": torch.cat([part.weight for part in parts]),
+        f"{name}.in_proj_bias": torch.cat([part.bias for part in parts]),
+        f"{name}.out_proj.weight": attn.o.weight,
+        f"{name}.out_proj.bias": attn.o.bias,
+    }
+
+
+def reference_layer(block: Block, config_: ModelConfig, crosses: bool) -> nn.Module:
+    """PyTorch's own layer of an encoder, or of a decoder, with the weights of ``block``."""
+    kind = nn.TransformerDecoderLayer if crosses else nn.TransformerEncoderLayer
+    layer = kind(
+        config_.d_model,
+        config_.n_heads,
+        config_.d_ffn,
+        0.0,
+        "gelu",
+        config_.norm.eps,
+        batch_first=True,
+        norm_first=True,
+    )
+    weights = copied("self_attn", block.attn)
+    norms: list[Any] = [block.attn_norm, block.ffn_norm]
+    if crosses:
+        assert block.cross is not None and isinstance(block.cross_norm, nn.Module)
+        weights |= copied("multihead_attn", block.cross)
+        norms.insert(1, block.cross_norm)
+    for n, norm in enumerate(norms, 1):
+        weights |= {f"norm{n}.weight": norm.weight, f"norm{n}.bias": norm.bias}
+    assert isinstance(block.ffn, Dense)
+    for n, linear in enumerate((block.ffn.up, block.ffn.down), 1):
+        weights |= {f"linear{n}.weight": linear.weight, f"linear{n}.bias": linear.bias}
+    layer.load_state_dict(weights)
+    return layer.train()  # by the plain path; with a dropout of 0 it is the same
+
+
+@torch.no_grad()
+def reference_run(model: Transformer, levels: Tensor, target_ids: list[int]) -> tuple[Tensor, Tensor]:
+    """The encoder's last vectors [Ts, D] and the logits [Tq, V] of a picture [H, W, C]: all by torch.nn."""
+    config_, given = model.config, model.config.patches
+    mean, std = torch.tensor(given.mean), torch.tensor(given.std)
+    normal = ((levels / 255 - mean) / std).permute(2, 0, 1)[None]
+    w, b = (model.get_parameter(f"patches.projection.{name}") for name in ("weight", "bias"))
+    kernel = w.view(-1, given.channels, given.patch, given.patch)
+    x = F.conv2d(normal, kernel, b, stride=given.patch).flatten(2).transpose(1, 2)
+    x = x + model.get_parameter("encoder.position.table.weight")[: x.shape[1]]
+    for block in map(model.stack("encoder").block, range(config_.n_encoder_layers)):
+        x = reference_layer(block, config_, False)(x)
+    source = _normalized(model, "encoder", x)
+    y = model.embedding.weight[target_ids] * (config_.d_model**0.5 if config_.scale_embedding else 1.0)
+    y = (y + model.get_parameter("decoder.position.table.weight")[: len(target_ids)])[None]
+    mask = nn.Transformer.generate_square_subsequent_mask(len(target_ids))
+    for block in map(model.stack("decoder").block, range(config_.n_layers)):
+        y = reference_layer(block, config_, True)(y, source, tgt_mask=mask, tgt_is_causal=True)
+    return source[0], (_normalized(model, "decoder", y) @ model.unembedding.weight.T)[0]
+
+
+def _normalized(model: Transformer, side: str, x: Tensor) -> Tensor:
+    weight, bias = (model.get_parameter(f"{side}.final_norm.{name}") for name in ("weight", "bias"))
+    return F.layer_norm(x, weight.shape, weight, bias, model.config.norm.eps)
+
+
+def assert_parity(lm: vm.LanguageModel, levels: np.ndarray, target_ids: list[int]) -> None:
+    trace = lm.trace(levels, target_ids=target_ids)
+    assert trace.picture is not None
+    source, logits = reference_run(lm.model, trace.picture.float(), target_ids)
+    close(trace[trace.at("encoder").prefix + trace.at("encoder").leaving], source)
+    close(trace["logits"], logits)
+
+
+def test_parity_with_torch_nn() -> None:
+    for config_ in (of_strips()[0], vm.load("read-digits").config):
+        assert isinstance(config_.position, Learned) and config_.norm_at == "pre"
+        relu = config.Dense(activation="gelu")
+        lm = language_model(ModelConfig(**{**vars(config_), "ffn": relu}))
+        assert_parity(lm, picture(config_, 3), TARGET)
+
+
+def test_the_bundled_weights_have_parity_with_torch_nn() -> None:
+    lm = vm.load("read-digits")
+    for example, language in itertools.islice(itertools.product(examples.read(lm.folder), lm.tokenizer.languages), 8):
+        said = lm.tokenizer.encode_target(lm.generate(example.levels, target_language=language, temperature=0).text)
+        assert_parity(lm, example.levels, [lm.tokenizer.languages[language], *said])
+
+
+def test_the_bundled_model_reads_its_examples() -> None:
+    lm = vm.load("read-digits")
+    for example in examples.read(lm.folder):
+        for language, between in (("en", ", "), ("zh", "、")):
+            said = lm.generate(example.levels, target_language=language, temperature=0)
+            assert said.text == between.join(NUMERALS[language][n] for n in example.numbers)
+            assert said.stopped == "end_of_text" and said.trace.target_language == language
+
+
+@EVERY
+def test_each_side_has_ids_of_its_own(config_: ModelConfig) -> None:
+    trace, given = traced(config_), config_.inputs
+    assert isinstance(given, Patches)
+    encoder, decoder = trace.at("encoder"), trace.at("decoder")
+    assert trace.shows_patches and encoder.shows_patches and not decoder.shows_patches
+    assert encoder.own_ids == tuple(range(0 if given.cls else 1, given.n_patches + 1)) and decoder.own_ids == (*TARGET,)
+    assert [token.text for token in decoder.tokens] == ["<|en|>", "three", ", ", "seven"]
+    assert [token.label for token in encoder.tokens][given.cls :][:2] == ["1,1", "1,2"]
+    kinds = ["cls"] * given.cls + ["patch"] * given.n_patches
+    assert [place.kind for place in encoder.positions] == kinds
+    assert [place.kind for place in decoder.positions] == ["token"] * 4
+    assert len(trace.patches) == given.n_patches and trace.target_language == "en"
+    projected = trace["encoder.patches.projected"]
+    first = [trace.model.get_parameter("patches.cls")[None]] if given.cls else []
+    close(trace["encoder.embed.patch"], torch.cat([*first, projected]))
+    assert trace["decoder.blocks.0.cross.pattern"].shape == (config_.n_heads, 4, len(encoder))
+
+
+@EVERY
+def test_a_long_run_has_the_same_values_and_a_line_makes_it_again(config_: ModelConfig) -> None:
+    lm, whole = language_model(config_), traced(config_)
+    again = lm.trace(picture(config_, 7), target_ids=TARGET, keep="stream")
+    for name in whole.sites:
+        assert torch.equal(again[name], whole[name]), name
+    said = lm.trace(picture(config_, 7), "three, seven", target_language="en")
+    assert torch.equal(said["logits"], whole["logits"])
+    made = eval(notebook.call(said), {"lm": lm, "vm": vm})
+    assert torch.equal(made["logits"], whole["logits"])
+    assert "patches" in repr(said) and "'three, seven'" in repr(said) and "pictures of" in repr(lm)
+
+
+@EVERY
+def test_what_is_written_is_what_the_run_predicts(config_: ModelConfig) -> None:
+    lm, heard = language_model(config_), list[str]()
+    made = lm.generate(
+        picture(config_, 7),
+        target_language="zh",
+        temperature=0,
+        max_new_tokens=4,
+        on_token=lambda step: heard.append(step.token.text),
+    )
+    run = made.trace
+    drawn = [step.token.id for step in made.steps]
+    assert run.target_ids == (23, *drawn) and heard == [token.text for token in made.tokens]
+    assert drawn == run["logits"].argmax(-1).tolist()[: len(drawn)]
+    assert torch.equal(run.picture, traced(config_).picture)  # type: ignore[arg-type]
+
+
+@EVERY
+def test_edits_change_it(config_: ModelConfig) -> None:
+    lm, plain = language_model(config_), traced(config_)
+    other = lm.trace(picture(config_, 8)).text
+    edits: list[vm.edits.Edit] = [
+        vm.edits.AblateHead(layer=1, head=1, attention="cross", side="decoder"),
+        vm.edits.Skip(layer=1, part="cross", side="decoder"),
+        vm.edits.ShuffleTokens(seed=3, side="decoder"),
+        vm.edits.PatchResidual(site="encoder.embed.patch", position=2, from_text=other),
+    ]
+    if not isinstance(config_.position, config.NoPosition):
+        edits.append(vm.edits.ShuffleTokens(seed=3, side="encoder"))
+    for edit in edits:
+        assert not torch.equal(
+            lm.trace(picture(config_, 7), target_ids=TARGET, edits=[edit])["logits"], plain["logits"]
+        ), edit
+
+
+def test_controls_of_one_side_are_no_controls_of_the_other() -> None:
+    """Id 22 is a tag of the decoder, and a patch like any other of a picture that has so many."""
+    given = Patches(height=28, width=84, patch=7, channels=1, mean=(0.13,), std=(0.31,), cls=False)
+    lm = language_model(ModelConfig(**{**vars(of_strips()[0]), "inputs": given, "n_context": 48}))
+    moved = lm.trace(
+        picture(lm.config), target_ids=TARGET, edits=[vm.edits.ShuffleTokens(order=tuple(range(47, -1, -1)))]
+    )
+    assert moved.ids == tuple(range(48, 0, -1)) and moved.target_ids == (*TARGET,)
+    assert moved.at("encoder").positions[0].at == (3, 11)
+    assert moved.at("encoder").own_tokenizer.controls == {0} and moved.at("decoder").own_tokenizer.controls == {
+        22,
+        23,
+        24,
+    }
+
+
+def test_what_it_refuses() -> None:
+    lm = language_model(of_strips()[0])
+    for refused, what in (
+        (lambda: lm.trace(ids=[1, 2]), "pictures"),
+        (lambda: lm.generate(ids=[1, 2]), "pictures"),
+        (lambda: lm.trace(picture(lm.config), target_language="fr"), "en, zh"),
+        (lambda: lm.trace(picture(lm.config), target_ids=[25]), "token id 25"),
+        (lambda: record(lm.model, lm.tokenizer, [7], [22], picture=np.zeros((6, 9, 1), np.uint8)), "token id 7"),
+        (lambda: lm.model(torch.tensor([[1]]), torch.tensor([[22]])), "pixels"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            refused()
+    with pytest.raises(vm.TextError, match="no word of this model"):
+        lm.trace(picture(lm.config), "three cats")
+    with pytest.raises(vm.TextError, match="not a picture"):
+        lm.trace("three")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"kind": "decoder"}, "inputs: only an encoder"),
+        ({"n_context": 8}, "n_context: 6 patches, got 8"),
+        ({"n_vocab": 0}, "n_vocab"),
+        ({"kind": "encoder", "n_vocab": 0, "n_context": 6, "start_id": None, "head": config.NoHead()}, "inputs: cls"),
+    ],
+)
+def test_models_that_do_not_fit_are_refused(changes: dict[str, Any], field: str) -> None:
+    assert random_model(of_strips()[0]).patches is not None
+    with pytest.raises(vm.ConfigError, match=f"^{field}"):
+        ModelConfig(**{**vars(of_strips()[0]), **changes})

@@ -1,0 +1,259 @@
+"""Training on strips of digits: how they are put together, what a step is, what a published model says."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import close
+from torch.nn import functional as F
+from training_data import digits, tiny_picture_recipe, tiny_recipe, tiny_strip_recipe, write_digits
+
+from viz_model.checkpoints import examples
+from viz_model.checkpoints.registry import load_folder
+from viz_model.training import __main__ as command
+from viz_model.training import data as data_of
+from viz_model.training import loop, objective, publish, strip_card
+from viz_model.training.batches import IGNORED
+from viz_model.training.pictures import Labeled, Splits
+from viz_model.training.recipe import Recipe, RecipeError, Transcription
+from viz_model.training.sources import PICTURES, CorpusError
+from viz_model.training.strips import GAP, Composer, Strips
+
+
+def strips(recipe: Recipe | None = None, splits: Splits | None = None) -> Strips:
+    recipe = recipe or tiny_strip_recipe()
+    assert isinstance(recipe.objective, Transcription)
+    return Strips(splits or Splits.of(digits(), digits(60, seed=1), recipe.seed), recipe.objective, recipe)
+
+
+def blocks(n: int, level: int) -> Labeled:
+    """Solid digits of one level, 8 × 8 pixels in 12 × 12, each as wide and as high as its number says."""
+    levels, classes = np.zeros((n, 12, 12, 1), np.uint8), np.arange(n) % 10
+    for k, number in enumerate(classes):
+        levels[k, 2 : 5 + number % 4, 3 : 6 + number % 5] = level
+    return Labeled(levels, classes)
+
+
+def bright(n: int, seed: int) -> Labeled:
+    """Solid digits told apart by how bright they are: 4 × 5 pixels in 6 × 9."""
+    classes = np.random.default_rng(seed).permutation(n) % 10
+    levels = np.zeros((n, 6, 9, 1), np.uint8)
+    levels[:, 1:5, 2:7] = 25 * (classes + 1)[:, None, None, None]
+    return Labeled(levels, classes)
+
+
+def test_what_is_kept_out_stands_on_no_strip_that_is_trained_on() -> None:
+    splits = Splits(blocks(40, 60), blocks(20, 150), blocks(30, 250))
+    data = strips(splits=splits)
+    for step in range(5):
+        pixels = data.step(step).pixels
+        assert pixels is not None and 0 < pixels.max() <= 60.01
+    for language in data.languages:
+        assert all(60.01 < batch.pixels.amax((1, 2, 3)).min() <= 150.01 for batch in data.held_out(language))  # type: ignore[union-attr]
+    assert all(each.levels.amax((1, 2, 3)).min() > 150.01 for each in data.test())
+
+
+def test_every_digit_of_the_test_stands_on_one_strip() -> None:
+    levels = np.zeros((60, 6, 9, 1), np.uint8)
+    levels[:, 1:5, 2:7] = np.arange(60)[:, None, None, None] + 101
+    data = strips(splits=Splits(digits(), digits(20), Labeled(levels, np.arange(60) % 10)))
+    seen, counts = [], []
+    for each in data.test():
+        counts += each.counts.tolist()
+        for row in range(len(each.levels)):
+            for slot, (first, last) in enumerate(each.boxes[row][: each.counts[row]]):
+                ink = each.levels[row, :, int(np.floor(first)) : int(np.ceil(last)) + 1].max()
+                seen.append(round(float(ink)) - 101)
+                assert seen[-1] % 10 == each.digits(row)[slot]
+    assert sorted(seen) == list(range(60)) and set(counts) == {1, 2}
+
+
+def test_digits_stand_side_by_side_as_large_as_is_said() -> None:
+    told = Transcription(source="digits", pictures=4, digits=3, turn=15.0, slant=0.2, smallest=0.5, largest=1.5)
+    given = tiny_strip_recipe().config.patches
+    given = dataclasses.replace(given, height=28, width=84, patch=7)
+    part, rng = blocks(40, 255), np.random.default_rng(0)
+    made = Composer(part, told, given).strips(rng.integers(40, size=(300, 3)), 1 + np.arange(300) % 3, rng)
+    assert made.levels.shape == (300, 28, 84, 1) and made.levels.min() >= 0 and made.levels.max() <= 255.01
+    for row in range(300):
+        ink, boxes = made.levels[row, ..., 0].amax(0).numpy(), made.boxes[row][: made.counts[row]]
+        assert boxes.min() >= GAP - 1e-6 and boxes.max() <= 84 - GAP + 1e-6
+        assert all(after[0] - before[1] >= GAP - 1e-6 for before, after in itertools.pairwise(boxes))
+        where = np.zeros(84, bool)
+        for first, last in boxes:
+            own = slice(int(np.floor(first)) - 1, int(np.ceil(last)) + 1)
+            assert ink[own].max() > 100
+            where[own] = True
+        assert not ink[~where].any()
+        assert made.digits(row) == [int(n) for n in made.classes[row] if n >= 0] and len(made.digits(row)) == len(boxes)
+    still = dataclasses.replace(told, turn=0.0, slant=0.0, smallest=1.0, largest=1.0)
+    alone = Composer(part, still, given).strips(np.arange(10)[:, None], np.ones(10, int), rng)
+    wide = alone.boxes[:, 0, 1] - alone.boxes[:, 0, 0]
+    width = 3 + np.arange(10) % 5
+    assert (np.abs(wide / width - 1) <= 0.1 + 1e-6).all()  # of one hand, about equally large
+    mass = alone.levels.sum((1, 2, 3)).numpy() / 255
+    np.testing.assert_allclose(mass, (3 + np.arange(10) % 4) * wide**2 / width, rtol=0.15)
+
+
+def test_a_step_depends_on_its_number_alone_and_asks_in_both_languages() -> None:
+    one, other = strips(), strips()
+    for step in (5, 0, 9):
+        mine, theirs = one.step(step), other.step(step)
+        for a, b in zip(mine, theirs, strict=True):
+            assert (a is None and b is None) or torch.equal(a, b)  # type: ignore[arg-type]
+        assert mine.ids.tolist() == [list(range(1, 19))] * 20 and mine.target_ids is not None
+        assert mine.target_ids[:, 0].tolist() == [22, 23] * 10
+        for read, asked in zip(mine.target_ids.tolist(), mine.answers.tolist(), strict=True):
+            said = [id for id in asked if id != IGNORED]
+            assert said[-1] == 24 and read[1 : len(said)] == said[:-1] and asked[: len(said)] == said
+            between = {22: 10, 23: 21}[read[0]]
+            assert len(said) in (2, 4) and (len(said) == 2 or said[1] == between)
+    assert [len(one.step(3).part(n, of=3).answers) for n in range(3)] == [7, 7, 6]
+
+
+def test_the_loss_is_the_textbooks() -> None:
+    recipe = tiny_strip_recipe()
+    model, batch = loop.new_model(recipe), strips(recipe).step(0)
+    logits = model(batch.ids, batch.target_ids, pixels=batch.pixels)
+    expected = F.cross_entropy(logits.flatten(0, 1), batch.answers.flatten(), ignore_index=IGNORED, reduction="sum")
+    close(objective.Objective(model)(batch), expected)
+    found = objective.measure(model, [batch], strips().tokenizer)
+    assert found.nats == pytest.approx(expected.item(), rel=1e-5) and found.n_asked == batch.n_asked
+    words = strips().tokenizer
+    n_bytes = sum(len(words.token(id).bytes) for id in batch.answers[batch.answers >= 0].tolist() if id != 24)
+    assert found.n_bytes == n_bytes
+
+
+def test_training_learns_to_read() -> None:
+    recipe = tiny_strip_recipe(steps=300, peak_rate=1e-2, decay_steps=200)
+    data = strips(recipe, Splits(bright(100, 0), bright(20, 1), bright(60, 2)))
+    model = loop.new_model(recipe)
+    reports = list(loop.train(recipe, data, model=model))
+    measured = reports[-1].held_out or {}
+    assert reports[-1].loss < 0.25 * reports[0].loss  # who does not look at the picture comes down to a third
+    assert set(measured) == {"en", "zh"} and all(each["accuracy"] > 0.7 for each in measured.values())
+    parts = reports[0].gradient_norms
+    assert {"patches.projection", "embedding", "encoder.blocks.1", "decoder.blocks.1"} <= set(parts) and all(
+        parts.values()
+    )
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    recipe = tiny_strip_recipe()
+    whole = [report.loss for report in loop.train(recipe, strips(recipe))]
+    begun = loop.train(recipe, strips(recipe), tmp_path)
+    first = [report.loss for report in itertools.islice(begun, 5)]
+    begun.close()
+    assert first + [report.loss for report in loop.train(recipe, strips(recipe), tmp_path)] == whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"objective": Transcription(source="digits", pictures=0)}, "objective: pictures"),
+        ({"objective": Transcription(source="digits", pictures=4, digits=9)}, "objective: digits"),
+        ({"objective": Transcription(source="digits", pictures=4, turn=200.0)}, "objective: turn"),
+        ({"objective": Transcription(source="digits", pictures=4, smallest=2.0)}, "objective: smallest"),
+        ({"config": tiny_picture_recipe().config}, "objective: Transcription trains a encoder_decoder"),
+        (
+            {"config": tiny_recipe("encoder_decoder").config},
+            "objective: Transcription does not train what reads tokens",
+        ),
+        (
+            {"objective": tiny_recipe("encoder_decoder").objective},
+            "objective: Translation does not train what reads patches",
+        ),
+    ],
+)
+def test_an_objective_that_does_not_fit_is_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{field}"):
+        tiny_strip_recipe(**changes)
+
+
+def test_pictures_of_something_else_are_refused() -> None:
+    color = Labeled(np.zeros((20, 6, 9, 3), np.uint8), np.arange(20) % 10)
+    letters = Labeled(np.zeros((20, 6, 9, 1), np.uint8), np.arange(20))
+    for wrong in (color, letters):
+        with pytest.raises(CorpusError, match="gray pictures of the digits 0 to 9"):
+            strips(splits=Splits(wrong, wrong, wrong))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recipe, Strips, Path]:
+    folder = tmp_path_factory.mktemp("strips")
+    recipe = tiny_strip_recipe(steps=40)
+    data = data_of.prepare(recipe, write_digits(folder / "data"), folder)
+    assert isinstance(data, Strips)
+    command.run(recipe, data, folder / "run", torch.device("cpu"))
+    publish.publish(recipe, data, folder / "run", folder / "model")
+    return recipe, data, folder / "model"
+
+
+def test_a_published_model_is_measured_as_it_is_published(published: tuple[Recipe, Strips, Path]) -> None:
+    recipe, data, folder = published
+    lm = load_folder(folder)
+    assert lm.config == recipe.config and lm.tokenizer.name == "numerals"
+    kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    for language, between in (("en", ", "), ("zh", "、")):
+        right = np.zeros((2, 2), int)
+        for each in data.test():
+            for row, levels in enumerate(each.levels):
+                # Not rounded to whole levels, as they were measured.
+                ids = next(strip_card.answers(lm, data, levels[None], language))
+                words = [data.tokenizer.token(data.tokenizer.said([n], language)[0]).text for n in each.digits(row)]
+                right[each.counts[row] - 1] += (lm.tokenizer.decode(ids) == between.join(words), 1)
+        assert kept["exact"][language] == right.tolist() and right[:, 1].sum() == 40
+        assert kept["held_out"][language]["exact"] == pytest.approx(right[:, 0].sum() / 40)
+    assert publish.held_out(lm, data) == {name: pytest.approx(found) for name, found in kept["held_out"].items()}
+    assert publish.own_text(lm) == pytest.approx(kept["own_text"])
+    assert kept["looks"] == strip_card.looks(lm, data) and 0 <= kept["looks"] <= 1
+
+
+def test_answers_are_those_that_the_model_generates(published: tuple[Recipe, Strips, Path]) -> None:
+    _, data, folder = published
+    lm, made = load_folder(folder), next(data.test())
+    levels = made.levels[:6].round()
+    for language in data.languages:
+        for each, said in zip(levels, strip_card.answers(lm, data, levels, language), strict=True):
+            most = 2 * data.most
+            own = lm.generate(each[..., 0].byte().numpy(), target_language=language, temperature=0, max_new_tokens=most)
+            assert [step.token.id for step in own.steps] == said
+
+
+def test_the_card(published: tuple[Recipe, Strips, Path]) -> None:
+    recipe, _, folder = published
+    written = (folder / "README.md").read_text(encoding="utf-8")
+    kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    for found in kept["held_out"].values():
+        assert f"| {found['bits_per_byte']:.3f} | {found['accuracy']:.2%} | {found['exact']:.2%} |" in written
+    for n, (en, zh) in enumerate(zip(kept["exact"]["en"], kept["exact"]["zh"], strict=True), 1):
+        assert f"| {n} | {en[0]} of {en[1]} | {zh[0]} of {zh[1]} |" in written
+    assert f"for {kept['looks']:.1%} of the digits" in written
+    assert PICTURES[0].title in written and "CC BY-SA 3.0" in written and "40 steps" in written and "{{" not in written
+    (settings,) = re.findall(r"```json\n(.*)\n```", written)
+    assert json.loads(settings)["objective"] == dataclasses.asdict(recipe.objective)
+    for table in re.findall(r"(?:^\|.*\n)+", written, flags=re.M):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+    assert "held-out bits per byte" in (folder / "curves.svg").read_text(encoding="utf-8")
+
+
+def test_examples_lie_beside_the_weights(published: tuple[Recipe, Strips, Path]) -> None:
+    _, data, folder = published
+    shown = examples.read(folder)
+    assert 2 <= len(shown) <= strip_card.EXAMPLES
+    assert [len(example.numbers) for example in shown[:4]] == [2, 1, 2, 1]
+    assert all(len({*example.numbers}) == len(example.numbers) for example in shown)
+    every = {
+        each.levels[n, ..., 0].round().byte().numpy().tobytes(): each.digits(n)
+        for each in data.test()
+        for n in range(len(each.levels))
+    }
+    assert all(every[example.levels.tobytes()] == [*example.numbers] for example in shown)
