@@ -86,7 +86,8 @@ body {{ margin: 0 auto; padding: 8px 24px 48px; max-width: 1280px; background: v
 <div class="viz"></div>
 <script type="module">
 const unpacked = async text => {{
-  const packed = Uint8Array.from(atob(text), letter => letter.charCodeAt(0))
+  const letters = atob(text), packed = new Uint8Array(letters.length)
+  for (let n = 0; n < letters.length; n++) packed[n] = letters.charCodeAt(n)
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()
 }}
 globalThis.vizFiles = {{}}
