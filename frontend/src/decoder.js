@@ -3,7 +3,6 @@
 // Vectors of T positions are one Float32Array [T·D]; a matrix is stored as PyTorch has it, [out, in].
 
 const LONGEST = 60 // ms of work until an answer is given, short as it is: a page that computes stands still
-const HEATS = 1e-3 // the least that logits are divided by; at 0 the likeliest token is all
 
 // x [T, I] · Wᵀ + b -> [T, O]
 function linear(x, weight, bias, width) {
@@ -26,9 +25,13 @@ function normed(x, { type, eps }, gain, shift) {
   }
   return y
 }
-function softmax(logits) {
-  const most = logits.reduce((a, b) => Math.max(a, b)), powers = Float64Array.from(logits, one => Math.exp(one - most)), sum = powers.reduce((a, b) => a + b)
-  return powers.map(one => one / sum)
+function softmax(logits, degrees = 1) {
+  const probs = new Float64Array(logits.length)
+  let most = -Infinity, sum = 0
+  for (const one of logits) if (one > most) most = one
+  for (let n = 0; n < probs.length; n++) sum += probs[n] = Math.exp((logits[n] - most) / degrees)
+  for (let n = 0; n < probs.length; n++) probs[n] /= sum
+  return probs
 }
 const plus = (x, written) => x.map((one, n) => one + written[n])
 const ACTIVATIONS = { relu: x => Math.max(0, x), silu: x => x / (1 + Math.exp(-x)) }
@@ -196,18 +199,17 @@ export function decoder(sent, arrays) {
   const read = (ids, edits = "") => (models[edits] ??= model(edits))(ids.slice(-config.n_context))
   const token = id => ({ id, label: labels[id], bytes: bytes[id] ?? "", ...(id === end ? { ends: true } : {}) })
   const whole = probs => Math.round(probs * 10_000)
-  const heated = (logits, degrees) => softmax(Float64Array.from(logits, one => one / Math.max(degrees, HEATS)))
 
   function places({ text, ids: written, temperature, seed, n, edits, temperatures, likeliest, most }) {
     let ids = [...encode(text), ...written].slice(-config.n_context)
     const found = [], until = performance.now() + LONGEST
     while (ids.length) {
       const logits = read(ids, edits), first = logits.indexOf(logits.reduce((a, b) => Math.max(a, b)))
-      const probs = temperatures.map(degrees => degrees ? heated(logits, degrees) : logits.map((_, id) => Number(id === first)))
+      const probs = temperatures.map(degrees => degrees ? softmax(logits, degrees) : logits.map((_, id) => Number(id === first)))
       const best = [...logits.keys()].sort((a, b) => logits[b] - logits[a] || a - b).slice(0, likeliest), place = { tokens: best.map(token), p: probs.map(row => best.map(id => whole(row[id]))) }
       found.push(place)
       if (found.length > n || written.length + found.length > most || (found.length > 1 && performance.now() > until)) break
-      const id = temperature ? drawn(Float32Array.from(heated(logits, temperature)), dice(1_000_003 * seed + written.length + found.length)) : first
+      const id = temperature ? drawn(Float32Array.from(softmax(logits, temperature)), dice(1_000_003 * seed + written.length + found.length)) : first
       place.drawn = { ...token(id), p: probs.map(row => whole(row[id])) }
       if (id === end) break
       ids.push(id)

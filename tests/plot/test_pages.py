@@ -15,7 +15,7 @@ from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model import command
-from viz_model.island.page_file import MOST_BYTES
+from viz_model.island.page_file import MOST_BYTES, MOST_WITH_WEIGHTS
 from viz_model.plot.pages import NAMES
 from viz_model.texts import LANGUAGES, Texts
 
@@ -110,7 +110,7 @@ def test_of_a_long_text_a_part_is_held_and_said(run: vm.Trace) -> None:
 
 
 def test_the_walk_has_all_chapters_and_what_the_model_wrote(run: vm.Trace) -> None:
-    found = message(vm.page(run, "walk").html)
+    found = message(vm.page(run, "walk", writes=False).html)
     stories = every(found["pages"]["en"]["decoder"], "walk")
     assert len(stories) == run.n_layers * run.config.n_heads
     names = [chapter["name"] for chapter in stories[0]["chapters"]]
@@ -120,6 +120,20 @@ def test_the_walk_has_all_chapters_and_what_the_model_wrote(run: vm.Trace) -> No
     assert all(place["tokens"] and len(place["p"]) == 9 for place in recorded[" 0.75"])
     zh = every(found["pages"]["zh"]["decoder"], "walk")[0]
     assert zh["recorded"] is None and zh["chapters"][0]["title"] != stories[0]["chapters"][0]["title"]
+    assert found["model"] is None and "they are not in this file" in json.dumps(stories[0])
+
+
+def test_the_walk_holds_the_weights_where_the_browser_knows_the_model(run: vm.Trace) -> None:
+    html = vm.page(run, "walk").html
+    found = message(html)
+    assert MOST_BYTES < len(html) <= MOST_WITH_WEIGHTS
+    assert found["model"]["config"]["d_model"] == 192 and len(found["model"]["labels"]) == 8192
+    story = every(found["pages"]["en"]["decoder"], "walk")[0]
+    assert story["recorded"] is None and "in this file" in json.dumps(story["chapters"][0]["beats"][0])
+    assert every(story, "toy")[0]["data"]["types"] and len(story["chapters"][0]["beats"]) == 4
+    other = message(vm.page(vm.load("translate-t5").trace("The cat sat.", target="Le chat"), "walk").html)
+    assert other["model"] is None and any(one["recorded"] for one in every(other["pages"]["en"], "walk"))
+    assert message(vm.page(run, "tokens").html)["model"] is None
 
 
 def test_both_stacks_of_a_translator_are_in_a_file() -> None:

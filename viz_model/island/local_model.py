@@ -52,7 +52,7 @@ def runs(lm: LanguageModel) -> bool:
 
 
 def _parts(config: ModelConfig) -> Iterator[bool]:
-    """Whether each part is one of those that are known, with what it has by default but for the fields that are read."""
+    """Whether each part is one that is known, and has what it has by default but for the fields that are read."""
     norm, position = config.norm, config.position
     yield isinstance(norm, LayerNorm | RMSNorm) and norm == type(norm)(eps=norm.eps)
     match position:
@@ -66,8 +66,8 @@ def _parts(config: ModelConfig) -> Iterator[bool]:
 def _is_known(ffn: FeedForward) -> bool:
     match ffn:
         case Experts(expert=Dense()):
-            sizes = {"n_experts": ffn.n_experts, "top_k": ffn.top_k, "d_expert": ffn.d_expert}
-            return ffn == Experts(expert=ffn.expert, **sizes) and _is_known(ffn.expert)
+            usual = Experts(expert=ffn.expert, n_experts=ffn.n_experts, top_k=ffn.top_k, d_expert=ffn.d_expert)
+            return ffn == usual and _is_known(ffn.expert)
         case Dense() | Gated():
             return ffn.activation in ("relu", "silu") and ffn == type(ffn)(activation=ffn.activation, bias=ffn.bias)
         case _:

@@ -65,13 +65,12 @@ def written(topic: Topic, page: Page, opening: Opening) -> str:
     """The file as text."""
     lm = opening.look.lm
     if opening.writes and topic.is_story and lm is not None and local_model.runs(lm):
-        with_weights = _written(topic, page, opening, is_whole=True, lm=lm)
-        if len(with_weights) <= MOST_WITH_WEIGHTS:
-            return with_weights
+        for is_whole in (True, False):
+            with_weights = _written(topic, page, opening, is_whole=is_whole, lm=lm)
+            if len(with_weights) <= MOST_WITH_WEIGHTS:
+                return with_weights
     whole = _written(topic, page, opening, is_whole=True) if _fits(page, opening.look) else ""
-    if not whole or len(whole) > MOST_BYTES:
-        whole = _written(topic, page, opening, is_whole=False)
-    return whole
+    return whole if 0 < len(whole) <= MOST_BYTES else _written(topic, page, opening, is_whole=False)
 
 
 def _fits(page: Page, look: Look) -> bool:
@@ -84,9 +83,7 @@ def _fits(page: Page, look: Look) -> bool:
     return held * look.n_layers * math.ceil(len(look) / MOST_TOKENS) < 4 * MOST_BYTES
 
 
-def _written(
-    topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: LanguageModel | None = None
-) -> str:
+def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: LanguageModel | None = None) -> str:
     """The file; with the weights of ``lm`` in it, if one is given."""
     arrays, pool = Arrays(), _Pool()
     looks = {
@@ -117,9 +114,7 @@ def _written(
 
 
 def _saved(look: Look, writes: bool, is_first: bool) -> Look:
-    """A look for a file: its parts are told so, and where it is. What a model writes in the file by itself is not
-    recorded, else once.
-    """
+    """A look for a file: its parts are told so, and where it is. What no model writes in it itself is recorded once."""
     how = {"weights": "1"} if writes else {"recorded": "1"} if is_first else {}
     return replace(look, options={**look.options, "saved": f"{look.layer}.{look.head}", **how})
 

@@ -82,10 +82,10 @@ def _token(tokenizer: Tokenizer, id: int) -> dict[str, Any]:
 
 
 def recorded(run: Run) -> dict[str, Any] | None:
-    """What a saved walk without weights writes of its text, whole and with one thing taken out, by edits and temperature; None where it
-    does not write.
+    """What a saved walk without weights writes of its text, whole and with one thing taken out, by edits and
+    temperature; None where it does not write.
     """
-    if not run.is_recorded or "recorded" not in run.look.options or not writes(run) or run.look.lm is None or run.trace.edits:
+    if "recorded" not in run.look.options or not writes(run) or run.look.lm is None or run.trace.edits:
         return None
     writing = {f" {heat:g}": _recorded(run, (), heat, RECORDED) for heat in dict.fromkeys((heat_of(run), WARM))}
     for edit in broken.parts(run).values():
