@@ -134,6 +134,29 @@ def test_the_menu_of_a_picture_saves_the_page(visit: Visit, offline: Any, tmp_pa
     file.page.close()
 
 
+@pytest.mark.parametrize("model", ["story-none", "digits-vit"])
+def test_the_walk_saves_itself(visit: Visit, offline: Any, tmp_path: Path, model: str) -> None:
+    app = visit("/walk", lang="en", model=model, chapter="write", **({"text": TEXT} if model == "story-none" else {}))
+    button = app.get_by_role("button", name="Save this page")
+    button.click()
+    writes = model == "story-none"
+    name = "With the model: type a beginning, and it writes (up to 14 MB)" if writes else "This page (HTML)"
+    with app.expect_download(timeout=120_000) as download:
+        app.get_by_role("button", name=name).click()
+    download.value.save_as(path := tmp_path / download.value.suggested_filename)
+    assert path.name == f"{model}-walk.html"
+    assert path.stat().st_size <= (MOST_WITH_WEIGHTS if writes else MOST_BYTES)
+    app.keyboard.press("Escape")
+    button.click()  # it was closed, and opens again
+    app.get_by_role("dialog").wait_for()
+    file = Opened(offline.new_page(), path)
+    if writes:
+        file.page.locator(".likely:visible .token").first.wait_for()
+        assert file.page.locator(".paper .given").inner_text() == TEXT
+    assert not file.page.get_by_role("button", name="Save this page").count() and not file.wrong
+    file.page.close()
+
+
 def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
     lm = vm.load("story-pre-ln")
     path = vm.page(lm.trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")

@@ -80,7 +80,7 @@ def page(title: str, lang: str, data: bytes, *, plots: bool) -> str:
 <style>
 :root {{ color-scheme: light dark; {_variables("light")} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables("dark")} }} }}
-body {{ margin: 0 auto; padding: 8px 24px 48px; max-width: 1280px; background: var(--st-background-color); {_BODY} }}
+body {{ margin: 0 auto; padding: 8px clamp(8px, 2vw, 24px) 48px; max-width: 1280px; {_BODY} }}
 {(_BROWSER / "viz.css").read_text(encoding="utf-8")}
 </style>
 <div class="viz"></div>
@@ -103,7 +103,7 @@ draw({{ data, parentElement: document, setTriggerValue: () => {{}}, setStateValu
 """
 
 
-_BODY = "color: var(--st-text-color); font-family: var(--st-font);"
+_BODY = "background: var(--st-background-color); color: var(--st-text-color); font-family: var(--st-font);"
 _FONT = re.compile(r"url\(fonts/(\w+-\w+)\.woff2\)[^;}]*")
 
 
