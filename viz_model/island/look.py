@@ -157,6 +157,11 @@ class Look:
         return len(self.trace)
 
     @property
+    def is_saved(self) -> bool:
+        """Whether it is for a file, which answers without the app."""
+        return "saved" in self.options
+
+    @property
     def sizes(self) -> dict[str, int]:
         return {"layer": self.n_layers, "head": self.n_heads, "token": len(self)}
 
@@ -200,6 +205,16 @@ class Look:
             self._read[key] = make(self)
         found: T = self._read[key]
         return found
+
+    def latest(self, name: str, key: Any, make: Callable[[], T]) -> T:
+        """What was made for a key; of all that were asked for by a name the last one is kept, and all for a file."""
+        kept: dict[Any, T] = self.once(lambda _: {}, name)
+        if key not in kept:
+            made = make()
+            if not self.is_saved:
+                kept.clear()
+            kept[key] = made
+        return kept[key]
 
     # Tables.
 

@@ -31,7 +31,7 @@ from viz_model.texts.markdown import literal
 
 MOST_BYTES, MOST_WITH_WEIGHTS = 3_000_000, 14_000_000
 """Of a file without weights; where all layers are more, it holds one and says so. And of one with weights."""
-MOST_OPTIONS, MOST_CASES, MOST_PLACES = 24, 64, 1500
+MOST_OPTIONS, MOST_CASES, MOST_PLACES = 24, 80, 1500
 """Options of a chooser that are all kept; cases of one part of a page with them, and without."""
 
 AXES = ("layer", "head", "token")
@@ -266,10 +266,11 @@ class _Known:
                 options = _Options(look.options)
                 shown = item(replace(look, options=options))
                 if isinstance(shown, Chooser) and shown.asks and len(shown.options) <= MOST_OPTIONS:
-                    now = str(look.options.get(shown.name, ""))
+                    now = str(look.options.get(shown.name, "")) or shown.usual or next(iter(map(str, shown.options)))
                     found.setdefault(shown.name, [now]).extend(map(str, shown.options))
+                axes = tuple(writer.axes(item, look, shown))  # which goes through lines, and so has them read
                 read = () if isinstance(shown, Chooser) else tuple(dict.fromkeys(options.read))
-                self._reads[id(item)] = _Reads(read, tuple(writer.axes(item, look, shown)))
+                self._reads[id(item)] = _Reads(read, axes)
         self.choices = self._few(found, held)
 
     def reads(self, item: Item) -> _Reads:

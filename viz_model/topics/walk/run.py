@@ -57,7 +57,7 @@ class Run:
     @property
     def is_saved(self) -> bool:
         """Whether it is for a file."""
-        return "saved" in self.look.options
+        return self.look.is_saved
 
     @property
     def is_recorded(self) -> bool:
