@@ -136,6 +136,23 @@ def test_the_walk_holds_the_weights_where_the_browser_knows_the_model(run: vm.Tr
     assert message(vm.page(run, "tokens").html)["model"] is None
 
 
+def test_what_is_to_be_tried_can_be_tried_in_a_file(run: vm.Trace) -> None:
+    for name, asks in (("attention", True), ("overview", True), ("block", False), ("tokens", False)):
+        page = message(vm.page(run, name).html)["pages"]["en"]["decoder"]
+        assert ("Find out by trying" in json.dumps(page)) == asks
+        assert bool([line for one in every(page, "prose") for line in one["lines"] if line["what"] == "answer"]) == asks
+
+
+def test_an_attribution_is_compared_with_each_rival_and_says_what_is_left_out(run: vm.Trace) -> None:
+    page = message(vm.page(run, "attribution").html)["pages"]["en"]["decoder"]
+    asked = {one["name"]: one["names"] for one in every(page, "chooser") if one["asks"]}
+    assert asked["against"] == ["none", "average", "second"] and "word" not in asked and "lens" in asked
+    cases = [one for one in every(page, "when") if one["axis"] == "against"]
+    assert cases and all(list(one["of"]) == asked["against"] for one in cases)
+    said = [json.dumps(one["of"]["none"]) != json.dumps(one["of"]["second"]) for one in cases]
+    assert sum(said) > 10 and "rivals that one types, are in the app" in json.dumps(page)
+
+
 def test_both_stacks_of_a_translator_are_in_a_file() -> None:
     run = vm.load("translate-t5").trace("The cat sat.", target="Le chat")
     found = message(vm.page(run, "tokens").html)
