@@ -33,7 +33,8 @@ def writes(run: Run) -> bool:
 
 def words(run: Run) -> dict[str, str]:
     """Labels of what writes."""
-    return {name: run.look.words(f"writer_{name}") for name in WORDS}
+    own = {"likeliest": "likeliest_recorded"} if run.is_recorded else {}
+    return {name: run.look.words(f"writer_{own.get(name, name)}") for name in WORDS}
 
 
 def of(run: Run) -> dict[str, Any]:
