@@ -199,6 +199,10 @@ def export(arguments: Sequence[str]) -> None:
     named.add_argument("--language", default="en", help="shown first (%(default)s)")
     for place in ("layer", "head", "token"):
         named.add_argument(f"--{place}", type=int, help="selected first")
+    named.add_argument(
+        "--writes", action=argparse.BooleanOptionalAction, default=True,
+        help="put the weights into the walk, so that one types and the model writes in the file: up to 14 MB, not 3",
+    )  # fmt: skip
     wanted = named.parse_args(arguments)
     name = wanted.page or (wanted.file.stem if wanted.file.stem in pages.NAMES else "")
     if not name:
@@ -211,7 +215,7 @@ def export(arguments: Sequence[str]) -> None:
         if wanted.file.suffix.lower() in films.FORMATS:
             saved = films.film(trace, name, language=wanted.language, **places).save(wanted.file)
         else:
-            saved = pages.page(trace, name, language=wanted.language, **places).save(wanted.file)
+            saved = pages.page(trace, name, language=wanted.language, writes=wanted.writes, **places).save(wanted.file)
     except (vm.ModelError, vm.TextError, ValueError, films.NoFilm) as error:
         named.error(str(error))
     print(f"{saved}: {saved.stat().st_size:,} bytes")

@@ -14,12 +14,17 @@ export function corner(root, made) {
   root.classList.add("cornered")
   const numbers = offered(made, "numbers", words.open && hasTables(made) && `${words.open}: ${title}`, () => openNumbers(root, made, words))
   if (numbers) say(numbers, words.open)
-  const menu = offered(made, "menu", words.menu && `${words.menu}: ${title}`, () => {
-    made.tell("menu", {})
+  saver(made, words.menu && `${words.menu}: ${title}`, words.menu, () => made.tell("menu", {}))
+}
+
+// The button that asks for a menu to save something.
+export function saver(made, label, title, act) {
+  const menu = offered(made, "menu", label, () => {
+    act()
     keep(made.corner.querySelector(".figure-menu"))
   })
   if (menu && !menu.firstChild) menu.append(sign(TRAY))
-  if (menu) menu.title = words.menu
+  if (menu) menu.title = title
 }
 
 // The menu is a dialog of the page, which gives the focus back to what had it, but does not see what has it within a

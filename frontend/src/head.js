@@ -60,7 +60,7 @@ function field(me, root, { name, text, label, hint, live, count, fixed, examples
   box.setAttribute("aria-label", label)
   box.placeholder = hint ?? ""
   box.readOnly = !!fixed
-  const now = me.typed[name] ?? text // the answer to a letter comes after the next one is typed
+  const now = fixed ? text : me.typed[name] ?? text // the answer to a letter comes after the next one is typed
   if (!box.composing && box.value !== now) box.value = now
   const typed = isDone => me.type({ [name]: box.value }, live || isDone)
   box.oncompositionstart = () => { box.composing = true }

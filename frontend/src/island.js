@@ -6,6 +6,7 @@ import { buttons } from "./buttons.js"
 import { beside, compare } from "./beside.js"
 import { chips } from "./chips.js"
 import { chooser, field } from "./chooser.js"
+import { saver } from "./corner.js"
 import { head } from "./head.js"
 import { filled, lines, write } from "./lines.js"
 import { child, children, make } from "./nodes.js"
@@ -254,6 +255,11 @@ const KINDS = {
     write(said, filled(item.said, me) ?? "")
     Object.assign(button, { type: "button", textContent: item.label })
     button.onclick = () => me.tell("picked", { of: "view", value: Object.fromEntries(Object.entries(item.change).map(([name, one]) => [name, pick(one, me.place, me.arrays)])) })
+  },
+  // The page itself, which has no picture in whose corner a menu could stand.
+  saver(me, root, { id, label }) {
+    Object.assign(root, { className: "saver", corner: root })
+    saver(root, label, label, () => me.tell("menu", { of: id }))
   },
   parts(me, root, item) {
     root.className = "viz viz-parts"

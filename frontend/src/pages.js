@@ -1,16 +1,17 @@
 // A page that was saved as a file (viz_model/island/page_file.py): its parts are put together here, in the place of the
 // server, for what a reader selects; the address says what that is, after the #.
+import { decoder } from "./decoder.js"
 import { island } from "./island.js"
 import { mount as pen } from "./pen.js"
 import { store } from "./store.js"
 
 const PLACES = ["layer", "head", "token"]
 
-export function pages(root, { pages, first, pool }, arrays) {
+export function pages(root, { pages, first, pool, model }, arrays) {
   root.classList.add("viz-island")
   const known = []
   for (const part of pool) known.push(joined(part, known)) // what a part has of others stands before it
-  let lang = first.lang, side = first.side, seq = 0, nav = 1, options = {}, opened = first.open, chosen = first.place, pageNow = null
+  let lang = first.lang, side = first.side, seq = 0, nav = 1, options = {}, opened = first.open, chosen = first.place, pageNow = null, typed = "", writer = null
   const page = () => joined((pages[lang] ?? pages[first.lang])[side] ?? Object.values(pages[lang])[0], known)
 
   function read() {
@@ -35,6 +36,7 @@ export function pages(root, { pages, first, pool }, arrays) {
     const place = Object.fromEntries(Object.entries(now).map(([axis, n]) => [axis, Math.min(n, (held.sizes[axis] ?? Infinity) - 1)]))
     const given = { ...held.options, ...options, lang, side }
     for (const part of ["items", "end"]) held[part] = held[part].flatMap(item => caseOf(item, { ...given, ...place }))
+    if (typed) held.items = held.items.map(item => ({ ...item, chapters: item.chapters?.map(begunWith) }))
     document.title = `${held.heading}${held.boxes.length ? ` · ${held.boxes[0].text}` : ""}`
     island(root, { ...held, seq, nav, chosen, options: given, open: opened }, arrays, told)
   }
@@ -48,6 +50,7 @@ export function pages(root, { pages, first, pool }, arrays) {
     chosen = value.place
     const to = Object.fromEntries(["lang", "side"].filter(one => value.options[one] && value.options[one] !== { lang, side }[one]).map(one => [one, value.options[one]]))
     options = value.options
+    if (value.text?.trim()) typed = value.text
     if (Object.keys(to).length) return turn(to, to.side ? {} : chosen)
     if (value.seq > seq) {
       seq = value.seq
@@ -64,12 +67,15 @@ export function pages(root, { pages, first, pool }, arrays) {
     write()
     queueMicrotask(() => show(true))
   }
-  // What a model writes was recorded: all of it that follows what stands there.
+  // The model goes on with what is typed on the page on which it writes; all else is of the text that was saved.
+  const begunWith = chapter => ({ ...chapter, marks: chapter.marks.map(mark => mark.toy === "writer" ? { ...mark, data: { ...mark.data, of: { ...mark.data.of, text: typed }, text: typed } } : mark) })
+  // It writes here, or what it wrote was recorded: all of it that follows what stands there.
   const story = joined(pages[first.lang][first.side], known), recorded = story.items.flatMap(item => caseOf(item, story.usual)).find(item => item.recorded)?.recorded
-  const answered = (_, { ids, edits, temperature, asked }) => {
-    const all = recorded?.[`${edits} ${temperature}`] ?? []
-    queueMicrotask(() => pen(root, { asked, places: all.slice(ids.length) }, null, answered))
-  }
+  const answered = (_, question) => setTimeout(() => {
+    const { ids, edits, temperature, asked } = question
+    const places = model ? (writer ??= decoder(model, arrays)).places(question) : (recorded?.[`${edits} ${temperature}`] ?? []).slice(ids.length)
+    pen(root, { asked, places }, null, answered)
+  })
   pen(root, { asked: 0 }, null, answered)
   addEventListener("hashchange", () => { read(); nav++; show(true) })
   read()

@@ -1,17 +1,20 @@
 """What a visitor costs: bytes and processor seconds of the live app, and bytes of the same pages as files.
 
-    python tests/benchmarks/serving_cost.py [--pages walk attention] [--sentences 5]
+    python tests/benchmarks/serving_cost.py [--pages walk attention] [--core-hour 0.03] [--gigabyte 0.05]
 
 A server of its own is started, and Chromium opens each page with an empty cache, then types sentences that nobody has
-typed before. What a static host sends of a file is its length: what is in it is compressed already.
+typed before. What a static host sends of a file is its length: what is in it is compressed already. At the end stands
+what a day costs (``bill``), at prices that are examples; of the walk and the largest of the other pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +47,47 @@ def opened(tab: Any) -> list[int]:
     return count
 
 
+VISITORS = (100, 10_000, 1_000_000)
+SENTENCES, RUSH, BUSY = 9, 2.0, 0.5
+"""New sentences of a visitor after the first page; hours in which half of a day's visitors come; the share of the time
+that a core is planned to be busy.
+"""
+
+
+def bill(
+    first: tuple[float, float], each: tuple[float, float], files: Mapping[str, float], core: float, gb: float
+) -> None:
+    """Print what a day costs.
+
+    Args:
+        first, each: bytes and processor seconds of a visitor's first page, and of each sentence after it.
+        files: bytes that a visitor fetches from a static host, by what they are.
+        core, gb: prices of a core for an hour and of a gigabyte that is sent.
+    """
+    sent, seconds = (one + SENTENCES * other for one, other in zip(first, each, strict=True))
+    print(
+        f"a visitor: live {seconds:.2f} s and {sent / 1e6:.1f} MB; "
+        + ", ".join(f"{k} {v / 1e6:.1f} MB" for k, v in files.items())
+    )
+    for n in VISITORS:
+        cores = math.ceil(n * seconds / 2 / (RUSH * 3600) / BUSY)
+        live = cores * 24 * core + n * sent / 1e9 * gb
+        told = [f"live {n * seconds / 3600:,.1f} h, {cores} cores, {n * sent / 1e9:,.1f} GB, price {live:,.2f}"]
+        for name, size in files.items():
+            rate = n * size * 8 / 2 / (RUSH * 3600) / 1e6
+            told.append(f"{name} {n * size / 1e9:,.1f} GB, {rate:,.1f} Mbit/s, price {n * size / 1e9 * gb:,.2f}")
+        print(f"{n:,} visitors a day: " + "; ".join(told))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", nargs="+", default=["walk", "attention", "overview"])
     parser.add_argument("--sentences", type=int, default=5)
+    parser.add_argument("--core-hour", type=float, default=0.03, help="an example (%(default)s)")
+    parser.add_argument("--gigabyte", type=float, default=0.05, help="an example (%(default)s)")
     asked = parser.parse_args()
     lm = vm.load("story-pre-ln")
+    firsts, news, files = list[tuple[float, float]](), list[tuple[float, float]](), dict[str, int]()
     with server("app.py") as (address, pid), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for page in asked.pages:
@@ -61,19 +99,27 @@ def main() -> None:
                 settle(tab)
                 seconds, sent = processor(pid) - before, sum(count)
                 print(f"{page}: {visit} visit {sent:,} bytes, {seconds:.2f} s", flush=True)
+                firsts.append((sent, seconds))
                 if visit == "second":
                     before, begun = processor(pid), sum(count)
                     for n in range(asked.sentences):
                         tab.goto(f"{address}/{page}?lang=en&text=Sentence+{n}+of+{page}+and+a+little+dog+who")
                         settle(tab)
-                    each = (processor(pid) - before) / asked.sentences, (sum(count) - begun) // asked.sentences
-                    print(f"{page}: opened with a new sentence {each[1]:,} bytes, {each[0]:.2f} s", flush=True)
+                    each = (sum(count) - begun) // asked.sentences, (processor(pid) - before) / asked.sentences
+                    print(f"{page}: opened with a new sentence {each[0]:,} bytes, {each[1]:.2f} s", flush=True)
+                    news.append(each)
                 context.close()
             trace = lm.trace(examples.of(lm, "en")[0])
             with tempfile.TemporaryDirectory() as folder:
-                path = vm.page(trace, page).save(Path(folder) / f"{page}.html")
-                print(f"{page}: as a file {path.stat().st_size:,} bytes", flush=True)
+                for name, writes in ((page, True), (f"{page} without the model", False)):
+                    path = vm.page(trace, page, writes=writes).save(Path(folder) / f"{page}.html")
+                    files[name] = path.stat().st_size
+                    print(f"{name}: as a file {files[name]:,} bytes", flush=True)
         browser.close()
+    most = [tuple(map(max, zip(*found, strict=True))) for found in (firsts, news)]
+    others = max(size for name, size in files.items() if not name.startswith("walk"))
+    ways = {"files": files["walk"] + others, "files without the model": files["walk without the model"] + others}
+    bill(most[0], most[1], ways, asked.core_hour, asked.gigabyte)
 
 
 if __name__ == "__main__":

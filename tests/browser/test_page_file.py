@@ -11,8 +11,9 @@ from browser_driver import Visit
 from tab import Tab
 
 import viz_model as vm
-from viz_model.island.page_file import MOST_BYTES
+from viz_model.island.page_file import MOST_BYTES, MOST_WITH_WEIGHTS
 from viz_model.topics.walk import writing
+from viz_model.topics.walk.chapters import broken
 
 pytestmark = pytest.mark.browser
 
@@ -133,9 +134,32 @@ def test_the_menu_of_a_picture_saves_the_page(visit: Visit, offline: Any, tmp_pa
     file.page.close()
 
 
+@pytest.mark.parametrize("model", ["story-none", "digits-vit"])
+def test_the_walk_saves_itself(visit: Visit, offline: Any, tmp_path: Path, model: str) -> None:
+    app = visit("/walk", lang="en", model=model, chapter="write", **({"text": TEXT} if model == "story-none" else {}))
+    button = app.get_by_role("button", name="Save this page")
+    button.click()
+    writes = model == "story-none"
+    name = "With the model: type a beginning, and it writes (up to 14 MB)" if writes else "This page (HTML)"
+    with app.expect_download(timeout=120_000) as download:
+        app.get_by_role("button", name=name).click()
+    download.value.save_as(path := tmp_path / download.value.suggested_filename)
+    assert path.name == f"{model}-walk.html"
+    assert path.stat().st_size <= (MOST_WITH_WEIGHTS if writes else MOST_BYTES)
+    app.keyboard.press("Escape")
+    button.click()  # it was closed, and opens again
+    app.get_by_role("dialog").wait_for()
+    file = Opened(offline.new_page(), path)
+    if writes:
+        file.page.locator(".likely:visible .token").first.wait_for()
+        assert file.page.locator(".paper .given").inner_text() == TEXT
+    assert not file.page.get_by_role("button", name="Save this page").count() and not file.wrong
+    file.page.close()
+
+
 def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
     lm = vm.load("story-pre-ln")
-    path = vm.page(lm.trace(TEXT), "walk").save(tmp_path / "walk.html")
+    path = vm.page(lm.trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")
     assert path.stat().st_size <= MOST_BYTES
     file = Opened(offline.new_page(), path)
     page = file.page
@@ -154,6 +178,66 @@ def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
     assert beats > 25 and page.locator(".walk").get_attribute("data-at").startswith("broken")
     assert not page.locator(".way, .closer, .another").count()
     assert not file.wrong
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return vm.page(vm.load("story-modern").trace(TEXT), "walk", language="zh").save(
+        tmp_path_factory.mktemp("walk") / "walk.html"
+    )
+
+
+def _drawn(text: str, n: int, changes: str = "") -> str:
+    """What the model writes after a text with the numbers that a walk begins with."""
+    lm = vm.load("story-modern")
+    places = writing.places(lm, text, (), temperature=writing.WARM, seed=writing.SEED, n=n, changes=changes)
+    return bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
+
+
+def test_the_model_writes_in_the_file_what_one_types(offline: Any, walk: Path) -> None:
+    assert MOST_BYTES < walk.stat().st_size <= MOST_WITH_WEIGHTS
+    file = Opened(offline.new_page(), walk)
+    page, own, given = file.page, file.page.locator(".paper .own"), file.page.locator(".paper .given")
+    assert given.inner_text() == TEXT
+    page.get_by_role("button", name="续写", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
+    page.get_by_role("button", name="暂停", exact=True).click()
+    assert _drawn(TEXT, 60).startswith(own.text_content())
+    given.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("从前有一只小猫")
+    page.wait_for_function("() => !document.querySelector('.paper .own').textContent")
+    likely = page.locator(".likely:visible .token")
+    lm = vm.load("story-modern")
+    first = writing.places(lm, "从前有一只小猫", (), temperature=writing.WARM, seed=1, n=0)[0]
+    expected = [token["label"] for token in first["tokens"]]
+    page.wait_for_function(f"() => document.querySelector('.likely .token').textContent === {expected[0]!r}")
+    assert likely.all_inner_texts() == expected
+    likely.nth(1).click()
+    page.wait_for_function(f"() => document.querySelector('.paper .own').textContent === {expected[1]!r}")
+    page.get_by_role("button", name="写一个词元", exact=True).click()
+    page.wait_for_function(f"() => document.querySelector('.paper .own').textContent.length > {len(expected[1])}")
+    heat = page.locator(".heat input")
+    heat.evaluate("slider => { slider.value = 0; slider.dispatchEvent(new Event('input')) }")
+    assert page.locator(".heat b").inner_text() == "0"
+    page.get_by_role("radio", name="English").click()
+    page.get_by_role("button", name="Start over", exact=True).wait_for()
+    assert given.inner_text() == "从前有一只小猫" and page.locator("input.sentence").input_value() == TEXT
+    assert not file.wrong
+    page.close()
+
+
+def test_a_part_is_taken_out_in_the_file(offline: Any, walk: Path) -> None:
+    file = Opened(offline.new_page(), walk, "#lang=en&chapter=broken&beat=1")
+    page = file.page
+    papers = page.locator(".side .paper .own")
+    page.get_by_role("button", name="division", exact=False).click()
+    page.get_by_role("button", name="Pause", exact=True).wait_for()
+    page.get_by_role("button", name="Write", exact=True).wait_for(timeout=60_000)
+    whole, other = papers.all_inner_texts()
+    assert (whole, other) == (_drawn(TEXT, broken.MOST), _drawn(TEXT, broken.MOST, "no-scale"))
+    assert whole != other and not file.wrong
     page.close()
 
 

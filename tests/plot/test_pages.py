@@ -16,7 +16,7 @@ from tiny_models import language_model, tiny_config
 import viz_model as vm
 from viz_model import command
 from viz_model.config import Rope
-from viz_model.island.page_file import MOST_BYTES
+from viz_model.island.page_file import MOST_BYTES, MOST_WITH_WEIGHTS
 from viz_model.plot.pages import NAMES
 from viz_model.texts import LANGUAGES, Texts
 
@@ -111,7 +111,7 @@ def test_of_a_long_text_a_part_is_held_and_said(run: vm.Trace) -> None:
 
 
 def test_the_walk_has_all_chapters_and_what_the_model_wrote(run: vm.Trace) -> None:
-    found = message(vm.page(run, "walk").html)
+    found = message(vm.page(run, "walk", writes=False).html)
     stories = every(found["pages"]["en"]["decoder"], "walk")
     assert len(stories) == run.n_layers * run.config.n_heads
     names = [chapter["name"] for chapter in stories[0]["chapters"]]
@@ -121,6 +121,41 @@ def test_the_walk_has_all_chapters_and_what_the_model_wrote(run: vm.Trace) -> No
     assert all(place["tokens"] and len(place["p"]) == 9 for place in recorded[" 0.75"])
     zh = every(found["pages"]["zh"]["decoder"], "walk")[0]
     assert zh["recorded"] is None and zh["chapters"][0]["title"] != stories[0]["chapters"][0]["title"]
+    assert found["model"] is None and "writes nothing else" in json.dumps(stories[0]["chapters"][0]["beats"][0])
+
+
+def test_the_walk_holds_the_weights_where_the_browser_knows_the_model(run: vm.Trace) -> None:
+    html = vm.page(run, "walk").html
+    found = message(html)
+    assert MOST_BYTES < len(html) <= MOST_WITH_WEIGHTS
+    assert found["model"]["config"]["d_model"] == 192 and len(found["model"]["labels"]) == 8192
+    story = every(found["pages"]["en"]["decoder"], "walk")[0]
+    assert story["recorded"] is None and "in this file" in json.dumps(story["chapters"][0]["beats"][0])
+    assert (
+        not found["pages"]["en"]["decoder"]["notes"]
+        and every(story, "toy")[0]["data"]["types"]
+        and len(story["chapters"][0]["beats"]) == 4
+    )
+    other = message(vm.page(vm.load("translate-t5").trace("The cat sat.", target="Le chat"), "walk").html)
+    assert other["model"] is None and any(one["recorded"] for one in every(other["pages"]["en"], "walk"))
+    assert message(vm.page(run, "tokens").html)["model"] is None
+
+
+def test_what_is_to_be_tried_can_be_tried_in_a_file(run: vm.Trace) -> None:
+    for name, asks in (("attention", True), ("overview", True), ("block", False), ("tokens", False)):
+        page = message(vm.page(run, name).html)["pages"]["en"]["decoder"]
+        assert ("Find out by trying" in json.dumps(page)) == asks
+        assert bool([line for one in every(page, "prose") for line in one["lines"] if line["what"] == "answer"]) == asks
+
+
+def test_an_attribution_is_compared_with_each_rival_and_says_what_is_left_out(run: vm.Trace) -> None:
+    page = message(vm.page(run, "attribution").html)["pages"]["en"]["decoder"]
+    asked = {one["name"]: one["names"] for one in every(page, "chooser") if one["asks"]}
+    assert asked["against"] == ["none", "average", "second"] and "word" not in asked and "lens" in asked
+    cases = [one for one in every(page, "when") if one["axis"] == "against"]
+    assert cases and all(list(one["of"]) == asked["against"] for one in cases)
+    said = [json.dumps(one["of"]["none"]) != json.dumps(one["of"]["second"]) for one in cases]
+    assert sum(said) > 10 and "rivals that one types, are in the app" in json.dumps(page)
 
 
 def test_both_stacks_of_a_translator_are_in_a_file() -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, examples, interventions, runs, state
+from viz_model.app import components, examples, interventions, runs, saving, serving, state
 from viz_model.app.choices import Choice, one_of, switch, whole, words
 from viz_model.app.view import TYPED, ViewState
 from viz_model.drawing.scene import Arrays
@@ -138,12 +138,13 @@ def head(
 
 
 def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:
-    """Model and language."""
+    """Model and language; and the page as a file, which a server for strangers does not make."""
     labels = runs.labels()
     models = Chooser("model", {name: labels[name] for name in runs.names()}, t("common.model"), "", view.model, True)
     named = {name: language.name for name, language in LANGUAGES.items()}
     languages = Chooser("lang", named, t("common.language"), "", view.lang, True)
-    return [one._replace(is_list=True).plain for one in (models, languages)]
+    saver = [] if serving.is_public() else [{"kind": "saver", "id": saving.PAGE, "label": t("saving.page_save")}]
+    return [*(one._replace(is_list=True).plain for one in (models, languages)), *saver]
 
 
 def _boxes(

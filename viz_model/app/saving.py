@@ -10,8 +10,8 @@ import dataclasses
 import functools
 import io
 import math
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import streamlit as st
@@ -22,7 +22,7 @@ from viz_model.app.python_lines import Shown
 from viz_model.app.view import ViewState
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, Format, can_typeset, written
+from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, can_typeset, written
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.drawing.scene.svg import Theme, svg, tall
 from viz_model.island.edited import describe
@@ -56,6 +56,9 @@ MOST_BYTES = 64_000_000
 MOST_TITLE, MOST_TEXT, MOST_SITES = 60, 120, 4
 """Characters of a title and of a sentence, and values, that a caption tells in full. A longer title describes the
 picture to those who do not see it; every file holds it for them."""
+
+PAGE = "page"
+"""What is asked for where a page itself is to be saved, in which no picture has a menu."""
 
 _ASKED = "saving.asked"
 
@@ -268,6 +271,20 @@ def _open(saved: Saved, t: Texts, whole: Callable[[], str] | None, page: str) ->
     show()
 
 
+def answer_page(page: Page, files: Mapping[str, Callable[[], str]]) -> None:
+    """Open what saves the page, if that is asked for; ``files`` write it, by the label of the button for it."""
+    if asked(page.name) != PAGE:
+        return
+
+    @st.dialog(page.t("saving.page_save"), width="medium", on_dismiss=_close)
+    def show() -> None:
+        st.markdown(page.t("saving.page_help"))
+        for name, whole in files.items():
+            _file(page.t(f"saving.{name}"), name, whole, f"{page.view.model}-{page.name}.html", "text/html")
+
+    show()
+
+
 def _close() -> None:
     st.session_state.pop(_ASKED, None)
     state.run_alone()
@@ -306,9 +323,7 @@ def _numbers(saved: Saved, t: Texts) -> None:
             _file(label, "npz", npz, f"{saved.run.model}-heads.npz", "application/octet-stream")
 
 
-def _file(
-    label: str, kind: Format | Literal["csv", "npz", "page"], make: Callable[[], Any], name: str, mime: str
-) -> None:
+def _file(label: str, kind: str, make: Callable[[], Any], name: str, mime: str) -> None:
     """A button to a file that is made when it is pressed."""
     st.download_button(
         label, data=make, file_name=name, mime=mime, key=f"saving.{kind}", on_click="ignore", icon=":material/download:"

@@ -43,7 +43,7 @@ from viz_model.app.view import ViewState
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
-from viz_model.island import glossary, message, page_file, prose
+from viz_model.island import glossary, local_model, message, page_file, prose
 from viz_model.island.look import Look, is_long
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
@@ -150,7 +150,11 @@ def _body(opened: Opened) -> None:
     trace = runs.trace(page.run_key.plain).at(page.trace.stack.side) if is_plain else page.trace
     derivation.watch(topic.name, page.view, trace, t, writes=island.rests())
     if topic.is_story and opened.page is not None:
-        _mount(opened, now, now.notes, look_at(opened.page, page))
+        look = look_at(opened.page, page)
+        _mount(opened, now, now.notes, look)
+        ways = {"page_writes": True, "page_small": False} if local_model.runs(opened.opening.lm) else {"page": False}
+        whole = {way: _whole(topic, opened.page, look, page, writes=writes) for way, writes in ways.items()}
+        saving.answer_page(page, whole)
         return
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
@@ -370,7 +374,7 @@ def _menu(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> None:
         saving.answer(page, lambda: drawn, key, **how)
 
 
-def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> Callable[[], str]:
+def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page, *, writes: bool = False) -> Callable[[], str]:
     """What writes the page as a file, in all languages, with both stacks of a model that has two.
 
     It is called where there is no session, so what is selected is read before.
@@ -380,7 +384,7 @@ def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> Callab
     names = tuple(section.name for section in shown.sections)
     opened = island.open_of(page.view, page.name, names)
     chosen = [axis for axis in ("layer", "head", "token") if getattr(state.current(), axis) is not None]
-    first = page_file.Opening(looks, page.t.language, look.trace.stack.side, opened, chosen)
+    first = page_file.Opening(looks, page.t.language, look.trace.stack.side, opened, chosen, writes)
     return partial(page_file.written, topic, shown, first)
 
 

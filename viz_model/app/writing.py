@@ -10,7 +10,8 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import components, runs
 from viz_model.app.cache import cached
-from viz_model.topics.walk.writing import MOST_WRITTEN, places
+from viz_model.topics.walk.chapters.write import MOST_WRITTEN
+from viz_model.topics.walk.writing import places
 
 KEY = "frame_pen"
 MOST = 40

@@ -72,6 +72,13 @@ class Other(NamedTuple):
     is_public: bool = True
 
 
+SELECTING = frozenset(
+    {"attention.question", "overview.question", "masked_token.question_visible", "norm_placement.question"}
+    | {"position.alibi_question", "position.t5_question", "mistakes.question"}
+)
+"""Questions to find out by trying that take no more than selecting, and reading."""
+
+
 @dataclass(frozen=True)
 class Look:
     """One run and the layer, head and token that are selected in it.
@@ -157,6 +164,11 @@ class Look:
         return len(self.trace)
 
     @property
+    def is_saved(self) -> bool:
+        """Whether it is for a file, which answers without the app."""
+        return "saved" in self.options
+
+    @property
     def sizes(self) -> dict[str, int]:
         return {"layer": self.n_layers, "head": self.n_heads, "token": len(self)}
 
@@ -200,6 +212,16 @@ class Look:
             self._read[key] = make(self)
         found: T = self._read[key]
         return found
+
+    def latest(self, name: str, key: Any, make: Callable[[], T]) -> T:
+        """What was made for a key; of all that were asked for by a name the last one is kept, and all for a file."""
+        kept: dict[Any, T] = self.once(lambda _: {}, name)
+        if key not in kept:
+            made = make()
+            if not self.is_saved:
+                kept.clear()
+            kept[key] = made
+        return kept[key]
 
     # Tables.
 
@@ -270,22 +292,22 @@ class Look:
         return Line(self._filled(self.t.prose(self._key(key), **_kept(values)), values))
 
     def to_try(self, key: str, /, **values: Any) -> Line:
-        """A section of the topic's prose that has one find something out."""
-        words, lead = self.text(key, **values).words, f"**{self.common('try_it')}** "
-        if not isinstance(words, Phrase):
-            return Line(f"{lead}{words}")
-        if isinstance(words.template, Among):
-            return Line(
-                words._replace(template=words.template._replace(names=[lead + one for one in words.template.names]))
-            )
-        return Line(words._replace(template=f"{lead}{words.template}"))
+        """A section of the topic's prose that has one find something out; without words where one cannot."""
+        asked = f"**{self.common('try_it')}** {self.t.prose(self._key(key), **_kept(values))}"
+        return Line(self._filled(asked, values) if self.can_try(key) else "")
 
     def answer(self, *keys: str, **values: Any) -> Line:
-        """Sections of the topic's prose one after another, folded away."""
+        """Sections of the topic's prose one after another, folded away: the answer to what is to be tried."""
+        if not self.can_try(keys[0].replace("answer", "question")):
+            return Line("", "answer")
         texts = [self.text(key, **values).words for key in keys]
         named = {f"text_{n}": text for n, text in enumerate(texts) if isinstance(text, Phrase)}
         whole = (f"{{{{text_{n}}}}}" if f"text_{n}" in named else text for n, text in enumerate(texts))
         return Line(self._filled("\n\n".join(whole), named), "answer")
+
+    def can_try(self, question: str) -> bool:
+        """Whether what a question asks for can be done here: nothing is typed, drawn or trained in a file."""
+        return not self.is_saved or (self._key(question) in SELECTING and not self.config.reads_pictures)
 
     def title(self, key: str, /, **values: Any) -> Line:
         """A label of the topic as the title of a section."""

@@ -19,18 +19,19 @@ import numpy as np
 
 from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, framed, html
-from viz_model.island import glossary, message, prose, ribbons
+from viz_model.island import glossary, local_model, message, prose, ribbons
 from viz_model.island.beats import Chapter, Story, Toy
 from viz_model.island.edited import describe
 from viz_model.island.look import BLOCK, MOST_TOKENS, Look, one_layer
 from viz_model.island.page import Chooser, Field, Item, Made, Offer, Page, Row, Section, Topic, flat, is_there
 from viz_model.island.prose import Line, line
+from viz_model.runs.language_model import LanguageModel
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
 
-MOST_BYTES = 3_000_000
-"""Of a file. Where all layers are more, it holds one and says so."""
-MOST_OPTIONS, MOST_CASES, MOST_PLACES = 24, 64, 1500
+MOST_BYTES, MOST_WITH_WEIGHTS = 3_000_000, 14_000_000
+"""Of a file without weights; where all layers are more, it holds one and says so. And of one with weights."""
+MOST_OPTIONS, MOST_CASES, MOST_PLACES = 24, 80, 1500
 """Options of a chooser that are all kept; cases of one part of a page with them, and without."""
 
 AXES = ("layer", "head", "token")
@@ -45,6 +46,7 @@ class Opening:
         language, side: which of them is first.
         opened: sections that are open.
         chosen: which of layer, head and token somebody chose.
+        writes: whether the weights are wanted in the file, where there is something to be written with them.
     """
 
     looks: Mapping[str, Mapping[Side, Look]]
@@ -52,6 +54,7 @@ class Opening:
     side: Side
     opened: Sequence[str] = ()
     chosen: Sequence[str] = ()
+    writes: bool = False
 
     @property
     def look(self) -> Look:
@@ -60,10 +63,14 @@ class Opening:
 
 def written(topic: Topic, page: Page, opening: Opening) -> str:
     """The file as text."""
+    lm = opening.look.lm
+    if opening.writes and topic.is_story and lm is not None and local_model.runs(lm):
+        for is_whole in (True, False):
+            with_weights = _written(topic, page, opening, is_whole=is_whole, lm=lm)
+            if len(with_weights) <= MOST_WITH_WEIGHTS:
+                return with_weights
     whole = _written(topic, page, opening, is_whole=True) if _fits(page, opening.look) else ""
-    if not whole or len(whole) > MOST_BYTES:
-        whole = _written(topic, page, opening, is_whole=False)
-    return whole
+    return whole if 0 < len(whole) <= MOST_BYTES else _written(topic, page, opening, is_whole=False)
 
 
 def _fits(page: Page, look: Look) -> bool:
@@ -76,10 +83,11 @@ def _fits(page: Page, look: Look) -> bool:
     return held * look.n_layers * math.ceil(len(look) / MOST_TOKENS) < 4 * MOST_BYTES
 
 
-def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool) -> str:
+def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: LanguageModel | None = None) -> str:
+    """The file; with the weights of ``lm`` in it, if one is given."""
     arrays, pool = Arrays(), _Pool()
     looks = {
-        language: {side: _saved(one, language == opening.language) for side, one in sides.items()}
+        language: {side: _saved(one, lm is not None, language == opening.language) for side, one in sides.items()}
         for language, sides in opening.looks.items()
     }
     opening = replace(opening, looks=looks)
@@ -98,16 +106,17 @@ def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool) -> s
         "place": {axis: look.place[axis] for axis in opening.chosen},
         "open": list(opening.opened),
     }
-    data = framed({"kind": "pages", "pages": pages, "first": first, "pool": pool.parts}, arrays)
+    model = None if lm is None else local_model.sent(lm, arrays)
+    data = framed({"kind": "pages", "pages": pages, "first": first, "pool": pool.parts, "model": model}, arrays)
     title = f"{_heading(topic, page, look.t)} · {look.trace.text or look.trace.name}"
     has_plots = any(isinstance(part, dict) and part.get("kind") == "plot" for part in pool.parts)
     return html.page(title, opening.language, data, plots=has_plots)
 
 
-def _saved(look: Look, is_first: bool) -> Look:
-    """A look for a file: its parts are told so, and where it is. What a model writes is recorded once."""
-    saved = {"saved": f"{look.layer}.{look.head}"} | ({"recorded": "1"} if is_first else {})
-    return replace(look, options={**look.options, **saved})
+def _saved(look: Look, writes: bool, is_first: bool) -> Look:
+    """A look for a file: its parts are told so, and where it is. What no model writes in it itself is recorded once."""
+    how = {"weights": "1"} if writes else {"recorded": "1"} if is_first else {}
+    return replace(look, options={**look.options, "saved": f"{look.layer}.{look.head}", **how})
 
 
 class _Pool:
@@ -256,10 +265,11 @@ class _Known:
                 options = _Options(look.options)
                 shown = item(replace(look, options=options))
                 if isinstance(shown, Chooser) and shown.asks and len(shown.options) <= MOST_OPTIONS:
-                    now = str(look.options.get(shown.name, ""))
+                    now = str(look.options.get(shown.name, "")) or shown.usual or next(iter(map(str, shown.options)))
                     found.setdefault(shown.name, [now]).extend(map(str, shown.options))
+                axes = tuple(writer.axes(item, look, shown))  # which goes through lines, and so has them read
                 read = () if isinstance(shown, Chooser) else tuple(dict.fromkeys(options.read))
-                self._reads[id(item)] = _Reads(read, tuple(writer.axes(item, look, shown)))
+                self._reads[id(item)] = _Reads(read, axes)
         self.choices = self._few(found, held)
 
     def reads(self, item: Item) -> _Reads:

@@ -165,7 +165,7 @@ def film(
     Raises:
         ValueError: as of :func:`viz_model.page`; no such axis; a size or pace that is none.
     """
-    file = page(trace, name, layer=layer, head=head, token=token, stack=stack, language=language)
+    file = page(trace, name, layer=layer, head=head, token=token, stack=stack, language=language, writes=False)
     look = file.opening.look
     if over not in look.sizes:
         raise ValueError(f"over: {over!r} is not one of {', '.join(look.sizes)}")

@@ -73,6 +73,7 @@ def page(
     stack: Side | None = None,
     language: str = "en",
     options: Mapping[str, str] | None = None,
+    writes: bool = True,
 ) -> PageFile:
     """A page of the app of this run, to be saved as one HTML file.
 
@@ -84,6 +85,9 @@ def page(
         stack: of a model with two, the one shown first.
         language: shown first.
         options: what else is chosen first, as an address has it: ``{"matrix": "scores"}``.
+        writes: put the weights into the walk, in half precision, so that one types and the model writes in the file:
+            up to 14 MB in place of 3. Without them, or with a model that has other parts than the bundled decoders,
+            it shows what the model wrote.
 
     Raises:
         TypeError: no trace.
@@ -113,7 +117,7 @@ def page(
             second = None if twin is None else twin.at(one)
             found[one] = replace(look, token=places["token"], options=usual, lm=lm, twin=second)
     picked = [axis for axis, n in chosen.items() if n is not None]
-    return PageFile(name, topic, shown, page_file.Opening(looks, language, side, (), picked))
+    return PageFile(name, topic, shown, page_file.Opening(looks, language, side, (), picked, writes))
 
 
 def _usual(value: Any) -> str:

@@ -51,9 +51,8 @@ class Composer:
         ink = part.levels[..., 0] > 0
         middle = (np.array(ink.shape[1:]) - 1) / 2
         self._levels = torch.from_numpy(part.levels[..., 0])
-        self._reach = np.stack(
-            [_reach(np.asarray(ink.any(2 - axis)), middle[axis]) for axis in range(2)], 1
-        )  # [N, 2, 2]
+        of_axis = [_reach(np.asarray(ink.any(2 - axis)), middle[axis]) for axis in range(2)]
+        self._reach = np.stack(of_axis, 1)  # [N, 2, 2]
 
     def strips(self, chosen: NDArray[np.int64], counts: NDArray[np.int64], rng: np.random.Generator) -> Strip:
         """Strips of digits number ``chosen`` [B, S], of which the first ``counts`` [B] are there."""

@@ -80,13 +80,14 @@ def page(title: str, lang: str, data: bytes, *, plots: bool) -> str:
 <style>
 :root {{ color-scheme: light dark; {_variables("light")} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables("dark")} }} }}
-body {{ margin: 0 auto; padding: 8px 24px 48px; max-width: 1280px; background: var(--st-background-color); {_BODY} }}
+body {{ margin: 0 auto; padding: 8px clamp(8px, 2vw, 24px) 48px; max-width: 1280px; {_BODY} }}
 {(_BROWSER / "viz.css").read_text(encoding="utf-8")}
 </style>
 <div class="viz"></div>
 <script type="module">
 const unpacked = async text => {{
-  const packed = Uint8Array.from(atob(text), letter => letter.charCodeAt(0))
+  const letters = atob(text), packed = new Uint8Array(letters.length)
+  for (let n = 0; n < letters.length; n++) packed[n] = letters.charCodeAt(n)
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()
 }}
 globalThis.vizFiles = {{}}
@@ -102,7 +103,7 @@ draw({{ data, parentElement: document, setTriggerValue: () => {{}}, setStateValu
 """
 
 
-_BODY = "color: var(--st-text-color); font-family: var(--st-font);"
+_BODY = "background: var(--st-background-color); color: var(--st-text-color); font-family: var(--st-font);"
 _FONT = re.compile(r"url\(fonts/(\w+-\w+)\.woff2\)[^;}]*")
 
 

@@ -170,12 +170,9 @@ def name_of(look: Look, part: Part) -> str:
 
 
 def asked(look: Look) -> Asked:
-    """What is asked of the selected token; the last one asked about stays known."""
-    kept: dict[Any, Asked] = look.once(lambda _: {}, "asked")
+    """What is asked of the selected token."""
     key = look.token, look.options.get("word"), look.options.get("against")
-    found = kept.get(key) or _asked(look)
-    kept.clear()
-    kept[key] = found
+    found = look.latest("asked", key, lambda: _asked(look))
     here = replace(found.look, options=look.options, layer=look.layer, head=look.head, layers=look.layers)
     return replace(found, look=here)
 
@@ -225,7 +222,7 @@ def is_of_token(look: Look) -> bool:
 
 def choose_word(look: Look) -> Chooser | None:
     question = asked(look)
-    return _chooser(question, "word", targets(question.best)) if question.best else None
+    return _chooser(question, "word", targets(question.best)) if question.best and not look.is_saved else None
 
 
 def choose_against(look: Look) -> Chooser | None:
@@ -242,7 +239,8 @@ def _chooser(question: Asked, name: str, named: Mapping[str, Against]) -> Choose
         option: words(f"{name}_{option}", token=question.plain(token) if isinstance(token, int) else "")
         for option, token in named.items()
     }
-    options |= {f"#{token.id}": f"{token.label}   {percent(p)}" for token, p in question.best}
+    if not question.look.is_saved:  # a file has what goes by one name at every token; the best ones are others at each
+        options |= {f"#{token.id}": f"{token.label}   {percent(p)}" for token, p in question.best}
     if said and said not in options:
         id = token_typed(question.trace, said)
         options[said] = said if id is None or not said.startswith("#") else question.plain(id)
@@ -287,3 +285,5 @@ def introduce(look: Look) -> Iterator[Line]:
         yield look.note("capped", cap=f"{question.trace.model.head.cap:g}")
     if question.target is None:
         yield Line(look.words("encoder" if look.config.has_logits else "no_head"), "notice")
+    elif look.is_saved:
+        yield look.note("saved")

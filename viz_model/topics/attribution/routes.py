@@ -73,7 +73,11 @@ def found(question: Question) -> Routes:
 
 
 def view(question: Question) -> RoutesView:
-    routes = found(question)
+    key = "routes view", question.position, question.target, question.against
+    return question.look.once(lambda _: _view(found(question)), key)
+
+
+def _view(routes: Routes) -> RoutesView:
     listed = routes.listed[: STEPS[-1]]
     edges: dict[Edge, int] = {}
     for route in listed:
@@ -159,7 +163,8 @@ def draw(look: Look) -> Scene:
             "present": By((MANY,), [bool(one) for one in flow]),
         }
         marks.append(Path(id=f"edge.{n}", x=ends, y=points(high, 0.0, 1.0), opacity=0.75, **by_step))
-    is_cut = [edge == chosen(question) for edge in seen.edges]
+    cut = chosen(question)
+    is_cut = [edge == cut for edge in seen.edges]
     at = np.array([middle for middle, _ in middles], np.float32)
     where: Any = By((MANY,), np.where(seen.flows[..., None] != 0, at, np.nan).astype(np.float32))
     marks.append(

@@ -193,21 +193,11 @@ def asked(look: Look) -> Asked:
         # The encoder predicts nothing: what it read comes out of the decoder, whatever token is selected.
         trace = look.trace.at("decoder")
         own = replace(look, trace=trace, token=len(trace) - 1, _read={})
-        kept: dict[Any, Any] = look.once(lambda _: {}, "choice of the decoder")
-        view = latest(kept, sampling(look), lambda: asked(own).here)
+        view = look.latest("choice of the decoder", sampling(look), lambda: asked(own).here)
         return Asked(replace(look, trace=trace), (view,) * len(look))
     held = _held(look)
-    views = latest(look.once(lambda _: {}, "choice"), (sampling(look), held.start), lambda: tuple(_views(look, held)))
+    views = look.latest("choice", (sampling(look), held.start), lambda: tuple(_views(look, held)))
     return Asked(look, views)
-
-
-def latest(kept: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
-    """What was made for a key, of which only the latest is kept."""
-    if (found := kept.get(key)) is None:
-        found = make()
-        kept.clear()
-        kept[key] = found
-    return found
 
 
 def _held(look: Look) -> range:
@@ -251,8 +241,7 @@ def run_at(look: Look) -> Trace:
 def facts(look: Look) -> dict[str, Any]:
     """For prose: how much is kept, how open the choice is before and after, the first token and the selected one."""
     key = sampling(look), _held(look)
-    found: dict[str, Any] = latest(look.once(lambda _: {}, "facts"), key, lambda: _facts(look))
-    return found
+    return look.latest("facts", key, lambda: _facts(look))
 
 
 def _facts(look: Look) -> dict[str, Any]:

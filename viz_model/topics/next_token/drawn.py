@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from viz_model.island.look import Look
 from viz_model.measures.continuation import Drawing, Drawn, can_be_drawn
 from viz_model.runs.generation import Sampling, Step
@@ -25,10 +23,8 @@ def seed(look: Look) -> int:
 
 def _drawing(look: Look, sampling: Sampling, seed: int, name: str) -> Drawing:
     """What was drawn last with such a name, and draws on."""
-    kept: dict[Any, Drawing] = look.once(lambda _: {}, name)
     trace = look.trace.at(look.config.sides[-1])
-    found: Drawing = asking.latest(kept, (sampling, seed), lambda: Drawing(trace, sampling, seed))
-    return found
+    return look.latest(name, (sampling, seed), lambda: Drawing(trace, sampling, seed))
 
 
 def drawn(look: Look) -> Drawn:

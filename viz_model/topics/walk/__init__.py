@@ -103,7 +103,7 @@ def story(look: Look) -> Story:
 
 
 def _chapter(look: Look, name: str, make: Callable[[Run], Chapter | None], run: Run) -> Chapter | None:
-    if name not in EVERYWHERE and not (name == "broken" and run.is_saved):
+    if name not in EVERYWHERE and not (name == "broken" and run.is_recorded):
         return make(run)
     return look.once(lambda _: make(run), ("walk chapter", name, look.token))
 

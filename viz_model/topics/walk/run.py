@@ -50,15 +50,19 @@ class Run:
         return Beat(self.look.text(self.kind(key), **values), lights, guess)
 
     def kind(self, key: str) -> str:
-        found = [f"{key}_{self.trace.config.kind}", key]
-        if self.is_saved:
-            found = [*(f"{one}_saved" for one in found), *found]
+        ends = {"_recorded": self.is_recorded, "_saved": self.is_saved, "": True}
+        found = [f"{one}{end}" for end in ends if ends[end] for one in (f"{key}_{self.trace.config.kind}", key)]
         return next((one for one in found if self.look.knows(one)), key)
 
     @property
     def is_saved(self) -> bool:
-        """Whether it is for a file, in which nothing is typed and the model does not run."""
-        return "saved" in self.look.options
+        """Whether it is for a file."""
+        return self.look.is_saved
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is for a file in which the model does not run, and nothing is typed."""
+        return self.is_saved and "weights" not in self.look.options
 
     def named(self, at: Any = None, axes: str = "token") -> Any:
         """Tokens by their names: ``at`` are positions, by default each token's own."""

@@ -12,13 +12,8 @@ from viz_model.runs.edits import Edit
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.walk.chapters import broken
-from viz_model.topics.walk.chapters.write import RECORDED, TEMPERATURES, of, writes
+from viz_model.topics.walk.chapters.write import LIKELIEST, MOST_WRITTEN, RECORDED, TEMPERATURES, of, writes
 from viz_model.topics.walk.run import Run
-
-MOST, LIKELIEST = 40, 5
-"""Places of one answer; tokens of each."""
-MOST_WRITTEN = 400
-"""Tokens after which a page is full."""
 
 HEATS = torch.tensor(TEMPERATURES, dtype=torch.float64)[:, None].clamp(min=1e-3)
 """What logits are divided by; at 0 the likeliest token is all, which no division says."""
@@ -87,8 +82,8 @@ def _token(tokenizer: Tokenizer, id: int) -> dict[str, Any]:
 
 
 def recorded(run: Run) -> dict[str, Any] | None:
-    """What a saved walk writes of its text, whole and with one thing taken out, by edits and temperature; None where it
-    does not write.
+    """What a saved walk without weights writes of its text, whole and with one thing taken out, by edits and
+    temperature; None where it does not write.
     """
     if "recorded" not in run.look.options or not writes(run) or run.look.lm is None or run.trace.edits:
         return None

@@ -45,8 +45,8 @@ def parts(run: Run) -> dict[str, Edit]:
 
 
 def place(run: Run) -> tuple[int, int]:
-    """The head that may be taken out: the selected one; in a file the one that was, for which it was done."""
-    if run.is_saved:
+    """The head that may be taken out: the selected one; of what was recorded the one for which that was done."""
+    if run.is_recorded:
         layer, head = map(int, run.look.options["saved"].split("."))
         return layer, head
     return run.look.layer, run.look.head

@@ -20,7 +20,9 @@ SURE, LEAD, AMONG, MOST_BEFORE = 0.9, 0.02, 24, 40
 quotes so many characters of the text.
 """
 RECORDED = 60
-"""Tokens that are written in a file."""
+"""Tokens that were written for a file without weights."""
+LIKELIEST, MOST_WRITTEN = 5, 400
+"""Tokens of a place that are shown; tokens after which a page is full."""
 WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
 
 
@@ -31,14 +33,16 @@ def writes(run: Run) -> bool:
 
 def words(run: Run) -> dict[str, str]:
     """Labels of what writes."""
-    return {name: run.look.words(f"writer_{name}") for name in WORDS}
+    own = {"likeliest": "likeliest_recorded"} if run.is_recorded else {}
+    return {name: run.look.words(f"writer_{own.get(name, name)}") for name in WORDS}
 
 
 def of(run: Run) -> dict[str, Any]:
     """What is continued."""
     trace = run.trace
     target = {} if trace.target_ids is None else {"target": "", "to": trace.target_language or ""}
-    return {"text": trace.text or "", **target}
+    how = {"temperatures": TEMPERATURES, "likeliest": LIKELIEST, "most": MOST_WRITTEN} if run.is_saved else {}
+    return {"text": trace.text or "", **target, **how}
 
 
 def chapter(run: Run) -> Chapter:
@@ -49,7 +53,7 @@ def chapter(run: Run) -> Chapter:
     beats = [run.says(first, "page" if writes(run) else "", **values)]
     if writes(run):
         beats.append(run.says("write_2", "bars", _guess(run)))
-        if config.kind == "decoder" and not run.is_saved:
+        if config.kind == "decoder" and not run.is_recorded:
             beats.append(run.says("write_3", "temperature"))
     beats.append(run.says("write_4", **values))
     return Chapter("write", run.look.words("title_write"), beats, list(_marks(run)), None)
@@ -84,7 +88,7 @@ def _marks(run: Run) -> list[Any]:
         draws = trace.config.kind == "decoder"
         data = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES, "draws": draws}
         is_picture = trace.config.reads_pictures  # drawn in a field of its own
-        data |= {"types": False, "most": RECORDED} if run.is_saved else {"types": not is_picture}
+        data |= {"types": False, "most": RECORDED} if run.is_recorded else {"types": not is_picture}
         data["text"] = "" if is_picture else trace.text or ""
         return [Toy(toy="writer", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("writer_page"))]
     if trace.config.classes:
