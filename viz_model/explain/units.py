@@ -180,8 +180,10 @@ class Unit:
         known = {**others, self.trace.name: self.sample}
         found = []
         for name, sample in known.items():
-            far = np.linalg.norm(np.nan_to_num(sample["heads.roles"].numpy() - own), axis=-1)
-            found += [Alike(name, place[0], place[1], float(far[place])) for place in np.ndindex(far.shape)]
+            roles = sample["heads.roles"].numpy()
+            far = np.linalg.norm(np.nan_to_num(roles - own), axis=-1)
+            places = zip(*np.nonzero(~np.isnan(roles).all(-1)), strict=True)  # what holds a state has no roles
+            found += [Alike(name, int(layer), int(head), float(far[layer, head])) for layer, head in places]
         return sorted((one for one in found if one[:3] != here), key=lambda one: one.distance)[:most]
 
 

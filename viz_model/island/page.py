@@ -376,6 +376,8 @@ class Topic:
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
         mixes: whether it shows models too that have layers without attention weights, or a gate behind them.
+        sums_heads: whether it shows those of them whose layers write sums over the model's heads
+            (:attr:`viz_model.config.ModelConfig.sums_heads`).
         formerly: options as addresses had them before: what they are called now, and names of values.
         is_story: whether it stands by itself, with its own choice of model and language and no sidebar.
     """
@@ -390,11 +392,12 @@ class Topic:
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False
     mixes: bool = False
+    sums_heads: bool = False
     formerly: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""
-        if not (self.mixes or config.attends):
+        if not (self.mixes or config.attends or (self.sums_heads and config.sums_heads)):
             return Page(self.pages[0].topic, items=(lambda look: [Line(look.common("mixed_otherwise"))],))
         page = next((page for page in self.pages if page.fits(config)), None)
         return page if page is None or config.attends else replace(page, trials=None)

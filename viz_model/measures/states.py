@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.config import DeltaNet
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 
@@ -35,18 +34,21 @@ def shares(trace: Trace, layer: int) -> Tensor:
     return found
 
 
-def mixer(trace: Trace, layer: int) -> DeltaNet:
-    """The gated DeltaNet of a layer."""
-    found = trace.config.layer(trace.stack.side, layer).mixer
-    assert isinstance(found, DeltaNet)
-    return found
+def farthest(trace: Trace, layer: int, pool: int) -> tuple[int, None, np.ndarray]:
+    """The head that reads most of other tokens beside its own, None for what it does, and its shares [S, S].
 
-
-def lengths(trace: Trace, layer: int) -> dict[str, np.ndarray]:
-    """What a token does to each head's state, as lengths [M, T]: ``erased`` of β·v̂, ``written`` of β·v."""
-    at = f"{trace.prefix}blocks.{layer}.attn."
-    beta = trace[f"{at}beta"]
-    return {
-        name: (beta * trace[f"{at}{value}"].norm(dim=-1)).numpy()
-        for name, value in (("erased", "found"), ("written", "value_conv"))
-    }
+    A row and a column stand for ``pool`` tokens, with the value of largest magnitude; what comes after is NaN.
+    """
+    every = shares(trace, layer).numpy()
+    own = np.abs(every.diagonal(0, -2, -1)).sum(-1)
+    head = int(np.argmax(np.abs(every).sum((-2, -1)) / np.maximum(own, 1e-12)))
+    n = len(trace)
+    found = np.where(np.tril(np.ones((n, n))) > 0, every[head], np.nan)
+    if pool > 1:
+        size = -(-n // pool)
+        wide = np.full((size * pool, size * pool), np.nan)
+        wide[:n, :n] = found
+        cut = wide.reshape(size, pool, size, pool).transpose(0, 2, 1, 3).reshape(size, size, -1)
+        at = np.nan_to_num(np.abs(cut), nan=-1.0).argmax(-1)
+        found = np.take_along_axis(cut, at[..., None], -1)[..., 0]
+    return head, None, found

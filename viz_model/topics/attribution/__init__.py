@@ -54,6 +54,7 @@ PAGE = Page(
                 columns((one_head.draw, one_head.source), (one_head.tell, units.link, one_head.draw_pushes)),
             ),
             ("at",),
+            lambda look: look.has("attn.pattern"),
         ),
         Section(
             "neuron",
@@ -98,4 +99,4 @@ PICTURES = Page(
     apart=patches.APART,
     fits=lambda config: config.reads_pictures,
 )
-TOPIC = Topic("attribution", (PAGE, PICTURES))
+TOPIC = Topic("attribution", (PAGE, PICTURES), sums_heads=True)

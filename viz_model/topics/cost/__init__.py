@@ -39,7 +39,12 @@ PAGE = Page(
             (quantized.title, beside((quantized.draw, quantized.numbers), quantized.tell)),
             needs=quantized.has,
         ),
-        Section("stacks", (say.title("stacks_title"), stacks.choose, beside(stacks.draw, stacks.tell)), ("n_target",)),
+        Section(
+            "stacks",
+            (say.title("stacks_title"), stacks.choose, beside(stacks.draw, stacks.tell)),
+            ("n_target",),
+            stacks.has,
+        ),
     ),
     end=(apart.quiz, apart.to_try),
     options=(order.OPTION, stacks.OPTION),
