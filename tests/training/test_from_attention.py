@@ -17,7 +17,14 @@ from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import RecipeError
 
-SIZES: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6, "norm": RMSNorm(), "position": Rope(), "n_context": 16}
+SIZES: dict[str, Any] = {
+    "n_heads": 4,
+    "n_kv_heads": 2,
+    "d_head": 6,
+    "norm": RMSNorm(),
+    "position": Rope(),
+    "n_context": 16,
+}
 ALIKE = DeltaNet(n_keys=4, n_values=4, d_key=6, d_value=6)
 
 

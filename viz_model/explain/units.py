@@ -198,7 +198,7 @@ def unit(
 
     Raises:
         ValueError: the model is no decoder that predicts tokens, neither or both of head and neuron were given, or
-            the layer has no neurons. IndexError: there is no such layer, head or neuron.
+            the layer has no neurons, or a state instead of attention weights. IndexError: there is no such layer, head or neuron.
     """
     if trace.config.kind != "decoder" or not trace.config.has_logits:
         raise ValueError("units: a decoder that predicts tokens is asked")
@@ -206,6 +206,8 @@ def unit(
         raise ValueError("give either head= or neuron=")
     layer = counted("layer", layer, trace.n_layers)
     if head is not None:
+        if f"blocks.{layer}.attn.pattern" not in trace:
+            raise ValueError(f"head: layer {layer} holds a state, and its heads have no attention weights")
         head = counted("head", head, trace.config.n_heads)
     elif neuron is not None:
         if not (n := sites.n_neurons(trace.config, trace.stack.side, layer)):

@@ -71,7 +71,11 @@ class GatedDeltaNet(nn.Module):
         alpha = tap("alpha", fall.exp())
         hidden = around.hidden(x.shape[-2])
         if hidden is not None:  # padding leaves the state as it is
-            beta, alpha, fall = beta.masked_fill(hidden, 0.0), alpha.masked_fill(hidden, 1.0), fall.masked_fill(hidden, 0)
+            beta, alpha, fall = (
+                beta.masked_fill(hidden, 0.0),
+                alpha.masked_fill(hidden, 1.0),
+                fall.masked_fill(hidden, 0),
+            )
         kept = around.kept if around.kept is not None else {}
         state = kept.get("state", x.new_zeros(*v.shape[:2], mixer.d_key, mixer.d_value))
         if tap is NO_TAP and x.shape[-2] > 1:
@@ -100,9 +104,11 @@ class GatedDeltaNet(nn.Module):
 
 
 def token_by_token(k: Tensor, v: Tensor, beta: Tensor, alpha: Tensor, state: Tensor) -> Tensor:
-    """The states after every token: keys [B, M, T, K], values [B, M, T, U] and what is before [B, M, K, U] -> [B, M, T, K, U].
+    """The states after every token, [B, M, T, K, U].
 
     Args:
+        k, v: keys [B, M, T, K] and values [B, M, T, U].
+        state: what stands before the first token, [B, M, K, U].
         beta: [B, M, T] how far the state is corrected.
         alpha: [B, M, T] what the state keeps.
     """
@@ -142,7 +148,7 @@ def in_chunks(
 
 
 def declare(mixer: DeltaNet, config: ModelConfig, at: Scope, x: Vector) -> Value:
-    """Declare a gated DeltaNet that reads ``x``. Where it has as many heads as the model, they are the model's: axis H."""
+    """Declare a gated DeltaNet that reads ``x``. If it has as many heads as the model, they are the model's: axis H."""
     for axis, size in (
         ("J", mixer.n_keys), ("M", mixer.n_values), ("K", mixer.d_key), ("U", mixer.d_value), ("W", mixer.kernel)
     ):  # fmt: skip
@@ -150,9 +156,7 @@ def declare(mixer: DeltaNet, config: ModelConfig, at: Scope, x: Vector) -> Value
     m, t, d = _heads(mixer, config, at), at.index("T"), at.index("D")
     c, u = at.index("K"), at.index("U", "u")
     head = m // (mixer.n_values // mixer.n_keys) if mixer.n_keys < mixer.n_values else m
-    q, k, v = (
-        _projected(mixer, at, x, m if kind[0] == "v" else at.index("J", "n"), *kind) for kind in _KINDS
-    )
+    q, k, v = (_projected(mixer, at, x, m if kind[0] == "v" else at.index("J", "n"), *kind) for kind in _KINDS)
     units = [_unit(at, q, "q", 1 / mixer.d_key**0.5), _unit(at, k, "k", 1.0)]
     beta = at.value(
         "beta", (m, t), sigmoid(_of_head(at, "beta", r"w^{\beta}", x, m)),

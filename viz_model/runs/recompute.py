@@ -157,9 +157,9 @@ class Recomputed(Mapping[str, Tensor]):
     def row(self, name: str, position: int) -> Tensor | None:
         """A value at one position, with an axis of 1 in place of T; None where only the whole block has it.
 
-        Under a causal mask a position needs keys and values of those before it, and nothing else of
-        them, and of what holds a state that state: a fifth of a block's work and less. A feed-forward that reads other positions needs what attention made
-        of them.
+        Under a causal mask a position needs keys and values of those before it, and nothing else of them, and of what
+        holds a state that state: a fifth of a block's work and less. A feed-forward that reads other positions needs
+        what attention made of them.
         """
         side, own = sites.split_side(name)
         layer, _ = sites.split_name(own)

@@ -26,7 +26,6 @@ from viz_model.config import (
     DeltaNet,
     Latent,
     Learned,
-    Mixer,
     ModelConfig,
     NoPosition,
     Position,

@@ -85,8 +85,8 @@ def draw(look: Look) -> Plot:
         ("instead", kept.instead, "key", "dash"), ("own", total, "query", "solid"),
         ("states", np.full(len(total), kept.states), "value", "dot"),
     ):  # fmt: skip
-        curve(figure, kept.lengths, values, look.words(f"constant_{name}"), ROLES[role], dash=dash, width=3, at="T = {:,}",
-              written=lambda n: byte_size(int(n)))  # fmt: skip
+        curve(figure, kept.lengths, values, look.words(f"constant_{name}"), ROLES[role], dash=dash, width=3,
+              at="T = {:,}", written=lambda n: byte_size(int(n)))  # fmt: skip
     marked(figure, kept.n, look.words("constant_here"))
     return Plot("attention.constant", figure, look.words("constant_alt"), kept)
 

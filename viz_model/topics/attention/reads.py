@@ -61,9 +61,10 @@ def draw_steps(look: Look) -> Scene | None:
         return None
     values = look.once(_rows, ("steps", head_of(look)))
     here: Any = look.by("token", np.arange(len(look)))
+    top = look.by("layer", np.maximum(values.max((1, 2)), 1))
     scene = matrix.scene(
         "attention.memory", look.words("memory_alt", head=str(head_of(look))), look.by("layer", values),
-        [look.words(f"memory_{name}") for name in ROWS], look.labels, top=look.by("layer", np.maximum(values.max((1, 2)), 1)),
+        [look.words(f"memory_{name}") for name in ROWS], look.labels, top=top,
         frames=False, spans=((here, 1),), look="share", role="value", height=190,
     )  # fmt: skip
     return look.drawn(scene, ["attn.alpha", "attn.beta", "attn.found", "attn.value_conv"])
@@ -85,8 +86,9 @@ def draw(look: Look) -> Scene | None:
         return None
     values = look.once(shares)[:, head_of(look)]
     top = look.by("layer", np.maximum(np.abs(values).max((1, 2)), 1e-9).astype(np.float32))
+    alt = look.words("reads_alt", head=str(head_of(look)))
     scene = matrix.scene(
-        "attention.reads", look.words("reads_alt", head=str(head_of(look))), look.by("layer", values.astype(np.float32)),
+        "attention.reads", alt, look.by("layer", values.astype(np.float32)),
         look.labels, look.labels, axes=(look.words("reads_query"), look.words("reads_token")), top=top, look="signed",
         role="value",
     )  # fmt: skip

@@ -130,7 +130,11 @@ def draw(look: Look) -> Plot | None:
     if found is None:
         return None
     x = {"title": {"text": look.words("recall_between")}, "tickformat": "d", "nticks": len(found.known) + 1}
-    y = {"title": {"text": look.words("recall_probability", word=found.word)}, "tickformat": ".0%", "rangemode": "tozero"}
+    y = {
+        "title": {"text": look.words("recall_probability", word=found.word)},
+        "tickformat": ".0%",
+        "rangemode": "tozero",
+    }
     figure = go.Figure(layout={"xaxis": x, "yaxis": y, "height": 300})
     for name, values, role, dash in (
         ("known", found.known, "value", "solid"), ("guessed", found.guessed, "residual", "dash")
@@ -149,7 +153,8 @@ def tell(look: Look) -> Iterator[Line]:
     until = next((k for k, right in enumerate(found.right) if not right), n)
     said = RECALL.says(
         look.t.language, found, asked=literal(found.asked), word=literal(found.word), first=percent(found.known[0]),
-        last=percent(found.known[-1]), guess=percent(found.guessed[-1]), n=n, until=until, says=literal(found.says[until]),
+        last=percent(found.known[-1]), guess=percent(found.guessed[-1]), n=n, until=until,
+        says=literal(found.says[until]),
     )  # fmt: skip
     yield Line(said)
     yield look.note("recall_how")

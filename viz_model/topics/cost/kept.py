@@ -1,4 +1,4 @@
-"""Four ways to keep the past of attention: what is kept of a token, what is made of it again, what a step multiplies."""
+"""Four ways to keep the past of attention: what is kept of a token, what is made again, what a step multiplies."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def draw(look: Look) -> Iterator[Line]:
     if look.config.kind == "encoder":
         return
     found, words, n = ways(look.config, len(look)), look.words, len(look)
-    head = [words("kept_way"), words("kept_numbers"), words("kept_bytes", n=f"{n:,}"), words("kept_rebuilt"), words("kept_step")]
+    columns = (words(f"kept_{name}", n=f"{n:,}") for name in ("way", "numbers", "bytes", "rebuilt", "step"))
     rows = [
         [
             words(f"kept_{name}", groups=found.groups), f"{way.kept:,}",
@@ -99,7 +99,7 @@ def draw(look: Look) -> Iterator[Line]:
         ]
         for name, way in found.ways.items()
     ]  # fmt: skip
-    yield Line(table(head, rows))
+    yield Line(table(list(columns), rows))
 
 
 def tell(look: Look) -> Iterator[Line]:
