@@ -25,13 +25,13 @@ def test_shares_of_values_add_up_to_what_is_read(config: ModelConfig) -> None:
 
 
 @pytest.mark.parametrize("pool", [1, 2, 4])
-def test_the_head_that_reads_most_of_others_is_pooled_by_size(pool: int) -> None:
+def test_the_head_that_reads_least_of_its_own_token_is_pooled_by_size(pool: int) -> None:
     trace = traced(STATES[0])
     shares = states.shares(trace, 0).numpy()
+    rows = shares / np.abs(shares).sum(-1, keepdims=True)
     head, does, found = states.farthest(trace, 0, pool)
-    own = np.abs(shares.diagonal(0, 1, 2)).sum(-1)
-    assert does is None and head == (np.abs(shares).sum((1, 2)) / own).argmax()
-    seen = np.where(np.tril(np.ones(shares.shape[1:])) > 0, shares[head], np.nan)
+    assert does is None and head == np.abs(rows.diagonal(0, 1, 2)).sum(-1).argmin()
+    seen = np.where(np.tril(np.ones(rows.shape[1:])) > 0, rows[head], np.nan)
     for row, column in np.ndindex(found.shape):
         cells = seen[row * pool : (row + 1) * pool, column * pool : (column + 1) * pool]
         if np.isnan(cells).all():

@@ -13,13 +13,18 @@ from viz_model.model import deltanet
 from viz_model.model.deltanet import GatedDeltaNet, in_chunks, token_by_token
 from viz_model.model.tap import Tap
 
+Values = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
-def given(length: int) -> tuple[Tensor, ...]:
+
+def given(length: int) -> Values:
     """Queries, keys, values, β, log α and a state to begin from, with gradients: [2, 3, T, 5 or 7] and so on."""
     torch.manual_seed(length)
     q, k = (F.normalize(torch.randn(2, 3, length, 5), dim=-1) for _ in "qk")
-    made = (q, k, torch.randn(2, 3, length, 7), torch.rand(2, 3, length), -3 * torch.rand(2, 3, length))
-    return tuple(x.requires_grad_() for x in (*made, torch.randn(2, 3, 5, 7)))
+    v, beta, fall = torch.randn(2, 3, length, 7), torch.rand(2, 3, length), -3 * torch.rand(2, 3, length)
+    values = q, k, v, beta, fall, torch.randn(2, 3, 5, 7)
+    for x in values:
+        x.requires_grad_()
+    return values
 
 
 def by_loop(q: Tensor, k: Tensor, v: Tensor, beta: Tensor, fall: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -34,7 +39,7 @@ def test_chunks_read_and_learn_what_the_loop_does(length: int, size: int) -> Non
     weights = [torch.randn_like(x) for x in one]
     gradients = []
     for found in (one, other):
-        total = sum((x * w).sum() for x, w in zip(found, weights, strict=True))
+        total = torch.stack([(x * w).sum() for x, w in zip(found, weights, strict=True)]).sum()
         gradients.append(torch.autograd.grad(total, values))
     for mine, theirs in zip((*one, *gradients[0]), (*other, *gradients[1]), strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)

@@ -12,8 +12,8 @@ from tiny_models import random_model, tiny_config
 
 from viz_model.config import Attending, DeltaNet, ModelConfig, RMSNorm, Rope
 from viz_model.model.deltanet import GatedDeltaNet
-from viz_model.training import checkpoint, from_attention, loop, recipe
-from viz_model.training.batches import Batches
+from viz_model.training import checkpoint, from_attention, loop, objective, recipe
+from viz_model.training.batches import Batch, Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import RecipeError
 
@@ -76,12 +76,12 @@ def test_a_delta_misses_by_the_share_of_the_square_that_it_is_off() -> None:
 
 def test_it_is_aligned_once_before_the_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short = replace(recipe.load("story-next"), aligned=6, steps=3, warmup=1, decay_steps=1, validate_every=1000)
-    monkeypatch.setattr(loop.objective, "figures", lambda *_: {})
+    monkeypatch.setattr(objective, "figures", lambda *_: {})
 
     class Few(Batches):
         def step(self, step: int) -> Any:
             ids = torch.arange(40)[None] + 7 * step
-            return loop.objective.Batch(ids=ids, answers=ids + 1)
+            return Batch(ids=ids, answers=ids + 1)
 
         def held_out(self, language: str) -> Any:
             return iter(())

@@ -101,7 +101,7 @@ def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
     # One that begins from another's weights has no need of a first round at the full rate.
     routed = {"begin_from", "frozen", "balance", "config.ffns", "warmup", "validate_every"}
     assert differing(described("story-pre-ln"), described("story-moe")) - length == routed
-    states = {"begin_from", "aligned", "aligned_rate", "warmup", "config.mixers"}
+    states = {"begin_from", "stored", "aligned", "aligned_rate", "warmup", "config.mixers"}
     assert differing(described("story-modern"), described("story-next")) - length == states
     for name in begun - {"story-moe", "story-next"}:
         differs = {"begin_from", "stored", "config.position"}

@@ -198,7 +198,8 @@ def unit(
 
     Raises:
         ValueError: the model is no decoder that predicts tokens, neither or both of head and neuron were given, or
-            the layer has no neurons, or a state instead of attention weights. IndexError: there is no such layer, head or neuron.
+            the layer has no neurons, or a state instead of attention weights. IndexError: there is no such layer, head
+            or neuron.
     """
     if trace.config.kind != "decoder" or not trace.config.has_logits:
         raise ValueError("units: a decoder that predicts tokens is asked")

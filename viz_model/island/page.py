@@ -354,7 +354,7 @@ class Page:
     other: Callable[[str, str | None, Mapping[str, ModelConfig]], str | None] | None = None
     presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
-    unattended: Sequence[Item] = ()
+    unattended: Sequence[Item | Row | Section] = ()
 
     @property
     def sections(self) -> tuple[Section, ...]:

@@ -34,21 +34,34 @@ def shares(trace: Trace, layer: int) -> Tensor:
     return found
 
 
-def farthest(trace: Trace, layer: int, pool: int) -> tuple[int, None, np.ndarray]:
-    """The head that reads most of other tokens beside its own, None for what it does, and its shares [S, S].
+def proportions(trace: Trace, layer: int) -> np.ndarray:
+    """:func:`shares` with each row divided by the sum of its magnitudes: [M, Tq, Tk].
 
-    A row and a column stand for ``pool`` tokens, with the value of largest magnitude; what comes after is NaN.
+    The norm behind divides by the length of what was read, so that nothing else of the factors matters.
     """
-    every = shares(trace, layer).numpy()
-    own = np.abs(every.diagonal(0, -2, -1)).sum(-1)
-    head = int(np.argmax(np.abs(every).sum((-2, -1)) / np.maximum(own, 1e-12)))
-    n = len(trace)
-    found = np.where(np.tril(np.ones((n, n))) > 0, every[head], np.nan)
-    if pool > 1:
-        size = -(-n // pool)
-        wide = np.full((size * pool, size * pool), np.nan)
-        wide[:n, :n] = found
-        cut = wide.reshape(size, pool, size, pool).transpose(0, 2, 1, 3).reshape(size, size, -1)
-        at = np.nan_to_num(np.abs(cut), nan=-1.0).argmax(-1)
-        found = np.take_along_axis(cut, at[..., None], -1)[..., 0]
-    return head, None, found
+    found = shares(trace, layer).numpy()
+    total = np.abs(found).sum(-1, keepdims=True)
+    return found / np.where(total > 0, total, 1.0)
+
+
+def pooled(cells: np.ndarray, pool: int) -> np.ndarray:
+    """Cells [.., T, T] on and below the diagonal, of each pool of T×T cells the one of largest magnitude: [.., S, S].
+
+    What comes after the query is NaN.
+    """
+    n = cells.shape[-1]
+    size = -(-n // pool)
+    wide = np.full((*cells.shape[:-2], size * pool, size * pool), np.nan)
+    wide[..., :n, :n] = np.where(np.tril(np.ones((n, n))) > 0, cells, np.nan)
+    cut = wide.reshape(*cells.shape[:-2], size, pool, size, pool).swapaxes(-3, -2)
+    cut = cut.reshape(*cells.shape[:-2], size, size, -1)
+    at = np.nan_to_num(np.abs(cut), nan=-1.0).argmax(-1)
+    found: np.ndarray = np.take_along_axis(cut, at[..., None], -1)[..., 0]
+    return found
+
+
+def farthest(trace: Trace, layer: int, pool: int) -> tuple[int, None, np.ndarray]:
+    """The head that reads least of its own token, None for what it does, and its proportions, pooled: [S, S]."""
+    every = proportions(trace, layer)
+    head = int(np.abs(every.diagonal(0, -2, -1)).sum(-1).argmin())
+    return head, None, pooled(every[head], pool)

@@ -81,7 +81,8 @@ class GatedDeltaNet(nn.Module):
         if tap is NO_TAP and x.shape[-2] > 1:
             wide = torch.promote_types(v.dtype, torch.float32)  # half precision has no solver
             with torch.autocast(x.device.type, enabled=False):
-                found = in_chunks(*(each.to(wide) for each in (q, k, v, beta, fall, state)))
+                wider = q.to(wide), k.to(wide), v.to(wide), beta.to(wide), fall.to(wide), state.to(wide)
+                found = in_chunks(*wider)
             read, kept["state"] = (each.to(v.dtype) for each in found)
         else:
             every = tap("state", token_by_token(k, v, beta, alpha, state))

@@ -48,8 +48,8 @@ def _from_heads(delta: GatedDeltaNet, source: Attention, name: str) -> None:
         raise TrainingError(f"begin_from: {name}: {heads} heads of {width} do not become {mixer}")
     delta.o.weight.copy_(source.o.weight)
     for letter in ("q", "k", "v"):
-        rows = source.get_submodule(letter).weight.unflatten(0, (-1, width))  # [H or G, K, D]
-        delta.get_submodule(letter).weight.copy_(rows.repeat_interleave(heads // len(rows), 0).flatten(0, 1))
+        rows: Tensor = source.get_parameter(f"{letter}.weight").unflatten(0, (-1, width))  # [H or G, K, D]
+        delta.get_parameter(f"{letter}.weight").copy_(rows.repeat_interleave(heads // len(rows), 0).flatten(0, 1))
         kernel = delta.get_parameter(f"{letter}_conv")
         kernel.zero_()
         kernel[:, -1] = 1.0

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from viz_model.config import (
     DeltaNet,
     Latent,
     Learned,
+    Mixer,
     ModelConfig,
     NoPosition,
     Position,
@@ -204,7 +205,7 @@ def check(settings: Settings) -> Plan:
 def _mixing(settings: Settings) -> dict[str, Any]:
     """Heads of keys and values, what carries from token to token, and the positions that suit it."""
     n, width = settings.n_heads, settings.d_model // settings.n_heads
-    position, mixer = POSITIONS[settings.position], Attending()
+    position, mixer = POSITIONS[settings.position], cast(Mixer, Attending())
     heads = {"grouped": max(1, n // 2), "single": 1}.get(settings.mixer, n)
     found: dict[str, Any] = {"position": position, "n_kv_heads": heads}
     if settings.mixer == "latent":  # the shared part is half as wide as a head, as in DeepSeek-AI 2024a, section 3.1.2

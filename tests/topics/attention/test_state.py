@@ -11,6 +11,7 @@ import torch
 from tiny_models import language_model, mixed
 
 from viz_model.config import Attending, DeltaNet
+from viz_model.drawing.scene import Cells
 from viz_model.island.look import Look
 from viz_model.measures import kv_cache, states
 from viz_model.texts import Texts
@@ -38,8 +39,13 @@ def test_everything_is_said_and_drawn(lang: str) -> None:
 def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
     found = look(memory="1")
     trace, shown = found.trace, islands.pictures(PAGE_OF_STATES, found)
-    cells = {name: next(mark for mark in scene.panels[0].marks if mark.id == "cells") for name, scene in shown.items()}
-    np.testing.assert_allclose(cells["attention.reads"].values, states.shares(trace, 0)[1], atol=1e-6)
+    marks = {name: scene.panels[0].marks for name, scene in shown.items()}
+    cells = {name: next(one for one in some if isinstance(one, Cells)) for name, some in marks.items()}
+    factors = states.shares(trace, 0)[1].numpy()
+    proportions = factors / np.abs(factors).sum(-1, keepdims=True)
+    drawn = cells["attention.reads"].values
+    assert np.isnan(drawn[np.triu_indices(len(trace), 1)]).all()
+    np.testing.assert_allclose(np.nan_to_num(drawn), proportions, atol=1e-6)
     alpha, beta = (trace[f"blocks.0.attn.{name}"][1].numpy() for name in ("alpha", "beta"))
     np.testing.assert_allclose(cells["attention.memory"].values[:2], [alpha, beta], atol=1e-6)
 

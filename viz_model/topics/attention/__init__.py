@@ -95,13 +95,12 @@ STATE = (
     beside((state.draw, reads.draw_steps), reads.tell_steps),
     reads.title,
     beside(reads.draw, reads.tell),
-    constant.title,
-    beside(constant.draw, constant.tell),
-    recall.title,
-    recall.lead,
-    recall.presets,
-    recall.typed,
-    beside(recall.draw, recall.tell),
+    Section("constant", (beside(constant.draw, constant.tell),)),
+    Section(
+        "recall",
+        (recall.lead, recall.presets, recall.typed, beside(recall.draw, recall.tell)),
+        (recall.NAME,),
+    ),
 )
 TRIALS = Trials(
     ("scale", "mask", "head", "pattern", "flip"),

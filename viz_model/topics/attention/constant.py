@@ -65,10 +65,6 @@ def view(look: Look) -> Kept:
     return look.once(lambda look: Kept.of(look.config, len(look)), "constant")
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("constant_title")
-
-
 def draw(look: Look) -> Plot:
     """Bytes by length of the text, on logarithmic axes."""
     kept = view(look)

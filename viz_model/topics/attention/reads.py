@@ -29,8 +29,8 @@ class Read(NamedTuple):
 
 
 def shares(look: Look) -> np.ndarray:
-    """The factor of each token's value in what each query reads: [L, M, Tq, Tk]."""
-    return np.stack([states.shares(look.trace, layer).numpy() for layer in look.layers])
+    """What of each row of factors is that of each token's value: [L, M, Tq, Tk]."""
+    return np.stack([states.proportions(look.trace, layer) for layer in look.layers])
 
 
 def read(look: Look) -> Read:
@@ -81,16 +81,17 @@ def title(look: Look) -> Iterator[Line]:
 
 
 def draw(look: Look) -> Scene | None:
-    """A row a query, a column a token: the factor of the token's value in what the query reads."""
+    """A row a query, a column a token: the share of the token's value in what the query reads."""
     if len(look) > MOST:
         return None
-    values = look.once(shares)[:, head_of(look)]
-    top = look.by("layer", np.maximum(np.abs(values).max((1, 2)), 1e-9).astype(np.float32))
+    every = look.once(shares)[:, head_of(look)]
+    top = look.by("layer", np.maximum(np.abs(every).max((1, 2)), 1e-9).astype(np.float32))
+    values = np.where(np.tril(np.ones(every.shape[1:])) > 0, every, np.nan)
     alt = look.words("reads_alt", head=str(head_of(look)))
     scene = matrix.scene(
         "attention.reads", alt, look.by("layer", values.astype(np.float32)),
         look.labels, look.labels, axes=(look.words("reads_query"), look.words("reads_token")), top=top, look="signed",
-        role="value",
+        role="value", hidden="0",
     )  # fmt: skip
     return look.drawn(scene, ["attn.query_unit", "attn.key_unit", "attn.alpha", "attn.beta"])
 
@@ -102,5 +103,5 @@ def tell(look: Look) -> Iterator[Line]:
     yield look.text("reads")
     yield look.claim(
         READS, found, place, "text", None, token=look.token_named(), other=look.token_named(look.by(place, found.at)),
-        largest=look.by(place, found.largest, "2"), own=look.by(place, found.own, "2"), head=head_of(look),
+        largest=look.by(place, found.largest, "percent"), own=look.by(place, found.own, "percent"), head=head_of(look),
     )  # fmt: skip

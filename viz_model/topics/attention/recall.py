@@ -107,10 +107,6 @@ def _next(look: Look, ids: Sequence[int]) -> torch.Tensor:
     return logits.softmax(-1)
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("recall_title")
-
-
 def lead(look: Look) -> Iterator[Line]:
     yield look.text("recall")
 
