@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -25,8 +26,11 @@ from viz_model.topics.ablations.compare import Compared
 from viz_model.topics.attention import weights as caveats
 from viz_model.topics.attention.brings import APART, FIRST, SINKS
 from viz_model.topics.attention.carries import CARRIES
+from viz_model.topics.attention.constant import KEPT, Kept
 from viz_model.topics.attention.heads import SIGHT, Sight, sight
 from viz_model.topics.attention.pruning import PRUNED, Pruned, pruned
+from viz_model.topics.attention.reads import READS, Read, read
+from viz_model.topics.attention.recall import RECALL, Recall, measure
 
 ROW = Largest(*map(np.array, (1, 0.4, 0.3, 5)))
 SIGHT_OF = Sight(
@@ -36,6 +40,9 @@ SMALL = Pruned({}, 2, 1, torch.zeros(1), difference=1e-6, size=1.0)
 CHANGED = Compared(0.0001, (0, 0))
 KEYS = caveats.First(*map(np.array, (4, 0, 0.5, 0, 0.5, 0.6, False)))
 TAKEN = caveats.Taken((0,), np.array([[0.6]]), np.array([[0.2]]), 0.25)
+READ = Read(*(np.array([[value]]) for value in (1, 0.3, 0.1)))
+STATES = Kept(np.array([1]), 100, np.array([1]), np.array([1]), 1, (101, 100), 100)
+TOLD = Recall("The dog is", "·Max", (0.9, 0.5, 0.1), (0.0, 0.0, 0.0), ("·Max", "·Max", "·Max"))
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
 
 EXAMPLES = {
@@ -64,6 +71,13 @@ EXAMPLES = {
     "attention.first.agree": (KEYS, KEYS._replace(weight=np.array(0.1))),
     "attention.first.differ": (KEYS._replace(weight=np.array(0.1)), KEYS._replace(n_seen=np.array(1))),
     "attention.apart.nowhere": (TAKEN._replace(shares=np.array([[0.597]])), TAKEN),
+    "attention.reads.itself": (READ._replace(at=np.array([[0]])), READ),
+    "attention.reads.against": (READ._replace(largest=np.array([[-0.3]])), READ),
+    "attention.constant.more": (STATES, STATES._replace(here=(100, 100))),
+    "attention.recall.kept": (TOLD, TOLD._replace(says=("·Max", "·Max", "·a"))),
+    "attention.recall.lost": (TOLD._replace(says=("·Max", "·a", "·a")), TOLD._replace(says=("·Max", "·a", "·Max"))),
+    "attention.recall.later": (TOLD._replace(says=("·Max", "·Max", "·a")), TOLD._replace(says=("·Max", "·a", "·Max"))),
+    "attention.recall.never": (TOLD._replace(says=("·a", "·a", "·a")), TOLD._replace(says=("·a", "·Max", "·a"))),
     "attention.sinks.some": (TAKEN, TAKEN._replace(weights=np.array([[0.1]]))),
 }
 ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
@@ -178,12 +192,86 @@ def _guesses(before: Trace, after: Trace, claim: str) -> bool:
     return first.argmax().item() == second.argmax().item() and (claim == "stays" or apart < 0.00051)
 
 
+def _factors(trace: Trace, layer: int, head: int) -> torch.Tensor:
+    """Of each token's value in what each query reads of a state, [T, T]: token by token, the values kept apart."""
+    at, n = f"blocks.{layer}.attn.", len(trace)
+    alpha, beta = (trace[f"{at}{name}"][head].double() for name in ("alpha", "beta"))
+    group = head * len(trace[f"{at}key_unit"]) // trace.config.n_heads
+    q, k = (trace[f"{at}{name}_unit"][group].double() for name in ("query", "key"))
+    held, rows = torch.zeros(k.shape[-1], n, dtype=torch.double), []
+    for t in range(n):
+        held = alpha[t] * held
+        new = -(k[t] @ held)
+        new[t] += 1
+        held = held + beta[t] * torch.outer(k[t], new)
+        rows.append(q[t] @ held)
+    return torch.stack(rows)
+
+
+def _reads(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
+    row = _factors(trace, layer, head)[query]
+    if claim == "against":
+        return row.min().item() < 0 and row.min().abs().item() >= row.max().item() * (1 - 1e-4)
+    return row[query].abs().item() >= row.abs().max().item() * (1 - 1e-4)
+
+
+def _kept(trace: Trace, claim: str) -> bool:
+    """Bytes of a cache that the model has filled, against keys and values in all layers."""
+    cache, config = trace.model.new_cache(), trace.config
+    with torch.inference_mode():
+        trace.model(torch.tensor([trace.own_ids]), cache=cache)
+    tensors = [x for block in cache for x in (block.attn.k, block.attn.v, *block.mixed.values()) if x is not None]
+    one = 2 * config.n_layers * config.n_kv_heads * config.d_head * 4
+    return sum(x.numel() * x.element_size() for x in tensors) > one * len(trace)
+
+
+def _recalls(trace: Trace, text: str, claim: str) -> bool:
+    """Whether the name that was said first is what the model says first, with more and more sentences in between."""
+    sentences = [f"{one}." for one in text.rstrip(".").split(". ")]
+    asked, _, name = sentences[0].rstrip(".").rpartition(" ")
+    right = []
+    for n in range(len(sentences)):
+        so_far = " ".join([*sentences[: n + 1], asked])
+        with torch.inference_mode():
+            logits = trace.model(torch.tensor([trace.tokenizer.encode(so_far)]))[0, -1]
+        wanted = trace.tokenizer.encode(f"{asked} {name}")[len(trace.tokenizer.encode(asked))]
+        right.append(logits.argmax().item() == wanted)
+    match claim:
+        case "kept":
+            return all(right)
+        case "lost":
+            return right[0] and sum(right) == 1
+        case "later":
+            return right[0] and not right[-1]
+        case _:
+            return not any(right)
+
+
+def of_states(trace: Trace, layer: int, head: int, query: int, chance: int) -> Iterator[Shown]:
+    """What is said where a layer holds a state."""
+    look = replace(Look.at(trace, Texts("en"), "attention", layer=layer, one=True), options={"memory": str(head)})
+    found = Read(*(each[:, query : query + 1] for each in read(look)))
+    values = found._replace(at=found.at - query)  # of one query alone, its own token stands at 0
+    yield Shown(READS, values, partial(_reads, trace, layer, head, query))
+    yield Shown(KEPT, Kept.of(trace.config, len(trace)), partial(_kept, trace))
+    if chance % 15 == 0:
+        for text in (Texts("en")("attention.recall_1"), Texts("en")("attention.recall_2")):
+            told = measure(look, text)
+            assert told is not None
+            yield Shown(RECALL, told, partial(_recalls, trace, text))
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
-    for layer, summaries in enumerate(heads.kinds(trace)):
-        for head, summary in enumerate(summaries):
+    attending = [layer for layer in range(trace.n_layers) if f"blocks.{layer}.attn.pattern" in trace]
+    every = heads.kinds(trace)
+    for layer in attending:
+        for head, summary in enumerate(every[layer]):
             yield Shown(HEAD, summary, partial(head_does, trace, layer, head))
     chance = zlib.crc32(repr(trace.ids).encode())
     layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
+    if layer not in attending:
+        yield from of_states(trace, layer, head, query, chance)
+        return
     row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()
     n_seen = int(masks.of_run(trace, layer)[query].sum())
     yield Shown(STRONGEST, heads.largest(row, n_seen), partial(_row, trace, layer, head, query))

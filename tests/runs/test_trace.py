@@ -11,7 +11,7 @@ import pytest
 import tiers
 import torch
 from pairs import pairs
-from tiny_models import close, describe, few, language_model, tiny_config, variants, without_a_part
+from tiny_models import close, describe, few, language_model, mixed, tiny_config, variants, without_a_part
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -231,6 +231,16 @@ def test_every_value_is_the_same_at_both_levels(config: ModelConfig) -> None:
     assert held(stream) < held(everything)
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
+
+
+@pytest.mark.parametrize("config", mixed(), ids=describe)
+def test_a_row_of_a_long_run_goes_on_from_the_state_before_it(config: ModelConfig) -> None:
+    everything, stream = run(config, "everything"), run(config, "stream")
+    for name in everything.sites:
+        site = everything.site(name)
+        if site.axes[site.before] in ("T", "Tq"):
+            close(stream.row(name, 4), everything.row(name, 4))
+    assert isinstance(stream.values, recompute.Recomputed) and stream.values.row("blocks.1.attn.out", 4) is not None
 
 
 @pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)

@@ -23,7 +23,7 @@ from viz_model.training.loop import new_model
 from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Transcription, Translation
 
 NAMES = (
-    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none", "story-moe"),
+    *("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe"),
     *("story-bert", "translate-2017", "translate-t5"),
     "digits-vit",
     "read-digits",
@@ -96,13 +96,15 @@ def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
     # peak of their own, the first has that of all the others.
     length = {"steps", "decay_steps", "restarts", "peak_rate"}
     begun = {name for name in NAMES if recipe.load(name).begin_from}
-    assert begun == {"story-alibi", "story-none", "story-moe"}
+    assert begun == {"story-next", "story-alibi", "story-none", "story-moe"}
     of_text = [name for name in NAMES if name not in (*begun, "digits-vit")]
     assert len({recipe.load(name).rounds[0].peak_rate for name in of_text}) == 1
     # One that begins from another's weights has no need of a first round at the full rate.
     routed = {"begin_from", "frozen", "balance", "config.ffns", "warmup", "validate_every"}
     assert differing(described("story-pre-ln"), described("story-moe")) - length == routed
-    for name in begun - {"story-moe"}:
+    states = {"begin_from", "stored", "aligned", "aligned_rate", "warmup", "config.mixers"}
+    assert differing(described("story-modern"), described("story-next")) - length == states
+    for name in begun - {"story-moe", "story-next"}:
         differs = {"begin_from", "stored", "config.position"}
         assert differing(described("story-pre-ln"), described(name)) - length == differs
     assert differing(described("story-pre-ln"), described("story-modern")) - length == {

@@ -13,7 +13,7 @@ from viz_model.config.feedforward import Dense, Experts, FeedForward
 from viz_model.config.heads import Head, LanguageHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
-from viz_model.config.mixers import Attending, Mixer
+from viz_model.config.mixers import Attending, DeltaNet, Mixer
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from viz_model.config.positions import Position, Sinusoidal
 from viz_model.config.variant import ConfigError
@@ -249,6 +249,19 @@ class ModelConfig:
     def attends(self) -> bool:
         """Whether every layer has attention, with one matrix each for queries, keys, values, and no gate behind it."""
         return not self.attention_gate and all(isinstance(mixer, Attending) for mixer in self.mixers)
+
+    @property
+    def sums_heads(self) -> bool:
+        """Whether what every layer carries to a token is a sum of what its H heads mixed, each through its matrix."""
+        return not self.attention_gate and all(
+            mixer.n_values == self.n_heads if isinstance(mixer, DeltaNet) else isinstance(mixer, Attending)
+            for mixer in self.mixers
+        )
+
+    @property
+    def has_states(self) -> bool:
+        """Whether some layer carries from token to token in a state, which does not grow."""
+        return any(isinstance(mixer, DeltaNet) for mixer in self.mixers)
 
     @property
     def has_experts(self) -> bool:

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from viz_model import corpus
 from viz_model.checkpoints.registry import BUNDLED
+from viz_model.config import ModelConfig
 from viz_model.explain.fitted import digest
 from viz_model.model import sites
 from viz_model.model.transformer import Transformer
@@ -124,12 +125,18 @@ def sample_units(lm: LanguageModel, texts: Iterable[str | Sequence[int]]) -> Uni
     return found
 
 
+def attends(config: ModelConfig, layer: int) -> bool:
+    """Whether heads of a layer of a decoder have weights; what holds a state has none, and no roles."""
+    return f"blocks.{layer}.attn.pattern" in sites.table(config)
+
+
 def _heads_and_tops(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
     found = corpus.survey(lm, rows, corpus.Settings(top=TOP))
     natural, tops = found.natural.heads, found.natural.neurons
     roles = [natural.mean(role) for role in ROLES[:-1]]  # type: ignore[arg-type]
     roles.append(found.repeated.mean("induction") if found.repeated else np.full_like(roles[0], np.nan))
     values = {"heads.roles": torch.tensor(np.stack(roles, -1), dtype=torch.float32)}
+    values["heads.roles"][[not attends(lm.config, layer) for layer in range(lm.config.n_layers)]] = math.nan
     for layer in range(lm.config.n_layers):
         n = sites.n_neurons(lm.config, "decoder", layer)
         for name, kind in (("value", torch.float32), ("text", torch.int32), ("position", torch.int16)):
@@ -160,8 +167,11 @@ def _spread(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> dict[str, Tenso
     for text, ids in enumerate(rows):
         trace = lm.trace(ids=ids, keep="everything")
         for layer in range(config.n_layers):
-            pattern = trace[f"blocks.{layer}.attn.pattern"]  # [H, T, T]
             mixed[layer] += trace[f"blocks.{layer}.attn.z"].sum(1, dtype=torch.float64)
+            if attends(config, layer):
+                pattern = trace[f"blocks.{layer}.attn.pattern"]  # [H, T, T]
+            else:
+                pattern = torch.zeros(config.n_heads, len(ids), len(ids))
             steps = (pattern[:, 1:].amax(-1) * BINS).long().clamp(max=BINS - 1)
             weights[layer].scatter_add_(1, steps, torch.ones_like(steps))
             others = pattern.tril(-1)

@@ -180,8 +180,10 @@ class Unit:
         known = {**others, self.trace.name: self.sample}
         found = []
         for name, sample in known.items():
-            far = np.linalg.norm(np.nan_to_num(sample["heads.roles"].numpy() - own), axis=-1)
-            found += [Alike(name, place[0], place[1], float(far[place])) for place in np.ndindex(far.shape)]
+            roles = sample["heads.roles"].numpy()
+            far = np.linalg.norm(np.nan_to_num(roles - own), axis=-1)
+            places = zip(*np.nonzero(~np.isnan(roles).all(-1)), strict=True)  # what holds a state has no roles
+            found += [Alike(name, int(layer), int(head), float(far[layer, head])) for layer, head in places]
         return sorted((one for one in found if one[:3] != here), key=lambda one: one.distance)[:most]
 
 
@@ -196,7 +198,8 @@ def unit(
 
     Raises:
         ValueError: the model is no decoder that predicts tokens, neither or both of head and neuron were given, or
-            the layer has no neurons. IndexError: there is no such layer, head or neuron.
+            the layer has no neurons, or a state instead of attention weights. IndexError: there is no such layer, head
+            or neuron.
     """
     if trace.config.kind != "decoder" or not trace.config.has_logits:
         raise ValueError("units: a decoder that predicts tokens is asked")
@@ -204,6 +207,8 @@ def unit(
         raise ValueError("give either head= or neuron=")
     layer = counted("layer", layer, trace.n_layers)
     if head is not None:
+        if f"blocks.{layer}.attn.pattern" not in trace:
+            raise ValueError(f"head: layer {layer} holds a state, and its heads have no attention weights")
         head = counted("head", head, trace.config.n_heads)
     elif neuron is not None:
         if not (n := sites.n_neurons(trace.config, trace.stack.side, layer)):

@@ -244,9 +244,9 @@ def behind(trace: Trace, position: Where, layer: int, part: str) -> Scaled:
 
 @torch.inference_mode()
 def refuse(trace: Trace) -> None:
-    """Raises ValueError where what heads write is no sum over values, each made of the stream by one matrix."""
-    if not trace.config.attends:
-        raise ValueError("this model has states, gates behind attention or latent vectors: it is not taken apart here")
+    """Raises ValueError where what a layer carries to a token is not a sum over the model's heads."""
+    if not trace.config.sums_heads:
+        raise ValueError("this model has gates behind attention or latent vectors: it is not taken apart here")
 
 
 def decompose(trace: Trace, position: Where) -> Decomposition:
@@ -256,7 +256,7 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
 
     Raises:
         IndexError: no such position.
-        ValueError: layers hold states, or attention has a gate or latent vectors.
+        ValueError: attention has a gate or latent vectors, or states have other heads than the model.
     """
     refuse(trace)
     if isinstance(position, int):

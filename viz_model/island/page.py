@@ -369,7 +369,7 @@ class Page:
     other: Callable[[str, str | None, Mapping[str, ModelConfig]], str | None] | None = None
     presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
-    unattended: Sequence[Item] = ()
+    unattended: Sequence[Item | Row | Section] = ()
     observed: bool = False
 
     @property
@@ -394,6 +394,8 @@ class Topic:
         without: what of layer, head and token makes no difference to it.
         start: the layer, head and token that it shows of a run where nobody has chosen, in place of the usual ones.
         mixes: whether it shows models too that have layers without attention weights, or a gate behind them.
+        sums_heads: whether it shows those of them whose layers write sums over the model's heads
+            (:attr:`viz_model.config.ModelConfig.sums_heads`).
         formerly: options as addresses had them before: what they are called now, and names of values.
         is_story: whether it stands by itself, with its own choice of model and language and no sidebar.
     """
@@ -410,13 +412,14 @@ class Topic:
     start: Callable[[Trace], tuple[int, int, int]] | None = None
     is_story: bool = False
     mixes: bool = False
+    sums_heads: bool = False
     formerly: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""
         if config.observed:
             return next((page for page in self.pages if page.observed), self._said("observed_otherwise"))
-        if not (self.mixes or config.attends):
+        if not (self.mixes or config.attends or (self.sums_heads and config.sums_heads)):
             return self._said("mixed_otherwise")
         page = next((page for page in self.pages if page.fits(config) and not page.observed), None)
         return page if page is None or config.attends else replace(page, trials=None)

@@ -49,6 +49,12 @@ def observed(look: Look) -> Iterator[Line]:
     yield Line(look.common("observed", name=literal(look.trace.name), parts=look.listed(there)), "notice")
 
 
+def elsewhere(look: Look) -> Iterator[Line]:
+    """In the place of a page of weights, at a layer that has none: where there are some."""
+    attending = [layer for layer in range(look.n_layers) if look.site("attn.pattern", layer) in look.trace]
+    yield Line(look.common("unattended", layer=look.layer, layers=", ".join(map(str, attending))), "notice")
+
+
 def leads(page: str, key: str, fits: Callable[[ModelConfig], bool]) -> Callable[[Look], Offer | None]:
     """An item: a way to another page, for the models that it is of; ``key`` says what is to be seen there."""
 

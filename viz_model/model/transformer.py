@@ -13,6 +13,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import block, heads, inputs, masks, norms, ops, positions
 from viz_model.model.attention import Attention, BlockCache, Given, Source
 from viz_model.model.block import Block
+from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.positions import Position
 from viz_model.model.tap import NO_TAP, Tap
 
@@ -329,7 +330,7 @@ def _initialize(module: nn.Module) -> None:
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         case Attention(scale=1.0):
             module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
-        case Position() | inputs.Input():
+        case Position() | inputs.Input() | GatedDeltaNet():
             module.initialize()
         case Transformer(embedding=inputs.TokenEmbedding()):
             module.embedding.weight.data /= module.head.scale

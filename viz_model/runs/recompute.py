@@ -19,6 +19,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites, stored
 from viz_model.model.attention import BlockCache, Given, Source
 from viz_model.model.block import Block
+from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.feedforward import TokenMixing
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits import ValueEdit
@@ -156,9 +157,9 @@ class Recomputed(Mapping[str, Tensor]):
     def row(self, name: str, position: int) -> Tensor | None:
         """A value at one position, with an axis of 1 in place of T; None where only the whole block has it.
 
-        Under a causal mask a position needs keys and values of those before it, and nothing else of
-        them: a fifth of a block's work and less. A feed-forward that reads other positions needs what attention made
-        of them.
+        Under a causal mask a position needs keys and values of those before it, and nothing else of them, and of what
+        holds a state that state: a fifth of a block's work and less. A feed-forward that reads other positions needs
+        what attention made of them.
         """
         side, own = sites.split_side(name)
         layer, _ = sites.split_name(own)
@@ -183,7 +184,10 @@ class Recomputed(Mapping[str, Tensor]):
         scheme = stack.position_of(layer)
         if position:
             past = block.attn_input(x[:, :position])
-            cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
+            if isinstance(block.attn, GatedDeltaNet):
+                block.attn(past, Given(scheme, cache=cache))  # the state that it leaves
+            else:
+                cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
         row = x[:, position : position + 1]
         tap = recorder(self._model.config)
         block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, position), tap.at(at))

@@ -273,8 +273,9 @@ class Trace:
 
     def _alone(self, full: str, head: int, values: Recomputed) -> Tensor | None:
         """A recorded value of one query head, without the rest of its block; None where only that has it."""
-        at, is_attention, own = full.rpartition(".attn.")
-        if not is_attention or own != "z" or full in values.kept or values.reads_block(at):
+        at, _, own = full.rpartition(".attn.")
+        attends = f"{at}.attn.pattern" in sites.table(self.config)
+        if not attends or own != "z" or full in values.kept or values.reads_block(at):
             return values.head(full, head)
         pattern, v = self._derive(f"{at}.attn.pattern", head), self.head(f"{at}.attn.v", head)
         return ops.mix(pattern, v[None])[0]
@@ -428,8 +429,9 @@ class Trace:
         at, _, last = full.rpartition(".")
         if last == "head_out":
             heads = slice(None) if head is None else slice(head, head + 1)
-            w_o = self._attended(at).attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads]
             (z,) = sites.find(full, self.config).reads  # gated, where the model has a gate
+            n_heads = self.config.n_heads if z.axes[0] == "H" else len(self.values[z.site])
+            w_o = self._attended(at).attention.o.weight.T.unflatten(0, (n_heads, -1))[heads]
             return ops.head_out(self._rows(z.site, rows)[heads], w_o.flatten(0, 1)).detach()
         if at.endswith((".attn", ".cross")) and last in STEPS:
             return self._attended(at).step(last, head, rows).detach()

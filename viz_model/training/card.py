@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from viz_model.config import Layer, ModelConfig
+from viz_model.config import DeltaNet, Layer, ModelConfig
 from viz_model.model import sites
 from viz_model.texts import fill
 from viz_model.training.corpus import SEEN
@@ -105,6 +105,7 @@ def sizes_of(config: ModelConfig) -> str:
         "layers": layers,
         "width": f"{config.d_model}",
         "heads": heads,
+        **({"states": _states(config)} if config.has_states else {}),
         "feed-forward": ffn,
         "norm": f"{type(config.norm).__name__}, {where}",
         "positions": f"{config.position.label}, context {config.n_context}",
@@ -113,6 +114,13 @@ def sizes_of(config: ModelConfig) -> str:
         held = counts.weights(site for _, site in sites.in_order(config)).values()
         rows["used for one token"] = f"{sum(counts.used(*each) for each in held):,} of the parameters"
     return table_rows(rows.items())
+
+
+def _states(config: ModelConfig) -> str:
+    """Which layers hold a state in the place of attention, and how large it is."""
+    held = {n: mixer for n, mixer in enumerate(config.mixers) if isinstance(mixer, DeltaNet)}
+    each = dict.fromkeys(f"{one.n_values} states of {one.d_key} × {one.d_value}" for one in held.values())
+    return f"{', or '.join(each)} in layers {', '.join(map(str, held))} (gated DeltaNet); the others attend"
 
 
 def _feed_forward(config: ModelConfig, layer: Layer) -> str:
@@ -163,6 +171,8 @@ def _rounds(recipe: Recipe) -> str:
         begun = f", begun from the published weights of {recipe.begin_from}, in half precision"
         if recipe.frozen:
             begun += TEXTS["cut"]
+        if recipe.aligned:
+            begun += fill(TEXTS["aligned"], {"n": f"{recipe.aligned:,}"})
         return begun if recipe.begin_from else ""
     *lengths, last = (f"{each.n_steps:,}" for each in recipe.rounds)
     return fill(TEXTS["rounds"], {"lengths": ", ".join(lengths), "last": last})

@@ -13,13 +13,27 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from viz_model.config import Alibi, ConfigError, Learned, ModelConfig, NoPosition, Position, Rope, Sinusoidal, T5Bias
+from viz_model.config import (
+    Alibi,
+    Attending,
+    ConfigError,
+    DeltaNet,
+    Latent,
+    Learned,
+    Mixer,
+    ModelConfig,
+    NoPosition,
+    Position,
+    Rope,
+    Sinusoidal,
+    T5Bias,
+)
 from viz_model.model.transformer import Transformer
 from viz_model.runs.generation import Decoder, Generation, Sampling, generate
 from viz_model.runs.language_model import LanguageModel
@@ -45,9 +59,12 @@ POSITIONS: dict[str, Position] = {
     "t5": T5Bias(),
     "none": NoPosition(),
 }
+MIXERS = ("multi", "grouped", "single", "latent", "state")
+"""Keys and values of each head, of two heads, of all heads; of one narrow vector; and a state instead of them."""
 CHOICES: dict[str, tuple[Any, ...]] = {
     "norm_at": ("pre", "post"),
     "position": tuple(POSITIONS),
+    "mixer": MIXERS,
     "warmup": (True, False),
     "tie_embeddings": (True, False),
     "d_model": (32, 64, 96, 128),
@@ -102,6 +119,7 @@ class Settings:
 
     norm_at: str = "pre"
     position: str = "sinusoidal"
+    mixer: str = "multi"
     warmup: bool = True
     dropout: float = 0.0
     label_smoothing: float = 0.0
@@ -164,7 +182,7 @@ def check(settings: Settings) -> Plan:
                 n_heads=settings.n_heads,
                 d_ffn=4 * settings.d_model,
                 norm_at=settings.norm_at,  # type: ignore[arg-type]  # one of CHOICES
-                position=POSITIONS[settings.position],
+                **_mixing(settings),
                 tie_embeddings=settings.tie_embeddings,
             ),
             objective=NextToken(rows={"text": rows}),
@@ -182,6 +200,22 @@ def check(settings: Settings) -> Plan:
     data = batches.build(recipe, corpus)
     rates = np.array([recipe.rate(step) for step in range(recipe.steps)])
     return Plan(recipe, data, len(ids), entropy(ids), _n_parameters(recipe.config), rates, prompt)
+
+
+def _mixing(settings: Settings) -> dict[str, Any]:
+    """Heads of keys and values, what carries from token to token, and the positions that suit it."""
+    n, width = settings.n_heads, settings.d_model // settings.n_heads
+    position, mixer = POSITIONS[settings.position], cast(Mixer, Attending())
+    heads = {"grouped": max(1, n // 2), "single": 1}.get(settings.mixer, n)
+    found: dict[str, Any] = {"position": position, "n_kv_heads": heads}
+    if settings.mixer == "latent":  # the shared part is half as wide as a head, as in DeepSeek-AI 2024a, section 3.1.2
+        turned = max(2, width // 2)
+        mixer = Latent(rank=max(width, settings.d_model // 4), d_rotated=turned, d_value=width)
+        if isinstance(position, Rope):
+            found["position"] = Rope(fraction=turned / width)
+    elif settings.mixer == "state":
+        mixer = DeltaNet(n_keys=n, n_values=n, d_key=width, d_value=width)
+    return {**found, "mixers": () if mixer == Attending() else (mixer,) * settings.n_layers}
 
 
 def _readable(text: str) -> str:

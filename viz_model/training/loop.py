@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import math
 import os
 import statistics
 import time
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 from viz_model.checkpoints.registry import load
 from viz_model.checkpoints.weights import ModelError
 from viz_model.model.transformer import Transformer
-from viz_model.training import checkpoint, objective
+from viz_model.training import checkpoint, from_attention, objective
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import Recipe, Round, completed, until_decay
@@ -28,6 +29,8 @@ from viz_model.training.upcycle import upcycle, watched
 
 SAVE_EVERY_SECONDS = 60.0
 LATEST = "checkpoint.pt"
+ALIGNED = "aligned.jsonl"
+"""How far DeltaNets were from attention, by step of their alignment."""
 BEFORE_DECAY = "before-decay.pt"
 """Kept beside the latest checkpoint: from here a run can be made longer."""
 LOGGED_BATCHES = 4
@@ -76,6 +79,8 @@ def new_model(recipe: Recipe) -> Transformer:
             if recipe.frozen:
                 for name in upcycle(model, begun):
                     model.get_parameter(name).requires_grad_(False)
+            elif recipe.config.has_states:
+                from_attention.take_over(model, begun)
             else:
                 model.load_state_dict(begun.state_dict())
         except (KeyError, ModelError, RuntimeError) as error:
@@ -214,7 +219,13 @@ def train(
     device = torch.device(device)
     rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
     half_precision = is_bfloat16_fast(device) if half_precision is None else half_precision
+    is_new = model is None and not (folder is not None and (folder / LATEST).exists())
     model = (new_model(recipe) if model is None else model).to(device).train()
+    if is_aligned := is_new and recipe.aligned > 0:
+        for step, missed in enumerate(align(recipe, model, data, device, half_precision)):
+            if folder is not None and rank == 0:
+                with (folder / ALIGNED).open("a") as written:
+                    written.write(json.dumps({"step": step, "missed": missed}) + "\n")
     loss_of: nn.Module = objective.Objective(model, recipe.label_smoothing)
     if world > 1:
         loss_of = DistributedDataParallel(loss_of)
@@ -225,6 +236,8 @@ def train(
         if folder is not None and rank == 0:
             checkpoint.save(folder / name, run.state(step))
 
+    if is_aligned:
+        save(0)
     falls_at, following = recipe.falls_at, {each.first: each for each in recipe.rounds[1:]}
     last_save, step = time.monotonic(), first
     try:
@@ -281,6 +294,29 @@ def train(
     except GeneratorExit:
         save(step + 1)
         raise
+
+
+def align(
+    recipe: Recipe, model: Transformer, data: Batches, device: torch.device, half_precision: bool
+) -> Iterator[list[float]]:
+    """Train a model's DeltaNets to write what attention writes in the model that it begins from.
+
+    Yields at every step how far each of them is from that (:func:`viz_model.training.from_attention.misses`). The
+    windows are those that come after the recipe's own.
+    """
+    n, attending = recipe.aligned, load(recipe.begin_from).model.to(device)
+    own = replace(recipe, steps=n, restarts=(), warmup=min(recipe.warmup, n // 4), peak_rate=recipe.aligned_rate,
+                  decay_steps=n // 2)  # fmt: skip
+    with from_attention.alone(model):
+        run = _Run(own, model)
+        for step in range(n):
+            run.zero_grad()
+            with torch.autocast(device.type, torch.bfloat16, enabled=half_precision):
+                missed = from_attention.misses(model, attending, data.step(recipe.steps + step).to(device).ids)
+            torch.stack(missed).sum().backward()
+            nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], recipe.clip)
+            run.update(own.rate(step))
+            yield [each.item() for each in missed]
 
 
 def begin_at_restart(recipe: Recipe, model: Transformer, folder: Path) -> None:

@@ -157,6 +157,10 @@ class Recipe:
     """A bundled model of the same weights by name and shape, from which it begins; "" begins from random ones."""
     frozen: bool = False
     """Begin from a dense model, whose layers are cut into experts; all other weights stay as they are there."""
+    aligned: int = 0
+    """Steps before the first, in which DeltaNets alone learn to write what attention wrote in their place."""
+    aligned_rate: float = 5e-3
+    """The peak of their learning rate, which falls over the latter half of them."""
     balance: float = 0.0
     """What the balance of routers (:mod:`viz_model.training.upcycle`) is multiplied by in the loss."""
     validate_every: int = 500
@@ -177,6 +181,10 @@ class Recipe:
         self._check_number("balance", 0.0, 10.0)
         if not isinstance(self.frozen, bool) or (self.frozen and not self.begin_from):
             raise RecipeError(f"frozen: expected true or false, and true with a begin_from, got {self.frozen!r}")
+        self._check_whole("aligned", 0, 10**9)
+        self._check_number("aligned_rate", 0.0, 10.0)
+        if self.aligned and not (self.begin_from and self.config.has_states):
+            raise RecipeError("aligned: expected 0 of a model that begins from no other, or has no DeltaNets")
         if not isinstance(self.begin_from, str):
             raise RecipeError(f"begin_from: expected the name of a bundled model, got {self.begin_from!r}")
         if self.decay not in ("cosine", "linear"):

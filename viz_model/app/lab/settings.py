@@ -38,6 +38,7 @@ def bounded(rate: float) -> float:
 
 
 NORM_AT = one_of("norm_at", lab.CHOICES["norm_at"], _PLAIN.norm_at)
+MIXER = one_of("mixer", lab.MIXERS, _PLAIN.mixer)
 POSITION = one_of("position", tuple(lab.POSITIONS), _PLAIN.position)
 N_LAYERS = whole("n_layers", _PLAIN.n_layers, *_range("n_layers"))
 D_MODEL: Choice[int] = one_of("d_model", lab.CHOICES["d_model"], _PLAIN.d_model)
@@ -50,7 +51,7 @@ DROPOUT = number("dropout", _PLAIN.dropout, *lab.RANGES["dropout"])
 LABEL_SMOOTHING = number("label_smoothing", _PLAIN.label_smoothing, *lab.RANGES["label_smoothing"])
 SOURCE = one_of("source", lab.CHOICES["source"], _PLAIN.source)
 SETTINGS: tuple[Choice[Any], ...] = (
-    *(NORM_AT, POSITION, N_LAYERS, D_MODEL, N_HEADS),
+    *(NORM_AT, POSITION, MIXER, N_LAYERS, D_MODEL, N_HEADS),
     *(PEAK_RATE, WARMUP, STEPS, TIE_EMBEDDINGS),
     *(DROPOUT, LABEL_SMOOTHING, SOURCE),
 )
@@ -77,6 +78,8 @@ def draw(page: Page) -> None:
             elements.control(page, choice, st.segmented_control, options, format_func=str, **few)
         schemes = list(lab.POSITIONS)
         elements.control(page, POSITION, st.selectbox, schemes, format_func=lambda name: page.words(f"position_{name}"))
+        mixers = list(lab.MIXERS)
+        elements.control(page, MIXER, st.selectbox, mixers, format_func=lambda name: page.words(f"mixer_{name}"))
     with training:
         elements.control(page, PEAK_RATE, st.number_input, read=bounded, step=0.001, format="%.4f")
         elements.control(page, WARMUP, st.toggle)

@@ -49,7 +49,7 @@ CHANGES = (
     Change("qk_norm", 2023, "query", "story-modern", "story-pre-ln"),
     Change("latent", 2024, "key"),
     Change("shared_experts", 2024, "ffn"),
-    Change("delta", 2024, "value"),
+    Change("delta", 2024, "value", "story-next", "story-modern"),
     Change("sinks", 2025, "pattern"),
     Change("output_gate", 2025, "value"),
 )

@@ -11,12 +11,15 @@ from viz_model.topics.attention import (
     brings,
     buffer,
     carries,
+    constant,
     forms,
     head,
     heads,
     painted,
     projected,
     query,
+    reads,
+    recall,
     state,
     together,
 )
@@ -83,6 +86,19 @@ CARE = Section(
     ("group", "run", "section=care"),
     _attends,
 )
+STATE = (
+    state.tell,
+    state.choose,
+    beside((state.draw, reads.draw_steps), reads.tell_steps),
+    reads.title,
+    beside(reads.draw, reads.tell),
+    Section("constant", (beside(constant.draw, constant.tell),)),
+    Section(
+        "recall",
+        (recall.lead, recall.presets, recall.typed, beside(recall.draw, recall.tell)),
+        (recall.NAME,),
+    ),
+)
 TRIALS = Trials(
     ("scale", "mask", "head", "pattern", "flip"),
     ("causal", "diagonal", "mask_then_softmax", "normalize", "scaled", "divided", "compare", "split"),
@@ -102,13 +118,14 @@ PAGE = Page(
         CARE,
     ),
     end=(apart.quiz, apart.to_try),
-    unattended=(state.tell, state.choose, state.draw),
+    unattended=STATE,
     options=(
         ("memory", range(100_000)),
         ("matrix", ("pattern", *head.MATRICES[:-1])),
         ("group", ("first", "punctuation", "marks")),
         ("run", ("0", "1")),
         between_words.OPTION,
+        recall.OPTION,
         *why.OPTIONS,
     ),
     apart=apart.TABS,

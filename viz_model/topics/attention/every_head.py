@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Cells, Mark, Panel, Scene, Select, Text
 from viz_model.island.look import Look
-from viz_model.measures import heads
+from viz_model.measures import heads, states
 from viz_model.measures.heads import HEAD, HeadSummary
 
 SMALL, LARGE = 44, 150
@@ -23,10 +23,13 @@ MOST_CELLS, LONGEST = 90_000, 48
 
 @brief
 class Thumbnails(NamedTuple):
-    """Patterns float32 [L, H, S, S], pooled by maximum from T, NaN where a mask hides; and what each head does."""
+    """Patterns float32 [L, H, S, S], pooled by maximum from T, NaN where a mask hides; and what each head does.
+
+    Of a layer with a state the size of each token's share in what is read, and None.
+    """
 
     patterns: np.ndarray
-    does: tuple[tuple[HeadSummary, ...], ...]
+    does: tuple[tuple[HeadSummary | None, ...], ...]
 
 
 def every(look: Look) -> Thumbnails:
@@ -34,8 +37,16 @@ def every(look: Look) -> Thumbnails:
     size = min(LONGEST, max(4, math.isqrt(MOST_CELLS // (look.n_layers * look.n_heads))))
     pool = -(-len(look) // size)
     marks = heads.marks(trace)
-    layers = [heads.together(trace, layer, pool, marks) for layer in range(look.n_layers)]
-    return Thumbnails(np.stack([layer.patterns for layer in layers]), tuple(layer.does for layer in layers))
+    patterns, does = [], list[tuple[HeadSummary | None, ...]]()
+    for layer in range(look.n_layers):
+        if trace.config.sums_heads and look.site("attn.pattern", layer) not in trace:
+            patterns.append(np.abs(states.pooled(states.proportions(trace, layer), pool)).astype(np.float32))
+            does.append((None,) * look.n_heads)
+        else:
+            own = heads.together(trace, layer, pool, marks)
+            patterns.append(own.patterns)
+            does.append(own.does)
+    return Thumbnails(np.stack(patterns), tuple(does))
 
 
 def draw(look: Look, most: int = LARGE) -> Scene:
@@ -50,7 +61,8 @@ def draw(look: Look, most: int = LARGE) -> Scene:
         middle = (y[0] + share / 2, y[1] + across / 2)
         marks.append(Text(id=f"layer.{layer}", text=str(layer), x=SIDE - 6, y=middle, anchor="end", fill="muted"))
         for head in range(look.n_heads):
-            does = HEAD.label(look.t.language, view.does[layer][head])
+            own = view.does[layer][head]
+            does = look.common("head_state") if own is None else HEAD.label(look.t.language, own)
             marks.append(
                 Cells(
                     id=f"{layer}.{head}",

@@ -16,7 +16,7 @@ SITES = ("alpha", "beta", "kept", "found", "corrected", "state", "read")
 """From what is kept of the state to what the query reads of it."""
 
 
-def _head(look: Look) -> int:
+def head_of(look: Look) -> int:
     asked = int(look.options.get("memory") or 0)
     return min(asked, look.every("attn.state").shape[1] - 1)
 
@@ -35,11 +35,11 @@ def choose(look: Look) -> Chooser:
 
 def draw(look: Look) -> Scene:
     """The state of one head behind the selected token: a row for each number of a key, a column for each of a value."""
-    states = look.every("attn.state")[:, _head(look)]  # [L, T, K, U]
+    states = look.every("attn.state")[:, head_of(look)]  # [L, T, K, U]
     most = np.abs(states).max((-2, -1))
     top = look.by("layer token", np.where(most > 0, most, 1.0).astype(np.float32))
     names = [list(map(str, range(size))) for size in states.shape[-2:]]
-    title = look.words("state_title", head=str(_head(look)), token=look.token_named())
+    title = look.words("state_title", head=str(head_of(look)), token=look.token_named())
     scene = matrix.scene(
         "attention.state", title, look.by("layer token", states), *names,
         axes=(look.words("state_rows"), look.words("state_columns")), top=top, frames=False, look="signed",
@@ -50,7 +50,7 @@ def draw(look: Look) -> Scene:
 
 def hand(look: Look) -> tuple[Line | None, list[Worked], dict[str, str]]:
     """One cell of the state: decayed, read at the key, corrected, and read by the query."""
-    head, token = _head(look), look.token
+    head, token = head_of(look), look.token
     cells = {"state": (head, token, 0, 0), "kept": (head, token, 0, 0), "alpha": (head, token), "beta": (head, token)}
     worked = [
         Worked((f"attention.hand_{name}",), look.site(f"attn.{name}"), cells.get(name, (head, token, 0)))
@@ -61,6 +61,6 @@ def hand(look: Look) -> tuple[Line | None, list[Worked], dict[str, str]]:
 
 def numbers(look: Look) -> tuple[str, np.ndarray, list[str], list[str]]:
     site = look.site("attn.state")
-    exact = look.trace[site][_head(look), look.token].numpy()
+    exact = look.trace[site][head_of(look), look.token].numpy()
     names = [list(map(str, range(size))) for size in exact.shape]
-    return f"{look.trace.full_name(site)}[{_head(look)}, {look.token}]", exact, names[0], names[1]
+    return f"{look.trace.full_name(site)}[{head_of(look)}, {look.token}]", exact, names[0], names[1]

@@ -54,6 +54,7 @@ PAGE = Page(
                 columns((one_head.draw, one_head.source), (one_head.tell, units.link, one_head.draw_pushes)),
             ),
             ("at",),
+            lambda look: look.has("attn.pattern"),
         ),
         Section(
             "neuron",
@@ -98,4 +99,4 @@ PICTURES = Page(
     apart=patches.APART,
     fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("attribution", (PAGE, PICTURES), of_words=True)
+TOPIC = Topic("attribution", (PAGE, PICTURES), of_words=True, sums_heads=True)

@@ -62,7 +62,7 @@ class RoutesView(NamedTuple):
 def fits(look: Look) -> bool:
     """Whether a token or a class can be asked about here, in a run that is small enough."""
     numbers = len(look) * look.config.d_model * look.n_layers * (look.n_heads + 3)
-    return (is_of_token(look) or bool(look.config.classes)) and numbers <= MOST_NUMBERS
+    return look.config.attends and (is_of_token(look) or bool(look.config.classes)) and numbers <= MOST_NUMBERS
 
 
 def found(question: Question) -> Routes:

@@ -100,7 +100,7 @@ def _with_value(question: Asked, row: int) -> str:
     """A part with its value; of a head also what it read."""
     part, words = question.answer.parts[row], question.look.words
     said = {"name": question.name(part), "value": written(question.answer.values[row], "+2")}
-    if part.kind != "head":
+    if part.kind != "head" or f"blocks.{part.layer}.{part.at}.pattern" not in question.trace:
         return str(words("part_value", **said))
     reads = sums.reads(question.trace, question.decomposition, question.answer, part)
     return str(words("part_reads", read=literal(question.keys(part.at)[reads.most]), **said))

@@ -89,4 +89,4 @@ PAGE = Page(
     fits=lambda config: config.writes,
     reads_plain=True,
 )
-TOPIC = Topic("backward", (PAGE,), needs=PAGE.fits)
+TOPIC = Topic("backward", (PAGE,), needs=PAGE.fits, sums_heads=True)

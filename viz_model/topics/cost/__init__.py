@@ -8,7 +8,7 @@ from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Page, Section, Topic, beside
 from viz_model.island.prose import Line
-from viz_model.topics.cost import apart, kinds, lengths, order, patches, quantized, shares, stacks, waiting
+from viz_model.topics.cost import apart, kept, kinds, lengths, order, patches, quantized, shares, stacks, waiting
 
 
 def _curves_title(look: Look) -> Iterator[Line]:
@@ -33,13 +33,26 @@ PAGE = Page(
             ),
             ("order",),
         ),
-        Section("cache", (say.title("generated_title"), beside(lengths.generated, lengths.tell_generated))),
+        Section(
+            "cache",
+            (
+                say.title("generated_title"),
+                beside(lengths.generated, lengths.tell_generated),
+                kept.title,
+                beside(kept.draw, kept.tell),
+            ),
+        ),
         Section(
             "quantized",
             (quantized.title, beside((quantized.draw, quantized.numbers), quantized.tell)),
             needs=quantized.has,
         ),
-        Section("stacks", (say.title("stacks_title"), stacks.choose, beside(stacks.draw, stacks.tell)), ("n_target",)),
+        Section(
+            "stacks",
+            (say.title("stacks_title"), stacks.choose, beside(stacks.draw, stacks.tell)),
+            ("n_target",),
+            stacks.has,
+        ),
     ),
     end=(apart.quiz, apart.to_try),
     options=(order.OPTION, stacks.OPTION),

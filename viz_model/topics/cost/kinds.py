@@ -57,7 +57,8 @@ def view(look: Look) -> KindsView:
 
 
 def _view(look: Look) -> KindsView:
-    summaries = heads.kinds(look.trace)
+    own = heads.kinds(look.trace)  # of a layer without weights there is nothing to be said
+    summaries = [layer if look.site("attn.pattern", n) in look.trace else () for n, layer in enumerate(own)]
     names = [[HEAD.of(head).name for head in layer] for layer in summaries]
     return KindsView.of(
         names, [[head.entropy for head in layer] for layer in summaries], tuple(HEAD.labels(look.t.language))
@@ -65,8 +66,9 @@ def _view(look: Look) -> KindsView:
 
 
 def _facts(look: Look) -> dict[str, int]:
-    kinds = len(view(look).counts)
-    return {"kinds": kinds, "h": look.n_heads, "k": look.config.d_head, "n": look.n_layers * look.n_heads}
+    found = view(look)
+    n = found.total().total()
+    return {"kinds": len(found.counts), "h": look.n_heads, "k": look.config.d_head, "n": n}
 
 
 def title(look: Look) -> Iterator[Line]:

@@ -22,6 +22,11 @@ def n_target(look: Look) -> int:
     return int(look.options.get("n_target") or min(TARGETS, key=lambda n: abs(n - length)))
 
 
+def has(look: Look) -> bool:
+    """Whether there is an encoder–decoder of the same layers: none holds a state, a narrow vector, a gate or a sink."""
+    return look.config.attends and not look.config.attention_sink
+
+
 def choose(look: Look) -> Chooser:
     options = {str(n): f"{n:,}" for n in TARGETS}
     labels = look.words("n_target"), look.words("n_target_help")

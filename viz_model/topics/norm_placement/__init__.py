@@ -88,4 +88,4 @@ ELSEWHERE = Page(
     items=(elsewhere.tell,),
     fits=lambda config: not config.reads_pictures and elsewhere.stands_elsewhere(config),
 )
-TOPIC = Topic("norm_placement", (PAGE, ELSEWHERE), without=frozenset({"head"}))
+TOPIC = Topic("norm_placement", (PAGE, ELSEWHERE), without=frozenset({"head"}), sums_heads=True)

@@ -71,10 +71,13 @@ def held(look: Look) -> range:
 
 
 def strongest(trace: Trace, queries: range, part: str = "attn") -> Strongest:
-    """Where queries look hardest, of their own text ("attn") or of the source ("cross")."""
-    found = []
+    """Where queries look hardest, of their own text ("attn") or of the source ("cross"). Weight 0 without weights."""
+    n = len(queries)
+    found = [(*(np.zeros(n, np.int64) for _ in range(3)), np.zeros(n, np.float32))]
     for layer in range(trace.n_layers):
         name = f"blocks.{layer}.{part}.pattern"
+        if name not in trace:
+            continue  # it holds a state
         # One row of a long text; else all of them at once, which takes as long as a few.
         one = len(queries) == 1
         rows = (trace.row(name, queries[0])[None] if one else trace[name].transpose(0, 1)).numpy().copy()  # [N, H, Tk]

@@ -18,7 +18,7 @@ from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures import heads
+from viz_model.measures import heads, states
 from viz_model.measures.heads import HEAD, HeadSummary
 from viz_model.measures.passage import has_norms
 from viz_model.measures.stream import evenly, longest, sum_lengths
@@ -50,12 +50,13 @@ class StripView(NamedTuple):
 
 class BlockView(NamedTuple):
     """One block: the pattern [S, S] of the head that looks away most sharply, −1 where a mask hides, and the lengths of
-    the stream behind it [S].
+    the stream behind it [S]. Of a block that holds a state, which has no weights, what queries read of each token's
+    value through it, and ``does`` is None.
     """
 
     layer: int
     head: int
-    does: HeadSummary
+    does: HeadSummary | None
     pattern: np.ndarray
     norm: np.ndarray
 
@@ -92,10 +93,12 @@ def block_view(look: Look, layer: int, pool: int) -> BlockView:
     """Of one block, as it is told in :class:`BlockView`."""
 
     def make(look: Look) -> BlockView:
-        every = heads.together(look.trace, layer, pool)
-        head = int(np.argmax(every.sharpness))
         lengths = sum_lengths(look.trace, layer, "ffn")
         means = np.array([lengths[n : n + pool].mean() for n in range(0, len(lengths), pool)])
+        if f"blocks.{layer}.attn.pattern" not in look.trace:
+            return BlockView(layer, *states.farthest(look.trace, layer, pool), means)
+        every = heads.together(look.trace, layer, pool)
+        head = int(np.argmax(every.sharpness))
         return BlockView(layer, head, every.does[head], np.nan_to_num(every.patterns[head], nan=HIDDEN), means)
 
     return look.once(make, ("block", layer, pool))
@@ -327,14 +330,17 @@ def _block(block: BlockView, longest: float, frame: _Frame, place: str) -> Panel
     )  # fmt: skip
     title, head = f"{look.words('scene_block')} {block.layer}", f"{look.words('scene_head')} {block.head}"
     site, pattern = f"{at}.attn.pattern", np.where(block.pattern == HIDDEN, np.nan, block.pattern)
+    shown: dict[str, Any] = {"look": "share", "site": f"{site}[{block.head}]", "bound": "≤ " if frame.pool > 1 else ""}
+    shown["where"] = Where(site, (block.head, ROW, COLUMN)) if frame.pool == 1 else None
+    if block.does is None:
+        shown = {"look": "signed", "top": float(np.nanmax(np.abs(pattern))) or 1.0, "role": "value"}
     cells = Cells(
-        id="cells", y=TOP, width=(0.7, 0), height=frame.height, values=pattern, look="share", rows=names,
-        columns=names, site=f"{site}[{block.head}]", hidden=look.words("scene_masked"),
-        bound="≤ " if frame.pool > 1 else "",
-        where=Where(site, (block.head, ROW, COLUMN)) if frame.pool == 1 else None, name=f"{title}, {head}",
+        id="cells", y=TOP, width=(0.7, 0), height=frame.height, values=pattern, rows=names, columns=names,
+        hidden=look.words("scene_masked"), name=f"{title}, {head}", **shown,
     )  # fmt: skip
     opens = Pick({"page": "attention", "layer": block.layer, "head": block.head})
-    marks = [*heading(title, f"{head} · {HEAD.label(look.t.language, block.does)}", opens), cells, *bars, lengths]
+    does = look.words("scene_state") if block.does is None else HEAD.label(look.t.language, block.does)
+    marks = [*heading(title, f"{head} · {does}", opens), cells, *bars, lengths]
     if place:
         x: Any = 0 if place == "before" else (0.7, 0)
         told = look.words(f"scene_norm_{place}")

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Scene
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Apart, Item, Page, Row, Section, Topic, Trials, beside, columns
 from viz_model.topics.position import (
@@ -226,6 +227,7 @@ PAGE = Page(
     OPTIONS,
     APART,
     Trials(("position", "shuffle"), ("angles", "waves")),
+    unattended=(say.elsewhere,),
 )
 
 
@@ -251,7 +253,7 @@ PICTURES = Page(
     Trials(("position", "shuffle")),
     _has_places,
 )
-TOPIC = Topic("position", (PAGE, PICTURES), telling=bias.telling)
+TOPIC = Topic("position", (PAGE, PICTURES), telling=bias.telling, sums_heads=True)
 
 
 def picture(look: Look) -> Scene | None:

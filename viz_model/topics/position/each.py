@@ -56,8 +56,8 @@ class Adds(NamedTuple):
 
 
 def adds(look: Look) -> Adds | None:
-    """None of a model that is too large to be made anew."""
-    if sum(weight.numel() for weight in look.trace.model.parameters()) > MOST_WEIGHTS:
+    """None of a model that is too large to be made anew, or has layers without scores."""
+    if not look.config.attends or sum(weight.numel() for weight in look.trace.model.parameters()) > MOST_WEIGHTS:
         return None
     return look.once(_adds)
 

@@ -154,5 +154,6 @@ TOPIC = Topic(
     (PAGE,),
     has_place=False,
     needs=PAGE.fits,
+    sums_heads=True,
     without=frozenset({"layer", "head"}),
 )

@@ -66,4 +66,4 @@ PAGE = Page(
     fits=fits,
     reads_plain=True,
 )
-TOPIC = Topic("units", (PAGE,), needs=fits)
+TOPIC = Topic("units", (PAGE,), needs=fits, sums_heads=True)

@@ -33,9 +33,13 @@ def n_neurons(look: Look) -> int:
 
 
 def asked(look: Look) -> Unit:
-    """The neuron whose number stands in the address, if the layer has it; else the selected head."""
+    """The neuron whose number stands in the address, if the layer has it; else the selected head, or of a layer that
+    holds a state, where heads have no weights, the neuron that is farthest from 0 at the selected token.
+    """
     said = look.options.get(NEURON) or ""
     neuron = int(said) if said.isdecimal() and int(said) < n_neurons(look) else None
+    if neuron is None and not look.has("attn.pattern"):
+        neuron = _strongest(look)[0]
     head = look.head if neuron is None else None
     sample = None if look.lm is None else beside(look.trace.model, look.lm.folder)
 
@@ -43,6 +47,12 @@ def asked(look: Look) -> Unit:
         return explain.unit(look.trace, look.layer, head=head, neuron=neuron, sample=sample)
 
     return look.once(lambda _: made(look), ("unit", look.layer, head, neuron))
+
+
+def _strongest(look: Look) -> list[int]:
+    act = look.trace.row(look.site("ffn.act"), look.token).numpy()
+    found: list[int] = neurons.strongest(act, OFFERED).tolist()
+    return found
 
 
 def kind(look: Look) -> str:
@@ -113,12 +123,11 @@ def choose(look: Look) -> Buttons | None:
     """The head, and the neurons of the layer that are farthest from 0 at the selected token."""
     if not n_neurons(look):
         return None
-    act = look.trace.row(look.site("ffn.act"), look.token).numpy()
-    numbers = neurons.strongest(act, OFFERED).tolist()
+    numbers = _strongest(look)
     labels = [look.words("name_neuron", layer=look.layer, neuron=number) for number in numbers]
     head = Button(look.words("name_head", layer=look.layer, head=look.head), {NEURON: ""})
     picked = (Button(label, {NEURON: str(number)}) for label, number in zip(labels, numbers, strict=True))
-    return Buttons("unit", [head, *picked])
+    return Buttons("unit", [*([head] if look.has("attn.pattern") else []), *picked])
 
 
 def field(look: Look) -> Field | None:

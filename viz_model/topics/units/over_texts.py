@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from viz_model.drawing import chart, matrix
 from viz_model.drawing.digits import percent, written
 from viz_model.drawing.scene import Items, Panel, Run, Scene
 from viz_model.drawing.scene.writing import short
-from viz_model.explain.units import Context
+from viz_model.explain.units import Context, Role
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons
 from viz_model.island.prose import Line
@@ -100,25 +100,31 @@ def tell_histogram(look: Look) -> Iterator[Line]:
 # Of heads
 
 
+def _measured(roles: Sequence[Role]) -> list[tuple[int, int]]:
+    """The heads that have roles, by layer and number: those of layers with a state have none."""
+    return [at for at in np.ndindex(roles[0].every.shape) if not all(np.isnan(role.every[at]) for role in roles)]
+
+
 def draw_roles(look: Look) -> Scene | None:
     """What all heads of the model score for each role, this one in the accent color."""
     if not has_sample(look) or asked(look).neuron is not None:
         return None
     roles = asked(look).roles()
-    names = [look.words(f"role_{role.name}") for role in roles]
+    names, places = [look.words(f"role_{role.name}") for role in roles], _measured(roles)
     axis = chart.Axis(0.0, 1.0, look.words("roles_axis"), "%0")
     on, marks = chart.plot(chart.places(len(roles)), axis, 300, x_names=names)
     for n, role in enumerate(roles):
-        every = np.nan_to_num(role.every)
+        every = np.array([np.nan_to_num(role.every[at]) for at in places])
         told = [
-            f"{look.words('name_head', layer=layer, head=head)}\n{names[n]} {percent(float(every[layer, head]))}"
-            for layer, head in np.ndindex(every.shape)
+            f"{look.words('name_head', layer=layer, head=head)}\n{names[n]} {percent(float(one))}"
+            for (layer, head), one in zip(places, every, strict=True)
         ]
-        own = every[look.layer, look.head]
-        at = {"x": on.at_x(np.full(every.size, n)), "y": on.at_y(every.ravel())}
+        here = places.index((look.layer, look.head))
+        own = every[here]
+        at = {"x": on.at_x(np.full(every.size, n)), "y": on.at_y(every)}
         marks.append(Items(id=f"every.{n}", **at, symbol="circle", size=7, fill="residual", opacity=0.5, labels=told))
         at = {"x": on.at_x(np.array([n])), "y": on.at_y(np.array([own]))}
-        said = [told[look.layer * every.shape[1] + look.head]]
+        said = [told[here]]
         marks.append(Items(id=f"own.{n}", **at, symbol="diamond", size=13, fill="accent", labels=said))
     panel = Panel(id="roles", marks=marks, height=300)
     return look.drawn(held(look, Scene(id="units.roles", panels=[panel], title=look.words("roles_alt")), token=False))
@@ -130,7 +136,7 @@ def tell_roles(look: Look) -> Iterator[Line]:
     roles = asked(look).roles()
     first = min(roles, key=lambda role: role.rank)
     said = {"role": look.words(f"role_{first.name}"), "rank": first.rank, "score": percent(first.score)}
-    yield look.text("roles", n=first.every.size, **said, **facts(look))
+    yield look.text("roles", n=len(_measured(roles)), **said, **facts(look))
 
 
 def alike(look: Look) -> Buttons | None:

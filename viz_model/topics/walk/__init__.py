@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from viz_model.island import say
 from viz_model.island.beats import Chapter, Story
 from viz_model.island.look import Look
 from viz_model.island.page import Page, Topic
@@ -114,5 +115,14 @@ PAGE = Page(
     options=(("chapter", ("", *CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
     fits=lambda config: True,
     reads_plain=True,
+    unattended=(say.elsewhere,),
 )
-TOPIC = Topic("walk", (PAGE,), of_words=True, start=runs.start, is_story=True, formerly={"stop": ("chapter", FORMERLY)})
+TOPIC = Topic(
+    "walk",
+    (PAGE,),
+    of_words=True,
+    start=runs.start,
+    is_story=True,
+    formerly={"stop": ("chapter", FORMERLY)},
+    sums_heads=True,
+)

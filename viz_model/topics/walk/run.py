@@ -196,7 +196,9 @@ def start(trace: Trace) -> tuple[int, int, int]:
     """
     n = len(trace)
     marks = list(heads.marks(trace))
-    layers = [trace.n_layers // 2] if isinstance(trace.values, Recomputed) else range(trace.n_layers)
+    layers = [n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace]
+    if isinstance(trace.values, Recomputed):
+        layers = layers[len(layers) // 2 :][:1]
     at = np.arange(n)
     gap = at[:, None] - at
     worth = np.where((abs(gap) > 1) & (at > 0), 1.0, np.where(abs(gap) == 1, 0.3, 0.1))
@@ -214,8 +216,6 @@ def start(trace: Trace) -> tuple[int, int, int]:
         worth[trace.own_ids.index(trace.tokenizer.mask_id)] += 0.01
     best = (-1.0, 0, 0, 0)
     for layer in layers:
-        if f"blocks.{layer}.attn.pattern" not in trace:
-            continue
         for head in range(trace.config.n_heads):
             found = worth * trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
             most = float(found.max())

@@ -199,9 +199,10 @@ def _maps(run: Run, every: range) -> Iterator[Mark]:
         x, y = (head % across) / across, 40 + (size + 28) * (head // across)
         yield from _map(run, look.layer, head, weights, (x, 0), y, size, own)
     yield Text(text=look.words("heads_of", layer=look.layer), x=0, y=6, look="small", **own)
-    count = len(every)
+    attending = [layer for layer in every if f"blocks.{layer}.attn.pattern" in trace]
+    count = len(attending)
     tall = min((layout.HEIGHT - 24) / count - 6, 760 / n_heads - 8)
-    for row, layer in enumerate(every):
+    for row, layer in enumerate(attending):
         for head in range(n_heads):
             weights = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()[part, part]
             left = (0.08 + 0.92 * head / n_heads, 0)

@@ -1,0 +1,112 @@
+"""Where a layer holds a state: what tokens do to it, what is read of it, what it keeps, and what it forgets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islands
+import numpy as np
+import pytest
+import torch
+from tiny_models import language_model, mixed
+
+from viz_model.config import Attending, DeltaNet
+from viz_model.drawing.scene import Cells
+from viz_model.island.look import Look
+from viz_model.measures import kv_cache, states
+from viz_model.texts import Texts
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.attention import PAGE, STATE, constant, reads, recall
+
+WIDE = replace(mixed()[0], n_vocab=story_tokenizer().n_vocab, n_context=64)
+PAGE_OF_STATES = replace(PAGE, items=STATE, end=())
+
+
+def look(lang: str = "en", **options: str) -> Look:
+    trace = language_model(WIDE).trace("The dog saw the dog and the cat")
+    return replace(Look.at(trace, Texts(lang), "attention", layer=0, token=3, one=True), options=options)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_everything_is_said_and_drawn(lang: str) -> None:
+    found = look(lang, memory="2")
+    said = islands.sentences(PAGE_OF_STATES, found)
+    assert said and not any("{{" in one for one in said)
+    shown = islands.pictures(PAGE_OF_STATES, found)
+    assert {"attention.state", "attention.memory", "attention.reads"} <= set(shown)
+
+
+def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
+    found = look(memory="1")
+    trace, shown = found.trace, islands.pictures(PAGE_OF_STATES, found)
+    marks = {name: scene.panels[0].marks for name, scene in shown.items()}
+    cells = {name: next(one for one in some if isinstance(one, Cells)) for name, some in marks.items()}
+    factors = states.shares(trace, 0)[1].numpy()
+    proportions = factors / np.abs(factors).sum(-1, keepdims=True)
+    drawn = cells["attention.reads"].values
+    assert np.isnan(drawn[np.triu_indices(len(trace), 1)]).all()
+    np.testing.assert_allclose(np.nan_to_num(drawn), proportions, atol=1e-6)
+    alpha, beta = (trace[f"blocks.0.attn.{name}"][1].numpy() for name in ("alpha", "beta"))
+    np.testing.assert_allclose(cells["attention.memory"].values[:2], [alpha, beta], atol=1e-6)
+
+
+def test_a_text_with_more_tokens_than_a_picture_has_rows_is_said_to_be_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reads, "MOST", 4)
+    found = look()
+    assert reads.draw(found) is None and reads.draw_steps(found) is None
+    assert any("4" in one for one in islands.one(reads.tell(found), found.place))
+
+
+@pytest.mark.parametrize("n", [1, 7, 400])
+def test_bytes_are_those_of_a_cache_that_was_filled(n: int) -> None:
+    config = replace(WIDE, n_context=512)
+    cache = (model := language_model(config).model).new_cache()
+    with torch.inference_mode():
+        model(torch.zeros(1, n, dtype=torch.long), cache=cache)
+    held = [x for block in cache for x in (block.attn.k, block.attn.v, *block.mixed.values()) if x is not None]
+    kept = constant.Kept.of(config, n)
+    assert kept.here[0] == sum(x.numel() * x.element_size() for x in held)
+    assert kept.here[1] == kv_cache.cache(config, n, config.n_kv_heads, 4).total
+
+
+def test_the_length_from_which_on_states_take_less_is_the_first_one() -> None:
+    for config in (WIDE, replace(WIDE, n_layers=3, mixers=(DeltaNet(), Attending(), DeltaNet()))):
+        even = constant.Kept.of(config, 5).even
+        (less, more), (before, after) = (constant.Kept.of(config, n).here for n in (even, even - 1))
+        assert less < more and before >= after
+
+
+def test_facts_are_cut_at_their_marks_in_either_language() -> None:
+    assert recall.facts_of("Tom is big. Is Lily small? ") == ("Tom is big.", "Is Lily small?")
+    assert recall.facts_of("小猫吃鱼。小狗吃肉。没有句号") == ("小猫吃鱼。", "小狗吃肉。")
+
+
+@pytest.mark.parametrize("text", ["One fact alone.", "Word. Another one here.", "", "no mark, no mark"])
+def test_what_cannot_be_asked_is_said(text: str) -> None:
+    assert recall.measure(look(), text) is None
+    found = look(facts=text or ".")
+    assert recall.draw(found) is None
+    assert islands.one(recall.tell(found), found.place)[0].startswith("Write at least two sentences")
+
+
+def test_each_point_is_what_the_model_says_after_the_facts_so_far() -> None:
+    found = look()
+    told = recall.measure(found, "The cat is red. The dog is blue. The bird is small.")
+    assert told is not None and len(told.known) == 3 and told.asked == "The cat is"
+    tokenizer, model = found.trace.tokenizer, found.trace.model
+    word = tokenizer.encode("The cat is red")[-1]
+    with torch.inference_mode():
+        for n, between in enumerate(("", " The dog is blue.", " The dog is blue. The bird is small.")):
+            after = f"The cat is red.{between} The cat is", f"{between} The cat is".strip()
+            probs = [model(torch.tensor([tokenizer.encode(text)]))[0, -1].softmax(-1) for text in after]
+            assert told.known[n] == pytest.approx(float(probs[0][word]), rel=1e-4)
+            assert told.guessed[n] == pytest.approx(float(probs[1][word]), rel=1e-4)
+            assert told.says[n] == tokenizer.token(int(probs[0].argmax())).label
+
+
+def test_what_is_longer_than_the_context_is_left_out() -> None:
+    facts = "The cat is red. " + "The dog is blue and the bird is small. " * 11
+    told = recall.measure(look(), facts)
+    assert told is not None and 2 <= len(told.known) < 12

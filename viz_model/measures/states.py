@@ -1,0 +1,67 @@
+"""What a query reads of a state, token by token: the state is a sum of what tokens wrote, less what was erased."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_model.model import ops
+from viz_model.runs.trace import Trace
+
+LEAST = 1e-37
+"""Below this α is 0 in single precision, and has no logarithm."""
+
+
+def shares(trace: Trace, layer: int) -> Tensor:
+    """The factor of each token's value in what each query reads of a state: [M, Tq, Tk], of a gated DeltaNet.
+
+    ``read[m, i] = Σ_j shares[m, i, j] · value_conv[m, j]`` (Yang et al. 2024, section 3.3, the form of attention). It
+    has any sign, and rows need not sum to 1. What comes after the query is 0.
+
+    Raises:
+        KeyError: the layer holds no state.
+    """
+    at = f"{trace.prefix}blocks.{layer}.attn."
+    q, k, beta, alpha = (trace[f"{at}{name}"] for name in ("query_unit", "key_unit", "beta", "alpha"))
+    q, k = (ops.share_heads(x, len(beta)) for x in (q, k))
+    since = alpha.clamp(min=LEAST).log().cumsum(-1)
+    between = (since[..., :, None] - since[..., None, :]).tril().exp().tril()
+    erased = torch.linalg.solve_triangular(
+        beta[..., None] * between * (k @ k.mT), torch.diag_embed(beta), upper=False, unitriangular=True
+    )
+    found: Tensor = (between * (q @ k.mT)) @ erased
+    return found
+
+
+def proportions(trace: Trace, layer: int) -> np.ndarray:
+    """:func:`shares` with each row divided by the sum of its magnitudes: [M, Tq, Tk].
+
+    The norm behind divides by the length of what was read, so that nothing else of the factors matters.
+    """
+    found = shares(trace, layer).numpy()
+    total = np.abs(found).sum(-1, keepdims=True)
+    return found / np.where(total > 0, total, 1.0)
+
+
+def pooled(cells: np.ndarray, pool: int) -> np.ndarray:
+    """Cells [.., T, T] on and below the diagonal, of each pool of T×T cells the one of largest magnitude: [.., S, S].
+
+    What comes after the query is NaN.
+    """
+    n = cells.shape[-1]
+    size = -(-n // pool)
+    wide = np.full((*cells.shape[:-2], size * pool, size * pool), np.nan)
+    wide[..., :n, :n] = np.where(np.tril(np.ones((n, n))) > 0, cells, np.nan)
+    cut = wide.reshape(*cells.shape[:-2], size, pool, size, pool).swapaxes(-3, -2)
+    cut = cut.reshape(*cells.shape[:-2], size, size, -1)
+    at = np.nan_to_num(np.abs(cut), nan=-1.0).argmax(-1)
+    found: np.ndarray = np.take_along_axis(cut, at[..., None], -1)[..., 0]
+    return found
+
+
+def farthest(trace: Trace, layer: int, pool: int) -> tuple[int, None, np.ndarray]:
+    """The head that reads least of its own token, None for what it does, and its proportions, pooled: [S, S]."""
+    every = proportions(trace, layer)
+    head = int(np.abs(every.diagonal(0, -2, -1)).sum(-1).argmin())
+    return head, None, pooled(every[head], pool)
