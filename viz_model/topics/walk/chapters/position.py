@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.config import Rope, Sinusoidal
+from viz_model.config import Sinusoidal
 from viz_model.drawing.digits import root
 from viz_model.island.beats import Box, Cells, Chapter, Mark, Text, ends
 from viz_model.topics.walk import layout
@@ -22,9 +22,8 @@ def way(run: Run) -> str:
     if "embed.position" in trace:
         return "waves" if isinstance(trace.config.position, Sinusoidal) else "learned"
     if f"{at}q_rotated" in trace:
-        return (
-            "turned" if isinstance(trace.config.layer(trace.stack.side, run.look.layer).position, Rope) else "changed"
-        )
+        scheme = trace.config.layer(trace.stack.side, run.look.layer).position
+        return "turned" if scheme.acts_on == "queries" else "changed"
     return "biased" if f"{at}bias" in trace else "none"
 
 
