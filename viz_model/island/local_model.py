@@ -6,27 +6,15 @@ That module has the parts of the bundled decoders. A model with any other part i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from viz_model.checkpoints import int8
-from viz_model.config import (
-    Alibi,
-    Dense,
-    Experts,
-    FeedForward,
-    Gated,
-    LayerNorm,
-    ModelConfig,
-    NoPosition,
-    RMSNorm,
-    Rope,
-    Sinusoidal,
-)
+from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Arrays
+from viz_model.model.stored import single
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers.tokenizer import STORY_PATTERN, ByteLevel
 
@@ -35,6 +23,14 @@ MOST_NUMBERS = 6_000_000
 
 _SIZES = ("n_vocab", "n_context", "n_layers", "d_model", "n_heads", "d_ffn", "n_kv_heads", "d_head", "n_encoder_layers")
 _CHOICES = ("norm", "position", "ffn", "ffns", "attention_bias", "qk_norm", "tie_embeddings", "scale_embedding")
+_PARTS = {
+    **dict.fromkeys(("LayerNorm", "RMSNorm"), ("eps",)),
+    **dict.fromkeys(("Sinusoidal", "Rope"), ("base",)),
+    **dict.fromkeys(("Alibi", "NoPosition"), ()),
+    **dict.fromkeys(("Dense", "Gated"), ("activation", "bias")),
+    "Experts": ("expert", "n_experts", "top_k", "d_expert"),
+}
+"""The choices that the module knows by their names, and which of their fields it reads."""
 
 
 def runs(lm: LanguageModel) -> bool:
@@ -48,30 +44,17 @@ def runs(lm: LanguageModel) -> bool:
     if not isinstance(tokenizer, ByteLevel) or tokenizer.encoding._pat_str != STORY_PATTERN or tokenizer.encode(""):
         return False
     size = sum(weight.numel() for weight in lm.model.parameters())
-    return all(_parts(config)) and size <= MOST_NUMBERS
+    return size <= MOST_NUMBERS and all(map(_is_known, (config.norm, config.position, config.ffn, *config.ffns)))
 
 
-def _parts(config: ModelConfig) -> Iterator[bool]:
-    """Whether each part is one that is known, and has what it has by default but for the fields that are read."""
-    norm, position = config.norm, config.position
-    yield isinstance(norm, LayerNorm | RMSNorm) and norm == type(norm)(eps=norm.eps)
-    match position:
-        case Sinusoidal() | Rope():
-            yield position == type(position)(base=position.base)
-        case _:
-            yield position in (Alibi(), NoPosition())
-    yield from (_is_known(ffn) for ffn in (config.ffn, *config.ffns))
-
-
-def _is_known(ffn: FeedForward) -> bool:
-    match ffn:
-        case Experts(expert=Dense()):
-            usual = Experts(expert=ffn.expert, n_experts=ffn.n_experts, top_k=ffn.top_k, d_expert=ffn.d_expert)
-            return ffn == usual and _is_known(ffn.expert)
-        case Dense() | Gated():
-            return ffn.activation in ("relu", "silu") and ffn == type(ffn)(activation=ffn.activation, bias=ffn.bias)
-        case _:
-            return False
+def _is_known(part: Any) -> bool:
+    """Whether a choice is one that is known, and has what it has by default but for the fields that are read."""
+    name = type(part).__name__
+    if name not in _PARTS or getattr(part, "activation", "relu") not in ("relu", "silu"):
+        return False
+    expert = getattr(part, "expert", None)
+    is_alike = part == type(part)(**{field: getattr(part, field) for field in _PARTS[name]})
+    return is_alike and (expert is None or (not expert.gated and _is_known(expert)))
 
 
 def sent(lm: LanguageModel, arrays: Arrays) -> dict[str, Any]:
@@ -80,7 +63,7 @@ def sent(lm: LanguageModel, arrays: Arrays) -> dict[str, Any]:
     tokens = [tokenizer.token(id) for id in range(lm.config.n_vocab)]
     return {
         "config": lm.config.to_dict(),
-        "weights": {name: _packed(weight.detach(), arrays) for name, weight in lm.model.named_parameters()},
+        "weights": {name: _packed(single(weight.detach()), arrays) for name, weight in lm.model.named_parameters()},
         # What the browser calls a blank differs from Unicode's White_Space; without it, "++" gives nothing back either.
         "pattern": re.sub(r"([+}])\+", r"\1", STORY_PATTERN)
         .replace(r"\s", r"\p{White_Space}")
