@@ -126,7 +126,7 @@ def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_pag
 
 def test_what_stands_beside_the_picture_is_measured() -> None:
     app = open_page(
-        "cross_attention", {"model": MODEL, "lang": "en", "layer": "1", "head": "2", "token": "0", "shown": "head"}
+        "cross_attention", {"model": MODEL, "lang": "en", "layer": "1", "head": "2", "token": "0", "painted": "head"}
     )
     run = shown("en").at("decoder")
     row = run["blocks.1.cross.pattern"][2, 0].numpy()

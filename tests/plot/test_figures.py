@@ -467,3 +467,17 @@ def test_what_a_stack_does_not_say_is_refused() -> None:
         vm.plot.attribution(translator, target="a", stack="encoder")
     with pytest.raises(TypeError, match="trace: a run of a model"):
         vm.plot.overview("The cat")  # type: ignore[arg-type]
+
+
+def test_where_a_decoder_looks_in_a_picture_is_painted_for_each_word() -> None:
+    trace = run("read-digits")
+    pattern = trace["decoder.blocks.1.cross.pattern"]  # [H, Tq, Ts]
+    for head, weights in ((2, pattern[2]), (None, pattern.mean(0))):
+        made = vm.plot.painted(trace, 1, head, token=1)
+        same(made.data.weights, weights)
+        assert made.data.writes[:2] == ("three", ",·") and made.data.pixels.shape == (28, 84)
+        same(vm.plot.cross(trace, 1, head).data.values, weights)
+    with pytest.raises(ValueError, match="head: expected a number"):
+        vm.plot.painted(run("digits-vit"), 1, None)
+    with pytest.raises(ValueError, match="embedding: this model reads a picture"):
+        vm.plot.embedding(trace, stack="encoder")

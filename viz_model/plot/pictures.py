@@ -145,7 +145,7 @@ def painted(trace: Trace, layer: int, head: int | None, token: int = 0, **option
     if isinstance(trace, Trace) and trace.config.transcribes:
         options["stack"] = "decoder"
         of = selected(trace, "cross_attention", layer=layer, head=head or 0, token=token, **options)
-        return of, drawn(of, words_over_picture.draw, shown="average" if head is None else "head")
+        return of, drawn(of, words_over_picture.draw, painted="average" if head is None else "head")
     if head is None:
         raise ValueError("head: expected a number; only of a decoder that reads a picture the heads are averaged")
     of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
@@ -357,7 +357,8 @@ def cross(
     if len(sides) < 2:
         raise ValueError(f"cross: a model with an encoder and a decoder is needed; this one has its {sides[0]} alone")
     of = selected(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
-    made = drawn(of, crossing.large, shown="average" if head is None else "head")
+    shown = "average" if head is None else "head"
+    made = drawn(of, crossing.large, shown=shown, painted=shown)
     return Figure("cross", of, made, theme, **style)
 
 

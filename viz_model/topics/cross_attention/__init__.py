@@ -74,7 +74,7 @@ PICTURES = replace(
         ),
         *DECODING,
     ),
-    options=(("shown", tuple(reversed(weights.SHOWN))), ("mask", steps.MASKS), *why.OPTIONS),
+    options=(("painted", weights.PAINTED), ("mask", steps.MASKS), *why.OPTIONS),
     trials=None,
     fits=lambda config: config.transcribes,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,8 @@ from viz_model.measures.heads import STRONGEST, Largest, largest
 
 SHOWN = ("head", "average")
 """Whose weights: one head's, or the average over those of its layer."""
+PAINTED = ("average", "head")
+"""The same of what is read in a picture, where all heads together are shown first."""
 
 
 def exists(config: ModelConfig) -> bool:
@@ -28,8 +29,13 @@ def exists(config: ModelConfig) -> bool:
 
 
 def shown(look: Look) -> str:
-    """Which of :data:`SHOWN` is chosen; of what is read in a picture all heads together, unless one is."""
-    return str(look.options.get("shown", SHOWN[look.config.transcribes]))
+    """Which of :data:`SHOWN` is chosen, or of :data:`PAINTED`."""
+    name, options = _choice(look)
+    return str(look.options.get(name, options[0]))
+
+
+def _choice(look: Look) -> tuple[str, tuple[str, ...]]:
+    return ("painted", PAINTED) if look.config.transcribes else ("shown", SHOWN)
 
 
 def axes(look: Look) -> str:
@@ -86,12 +92,14 @@ def facts(look: Look) -> dict[str, Any]:
 
 def lead(look: Look) -> Iterator[Line]:
     yield look.text("lead")
+    if look.config.transcribes and "saved" not in look.options:  # a file has no field
+        yield look.text("lead_field")
 
 
 def choose(look: Look) -> Chooser:
-    usual = shown(replace(look, options={}))
-    options = {name: look.words(f"shown_{name}") for name in sorted(SHOWN, key=lambda name: name != usual)}
-    return Chooser("shown", options, look.words("shown"), look.words("shown_help"), asks=True)
+    choice, names = _choice(look)
+    options = {name: look.words(f"shown_{name}") for name in names}
+    return Chooser(choice, options, look.words("shown"), look.words("shown_help"), asks=True)
 
 
 def draw(look: Look) -> Scene:
