@@ -341,6 +341,7 @@ class Page:
         reads_plain: whether it is of the run without a visitor's interventions; the topic's text ``plain`` says why.
         unattended: what stands in the place of all that where a layer without attention weights is selected; nothing
             where all is the same there.
+        unattended_apart: its four tabs then.
     """
 
     topic: str
@@ -355,10 +356,17 @@ class Page:
     presses: Mapping[str, Callable[[Look], Mapping[str, Any]]] = field(default_factory=dict)
     reads_plain: bool = False
     unattended: Sequence[Item | Row | Section] = ()
+    unattended_apart: Apart | None = None
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        return tuple(item for item in self.items if isinstance(item, Section))
+        return tuple(item for item in (*self.items, *self.unattended) if isinstance(item, Section))
+
+    def seen(self, look: Look) -> Page:
+        """What it shows at the selected layer."""
+        if not self.unattended or look.has("attn.pattern"):
+            return self
+        return replace(self, items=self.unattended, end=(), apart=self.unattended_apart)
 
 
 @dataclass(frozen=True)
