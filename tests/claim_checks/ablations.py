@@ -82,7 +82,7 @@ ONE_IN = 12
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    if zlib.crc32(repr(trace.ids).encode()) % ONE_IN or len(trace) < 2:
+    if zlib.crc32(repr(trace.ids).encode()) % ONE_IN or len(trace) < 2 or not trace.config.attends:
         return
     position, n_layers = len(trace) - 1, trace.n_layers
     yield from _structure(trace)

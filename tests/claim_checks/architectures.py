@@ -53,8 +53,9 @@ def shown(trace: Trace) -> Iterator[Shown]:
     mean = depth.lengths(trace)[1].mean(1)
     yield Shown(depth.STREAM, Lengths(float(mean[0]), float(mean[-1])), partial(_grew, trace))
     look = islands.look(trace, PAGE)
-    _, most = heads.strongest(look, pair.own(look))
-    yield Shown(heads.LOOK, most[0, 1, -1], partial(_mostly, trace))
+    if pair.has_weights(trace):
+        _, most = heads.strongest(look, pair.own(look))
+        yield Shown(heads.LOOK, most[0, 1, -1], partial(_mostly, trace))
     if seed % 40 == 0:
         found = parameters.count(trace.model)
         shares = max(found.values()) / sum(found.values())

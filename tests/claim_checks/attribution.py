@@ -213,7 +213,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     look = Look.at(trace, Texts("en"), "attribution", token=position)
     if depth.fitted(look) is not None:
         yield Shown(LENSES_DIFFER, (view.seen, depth.view(look, "fitted").seen), partial(_earlier, trace, positions))
-    for layer in range(trace.n_layers):
+    for layer in (n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace):
         part = Part("head", layer, layer % trace.config.n_heads, "attn")
         reads = sums.reads(trace, found, answer, part)
         key = reads.least

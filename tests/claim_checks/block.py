@@ -189,5 +189,5 @@ def shown(trace: Trace) -> Iterator[Shown]:
             yield Shown(neurons.GATE, neuron, partial(_gate, trace, layer, token, neuron.number))
     if chance % 3 == 0:
         yield from _routed(trace, layer)
-    if chance % 12 == 0:
+    if chance % 12 == 0 and f"blocks.{layer}.attn.masked" in trace:
         yield from _experiments(trace, layer, token)

@@ -47,7 +47,7 @@ def _next(trace: Trace, token: int, claim: str) -> bool:
 
 def _look(trace: Trace, token: int, claim: str) -> bool:
     weights: dict[int, float] = {}
-    for layer in range(trace.n_layers):
+    for layer in (n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace):
         for row in trace[f"blocks.{layer}.attn.pattern"][:, token].tolist():
             for key, weight in enumerate(row):
                 weights[key] = max(weights.get(key, 0.0), weight)

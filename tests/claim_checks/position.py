@@ -132,6 +132,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
             yield Shown(ALIKE, look.once(added.alike).spread, partial(_alike, trace))
         case config.Rope():
             yield Shown(UNMET, rotation.turns(look), partial(_unmet, trace))
+            if not trace.config.attends:  # of the layers that do, the last one
+                look = Look.at(trace, Texts("en"), "position", layer=trace.n_layers - 1, one=True)
             look.options.update(shift="700", pair="0", key="0")  # type: ignore[attr-defined]
             moved = shifted.shifted(look).moved
             for n, layer in enumerate(look.layers):

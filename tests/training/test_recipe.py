@@ -79,13 +79,13 @@ def test_every_recipe_builds(name: str) -> None:
     assert found.warmup <= found.falls_at < found.steps
     assert new_model(found).config == found.config
     # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone, what
-    # only experts have, and how a model is stored.
+    # only experts or states have, and how a model is stored.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
-    assert missing - {"restarts", "frozen", "balance", "stored"} == {"name", "accumulate"}
+    assert missing - {"restarts", "frozen", "balance", "stored", "aligned", "aligned_rate"} == {"name", "accumulate"}
 
 
-def test_all_fit_into_sixty_megabytes() -> None:
-    assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 60e6
+def test_all_fit_into_sixty_four_megabytes() -> None:
+    assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 64e6
 
 
 def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:

@@ -180,7 +180,7 @@ def _body(opened: Opened) -> None:
 
 def _below(shown: Page, look: Look, page: app_page.Page) -> None:
     """What takes the page apart, and what can be tried on it: Streamlit's own, of what is selected."""
-    t = page.t
+    t, shown = page.t, shown.seen(look)
     if shown.apart is not None:
         label = f"**{t('common.apart')}** · {t('common.apart_line')}"
         elements.door(page, APART, label, partial(apart.draw, page, look, shown.apart))

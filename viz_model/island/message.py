@@ -6,7 +6,6 @@ It is of every layer, head and token: where only these change it stays the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,7 @@ def message(
     writer = Writer(look, arrays, opened, menu, usual)
     other = None if beside is None else Writer(beside, arrays, opened, "", usual)
     looks = [look] if beside is None else [look, beside]
-    if page.unattended and not look.has("attn.pattern"):
-        page = replace(page, items=page.unattended, end=())
+    page = page.seen(look)
     header = {
         **frame(look.t),
         "sizes": max((one.sizes for one in looks), key=lambda sizes: sizes["token"]),

@@ -356,6 +356,7 @@ class Page:
         unattended: what stands in the place of all that where a layer without attention weights is selected; nothing
             where all is the same there.
         observed: whether it is of models whose runs are observed elsewhere, and not recomputed; of no others.
+        unattended_apart: its four tabs then.
     """
 
     topic: str
@@ -371,10 +372,17 @@ class Page:
     reads_plain: bool = False
     unattended: Sequence[Item | Row | Section] = ()
     observed: bool = False
+    unattended_apart: Apart | None = None
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        return tuple(item for item in self.items if isinstance(item, Section))
+        return tuple(item for item in (*self.items, *self.unattended) if isinstance(item, Section))
+
+    def seen(self, look: Look) -> Page:
+        """What it shows at the selected layer."""
+        if not self.unattended or look.has("attn.pattern"):
+            return self
+        return replace(self, items=self.unattended, end=(), apart=self.unattended_apart)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def numbers(look: Look, one: One) -> dict[str, Any]:
 
 
 def title(look: Look, one: One) -> Iterator[Line]:
-    if one.trace is None:
+    if one.trace is None or not pair.has_weights(one.trace):
         return
     keys, most = strongest(look, one)
     named = {
@@ -60,7 +60,7 @@ def title(look: Look, one: One) -> Iterator[Line]:
 
 
 def tell(look: Look, one: One) -> Iterator[Line]:
-    if one.trace is not None:
+    if one.trace is not None and pair.has_weights(one.trace):
         yield look.note("head_note", last=one.trace.n_layers - 1, **numbers(look, one))
 
 
@@ -68,7 +68,7 @@ def draw(look: Look, one: One) -> Scene | None:
     """Rows look, columns are looked at; the name of the model stands above. Of a long text every cell is the largest of
     a square.
     """
-    if one.trace is None:
+    if one.trace is None or not pair.has_weights(one.trace):
         return None
     found, trace = weights(look, one), one.trace
     labels, axes = [token.label for token in trace.tokens], (look.common("axis_query"), look.common("axis_key"))
@@ -120,11 +120,13 @@ class ApartView(NamedTuple):
 
 
 def distances(look: Look) -> ApartView | None:
-    """None where the two runs have not the same heads and positions, seen from one stack."""
+    """None where the two runs have not the same heads and positions, seen from one stack, or layers hold states."""
     first, second = (one.trace for one in pair.both(look))
     if first is None or second is None or first.stack.side != second.stack.side:
         return None
     if (first.n_layers, first.config.n_heads, len(first)) != (second.n_layers, second.config.n_heads, len(second)):
+        return None
+    if not (pair.has_weights(first) and pair.has_weights(second)):
         return None
     names = [f"blocks.{layer}.attn.pattern" for layer in range(first.n_layers)]
     gaps = [(first[name] - second[name]).abs().sum(-1).mean(-1) / 2 for name in names]

@@ -192,6 +192,11 @@ def named(look: Look, trace: Trace, positions: Any) -> Among:
     return Among([token.label for token in trace.tokens], positions, is_code=True)
 
 
+def has_weights(trace: Trace) -> bool:
+    """Whether every layer of a run's stack attends: what holds a state has no attention weights."""
+    return all(f"blocks.{layer}.attn.pattern" in trace for layer in range(trace.n_layers))
+
+
 def patterns(look: Look, one: One) -> np.ndarray:
     """What each head attends to in its own stack, for each of the page's layers that are held and its heads: [L, H, T,
     T], NaN where its mask lets it see nothing.

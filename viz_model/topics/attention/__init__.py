@@ -119,6 +119,7 @@ PAGE = Page(
     ),
     end=(apart.quiz, apart.to_try),
     unattended=STATE,
+    unattended_apart=apart.TABS,
     options=(
         ("memory", range(100_000)),
         ("matrix", ("pattern", *head.MATRICES[:-1])),

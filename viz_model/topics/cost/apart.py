@@ -87,13 +87,19 @@ def counts(look: Look) -> Sequence[tuple[str, str, Mapping[str, Sequence[object]
     return [("multiplications", "", columns)]
 
 
+def _attending(look: Look) -> int:
+    """The selected layer, or where that holds a state the first that attends: the code is of attention."""
+    layers = (n for n in range(look.n_layers) if look.site("attn.pattern", n) in look.trace)
+    return look.layer if look.has("attn.pattern") else next(layers, look.layer)
+
+
 APART = Apart(
     lambda look: (),
     hand,
     lambda look: (),
     lambda look: None,
     begins=begins,
-    own=lambda look: ("cost", {"layer": look.layer}),
+    own=lambda look: ("cost", {"layer": _attending(look)}),
     records=counts,
 )
 
