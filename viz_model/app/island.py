@@ -132,6 +132,8 @@ def head(
     if boxes and not is_fixed and not view.twin and not lm.config.reads_pictures:
         boxes.append(_also(boxes[0], view, beside, t))
     rows = [] if trace is None else ribbons.ribbons(trace, beside, token, t, arrays)
+    if view.present and lm.config.transcribes:  # the picture itself stands there
+        rows = rows[1:]
     draws = patches.is_drawn(lm.config) and not is_fixed
     beneath = lm.config.transcribes  # the field, which alone stays in sight
     return {"boxes": boxes, "controls": controls, "ribbons": rows, "draws": draws, "beneath": beneath}

@@ -51,7 +51,8 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
         if is_fixed:
             _shown(255 - reads if patches.is_drawn(lm.config) else reads)
         else:
-            _field(lm, drawn, reads, shown, t)
+            has_room = not (view.present and lm.config.transcribes)  # beside a wide field, by a projector
+            _field(lm, drawn, reads, shown if has_room else (), t)
     if patches.is_drawn(lm.config) and not drawn.any():
         st.info(t("common.empty"), icon=":material/draw:")
         return None
@@ -95,7 +96,8 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
             "examples": [t("common.sketch_example", n=n + 1) for n in range(len(shown))],
             "words": {name: t(f"common.sketch_{name}") for name in words},
         }
-        pictures = (drawn, reads, np.stack([images.decode(code) for code in shown]))
+        decoded = [images.decode(code) for code in shown]
+        pictures = (drawn, reads, np.stack(decoded) if decoded else np.zeros((0, *drawn.shape), np.uint8))
         components.sketch(data, pictures, key="frame_sketch_field", on_drawn=_drawn)
     else:
         _shown(reads)

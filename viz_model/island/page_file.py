@@ -108,7 +108,8 @@ def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: 
     }
     model = None if lm is None else local_model.sent(lm, arrays)
     data = framed({"kind": "pages", "pages": pages, "first": first, "pool": pool.parts, "model": model}, arrays)
-    title = f"{_heading(topic, page, look.t)} · {look.trace.text or look.trace.name}"
+    read = look.trace.target if look.config.reads_pictures else look.trace.text  # of a picture there are no words
+    title = f"{_heading(topic, page, look.t)} · {read or look.trace.name}"
     has_plots = any(isinstance(part, dict) and part.get("kind") == "plot" for part in pool.parts)
     return html.page(title, opening.language, data, plots=has_plots)
 
