@@ -99,6 +99,8 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
         decoded = [images.decode(code) for code in shown]
         pictures = (drawn, reads, np.stack(decoded) if decoded else np.zeros((0, *drawn.shape), np.uint8))
         components.sketch(data, pictures, key="frame_sketch_field", on_drawn=_drawn)
+        if not shown:  # nor room for files
+            return
     else:
         _shown(reads)
     with st.popover(t("common.upload"), icon=":material/upload:"):
