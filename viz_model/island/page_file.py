@@ -63,6 +63,7 @@ class Opening:
 
 def written(topic: Topic, page: Page, opening: Opening) -> str:
     """The file as text."""
+    page = page.seen(opening.look)
     lm = opening.look.lm
     if opening.writes and topic.is_story and lm is not None and local_model.runs(lm):
         for is_whole in (True, False):
@@ -74,7 +75,11 @@ def written(topic: Topic, page: Page, opening: Opening) -> str:
 
 
 def _fits(page: Page, look: Look) -> bool:
-    """Whether all layers are worth the attempt: where a message holds one of them, that one times as many."""
+    """Whether all layers are worth the attempt: where a message holds one of them, that one times as many. Where some
+    hold a state and others attend, what is drawn of one is not there of another.
+    """
+    if len({look.site("attn.pattern", layer) in look.trace for layer in range(look.n_layers)}) > 1:
+        return False
     if not one_layer(look.trace):
         return True
     arrays = Arrays()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from viz_model.measures import heads
@@ -41,11 +43,13 @@ def of_layer(trace: Trace, layer: int, part: str = "attn") -> tuple[float, ...]:
     return tuple(float(choosiness(trace.head(site, head).numpy(), marks, is_cross)) for head in range(n_heads))
 
 
-def layers(trace: Trace) -> range:
-    """Those that are worth the search: all, but of a run whose blocks are computed anew only the middle one."""
-    if isinstance(trace.values, Recomputed):
-        return range(trace.n_layers // 2, trace.n_layers // 2 + 1)
-    return range(trace.n_layers)
+def layers(trace: Trace) -> Sequence[int]:
+    """Those that are worth the search: all that attend, but of a run whose blocks are computed anew only the one in
+    their middle. All layers of a model in which none attends.
+    """
+    every = range(trace.n_layers)
+    found: Sequence[int] = [layer for layer in every if f"blocks.{layer}.attn.pattern" in trace] or every
+    return found[len(found) // 2 :][:1] if isinstance(trace.values, Recomputed) else found
 
 
 def written(trace: Trace) -> list[int]:

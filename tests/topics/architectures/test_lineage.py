@@ -30,6 +30,7 @@ DIFFERS: dict[str, Callable[[ModelConfig], Any]] = {
     "gqa": lambda c: c.n_heads // c.n_kv_heads,
     "nope": lambda c: type(c.position).__name__,
     "qk_norm": lambda c: c.qk_norm,
+    "delta": lambda c: c.has_states,
 }
 
 

@@ -27,7 +27,7 @@ from viz_model.topics.attention import (
 
 def _attends(look: Look) -> bool:
     """Whether what a head has mixed of values, each from one matrix, is what it writes."""
-    return look.config.attends
+    return look.config.sums_heads
 
 
 def _reports(look: Look) -> bool:
@@ -84,7 +84,7 @@ CARE = Section(
         brings.sinks_tell,
     ),
     ("group", "run", "section=care"),
-    _attends,
+    lambda look: look.config.attends,  # it compares the weights of all layers
 )
 STATE = (
     state.tell,

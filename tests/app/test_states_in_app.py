@@ -1,0 +1,36 @@
+"""Every page with a model in which some layers hold a state, at such a layer and at one that attends."""
+
+from __future__ import annotations
+
+import pytest
+from app_driver import check_cells, open_page, run_code, run_of, said
+from tiers import turns
+
+import viz_model as vm
+from viz_model.app.frame import SECTIONS
+from viz_model.texts import Texts
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+ELSEWHERE = {"ablations", "mistakes"}
+"""These are of attention in every layer."""
+OF_WEIGHTS = {"position", "walk"}
+"""These say at a layer without weights where there are some."""
+
+
+@pytest.mark.parametrize(("page", "layer"), turns(PAGES, ["0", "3"]))
+def test_a_page_opens(page: str, layer: str) -> None:
+    lang = ("en", "zh")[PAGES.index(page) % 2]
+    app = open_page(
+        page, {"model": "story-next", "text": "Tom had a red ball.", "lang": lang, "token": "2", "layer": layer}
+    )
+    found, t = said(app), Texts(lang)
+    assert "{{" not in found and "False" not in (run_code(app) if app.code else "")
+    assert (t("common.mixed_otherwise")[:20] in found) == (page in ELSEWHERE)
+    there = t("common.unattended", layer=layer, layers="3") in found
+    assert there == (page in OF_WEIGHTS and layer == "0")
+    check_cells(app, run_of(app, vm.load("story-next")))
+
+
+def test_the_head_that_nobody_has_chosen_is_one_that_attends() -> None:
+    app = open_page("attention", {"model": "story-next", "text": "Tom had a red ball.", "lang": "en"})
+    assert "layer 3, head" in said(app) and "first of 6 heads" in said(app)
