@@ -367,7 +367,7 @@ def offered(app: AppTest) -> list[str]:
     boxes = [box for box in app.selectbox if box.key == "sidebar.model"]
     if boxes:
         return list(boxes[0].options)
-    (chooser,) = (one for one in messages(app)["frame_island"].header["controls"] if one["name"] == "model")
+    (chooser,) = (one for one in messages(app)["frame_island"].header["controls"] if one.get("name") == "model")
     names: list[str] = chooser["names"]
     return names
 
