@@ -66,10 +66,9 @@ def written(topic: Topic, page: Page, opening: Opening) -> str:
     page = page.seen(opening.look)
     lm = opening.look.lm
     if opening.writes and topic.is_story and lm is not None and local_model.runs(lm):
-        for is_whole in (True, False):
-            with_weights = _written(topic, page, opening, is_whole=is_whole, lm=lm)
-            if len(with_weights) <= MOST_WITH_WEIGHTS:
-                return with_weights
+        tries = (_written(topic, page, opening, is_whole=one, lm=lm) for one in (True, False))
+        if found := next((file for file in tries if len(file) <= MOST_WITH_WEIGHTS), ""):
+            return found
     whole = _written(topic, page, opening, is_whole=True) if _fits(page, opening.look) else ""
     return whole if 0 < len(whole) <= MOST_BYTES else _written(topic, page, opening, is_whole=False)
 
@@ -89,15 +88,13 @@ def _fits(page: Page, look: Look) -> bool:
 
 
 def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: LanguageModel | None = None) -> str:
-    """The file; with the weights of ``lm`` in it, if one is given."""
     arrays, pool = Arrays(), _Pool()
     looks = {
         language: {side: _saved(one, lm is not None, language == opening.language) for side, one in sides.items()}
         for language, sides in opening.looks.items()
     }
-    opening = replace(opening, looks=looks)
-    look = opening.look
-    known = {side: _Known(page, one, _held(one, is_whole)) for side, one in opening.looks[opening.language].items()}
+    look = (opening := replace(opening, looks=looks)).look
+    known = {side: _Known(page, one, _held(one, is_whole)) for side, one in looks[opening.language].items()}
     pages = {
         language: {
             side: pool.put(_page(topic, page, one, known[side], opening, arrays, is_whole))
