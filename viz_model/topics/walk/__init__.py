@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -79,9 +78,8 @@ MOST_BEATS = 9
 
 
 def story(look: Look) -> Story:
-    """All chapters of a run; of a layer that has no attention those of the one in which a walk begins."""
-    layer, head, _ = (look.layer, look.head, 0) if look.has("attn.pattern") else runs.start(look.trace)
-    run = Run.of(replace(look, layer=layer, head=head))
+    """All chapters of a run."""
+    run = Run.of(look)
     own = {"embeddings": tokens.embeddings, "tokens": tokens.tokens} if look.trace.shows_patches else {}
     made = [_chapter(look, name, own.get(name, make), run) for name, make in CHAPTERS.items()]
     names = ("next", "back", "play", "pause", "hidden", "right", "wrong", "another", "chapters")
