@@ -11,9 +11,9 @@ from viz_model.app.frame import SECTIONS
 from viz_model.texts import Texts
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-ELSEWHERE = {"ablations", "mistakes"}
-"""These are of attention in every layer."""
-OF_WEIGHTS = {"position", "walk"}
+ELSEWHERE = {"mistakes"}
+"""This is of attention in every layer."""
+OF_WEIGHTS = {"position", "walk", "ablations"}
 """These say at a layer without weights where there are some."""
 
 

@@ -82,7 +82,7 @@ ONE_IN = 12
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    if zlib.crc32(repr(trace.ids).encode()) % ONE_IN or len(trace) < 2 or not trace.config.attends:
+    if zlib.crc32(repr(trace.ids).encode()) % ONE_IN or len(trace) < 2:
         return
     position, n_layers = len(trace) - 1, trace.n_layers
     yield from _structure(trace)
@@ -234,6 +234,7 @@ def _later(run: Trace) -> float:
     shares = [
         sum(row[i + 1 :])
         for layer in range(run.n_layers)
+        if f"blocks.{layer}.attn.pattern" in run
         for head in range(run.config.n_heads)
         for i, row in enumerate(run.head(f"blocks.{layer}.attn.pattern", head).tolist())
         if i < n - 1

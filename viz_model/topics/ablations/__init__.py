@@ -26,6 +26,7 @@ PAGE = Page(
     apart.APART,
     fits=has_text,
     presses={"try": trying.press},
+    unattended=(say.elsewhere,),
 )
 PICTURES = Page(
     "ablations",
@@ -39,4 +40,4 @@ PICTURES = Page(
     painted.APART,
     fits=lambda config: config.is_vision_encoder,
 )
-TOPIC = Topic("ablations", (PAGE, PICTURES), of_words=True)
+TOPIC = Topic("ablations", (PAGE, PICTURES), of_words=True, sums_heads=True)

@@ -93,16 +93,23 @@ def row_entropies(trace: Trace, layer: int, head: int, attention: str = "attn") 
     return torch.where(seen > 1, entropies, math.nan).numpy()
 
 
+def attending(trace: Trace, attention: str = "attn") -> list[int]:
+    """The layers that have attention weights: one that holds a state has none."""
+    return [layer for layer in range(trace.n_layers) if f"blocks.{layer}.{attention}.pattern" in trace]
+
+
 def previous_shares(trace: Trace) -> np.ndarray:
-    """Mean weight on the token just before, of the queries from position 1 on, [L, H].
+    """Mean weight on the token just before, of the queries from position 1 on, [L, H]; 0 in a layer without weights.
 
     Raises:
         ValueError: there is one token only.
     """
     if len(trace) < 2:
         raise ValueError("tokens: one token has none before it")
-    patterns = (trace[f"blocks.{layer}.attn.pattern"] for layer in range(trace.n_layers))
-    return np.stack([pattern.diagonal(-1, 1, 2).mean(-1).numpy() for pattern in patterns])
+    found = np.zeros((trace.n_layers, trace.config.n_heads), np.float32)
+    for layer in attending(trace):
+        found[layer] = trace[f"blocks.{layer}.attn.pattern"].diagonal(-1, 1, 2).mean(-1).numpy()
+    return found
 
 
 def even_previous(trace: Trace, layer: int) -> float:
@@ -113,20 +120,20 @@ def even_previous(trace: Trace, layer: int) -> float:
 
 
 def future_shares(trace: Trace) -> np.ndarray:
-    """Mean weight on later tokens by layer, over all heads and all queries that have some, [L].
+    """Mean weight on later tokens by layer, over all heads and all queries that have some, [L] of those that attend.
 
     Raises:
         ValueError: there is one token only.
     """
     if len(trace) < 2:
         raise ValueError("tokens: one token has none after it")
-    patterns = (trace[f"blocks.{layer}.attn.pattern"] for layer in range(trace.n_layers))
+    patterns = (trace[f"blocks.{layer}.attn.pattern"] for layer in attending(trace))
     return np.array([pattern.triu(1).sum(-1)[:, :-1].mean().item() for pattern in patterns])
 
 
 def mean_rows(trace: Trace, attention: str = "attn") -> np.ndarray:
-    """The rows of all queries, averaged over all layers and heads, [Tq, Tk]."""
-    rows = [trace[f"blocks.{layer}.{attention}.pattern"].mean(0) for layer in range(trace.n_layers)]
+    """The rows of all queries, averaged over all heads and all layers that have weights, [Tq, Tk]."""
+    rows = [trace[f"blocks.{layer}.{attention}.pattern"].mean(0) for layer in attending(trace, attention)]
     return torch.stack(rows).mean(0).numpy()
 
 

@@ -175,8 +175,9 @@ def _draw_scale(lab: Lab, found: dict[str, Any]) -> Scene:
 def _heads(lab: Lab) -> list[tuple[int, int]]:
     """The heads that look one place back most, in falling order: layer and number of each."""
     shares = both(lab, breaking.previous_shares)["before"]
-    order = np.argsort(-shares, axis=None, kind="stable")[:MOST_HEADS]
-    return [(int(n) // shares.shape[1], int(n) % shares.shape[1]) for n in order]
+    order = np.argsort(-shares, axis=None, kind="stable")
+    places, known = (divmod(int(n), shares.shape[1]) for n in order), breaking.attending(lab.plain)
+    return [(layer, head) for layer, head in places if layer in known][:MOST_HEADS]
 
 
 def _previous(lab: Lab) -> dict[str, Any]:
@@ -212,7 +213,7 @@ def _judge_mask(lab: Lab, found: dict[str, Any]) -> tuple[Any, str, Any]:
 
 def _draw_mask(lab: Lab, found: dict[str, Any]) -> Scene:
     axes = lab.look.words("axis_layer"), lab.look.words("axis_future")
-    return bars(lab, "measure_mask", [str(n) for n in range(lab.plain.n_layers)], found, axes)
+    return bars(lab, "measure_mask", list(map(str, breaking.attending(lab.plain))), found, axes)
 
 
 # Without the additions: how alike do the tokens become? Without the norms: how long do the vectors become?

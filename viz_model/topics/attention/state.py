@@ -43,7 +43,7 @@ def draw(look: Look) -> Scene:
     scene = matrix.scene(
         "attention.state", title, look.by("layer token", states), *names,
         axes=(look.words("state_rows"), look.words("state_columns")), top=top, frames=False, look="signed",
-        role="value",
+        role="value", height=470,
     )  # fmt: skip
     return look.drawn(scene, ["attn.state"])
 
