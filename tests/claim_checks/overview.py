@@ -12,8 +12,8 @@ import numpy as np
 from claim_checks import Shown
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
-from viz_model.topics.overview.apart import SHARPER, Ends
 from viz_model.topics.overview.finding import LOOK, NEXT, Next, Strongest, strongest
+from viz_model.topics.overview.tabs import SHARPER, Ends
 
 
 def _guess(chance: float, is_end: bool) -> Next:

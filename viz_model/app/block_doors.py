@@ -14,7 +14,7 @@ import viz_model as vm
 from viz_model.app import elements, interventions, run_lock, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice, decimal, maybe, number, switch, whole
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.interventions import draw_guesses, draw_places, names, places_view
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry

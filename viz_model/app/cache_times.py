@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from viz_model.app import elements, measuring
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.page import Page
 from viz_model.measures import kv_cache
 from viz_model.measures.kv_cache import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements, measuring
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.page import Page
 from viz_model.drawing.digits import byte_size, duration
 from viz_model.texts.markdown import table

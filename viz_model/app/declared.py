@@ -16,7 +16,7 @@ from viz_model.app import (
     two_sentences,
 )
 from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.share import PICTURE
 from viz_model.island.page import Topic
 

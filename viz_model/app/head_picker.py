@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import components, runs, saving, state
+from viz_model.app import components, export_menu, runs, state
 from viz_model.app.cache import cached
+from viz_model.app.export_menu import Known
 from viz_model.app.page import Page
-from viz_model.app.saving import Known
 from viz_model.config import Side
 from viz_model.drawing.scene import Scene, encode
 from viz_model.island.look import Look
@@ -30,7 +30,7 @@ def _scene(run: runs.RunKey, side: Side, language: str, most: int) -> Scene:
 def _picture(run: runs.RunKey, side: Side, language: str, most: int) -> bytes:
     """The maps as the browser reads them: the same whichever is looked at."""
     scene = _scene(run, side, language, most)
-    return encode(saving.with_menu(scene, Texts(language)) if most == every_head.LARGE else scene)
+    return encode(export_menu.with_menu(scene, Texts(language)) if most == every_head.LARGE else scene)
 
 
 def draw(page: Page) -> None:
@@ -56,7 +56,7 @@ def draw(page: Page) -> None:
         scene = _scene(run, side, t.language, every_head.LARGE)
         return Known(scene.call, tuple(scene.sites))
 
-    saving.answer(page, lambda: _scene(run, side, t.language, every_head.LARGE), _KEY, known=known)
+    export_menu.answer(page, lambda: _scene(run, side, t.language, every_head.LARGE), _KEY, known=known)
 
 
 def _all_at_once(page: Page) -> None:
@@ -66,6 +66,6 @@ def _all_at_once(page: Page) -> None:
     def show() -> None:
         st.caption(t("common.heads_help"))
         data = _picture(page.run_key, page.trace.stack.side, t.language, every_head.LARGE)
-        components.picture(data, key="sidebar_heads_large", on_menu=saving.ask(page.name, _KEY, state.PLACE))
+        components.picture(data, key="sidebar_heads_large", on_menu=export_menu.ask(page.name, _KEY, state.PLACE))
 
     show()

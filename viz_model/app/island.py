@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, examples, interventions, runs, saving, serving, state
+from viz_model.app import components, examples, export_menu, interventions, runs, serving, state
 from viz_model.app.choices import Choice, one_of, switch, whole, words
 from viz_model.app.view import TYPED, ViewState
 from viz_model.drawing.scene import Arrays
@@ -145,7 +145,7 @@ def _settings(view: ViewState, t: Texts) -> list[dict[str, Any]]:
     models = Chooser("model", {name: labels[name] for name in runs.names()}, t("common.model"), "", view.model, True)
     named = {name: language.name for name, language in LANGUAGES.items()}
     languages = Chooser("lang", named, t("common.language"), "", view.lang, True)
-    saver = [] if serving.is_public() else [{"kind": "saver", "id": saving.PAGE, "label": t("saving.page_save")}]
+    saver = [] if serving.is_public() else [{"kind": "saver", "id": export_menu.PAGE, "label": t("saving.page_save")}]
     return [*(one._replace(is_list=True).plain for one in (models, languages)), *saver]
 
 

@@ -15,10 +15,11 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, elements, runs, saving, state
+from viz_model.app import components, elements, export_menu, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice, one_of, whole, wholes
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
+from viz_model.app.export_menu import Known
 from viz_model.app.interventions import (
     PlacesView,
     draw_guesses,
@@ -28,7 +29,6 @@ from viz_model.app.interventions import (
     places_view,
 )
 from viz_model.app.page import Page
-from viz_model.app.saving import Known
 from viz_model.app.view import ViewState
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
@@ -387,8 +387,8 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
         return Known(call, (page.at("attn.mask"),))
 
     key = "attention.mask_cells"
-    components.mask(data, key=key, on_pick=turn, on_menu=saving.ask(page.name, key))
-    saving.answer(page, picture, key, own=is_made, known=known)
+    components.mask(data, key=key, on_pick=turn, on_menu=export_menu.ask(page.name, key))
+    export_menu.answer(page, picture, key, own=is_made, known=known)
     row = st.container(horizontal=True, vertical_alignment="center")
     row.button(page.words("draw_again"), key="attention.draw_again", on_click=again, disabled=not flipped)
     if length > DRAWN:

@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from viz_model.app import components, elements, runs, saving, state
+from viz_model.app import components, elements, export_menu, runs, state
 from viz_model.app.cache import cached
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.page import Page
 from viz_model.drawing.scene import Scene
 from viz_model.island import message
@@ -48,7 +48,7 @@ def before_training(page: Page) -> None:
     elements.see(page, "part_start")
     _measured(page.t)
     for name, draw in FIGURES.items():
-        saving.answer(page, partial(_saved, draw, page.t), f"{PAGE}.{name}", own=False)
+        export_menu.answer(page, partial(_saved, draw, page.t), f"{PAGE}.{name}", own=False)
 
 
 def _saved(draw: Callable[[start.StartView, Words], Plot], t: Texts) -> Scene:
@@ -78,7 +78,7 @@ def _measured(t: Texts) -> None:
                 st.markdown(f"#### {t(f'{PAGE}.{name}_title', **facts)}")
                 # A menu cannot be opened here, beside the page's own run: its body opens it.
                 made = draw(view, _words(t))
-                menu = saving.ask(PAGE, made.id, state.BODY)
+                menu = export_menu.ask(PAGE, made.id, state.BODY)
                 components.picture(message.plot(made, t, t("saving.menu")), key=made.id, on_menu=menu)
                 st.markdown(t.prose(f"{PAGE}.{name}", **facts))
         with st.expander(t(f"{PAGE}.start_why")):

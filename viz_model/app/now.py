@@ -8,10 +8,10 @@ from functools import partial
 from typing import NamedTuple
 
 import viz_model as vm
-from viz_model.app import examples, frame, island, run_lock, runs, state, usual
+from viz_model.app import default_selection, examples, frame, island, run_lock, runs, state
 from viz_model.app import page as app_page
 from viz_model.app.cache import cached
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.open_page import Opening
 from viz_model.app.view import ViewState
 from viz_model.config import Side
@@ -209,7 +209,7 @@ def _beside(
 
 
 def _token_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side) -> int:
-    return usual.token(key, view, side) if topic.start is None else _start(topic.start, key, side)[2]
+    return default_selection.token(key, view, side) if topic.start is None else _start(topic.start, key, side)[2]
 
 
 @cached()
@@ -217,11 +217,11 @@ def _start(find: Callable[[vm.Trace], tuple[int, int, int]], key: runs.RunKey, s
     return find(runs.trace(key.plain).at(side))
 
 
-def _place_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side, token: int) -> usual.Place:
+def _place_of(topic: Topic, key: runs.RunKey, view: ViewState, side: Side, token: int) -> default_selection.Place:
     if topic.start is not None and view.layer is None and view.head is None:
-        return usual.Place(*_start(topic.start, key, side)[:2])
+        return default_selection.Place(*_start(topic.start, key, side)[:2])
     if topic.telling is not None and view.layer is None and view.head is None:
         told = topic.telling(runs.trace(key.plain).at(side), token)
         if told is not None:
-            return usual.Place(*told)
-    return usual.place(key, view, side, topic.part)
+            return default_selection.Place(*told)
+    return default_selection.place(key, view, side, topic.part)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import examples, frame, lent, runs, share, sidebar, state
+from viz_model.app import examples, frame, model_fallback, runs, share, sidebar, state
 from viz_model.app.choices import Choice
 from viz_model.app.frame import Places
 from viz_model.app.lessons import step as lesson_step
@@ -64,7 +64,7 @@ def begin(
     state.has_parts(None)
     address = (runs.offered(), name, choices, opened_by)
     asked = state.begin(runs.names(), *address)
-    view = lent.fitted(asked, name, needs, prefers, lambda models: state.read(models, *address))
+    view = model_fallback.fitted(asked, name, needs, prefers, lambda models: state.read(models, *address))
     if view.model != asked.model:
         st.rerun()  # the navigation, which stands already, is called by what the model reads and gives
     t = Texts.of(view.lang, runs.offered()[view.model])

@@ -9,7 +9,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, examples, runs
 from viz_model.app.choices import maybe, words
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.page import Page
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer

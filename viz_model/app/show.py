@@ -13,24 +13,24 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import (
-    apart,
     choices,
+    default_selection,
     derivation,
     elements,
+    export_menu,
     frame,
     head_picker,
     interventions,
     island,
-    lent,
+    model_fallback,
     open_page,
     runs,
-    saving,
     search,
     serving,
     sketch,
     state,
+    tabs,
     twin,
-    usual,
     writing,
 )
 from viz_model.app import page as app_page
@@ -47,7 +47,7 @@ from viz_model.island import glossary, local_model, message, page_file, prose
 from viz_model.island.look import Look, is_long
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
-from viz_model.measures import telling
+from viz_model.measures import salience
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
 
@@ -154,12 +154,12 @@ def _body(opened: Opened) -> None:
         _mount(opened, now, now.notes, look)
         ways = {"page_writes": True, "page_small": False} if local_model.runs(opened.opening.lm) else {"page": False}
         whole = {way: _whole(topic, opened.page, look, page, writes=writes) for way, writes in ways.items()}
-        saving.answer_page(page, whole)
+        export_menu.answer_page(page, whole)
         return
     frame.back(topic.name, opened.opening.pages)
     if opened.page is None:
         _mount(opened, now, now.notes)
-        lent.draw(page)
+        model_fallback.draw(page)
         return
     look = look_at(opened.page, page)
     _press(opened.page, look, page.name)
@@ -175,18 +175,18 @@ def _body(opened: Opened) -> None:
             door.draw(page)
         _below(opened.page, look, page)
     if page.view.lesson is None:
-        apart.neighbors(page)
+        tabs.neighbors(page)
 
 
 def _below(shown: Page, look: Look, page: app_page.Page) -> None:
     """What takes the page apart, and what can be tried on it: Streamlit's own, of what is selected."""
     t, shown = page.t, shown.seen(look)
-    if shown.apart is not None:
+    if shown.tabs is not None:
         label = f"**{t('common.apart')}** · {t('common.apart_line')}"
-        elements.door(page, APART, label, partial(apart.draw, page, look, shown.apart))
+        elements.door(page, APART, label, partial(tabs.draw, page, look, shown.tabs))
     if shown.trials is not None:
         label = f"**{t('common.trials')}** · {t('common.trials_line')}"
-        elements.door(page, TRIALS, label, partial(apart.draw_trials, page, shown.trials))
+        elements.door(page, TRIALS, label, partial(tabs.draw_trials, page, shown.trials))
 
 
 def _changed(page: app_page.Page) -> list[Line]:
@@ -268,17 +268,17 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     page, t = now.page, now.page.t
     if asked := _asked(page.view, topic):
         said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
-    if not topic.is_story and (place := apart.mark(page, "{{layer}}")):
+    if not topic.is_story and (place := tabs.mark(page, "{{layer}}")):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
     nowhere = replace(state.current(), layer=None, head=None)
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without
     if picks and topic.telling is not None and (told := topic.telling(look.plain.trace, page.token)) is not None:
         said.append(Line(t(f"{topic.name}.telling", layer=told[0], head=told[1]), "note", "", "head"))
-    elif picks and (mark := usual.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
+    elif picks and (mark := default_selection.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):
         said.append(Line(mark[0], "note", mark[1], "head"))
     if page.trace.edits and look.topic == topic.name and topic.pages[0].reads_plain and not topic.is_story:
         said.append(line(t(f"{topic.name}.plain"), "note"))
-    if note := lent.note(t):
+    if note := model_fallback.note(t):
         said.append(line(note, "note"))
     return said
 
@@ -356,22 +356,22 @@ ONWARD = (*(name for names in frame.SECTIONS.values() for name in names), frame.
 
 
 def _ask_menu(page: str, key: str) -> None:
-    saving.ask(page, key)({})
+    export_menu.ask(page, key)({})
 
 
 def _menu(topic: Topic, shown: Page, look: Look, page: app_page.Page) -> None:
     """Open the menu of the picture that is meant, of what is selected."""
-    key = saving.asked(page.name)
+    key = export_menu.asked(page.name)
     if not key:
         return
     found = next((scene for _, scene in scenes(shown, look) if scene.id == key), None)
     if found is not None:
         drawn = seen(found, look.place)
-        known = saving.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
+        known = export_menu.Known(drawn.call, tuple(drawn.sites), other=drawn.other)
         # It takes as long as some hundred pictures, which a server for strangers does not give to one of them.
         whole = None if serving.is_public() else _whole(topic, shown, look, page)
         how: dict[str, Any] = {"own": drawn.own, "known": lambda: known, "stands_alone": True, "whole": whole}
-        saving.answer(page, lambda: drawn, key, **how)
+        export_menu.answer(page, lambda: drawn, key, **how)
 
 
 def _whole(topic: Topic, shown: Page, look: Look, page: app_page.Page, *, writes: bool = False) -> Callable[[], str]:
@@ -396,4 +396,4 @@ def _spoken(look: Look, side: Side, language: str) -> Look:
     if trace.stack.side == look.trace.stack.side:
         return found
     at = Look.at(trace, t, look.topic, layer=min(look.layer, trace.n_layers - 1))
-    return replace(found, layer=at.layer, token=telling.token(trace), layers=at.layers)
+    return replace(found, layer=at.layer, token=salience.token(trace), layers=at.layers)

@@ -9,7 +9,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.choices import Choice, whole
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.page import Page
 from viz_model.island.look import Look
 from viz_model.texts.markdown import literal

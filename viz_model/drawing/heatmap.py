@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import Cells
+from viz_model.drawing.short_repr import short_repr
 
 
 class Pool(NamedTuple):
@@ -18,7 +18,7 @@ class Pool(NamedTuple):
     columns: int = 1
 
 
-@brief
+@short_repr
 class HeatmapView(NamedTuple):
     """A matrix with names for its rows and columns.
 

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig
 from viz_model.drawing import plotted
 from viz_model.drawing.scene import Scene
 from viz_model.island.beats import Story
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Trials
 from viz_model.runs.trace import Trace
 
 if TYPE_CHECKING:
@@ -265,65 +264,6 @@ class Section:
     needs: Callable[[Look], bool] | None = None
 
 
-class Worked(NamedTuple):
-    """A number that is worked out: the keys of the prose before it, its site in the run's view, and where in it."""
-
-    words: tuple[str, ...]
-    site: str
-    at: tuple[int, ...]
-    trace: Trace | None = None
-    """The run that it is of; the page's own unless another is named."""
-    said: str = ""
-    """Prose before it that is as it is, in the place of ``words``."""
-
-
-Table: TypeAlias = tuple[str, np.ndarray, Sequence[str], Sequence[str]]
-
-
-class Apart(NamedTuple):
-    """What the four tabs of a page have, of the selected layer, head and token.
-
-    Attributes:
-        formulas: the names of values whose formulas are shown.
-        hand: what is said before the numbers that are worked out, those numbers, and what fills their texts.
-        code: the names of values whose code is offered, the page's own first.
-        numbers: the name of a value with its numbers, and the names of rows and columns; None beside ``records``.
-        said: what is said of the formulas.
-        begins: what is said before them.
-        tables: further numbers, as ``numbers``.
-        picture: drawn with the numbers that are worked out.
-        own: a snippet of the page's own in place of that of its name, and what fills it.
-        records: tables of any kind: the name of each, what is said before it, and columns by their headings.
-        ends: what is said after the numbers that are worked out.
-        side: the stack that all of it is of, where that is not always the selected one.
-    """
-
-    formulas: Callable[[Look], Sequence[str]]
-    hand: Callable[[Look], tuple[Line | None, Sequence[Worked], dict[str, Any]]]
-    code: Callable[[Look], Sequence[str]]
-    numbers: Callable[[Look], Table | None]
-    said: Callable[[Look], Iterable[Line]] | None = None
-    begins: Callable[[Look], Iterable[Line]] | None = None
-    tables: Callable[[Look], Sequence[Table]] | None = None
-    picture: Callable[[Look], Scene | None] | None = None
-    own: Callable[[Look], tuple[str, dict[str, Any]]] | None = None
-    records: Callable[[Look], Sequence[tuple[str, str, Mapping[str, Sequence[object]]]]] | None = None
-    ends: Callable[[Look], Iterable[Line]] | None = None
-    side: Callable[[Look], Side] | None = None
-
-
-class Trials(NamedTuple):
-    """What two other pages have on a stage, by the names that are chosen there.
-
-    Attributes:
-        experiments: in which something is taken out of the model.
-        bugs: mistakes in the code of the stage.
-    """
-
-    experiments: tuple[str, ...] = ()
-    bugs: tuple[str, ...] = ()
-
-
 def has_text(config: ModelConfig) -> bool:
     """Whether there is a text in a model, as in those that most pages show: what it reads, or what it writes."""
     return not config.is_vision_encoder
@@ -344,7 +284,7 @@ class Page:
         end: what stands below all of it, such as a question.
         options: what a visitor chooses beside the selection: names and what they may be, the usual one first; or whole
             numbers, of which none is the usual one: "" is for the page to fill in; or any text.
-        apart: its four tabs.
+        tabs: the four in which it is worked out.
         trials: what can be broken and mistaken here.
         fits: the models that it is of.
         has_twin: whether it reads the same text in the model's twin too (:attr:`viz_model.island.look.Look.twin`).
@@ -356,14 +296,14 @@ class Page:
         unattended: what stands in the place of all that where a layer without attention weights is selected; nothing
             where all is the same there.
         observed: whether it is of models whose runs are observed elsewhere, and not recomputed; of no others.
-        unattended_apart: its four tabs then.
+        unattended_tabs: its four tabs then.
     """
 
     topic: str
     items: Sequence[Item | Row | Section]
     end: Sequence[Item] = ()
     options: Sequence[tuple[str, Sequence[str] | range | Typed]] = ()
-    apart: Apart | None = None
+    tabs: Tabs | None = None
     trials: Trials | None = None
     fits: Callable[[ModelConfig], bool] = has_text
     has_twin: bool = False
@@ -372,7 +312,7 @@ class Page:
     reads_plain: bool = False
     unattended: Sequence[Item | Row | Section] = ()
     observed: bool = False
-    unattended_apart: Apart | None = None
+    unattended_tabs: Tabs | None = None
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -382,7 +322,7 @@ class Page:
         """What it shows at the selected layer."""
         if not self.unattended or look.has("attn.pattern"):
             return self
-        return replace(self, items=self.unattended, end=(), apart=self.unattended_apart)
+        return replace(self, items=self.unattended, end=(), tabs=self.unattended_tabs)
 
 
 @dataclass(frozen=True)

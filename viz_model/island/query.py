@@ -12,13 +12,13 @@ import numpy as np
 import torch
 
 from viz_model.drawing import strips
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.strips import Strip
 from viz_model.drawing.tables import Among, Scaled
 from viz_model.island.look import Look
-from viz_model.island.page import Worked
+from viz_model.island.tabs import Worked
 from viz_model.measures import patches
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
@@ -30,7 +30,7 @@ FORMS = ("", "_normed", "_rotated")
 """What may become of a query or a key before scores are made of it, in order."""
 
 
-@brief
+@short_repr
 class Query(NamedTuple):
     """One query's way from dot products to a mixed value; over the keys [Tk], or tables of such by layer, head, token.
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import chart, matrix
-from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.explain import scores
 from viz_model.explain.scores import Row
 from viz_model.explain.written import Part
@@ -37,7 +37,7 @@ class Writer(NamedTuple):
     leads: dict[str, int] | None = None
 
 
-@brief
+@short_repr
 class Why(NamedTuple):
     """What sets a key apart for the selected query, from the mean of the keys that it sees or from another key.
 

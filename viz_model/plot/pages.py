@@ -17,7 +17,7 @@ from viz_model.config import Side
 from viz_model.island import page_file
 from viz_model.island.look import Look
 from viz_model.island.page import Page, Topic, Typed
-from viz_model.measures import telling
+from viz_model.measures import salience
 from viz_model.plot.asking import counted, from_stack, known_language
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
@@ -133,9 +133,9 @@ def _places(topic: Topic, trace: Trace, asked: Mapping[str, int]) -> dict[str, i
     if topic.start is not None:
         start = dict(zip(counts, topic.start(trace), strict=True))
     else:
-        token = given.get("token", telling.token(trace))
+        token = given.get("token", salience.token(trace))
         told = topic.telling(trace, token) if topic.telling is not None else None
-        layer, head = told or telling.place(trace, topic.part)
+        layer, head = told or salience.place(trace, topic.part)
         start = {"layer": layer, "head": head, "token": token}
     return {**start, **given}
 

@@ -21,7 +21,7 @@ from viz_model.model import ops, sites
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs import derived, display, gradient, recompute
-from viz_model.runs.attended import STEPS, Attended
+from viz_model.runs.attention_steps import STEPS, AttentionSteps
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
@@ -418,9 +418,9 @@ class Trace:
         """What a norm read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
         return torch.stack([self._rows(name, rows) for name in sites.norm_reads(full, self.config)]).sum(0)
 
-    def _attended(self, at: str) -> Attended:
+    def _attended(self, at: str) -> AttentionSteps:
         """The attention layer of a full name such as ``decoder.blocks.0.cross``."""
-        return Attended(self.model, self.values, at, self._length(at), self.visible)
+        return AttentionSteps(self.model, self.values, at, self._length(at), self.visible)
 
     def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
         """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""

@@ -23,7 +23,6 @@ from viz_model.measures import kv_cache
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures import (
     PAGE,
-    apart,
     cache,
     choices,
     depth,
@@ -33,6 +32,7 @@ from viz_model.topics.architectures import (
     parameters,
     parts,
     scale,
+    tabs,
     where,
 )
 from viz_model.topics.architectures.parts import described
@@ -315,7 +315,7 @@ def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> Non
 
 @every
 def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
-    said = apart.formulas(two(config))
+    said = tabs.formulas(two(config))
     ends = [re.findall(r"\\mathbf\{([\d{},]+)\}\\end", latex) for _, latex in said]
     total = sum(int(re.sub(r"\D", "", end[0])) for end in ends)
     assert total == sum(weight.numel() for weight in Transformer(config).parameters())
@@ -332,7 +332,7 @@ def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
 def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
     for side in config.sides:
         block = Transformer(config).stack(side).block(0)
-        said = apart.by_hand(parameters.tree(block))
+        said = tabs.by_hand(parameters.tree(block))
         for factors, product in re.findall(r"&\\quad (.*?) &&= ([\d{},]+) ", said["lines"]):
             assert eval(factors.replace(r"\cdot", "*").replace("{,}", "")) == int(product.replace("{,}", ""))
         names = re.findall(r"texttt\{(.*?)\}:", said["lines"])
@@ -360,7 +360,7 @@ def test_what_is_said_of_two_models_is_whole_in_every_language(config: ModelConf
 @every
 def test_the_part_with_most_parameters_is_the_answer(config: ModelConfig) -> None:
     look = two(config)
-    found = apart.quiz(look)
+    found = tabs.quiz(look)
     assert found is not None
     sizes = dict.fromkeys(("embedding", "positions", "attention", "cross", "ffn", "norms", "head"), 0)
     names = {"position": "positions", "buckets": "positions", "attn": "attention", "patches": "embedding"}

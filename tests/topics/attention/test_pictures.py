@@ -17,7 +17,7 @@ from viz_model.drawing.scene import Cells, Labels, Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
-from viz_model.topics.attention import PAGE, PICTURES, apart, brings, forms, head, heads, query
+from viz_model.topics.attention import PAGE, PICTURES, brings, forms, head, heads, query, tabs
 
 LAYER = 1
 AT = f"blocks.{LAYER}.attn."
@@ -175,7 +175,7 @@ def test_what_is_said_is_of_what_is_selected(layer: int, head: int, token: int, 
 
 
 def test_a_quiz_asks_for_the_head_that_looks_back(bundled_look: Look) -> None:
-    found = apart.quiz(bundled_look)
+    found = tabs.quiz(bundled_look)
     assert found is not None
     for layer in range(bundled_look.n_layers):
         before = bundled_look.trace[f"blocks.{layer}.attn.pattern"].diagonal(-1, -2, -1).mean(-1)
@@ -197,7 +197,7 @@ def test_a_patch_is_painted_with_its_own_weights() -> None:
 def test_one_token_has_little_to_say() -> None:
     look = islands.look(language_model(tiny_config()).trace(ids=[1]), PAGE)
     text = "\n".join(islands.sentences(PAGE, look))
-    assert "single token" in text and "ρ" not in text and apart.quiz(look) is None
+    assert "single token" in text and "ρ" not in text and tabs.quiz(look) is None
 
 
 def test_maps_of_a_short_text_name_rows_and_columns_and_those_of_a_long_one_neither() -> None:

@@ -15,8 +15,8 @@ from viz_model.topics.attention import weights as care
 @pytest.mark.parametrize("config", few(), ids=describe)
 def test_what_arrives_is_the_length_of_the_weighted_vector(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
-    found = care.arriving(trace, 1)
-    one = care.arriving(trace, 1, head=2)
+    found = care.value_weighted(trace, 1)
+    one = care.value_weighted(trace, 1, head=2)
     np.testing.assert_allclose(one.lengths[0], found.lengths[2], rtol=1e-9)
     np.testing.assert_array_equal(one.weights[0], found.weights[2])
     head, query = config.n_heads - 1, len(trace) - 1
@@ -56,7 +56,7 @@ def test_what_differs_by_rounding_alone_has_no_order() -> None:
     noise = np.random.default_rng(0).normal(1 / 6, 1e-8, (1, 6, 6))
     seen = np.ones((6, 6), dtype=bool)
     assert np.isnan(care.rank_correlations(noise, noise, seen)).all()
-    assert care.firsts(care.Arriving(noise, noise, seen)).is_tied.all()
+    assert care.firsts(care.ValueWeighted(noise, noise, seen)).is_tied.all()
 
 
 def test_a_head_that_looks_at_a_silent_token_has_a_sink() -> None:
@@ -64,7 +64,7 @@ def test_a_head_that_looks_at_a_silent_token_has_a_sink() -> None:
     weights = np.zeros((1, 4, 4))
     weights[..., 0], weights[..., 1:] = 0.7, 0.1
     lengths = weights * np.array([0.01, 1.0, 1.0, 1.0])
-    found = care.Arriving(weights, lengths, np.ones((4, 4), dtype=bool))
+    found = care.ValueWeighted(weights, lengths, np.ones((4, 4), dtype=bool))
     assert (found.shares[0, :, 0] < 0.05).all()
 
 
@@ -78,7 +78,7 @@ def test_every_head_is_summed_up(config: ModelConfig) -> None:
         assert len(finite) and (np.abs(finite) <= 1 + 1e-9).all()
         assert len(found.gaps) == trace.n_layers * config.n_heads
         gap = found.gaps[0]
-        one = care.arriving(trace, gap.layer)
+        one = care.value_weighted(trace, gap.layer)
         assert gap.weight == pytest.approx(one.weights[gap.head, gap.query, gap.key])
         assert abs(gap.weight - gap.share) == pytest.approx(np.abs(one.weights - one.shares)[gap.head].max())
         first = found.groups["first"]

@@ -56,8 +56,8 @@ def choosers(look: Look) -> dict[str, Chooser]:
 @pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_every_kind_of_model(config: ModelConfig, side: Side) -> None:
     look = looked(config, side)
-    assert PAGE.apart is not None and PAGE.apart.begins is not None
-    words = said(look) + "\n".join(islands.one(PAGE.apart.begins(look), look.place))
+    assert PAGE.tabs is not None and PAGE.tabs.begins is not None
+    words = said(look) + "\n".join(islands.one(PAGE.tabs.begins(look), look.place))
     predicts = config.has_logits and side == config.sides[-1]
     assert ("logit lens" in words) == predicts
     assert ("This model has no head" in words) == (not config.has_logits)

@@ -18,7 +18,7 @@ from viz_model.explain import sums
 from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.measures import lens
-from viz_model.topics.attribution import PAGE, PICTURES, apart, depth, grid, neurons, patches, pushes, waterfall
+from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, tabs, waterfall
 from viz_model.topics.attribution.asked import asked
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
@@ -210,10 +210,10 @@ def test_by_hand_the_numbers_are_those_of_the_sum() -> None:
     question = asked(look)
     found, way = question.answer, question.decomposition
     row = int(found.order()[0])
-    worked = apart.part_by_hand(way.written[row].numpy(), found.directions[way.passed[row]].numpy())
+    worked = tabs.part_by_hand(way.written[row].numpy(), found.directions[way.passed[row]].numpy())
     assert float(worked["product"]) == pytest.approx(found.values[row], abs=1e-4)
-    assert apart.sum_by_hand(waterfall.sum_view(found)).endswith(f"= {found.total:.3f}")
-    ((_, _, table),) = apart.records(look)
+    assert tabs.sum_by_hand(waterfall.sum_view(found)).endswith(f"= {found.total:.3f}")
+    ((_, _, table),) = tabs.records(look)
     sites, layers, values = table.values()
     assert len(sites) == len(found.parts) and sum(values) == pytest.approx(found.total, abs=1e-4)
     assert all(layer is None or site.startswith(f"blocks.{layer}.") for site, layer in zip(sites, layers, strict=True))

@@ -14,7 +14,7 @@ from app_driver import answer, open_page, run_code, said
 
 import viz_model as vm
 from viz_model.island.look import Look
-from viz_model.topics.batch import PAGE, apart, norms
+from viz_model.topics.batch import PAGE, norms, tabs
 from viz_model.topics.batch.rows import BESIDE, NAMES, OTHERS
 from viz_model.topics.batch.run import row, together
 
@@ -60,7 +60,7 @@ def test_what_neighbors_change_is_told_of_the_selection(layer: int, token: int) 
         assert f"{float((there - here).norm() / here.norm()):.1%}" in told
     label, feature = look.trace.tokens[token].label, int(own[token].abs().argmax())
     assert f"of {label} stays the same" in told and f"enters block {layer}," in told
-    by_hand = apart._by_hand(replace(look, layer=layer, token=token))
+    by_hand = tabs._by_hand(replace(look, layer=layer, token=token))
     column = np.concatenate([each[:, feature] for each in (own, *near)])
     assert by_hand["d"] == feature and by_hand["feature_deviation"] == f"{np.sqrt(column.var() + norms.EPS):.4f}"
 
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_said_plainly() -> None:
 def test_the_right_answer_is_the_share_of_padding() -> None:
     look, lm = looking("story-pre-ln", TEXT), vm.load("story-pre-ln")
     lengths = [len(lm.tokenizer.encode(text)) for text in (TEXT, *BESIDE)]
-    quiz = apart.quiz(look)
+    quiz = tabs.quiz(look)
     assert quiz.options[int(quiz.right)] == f"{100 * (1 - sum(lengths) / (4 * max(lengths))):.0f}%"
 
 

@@ -27,7 +27,7 @@ from viz_model.measures import neurons as hidden
 from viz_model.measures import passage
 from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
-from viz_model.topics.block import PAGE, PICTURES, apart, lengths, neurons, norm, vectors, weights
+from viz_model.topics.block import PAGE, PICTURES, lengths, neurons, norm, tabs, vectors, weights
 from viz_model.topics.block.lengths import TREND
 
 ACTIVATIONS: dict[str, Any] = {
@@ -322,7 +322,7 @@ def test_a_token_on_which_nothing_fires() -> None:
     assert view.strongest == () and view.active.tolist() == [0, 0]
     look = islands.look(trace, PAGE, layer=0, token=1)
     assert len(items(drawn(look, neurons.draw), "bars").labels) == 0
-    assert "every hidden value is exactly 0" in str(apart.hand(look)[0].words)
+    assert "every hidden value is exactly 0" in str(tabs.hand(look)[0].words)
 
 
 @every
@@ -421,7 +421,7 @@ def test_a_model_that_reads_pictures_has_a_page_of_its_own() -> None:
 def test_the_question_has_the_block_that_changes_each_token_most(config_: ModelConfig) -> None:
     trace = views_of(config_)[-1]
     look = look_at(trace)
-    found = apart.quiz(look)
+    found = tabs.quiz(look)
     assert found is not None
     for token in range(len(trace)):
         lines = [

@@ -11,7 +11,7 @@ from fresh_positions import LinkedConfig
 from tiny_models import describe, tiny_config, variants
 
 from viz_model.config import ModelConfig
-from viz_model.topics.cost import apart, counted
+from viz_model.topics.cost import counted, tabs
 from viz_model.topics.cost.growth import Growth
 from viz_model.topics.cost.lengths import CurvesView, GeneratedView
 from viz_model.topics.cost.shares import SharesView
@@ -56,7 +56,7 @@ def test_a_sum_within_each_pair_grows_with_the_third_power(linked: ModelConfig) 
     assert found.latex().startswith(f"{h * (2 * k + 1) * 2:,}".replace(",", "{,}") + r"\,T^3 + ")
     said = SharesView.of(linked, "decoder", 7).facts()
     assert 100 < float(said["pairs1"].replace(",", "")) < 1000 and said["pairs2"] != "10,000"
-    assert not apart.is_textbook(linked, "decoder") and apart.is_textbook(tiny_config(), "decoder")
+    assert not tabs.is_textbook(linked, "decoder") and tabs.is_textbook(tiny_config(), "decoder")
     view = CurvesView.of(linked, "decoder", 7)
     assert (view.visible <= view.parts["pairs"]).all()
     # Each step of saying a text, one by one: with a cache a query alone.

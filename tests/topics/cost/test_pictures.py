@@ -17,7 +17,7 @@ from viz_model.drawing.digits import big, duration, small
 from viz_model.island.page import Plot, Quiz
 from viz_model.measures import heads
 from viz_model.measures.heads import HEAD
-from viz_model.topics.cost import PAGE, PICTURES, apart, counted, kinds, lengths, shares
+from viz_model.topics.cost import PAGE, PICTURES, counted, kinds, lengths, shares, tabs
 from viz_model.topics.cost.kinds import KindsView
 from viz_model.topics.cost.lengths import CurvesView, GeneratedView
 from viz_model.topics.cost.measured import PARTS, Reading
@@ -147,7 +147,7 @@ def test_every_head_is_in_one_bar() -> None:
 
 
 def test_the_factors_by_hand_multiply_to_the_count() -> None:
-    said = {name: int(value.replace("{,}", "")) for name, value in apart.by_hand(CONFIG, "decoder", 0, 7).items()}
+    said = {name: int(value.replace("{,}", "")) for name, value in tabs.by_hand(CONFIG, "decoder", 0, 7).items()}
     counts = counted.count(CONFIG, "decoder", 7)
     assert said["n"] * said["n"] * said["k"] * said["h"] == said["scores"] == counts.scores // CONFIG.n_layers
     assert said["pairs"] == counts.pairs // CONFIG.n_layers
@@ -158,7 +158,7 @@ def test_the_factors_by_hand_multiply_to_the_count() -> None:
 
 def test_the_table_holds_whole_numbers() -> None:
     look = looking(CONFIG)
-    ((_, _, columns),) = apart.counts(look)
+    ((_, _, columns),) = tabs.counts(look)
     assert columns[look.words("length")] == [7, 70, 700]
     assert columns[look.words("scores")] == [counted.count(CONFIG, "decoder", n).scores for n in (7, 70, 700)]
 

@@ -20,7 +20,7 @@ from viz_model.island.look import Look
 from viz_model.runs.derivation import derive
 from viz_model.runs.generation import MOST_SAID
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.cross_attention import PAGE, apart, decoding, maps, reading, steps, weights, wiring, written
+from viz_model.topics.cross_attention import PAGE, decoding, maps, reading, steps, tabs, weights, wiring, written
 from viz_model.topics.cross_attention.decoding import OWN, Own
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
@@ -313,7 +313,7 @@ def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
 
 
 def test_by_hand_leads_from_the_encoders_vectors_to_the_stream(look: Look) -> None:
-    _, numbers, _ = apart.hand(look)
+    _, numbers, _ = tabs.hand(look)
     names = [number.site.rpartition(".")[2] for number in numbers]
     assert names == ["k", "scores", "masked", "pattern", "z", "out", "cross"]
     assert all(derive(look.trace, number.site, number.at).agrees for number in numbers)

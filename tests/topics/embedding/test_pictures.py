@@ -14,7 +14,7 @@ from viz_model.drawing.scene import svg
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.topics import embedding as topic
-from viz_model.topics.embedding import apart, depth, filters, lookup, nearest, table
+from viz_model.topics.embedding import depth, filters, lookup, nearest, table, tabs
 
 TEXT = "The cat saw the dog and the cat ran"
 
@@ -96,7 +96,7 @@ def test_labels_cover_no_dot_and_no_other_label() -> None:
 
 
 def test_by_hand_adds_up(here: Look) -> None:
-    hand = apart.by_hand(here)
+    hand = tabs.by_hand(here)
     a, b = table.of(here).rows([here.trace.own_ids[2], int(hand["other_id"])]).astype(float)
     assert float(hand["dot"]) == pytest.approx(a @ b, abs=1e-4)
     assert float(hand["exact"]) == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-4)

@@ -21,8 +21,8 @@ from viz_model.island.prose import html as as_html
 from viz_model.runs.generation import distribution
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token
 from viz_model.topics import next_token as topic
-from viz_model.topics.next_token import apart, choice, tail
 from viz_model.topics.next_token import asked as asking
+from viz_model.topics.next_token import choice, tabs, tail
 from viz_model.topics.next_token.asked import SHOWN, ChoiceView
 from viz_model.topics.next_token.tail import TailView
 
@@ -218,8 +218,8 @@ def test_the_curves_hold_what_is_kept_and_what_is_dropped(sampling: vm.Sampling,
 def test_every_model_s_logit_by_hand_is_the_recorded_one(config_: ModelConfig, marked: int | None) -> None:
     trace = run_both(language_model(config_)).at(config_.sides[-1])
     view = view_of(trace, 1, vm.Sampling(temperature=0.8, top_p=0.9), marked)
-    said = apart.by_hand(view)
-    rank, token = apart.hand_token(view)
+    said = tabs.by_hand(view)
+    rank, token = tabs.hand_token(view)
     assert token.id == view.order[rank] and rank > 0
     assert marked is None or token.id == marked or view.marked == 0
     assert float(said["logit"]) == pytest.approx(float(trace["logits"][1, token.id]), abs=1e-4)
@@ -266,7 +266,7 @@ def test_the_encoder_s_side_shows_what_the_decoder_says_last() -> None:
 
 
 def test_the_question_is_how_many_tokens_hold_half(story: vm.Trace) -> None:
-    found = apart.quiz(look_at(story))
+    found = tabs.quiz(look_at(story))
     ends = (1, 4, 20, 8192)
     for token in range(len(story)):
         ordered = torch.sort(story["probs"][token].double(), descending=True).values

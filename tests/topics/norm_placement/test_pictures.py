@@ -16,13 +16,13 @@ from viz_model.island.look import Look
 from viz_model.topics.norm_placement import (
     ELSEWHERE,
     PAGE,
-    apart,
     blocks,
     depth,
     elsewhere,
     last_norm,
     predictions,
     pull,
+    tabs,
 )
 from viz_model.topics.norm_placement.places import NAMES, ratio, runs
 from viz_model.topics.norm_placement.pull import stream_gradients
@@ -158,7 +158,7 @@ def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str
 
 def test_the_question_has_whose_stream_grows_more(twins: Look, traces: dict[str, vm.Trace]) -> None:
     grown = [np.median(readings(trace).before, 1) for trace in traces.values()]
-    asked = apart.quiz(twins)
+    asked = tabs.quiz(twins)
     assert asked is not None
     right = np.asarray(asked.right.values).item()
     assert right == np.argmax([lengths[-1] / lengths[0] for lengths in grown])

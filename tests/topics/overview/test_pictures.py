@@ -20,7 +20,7 @@ from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, Select, Text
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.overview import PAGE, apart, finding, to_try, whole
+from viz_model.topics.overview import PAGE, finding, tabs, to_try, whole
 from viz_model.topics.overview.finding import NEXT, Next, ending
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
@@ -229,7 +229,7 @@ def test_the_end_of_a_text_is_no_guess_to_add() -> None:
 @every
 def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
     for look in looks(config):
-        trace, path = look.trace, apart.ascent(look.trace, dimension=5)
+        trace, path = look.trace, tabs.ascent(look.trace, dimension=5)
         pairs = zip(path.sites, path.values[:, 3].tolist(), strict=True)
         value = {site.removeprefix(trace.prefix): number for site, number in pairs}
         parts = [value[name] for name in ("embed.token", "embed.segment", "embed.position") if name in value]

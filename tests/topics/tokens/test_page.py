@@ -17,7 +17,7 @@ import viz_model as vm
 from viz_model.island.page import Chooser, Field, Quiz
 from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, cl100k_base, story_tokenizer
-from viz_model.topics.tokens import PAGE, apart, cuts, second, splitting, word
+from viz_model.topics.tokens import PAGE, cuts, second, splitting, tabs, word
 
 TEXT = "The cat sat on the mat"
 
@@ -80,7 +80,7 @@ def test_ids_without_a_vocabulary_have_neither_word_nor_table(ids: vm.LanguageMo
     assert "460,319" not in told and not islands.pictures(PAGE, look)
     made = list(islands.made(PAGE, look))
     assert not [one for one in made if isinstance(one, Chooser | Field | Quiz)]
-    assert (apart.rule(look), apart.how(look), [name for name, *_ in apart.records(look)]) == (
+    assert (tabs.rule(look), tabs.how(look), [name for name, *_ in tabs.records(look)]) == (
         "ids", "ids", [ids.tokenizer.name],
     )  # fmt: skip
     assert Texts("en")("tokens.about_row") in told
@@ -88,8 +88,8 @@ def test_ids_without_a_vocabulary_have_neither_word_nor_table(ids: vm.LanguageMo
 
 def test_the_tabs_take_a_token_of_the_bundled_vocabulary_apart(tiny: vm.LanguageModel) -> None:
     look = islands.look(tiny.trace("我爱 the cat"), PAGE, token=2)
-    assert (apart.rule(look), apart.how(look)) == ("pairs", "pairs")
-    tables = {name: columns for name, _, columns in apart.records(look)}
+    assert (tabs.rule(look), tabs.how(look)) == ("pairs", "pairs")
+    tables = {name: columns for name, _, columns in tabs.records(look)}
     assert list(tables) == ["story-8k", "cl100k_base"]
     assert list(tables["cl100k_base"].values())[2] == cl100k_base().encode("我爱 the cat")
     assert cuts.facts(look)["m"] == len(cl100k_base().encode("我爱 the cat"))
@@ -143,7 +143,7 @@ def test_every_token_of_other_kinds_of_models_is_told_of(model: str, lang: str) 
 
 def test_the_right_answer_is_how_many_tokens_the_first_word_is_in_capitals(tiny: vm.LanguageModel) -> None:
     for text, form in (("unbelievable things", "UNBELIEVABLE"), ("我爱 you", " 我爱")):
-        quiz = apart.quiz(islands.look(tiny.trace(text), PAGE))
+        quiz = tabs.quiz(islands.look(tiny.trace(text), PAGE))
         assert quiz is not None
         assert quiz.options[int(quiz.right)] == str(len(story_tokenizer().encode(form)))
 

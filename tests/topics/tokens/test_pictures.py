@@ -16,7 +16,7 @@ import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
-from viz_model.topics.tokens import PAGE, apart, cuts, cutting, odd, splitting, textbook, word
+from viz_model.topics.tokens import PAGE, cuts, cutting, odd, splitting, tabs, textbook, word
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
 from viz_model.topics.tokens.layout import columns
 from viz_model.topics.tokens.textbook import TEXTBOOK, TEXTBOOK_WIDTH, use
@@ -180,7 +180,7 @@ def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> N
     look = look_at(lm, "a little cat", token=1)
     token = look.trace.tokens[1]
     steps = cutting.merges(cutting.ranks(story_tokenizer()), token.bytes)
-    made = drawn(apart.draw_merges(look), look)
+    made = drawn(tabs.draw_merges(look), look)
     assert len(made.mark("names")["texts"]) == 1 + len(steps) == len(token.bytes)
     assert made.mark("names")["texts"][-1].endswith(f"{token.id:,}")
     for n, step in enumerate(steps, 1):

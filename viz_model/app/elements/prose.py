@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from viz_model.app import components, derivation, saving
+from viz_model.app import components, derivation, export_menu
 from viz_model.app.cell_names import label_of, name_of, site_of, written
 from viz_model.app.derivation import LARGEST, every_term, lines, painted
 from viz_model.app.elements.formula import sized
@@ -16,7 +16,8 @@ from viz_model.claims import Verdict
 from viz_model.drawing.scene import Scene, encode, seen
 from viz_model.explain import backward
 from viz_model.island import message
-from viz_model.island.page import Plot, Worked
+from viz_model.island.page import Plot
+from viz_model.island.tabs import Worked
 from viz_model.texts.markdown import literal
 
 V = TypeVar("V")
@@ -41,17 +42,17 @@ def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None
 
 def picture(page: Page, scene: Scene, *, own: bool = True) -> None:
     """Draw a scene, with the menu to save it; ``own`` is whether it is of the page's run."""
-    drawn, menu = seen(scene, page.look.place), saving.ask(page.name, scene.id)
-    data = encode(saving.offered(drawn, page))
+    drawn, menu = seen(scene, page.look.place), export_menu.ask(page.name, scene.id)
+    data = encode(export_menu.offered(drawn, page))
     components.picture(data, key=scene.id, on_ask=derivation.picked, on_menu=menu)
-    saving.answer(page, lambda: drawn, scene.id, own=own)
+    export_menu.answer(page, lambda: drawn, scene.id, own=own)
 
 
 def plot(page: Page, made: Plot) -> None:
     """Draw a plot, with the menu to save it."""
     data = message.plot(made, page.t, "" if page.view.present else page.t("saving.menu"))
-    components.picture(data, key=made.id, on_menu=saving.ask(page.name, made.id))
-    saving.answer(page, lambda: made.scene, made.id, own=made.own)
+    components.picture(data, key=made.id, on_menu=export_menu.ask(page.name, made.id))
+    export_menu.answer(page, lambda: made.scene, made.id, own=made.own)
 
 
 def source(page: Page, *names: str) -> None:

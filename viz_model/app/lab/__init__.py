@@ -10,7 +10,7 @@ import streamlit as st
 from viz_model.app import elements, jobs
 from viz_model.app.cache import cached
 from viz_model.app.choices import APART, Choice
-from viz_model.app.door import Door
+from viz_model.app.expander import Door
 from viz_model.app.lab import settings, tune, watch
 from viz_model.app.lab.job import RUN, buttons, current, finished
 from viz_model.app.lab.settings import COLUMN, IGNORED, chosen, refused

@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Row, Topic, columns, has_text
-from viz_model.topics.ablations import apart, compare, painted, trying
+from viz_model.topics.ablations import compare, painted, tabs, trying
 
 PAGE = Page(
     "ablations",
@@ -23,7 +23,7 @@ PAGE = Page(
     ),
     (say.to_try(),),
     trying.OPTIONS,
-    apart.APART,
+    tabs.APART,
     fits=has_text,
     presses={"try": trying.press},
     unattended=(say.elsewhere,),

@@ -13,8 +13,9 @@ from viz_model.drawing.scene import Mark, Panel, Scene, Text
 from viz_model.drawing.tables import By
 from viz_model.island.edited import describe
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Button, Buttons, Chooser
+from viz_model.island.page import Button, Buttons, Chooser
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.measures import patches
 from viz_model.measures.classes import Classes, classes
 from viz_model.runs import edits
@@ -169,7 +170,7 @@ def _records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]
     return [("classes", "", columns)]
 
 
-APART = Apart(
+APART = Tabs(
     formulas=lambda look: (look.site("attn.pattern"), "class.logits", "class.probs"),
     hand=_hand,
     code=lambda look: (),

@@ -7,7 +7,6 @@ from functools import partial
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Typed, beside, columns, reads_text
 from viz_model.topics.architectures import (
-    apart,
     cache,
     choices,
     depth,
@@ -18,6 +17,7 @@ from viz_model.topics.architectures import (
     pair,
     parts,
     scale,
+    tabs,
     vision,
     where,
 )
@@ -87,7 +87,7 @@ PAGE = Page(
             pair.has_other,
         ),
     ),
-    end=(apart.quiz, say.to_try()),
+    end=(tabs.quiz, say.to_try()),
     options=(
         ("compare", Typed(most=80)),
         ("other_token", Typed(most=11)),
@@ -96,7 +96,7 @@ PAGE = Page(
         ("bytes", tuple(map(str, cache.SIZES))),
         ("length", ("1024", *(str(n) for n in cache.LENGTHS if n != 1024))),
     ),
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     other=parts.default_partner,
     fits=reads_text,
 )

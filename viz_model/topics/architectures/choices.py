@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Scene, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -23,7 +23,7 @@ HEADED = 28.0
 """Pixels above a picture that its heading takes."""
 
 
-@brief
+@short_repr
 class ChoicesView(NamedTuple):
     """The k tokens that a model holds most probable at a position: ``labels`` [k] and ``probs`` [k]; or tables."""
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from viz_model.drawing.brief import brief
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.scene import Scene, seen
+from viz_model.drawing.short_repr import short_repr
 from viz_model.island.look import Look
 from viz_model.topics.architectures import choices, depth, heads, pair
 from viz_model.topics.architectures.choices import ChoicesView
@@ -19,7 +19,7 @@ NARROWEST = 320
 """Pixels of a part: two stand side by side across a page and in a notebook, and one on a phone."""
 
 
-@brief
+@short_repr
 class ComparedView(NamedTuple):
     """What two runs differ in.
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
-from viz_model.drawing.brief import brief
+from viz_model.drawing.short_repr import short_repr
 from viz_model.island.look import Look
 from viz_model.island.page import Plot
 from viz_model.island.prose import Line
@@ -33,7 +33,7 @@ STREAM: Verdict[Lengths] = Verdict(
 )
 
 
-@brief
+@short_repr
 class DepthView(NamedTuple):
     """The residual stream's length by depth in both models: mean over the tokens, [L + 1] each.
 

@@ -10,10 +10,10 @@ import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import heatmap, matrix
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -108,7 +108,7 @@ def shortened(labels: list[str], pool: int) -> list[str]:
     return [f"{label}…" for label in labels[::pool]]
 
 
-@brief
+@short_repr
 class ApartView(NamedTuple):
     """How far the patterns A and B of each head lie apart: ``distances`` [L, H].
 

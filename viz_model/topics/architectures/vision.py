@@ -7,8 +7,9 @@ from typing import Any
 
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Page, Section, Worked
+from viz_model.island.page import Page, Section
 from viz_model.island.prose import Line, line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.texts.markdown import row, table
 from viz_model.topics.architectures import pair, parameters
 
@@ -58,7 +59,7 @@ def records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]
     return [("parameters", "", dict(zip(names, map(list, zip(*weights, strict=True)), strict=True)))]
 
 
-TABS = Apart(
+TABS = Tabs(
     formulas, hand, lambda look: ("patches.projected", "embed.patch", "class.logits"), lambda look: None,
     records=records,
 )  # fmt: skip
@@ -66,6 +67,6 @@ PAGE = Page(
     "architectures_pictures",
     (say.text("lead"), tell, Section("sizes", (sizes,))),
     end=(say.to_try(),),
-    apart=TABS,
+    tabs=TABS,
     fits=lambda config: config.is_vision_encoder,
 )

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from viz_model.island import say, units, why
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, columns, is_there, where
+from viz_model.island.page import Page, Row, Section, Topic, beside, columns, is_there, where
+from viz_model.island.tabs import Trials
 from viz_model.topics.attention import (
-    apart,
     between_words,
     brings,
     buffer,
@@ -21,6 +21,7 @@ from viz_model.topics.attention import (
     reads,
     recall,
     state,
+    tabs,
     together,
 )
 
@@ -117,9 +118,9 @@ PAGE = Page(
         TOGETHER,
         CARE,
     ),
-    end=(apart.quiz, apart.to_try),
+    end=(tabs.quiz, tabs.to_try),
     unattended=STATE,
-    unattended_apart=apart.TABS,
+    unattended_tabs=tabs.TABS,
     options=(
         ("memory", range(100_000)),
         ("matrix", ("pattern", *head.MATRICES[:-1])),
@@ -129,7 +130,7 @@ PAGE = Page(
         recall.OPTION,
         *why.OPTIONS,
     ),
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     trials=TRIALS,
 )
 PICTURES = Page(
@@ -144,7 +145,7 @@ PICTURES = Page(
     ),
     end=(painted.quiz, say.to_try()),
     options=why.OPTIONS,
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     trials=Trials(("head", "scale")),
     fits=lambda config: config.is_vision_encoder,
 )

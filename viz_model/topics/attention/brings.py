@@ -21,7 +21,17 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.topics.attention.heads import PLACE
-from viz_model.topics.attention.weights import Arriving, Care, First, Taken, arriving, care, edited, firsts, work
+from viz_model.topics.attention.weights import (
+    AttentionTrust,
+    First,
+    Taken,
+    ValueWeighted,
+    care,
+    edited,
+    firsts,
+    value_weighted,
+    work,
+)
 
 TOPIC = "attention_caveats"
 MOST_WORK = 60_000_000
@@ -37,10 +47,10 @@ def _here(look: Look) -> Look:
     return look.narrow.of(TOPIC)
 
 
-def shares(look: Look) -> Arriving:
+def shares(look: Look) -> ValueWeighted:
     """What every head of the layer takes from where, each [L, H, T, T]."""
-    found = [arriving(look.trace, layer) for layer in look.layers]
-    return Arriving(*(np.stack([getattr(one, name) for one in found]) for name in Arriving._fields))
+    found = [value_weighted(look.trace, layer) for layer in look.layers]
+    return ValueWeighted(*(np.stack([getattr(one, name) for one in found]) for name in ValueWeighted._fields))
 
 
 def title(look: Look) -> Iterator[Line]:
@@ -244,7 +254,7 @@ def cloud_title(look: Look) -> Iterator[Line]:
 # All heads
 
 
-def every(look: Look) -> Care | None:
+def every(look: Look) -> AttentionTrust | None:
     """All heads of the stack, whichever layer is selected; of a long text only where it is asked for."""
     if not _several(look) or (work(look.trace) > MOST_WORK and look.options.get("run") != "1"):
         return None

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Cells, Mark, Panel, Scene, Select, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.island.look import Look
 from viz_model.measures import heads, states
 from viz_model.measures.heads import HEAD, HeadSummary
@@ -21,7 +21,7 @@ MOST_CELLS, LONGEST = 90_000, 48
 """Cells of all heads together, a byte each on their way to the browser; and along a side of one."""
 
 
-@brief
+@short_repr
 class Thumbnails(NamedTuple):
     """Patterns float32 [L, H, S, S], pooled by maximum from T, NaN where a mask hides; and what each head does.
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import heatmap
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -34,7 +34,7 @@ HEAD_HEIGHT, EDGE = 24.0, 6.0
 """Pixels above a map, for its name, and around it."""
 
 
-@brief
+@short_repr
 class Heads(NamedTuple):
     """Every head of the layers that are held.
 

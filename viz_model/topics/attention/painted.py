@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
@@ -22,7 +22,7 @@ LARGE, SMALL, TOP = 250.0, 116.0, 24.0
 """Pixels of the picture of one head, of those of all heads, and above them."""
 
 
-@brief
+@short_repr
 class Looks(NamedTuple):
     """The weights [H, T] of one query, over the picture [height, width] that was cut into ``grid`` patches."""
 

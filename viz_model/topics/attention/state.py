@@ -9,8 +9,9 @@ import numpy as np
 from viz_model.drawing import matrix
 from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Worked
+from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Worked
 
 SITES = ("alpha", "beta", "kept", "found", "corrected", "state", "read")
 """From what is kept of the state to what the query reads of it."""

@@ -51,7 +51,7 @@ def is_punctuation(token: Token) -> bool:
     return bool(written) and token.is_whole and all(unicodedata.category(sign)[0] in "PS" for sign in written)
 
 
-class Arriving(NamedTuple):
+class ValueWeighted(NamedTuple):
     """What the heads of a layer take from where.
 
     Attributes:
@@ -72,7 +72,7 @@ class Arriving(NamedTuple):
 
 
 @torch.inference_mode()
-def arriving(trace: Trace, layer: int, head: int | None = None) -> Arriving:
+def value_weighted(trace: Trace, layer: int, head: int | None = None) -> ValueWeighted:
     """The weights of a layer's self-attention, and what they bring; of one ``head`` alone, with an axis of 1.
 
     v has the bias of W_V in it, as in Kobayashi et al.; the bias of W_O belongs to no key.
@@ -88,7 +88,7 @@ def arriving(trace: Trace, layer: int, head: int | None = None) -> Arriving:
     lengths = ((values @ gram) * values).sum(-1).clamp_min(0).sqrt()  # [H, T]
     weights = torch.stack([trace.head(f"{at}.pattern", each) for each in heads]).double()
     seen = masks.of_run(trace, layer)
-    return Arriving(weights.numpy(), (weights * lengths[:, None]).numpy(), seen.numpy())
+    return ValueWeighted(weights.numpy(), (weights * lengths[:, None]).numpy(), seen.numpy())
 
 
 def rank_correlations(weights: np.ndarray, lengths: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -176,7 +176,7 @@ class Taken(NamedTuple):
         }
 
 
-class Care(NamedTuple):
+class AttentionTrust(NamedTuple):
     """All heads of a stack on one text.
 
     Attributes:
@@ -203,7 +203,7 @@ class Care(NamedTuple):
         }
 
 
-def care(trace: Trace) -> Care:
+def care(trace: Trace) -> AttentionTrust:
     """Every head of the stack that a run is seen from.
 
     Raises:
@@ -216,13 +216,13 @@ def care(trace: Trace) -> Care:
     ranks: list[np.ndarray] = []
     gaps: list[Gap] = []
     for layer in range(trace.n_layers):  # the T×T matrices of one layer at a time
-        found = arriving(trace, layer)
+        found = value_weighted(trace, layer)
         for name, positions in places.items():
             taken[name].append(_taken(found, positions))
         ranks.append(rank_correlations(found.weights, found.lengths, found.visible))
         gaps += _gaps(found, layer)
     parts = {name: tuple(zip(*each, strict=True)) for name, each in taken.items()}
-    return Care(
+    return AttentionTrust(
         groups={
             name: Taken(places[name], np.stack(weights), np.stack(shares), float(np.mean(even)))
             for name, (weights, shares, even) in parts.items()
@@ -232,7 +232,7 @@ def care(trace: Trace) -> Care:
     )
 
 
-def _taken(found: Arriving, positions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, float]:
+def _taken(found: ValueWeighted, positions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, float]:
     """Of a layer, what :class:`Taken` has of all."""
     visible = found.visible
     inside = np.isin(np.arange(len(visible)), positions)
@@ -241,7 +241,7 @@ def _taken(found: Arriving, positions: tuple[int, ...]) -> tuple[np.ndarray, np.
     return weights, shares, float((visible[rows][:, inside].sum(-1) / visible[rows].sum(-1)).mean())
 
 
-def _gaps(found: Arriving, layer: int) -> Iterator[Gap]:
+def _gaps(found: ValueWeighted, layer: int) -> Iterator[Gap]:
     for head, (weights, shares) in enumerate(zip(found.weights, found.shares, strict=True)):
         query, key = np.unravel_index(np.abs(weights - shares).argmax(), weights.shape)
         yield Gap(layer, head, int(query), int(key), float(weights[query, key]), float(shares[query, key]))
@@ -266,7 +266,7 @@ class First(NamedTuple):
     is_tied: np.ndarray
 
 
-def firsts(found: Arriving) -> First:
+def firsts(found: ValueWeighted) -> First:
     """Of weights and lengths [..., H, T, T], whose masks are [..., T, T]."""
     weights, shares = found.weights, found.shares
     read, sender = weights.argmax(-1), shares.argmax(-1)

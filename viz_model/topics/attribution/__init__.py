@@ -1,9 +1,9 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
 from viz_model.island import say, units
-from viz_model.island.page import Page, Section, Topic, Trials, Typed, beside, columns
+from viz_model.island.page import Page, Section, Topic, Typed, beside, columns
+from viz_model.island.tabs import Trials
 from viz_model.topics.attribution import (
-    apart,
     asked,
     depth,
     grid,
@@ -12,6 +12,7 @@ from viz_model.topics.attribution import (
     patches,
     pushes,
     routes,
+    tabs,
     waterfall,
 )
 
@@ -71,7 +72,7 @@ PAGE = Page(
             ("neuron",),
         ),
     ),
-    end=(apart.quiz, say.to_try()),
+    end=(tabs.quiz, say.to_try()),
     options=(
         ("word", TYPED),
         ("against", TYPED),
@@ -81,7 +82,7 @@ PAGE = Page(
         (depth.LENSES, ("fitted", "plain")),
         *routes.OPTIONS,
     ),
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     trials=Trials(("head", "layer", "patch")),
 )
 PICTURES = Page(
@@ -96,7 +97,7 @@ PICTURES = Page(
     ),
     end=(patches.quiz, say.to_try()),
     options=(("class", range(100_000)), *routes.OPTIONS),
-    apart=patches.APART,
+    tabs=patches.APART,
     fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic("attribution", (PAGE, PICTURES), of_words=True, sums_heads=True)

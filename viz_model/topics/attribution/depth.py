@@ -9,10 +9,10 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import matrix
-from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Run, Scene
 from viz_model.drawing.scene.writing import short
+from viz_model.drawing.short_repr import short_repr
 from viz_model.explain.fitted import FittedLens, reader, shipped
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
@@ -72,7 +72,7 @@ PATHS: Verdict[Sequence[int]] = Verdict(
 """Of a token's ranks by depth (1 is first)."""
 
 
-@brief
+@short_repr
 class LensView(NamedTuple):
     """The most probable token by position and depth: ``labels`` and ``probs`` [P, S].
 

@@ -17,9 +17,10 @@ from viz_model.drawing.scene.writing import short
 from viz_model.drawing.tables import By, by
 from viz_model.images import Levels
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Chooser, Quiz, Table, Worked
+from viz_model.island.page import Chooser, Quiz
 from viz_model.island.prose import Line
 from viz_model.island.quiz import largest, spread
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.measures import patches
 from viz_model.measures.classes import Classes, classes
 from viz_model.runs.edits import AblateHead
@@ -218,7 +219,7 @@ def _numbers(look: Look) -> Table:
     return "lost", look.once(worth).lost, look.names[1:], look.once(_classes).labels
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: ["class.logits"],
     _begin,
     lambda look: ["class.logits"],

@@ -10,9 +10,9 @@ import numpy as np
 from viz_model import explain
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
-from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Scene, Text, points
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, By
 from viz_model.explain import Cut, Node, Routes
 from viz_model.explain.routes import SOURCES
@@ -44,7 +44,7 @@ def question_of(look: Look) -> Question:
     return of_class(look) if look.config.classes else asked(look)
 
 
-@brief
+@short_repr
 class RoutesView(NamedTuple):
     """The edges of the largest routes, and what flows through each where so many routes are shown.
 

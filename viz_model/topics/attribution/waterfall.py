@@ -9,9 +9,9 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import percent, written
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.explain import sums
 from viz_model.explain.sums import Attribution
 from viz_model.island.look import Look
@@ -48,7 +48,7 @@ GROUPS: Verdict[Mapping[str, float]] = Verdict(
 """Of a sum in four groups."""
 
 
-@brief
+@short_repr
 class SumView(NamedTuple):
     """The largest parts of a logit, the others in one, and what they add up to.
 

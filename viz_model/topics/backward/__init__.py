@@ -8,8 +8,9 @@ from typing import Any
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Page, Section, Table, Topic, Typed, Worked, columns
+from viz_model.island.page import Page, Section, Topic, Typed, columns
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.topics.backward import asked, way, weight
 from viz_model.topics.backward.asked import where_there_is_room as where
 
@@ -48,7 +49,7 @@ def gradient(look: Look) -> list[tuple[str, str, dict[str, Sequence[object]]]]:
     return [("gradient", f"**{look.words('gradient', label=label)}**", named | columns)]
 
 
-TABS = Apart(
+TABS = Tabs(
     lambda look: [look.site(way.at(look))],
     hand,
     lambda look: [],
@@ -78,7 +79,7 @@ PAGE = Page(
         ),
     ),
     end=(say.to_try(),),
-    apart=TABS,
+    tabs=TABS,
     options=(
         (asked.WORD, Typed(most=asked.LONGEST)),
         (way.AT, ("", *way.STATIONS)),

@@ -1,8 +1,9 @@
 """Batch: several sentences as one tensor, padded, masked, and each as if it were alone."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, reads_text
-from viz_model.topics.batch import apart, loss, norms, rows, shapes, tutorial
+from viz_model.island.page import Page, Row, Section, Topic, beside, reads_text
+from viz_model.island.tabs import Trials
+from viz_model.topics.batch import loss, norms, rows, shapes, tabs, tutorial
 
 PAGE = Page(
     "batch",
@@ -29,9 +30,9 @@ PAGE = Page(
             ("piece", "part=tutorial"),
         ),
     ),
-    (apart.quiz, apart.to_try),
+    (tabs.quiz, tabs.to_try),
     (*rows.OPTIONS, tutorial.OPTION),
-    apart.APART,
+    tabs.APART,
     Trials(bugs=("padded",)),
     fits=reads_text,
     reads_plain=True,

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from viz_model.island import say
-from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside, columns
-from viz_model.topics.block import apart, experts, firing, lengths, memory, neurons, norm, vectors, weights
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns
+from viz_model.island.tabs import Trials
+from viz_model.topics.block import experts, firing, lengths, memory, neurons, norm, tabs, vectors, weights
 
 MAIN: tuple[Item | Row, ...] = (
     say.text("lead"),
@@ -50,10 +51,10 @@ WEIGHTS = Section("weights", (weights.title, beside(weights.draw, weights.tell))
 PAGE = Page(
     "block",
     items=(*MAIN, LENGTHS, NEURONS, WEIGHTS),
-    end=(apart.quiz, apart.to_try, say.leads("backward", "learns", lambda config: config.writes)),
+    end=(tabs.quiz, tabs.to_try, say.leads("backward", "learns", lambda config: config.writes)),
     has_twin=True,
     options=(("dimension", range(100_000)), ("which", ("attn", "cross", "ffn")), ("neuron", range(100_000))),
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     trials=Trials(("norm", "residual", "layer", "neuron"), ("layer_norm", "norm_side", "add", "attend", "leave_out")),
 )
 PICTURES = replace(

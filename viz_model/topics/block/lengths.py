@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Texts, points
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -35,7 +35,7 @@ class Outlier(NamedTuple):
     times: float
 
 
-@brief
+@short_repr
 class LengthsView(NamedTuple):
     """Length ‖x‖₂ of the residual stream after every addition, before a norm on it: [S, T], from the bottom up."""
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells, span_of
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
 from viz_model.drawing.scene.writing import width_of
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -27,7 +27,7 @@ PROMOTED_CHARACTERS, STRONGEST, CLOSED, GATED_STRONGEST = 30, 12, 4, 8
 MOST_POINTS, BINS = 1_500, 60
 
 
-@brief
+@short_repr
 class NeuronsView(NamedTuple):
     """The hidden layer: how many of F neurons work on each token [T], and the selected token's strongest.
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Series, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
@@ -31,7 +31,7 @@ TALL, BARS, LEFT = 130.0, 78.0, 8.0
 """Pixels of a histogram with its name and its ticks, of its bars, and beside it."""
 
 
-@brief
+@short_repr
 class NormView(NamedTuple):
     """A norm on one token: its values, and how often they fall into each of the bins.
 

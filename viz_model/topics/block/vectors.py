@@ -11,10 +11,10 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import matrix, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.digits import root
 from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text, Texts
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, By, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
@@ -36,7 +36,7 @@ _LETTERS = ("t", "x", "h", "a", "c", "f")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
-@brief
+@short_repr
 class Vectors(NamedTuple):
     """A block's vectors in the order of computation: of one token [D], or of all, [T, D].
 

@@ -8,7 +8,7 @@ from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Page, Section, Topic, beside
 from viz_model.island.prose import Line
-from viz_model.topics.cost import apart, kept, kinds, lengths, order, patches, quantized, shares, stacks, waiting
+from viz_model.topics.cost import kept, kinds, lengths, order, patches, quantized, shares, stacks, tabs, waiting
 
 
 def _curves_title(look: Look) -> Iterator[Line]:
@@ -54,15 +54,15 @@ PAGE = Page(
             stacks.has,
         ),
     ),
-    end=(apart.quiz, apart.to_try),
+    end=(tabs.quiz, tabs.to_try),
     options=(order.OPTION, stacks.OPTION),
-    apart=apart.APART,
+    tabs=tabs.APART,
 )
 PICTURES = Page(
     "cost",
     items=(say.text("lead"), patches.title, beside(patches.draw, patches.tell)),
     end=(patches.quiz, say.to_try()),
-    apart=patches.APART,
+    tabs=patches.APART,
     fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic("cost", (PAGE, PICTURES), has_place=False, without=frozenset({"head"}), mixes=True)

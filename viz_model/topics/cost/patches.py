@@ -13,8 +13,9 @@ from viz_model.drawing.digits import percent
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.measures import patches
 from viz_model.topics.cost.counted import Multiplications, count
 
@@ -132,7 +133,7 @@ def counts(look: Look) -> Sequence[tuple[str, str, Mapping[str, Sequence[object]
 
 
 SITES = ("attn.scores", "attn.z", "ffn.out")
-APART = Apart(
+APART = Tabs(
     lambda look: [look.site(name) for name in SITES],
     hand,
     lambda look: [look.site(name) for name in SITES[:2]],

@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 from viz_model.island import say, why
-from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
+from viz_model.island.page import Page, Section, Topic, beside, columns
+from viz_model.island.tabs import Trials
 from viz_model.topics.cross_attention import (
-    apart,
     decoding,
     maps,
     missing,
     painted,
     reading,
     steps,
+    tabs,
     weights,
     wiring,
     written,
@@ -50,9 +51,9 @@ PAGE = Page(
         ),
         *DECODING,
     ),
-    end=(apart.quiz, say.to_try()),
+    end=(tabs.quiz, say.to_try()),
     options=(("shown", weights.SHOWN), ("mask", steps.MASKS), *why.OPTIONS),
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     trials=Trials(("scale", "head", "pattern"), ("compare", "padded")),
     fits=lambda config: weights.exists(config) and not config.transcribes,
 )
@@ -82,7 +83,7 @@ MISSING = Page(
     "cross_attention",
     items=(missing.tell, missing.title, beside((missing.draw, missing.source), missing.what), missing.models),
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
-    apart=missing.TABS,
+    tabs=missing.TABS,
 )
 TOPIC = Topic(
     "cross_attention",

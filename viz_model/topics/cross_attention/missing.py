@@ -10,8 +10,9 @@ from viz_model.drawing.scene import Scene
 from viz_model.island import query
 from viz_model.island import quiz as asking
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.measures.heads import STRONGEST, largest
 from viz_model.texts.markdown import literal
 from viz_model.topics.cross_attention.row import row
@@ -76,7 +77,7 @@ def numbers(look: Look) -> Table:
     )
 
 
-TABS = Apart(
+TABS = Tabs(
     lambda look: [look.site("attn.pattern")], hand, lambda look: (), numbers,
     own=lambda look: ("no_cross_attention", {}),
 )  # fmt: skip

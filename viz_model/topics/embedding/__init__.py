@@ -1,8 +1,9 @@
 """Embedding: every token id picks its row of a learned table, and near rows mean near uses."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside
-from viz_model.topics.embedding import apart, depth, filters, lookup, nearest
+from viz_model.island.page import Page, Row, Section, Topic, beside
+from viz_model.island.tabs import Trials
+from viz_model.topics.embedding import depth, filters, lookup, nearest, tabs
 
 NEAREST = Section(
     "nearest",
@@ -23,8 +24,8 @@ PAGE = Page(
         Section("vector", (lookup.tell_vector, lookup.vector)),
         Section("own", (depth.title, beside((depth.draw,), depth.tell, depth.explained))),
     ),
-    (apart.quiz, apart.to_try),
-    apart=apart.APART,
+    (tabs.quiz, tabs.to_try),
+    tabs=tabs.APART,
     trials=TRIALS,
 )
 PICTURES = Page(

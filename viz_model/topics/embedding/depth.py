@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -117,7 +117,7 @@ def cosines(look: Look, id: str, alt: str, at: Sequence[str], lines: Mapping[str
     return by_depth.lines(id, alt, at, series, y, x_title=look.words("depth"))
 
 
-@brief
+@short_repr
 class Own(NamedTuple):
     """The cosines with its own row and with the nearest of another token, by depth."""
 

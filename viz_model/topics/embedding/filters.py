@@ -16,8 +16,9 @@ from viz_model.drawing.tables import By, Phrase, by
 from viz_model.island import quiz as asking
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.measures import filters, patches
 
 SIDE, PICTURE, LARGE, TOP = 42.0, 168.0, 126.0, 26.0
@@ -183,7 +184,7 @@ def _numbers(look: Look) -> Any:
     return "embed.patch", values, look.names, [str(n) for n in range(values.shape[1])]
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: ["patches.pixels", "patches.projected", "embed.patch"],
     _hand,
     lambda look: ["patches.projected", "patches.pixels", "embed.patch"],

@@ -9,11 +9,11 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, heatmap, matrix, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Items, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
 from viz_model.drawing.scene.writing import short
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Each, Lengths, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -40,7 +40,7 @@ def strip_top(strip: np.ndarray) -> float:
     return float(np.quantile(np.abs(strip), STRIP_QUANTILE)) or 1.0
 
 
-@brief
+@short_repr
 class Lookup(NamedTuple):
     """The table with groups of rows and columns averaged; the ids [T] of the picked rows, and their values [T, D]."""
 
@@ -143,7 +143,7 @@ def heading(look: Look) -> Iterator[Line]:
     yield look.title("matrix" if look.config.scale_embedding else "matrix_plain", **facts(look))
 
 
-@brief
+@short_repr
 class Rows(NamedTuple):
     """``embed.token``, [T, D]: the picked rows as they enter the model."""
 

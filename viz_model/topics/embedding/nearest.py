@@ -9,9 +9,9 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Cells, Items, Panel, Scene, Texts
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Each, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -64,7 +64,7 @@ def tell_map(look: Look) -> Iterator[Line]:
     yield Line(look.words("plane", **facts(look), **_shares(look)))
 
 
-@brief
+@short_repr
 class Map(NamedTuple):
     """The table seen along the two directions in which the sentence's rows and their neighbors vary most.
 

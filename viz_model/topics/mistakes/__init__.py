@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Row, Topic, beside, columns, reads_text
-from viz_model.topics.mistakes import apart, exercise
+from viz_model.topics.mistakes import exercise, tabs
 from viz_model.topics.mistakes.pair import LETTERS, OPTIONS
 
 PAGE = Page(
@@ -25,7 +25,7 @@ PAGE = Page(
     ),
     (say.to_try(),),
     OPTIONS,
-    apart.APART,
+    tabs.APART,
     fits=reads_text,
 )
 TOPIC = Topic("mistakes", (PAGE,))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from viz_model.config import ModelConfig
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Row, Section, Topic, Trials, beside, where
+from viz_model.island.page import Page, Row, Section, Topic, beside, where
+from viz_model.island.tabs import Trials
 from viz_model.topics.next_token import (
-    apart,
     arrivals,
     beam,
     cache,
@@ -19,6 +19,7 @@ from viz_model.topics.next_token import (
     draws,
     repetition,
     similarity,
+    tabs,
     tail,
     work,
 )
@@ -83,9 +84,9 @@ NEXT = Page(
         Section("cache", CACHE),
         Section("arrivals", ARRIVALS),
     ),
-    end=(apart.quiz, apart.to_try),
+    end=(tabs.quiz, tabs.to_try),
     options=OPTIONS,
-    apart=apart.APART,
+    tabs=tabs.APART,
     trials=TRIALS,
     fits=lambda config: not config.is_vision_encoder and group_of(config) == "next_token",
 )
@@ -99,9 +100,9 @@ MASKED = Page(
         TAIL,
         Section("arrivals", ARRIVALS),
     ),
-    end=(apart.quiz, apart.to_try),
+    end=(tabs.quiz, tabs.to_try),
     options=asking.OPTIONS,
-    apart=apart.APART,
+    tabs=tabs.APART,
     trials=TRIALS,
     fits=lambda config: group_of(config) == "masked_token",
 )
@@ -114,7 +115,7 @@ VECTORS = Page(
         beside((similarity.draw, similarity.source), similarity.tell),
     ),
     end=(similarity.to_try,),
-    apart=similarity.APART,
+    tabs=similarity.APART,
     fits=lambda config: group_of(config) == "sentence_vectors",
 )
 CLASSES = (classes.title, beside((classes.draw, classes.source), classes.tell))
@@ -123,7 +124,7 @@ OF_TEXT = Page(
     "text_classes",
     items=(say.text("lead"), *CLASSES, *DEPTH),
     end=(classes.quiz, classes.to_try),
-    apart=classes.APART,
+    tabs=classes.APART,
     fits=lambda config: group_of(config) == "text_classes",
 )
 OBSERVED = Page(
@@ -143,7 +144,7 @@ PICTURES = Page(
     "next_token",
     items=(say.text("lead"), *CLASSES, Section("depth", DEPTH, needs=classes.has)),
     end=(classes.quiz, classes.to_try),
-    apart=classes.APART,
+    tabs=classes.APART,
     fits=lambda config: config.is_vision_encoder,
 )
 TOPIC = Topic(

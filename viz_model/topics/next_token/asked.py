@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing.brief import brief
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
@@ -92,7 +92,7 @@ def entropy_bits(probs: np.ndarray) -> float:
     return float(-(positive * np.log2(positive)).sum()) + 0.0  # no negative zero
 
 
-@brief
+@short_repr
 class ChoiceView(NamedTuple):
     """The distribution at one position, before and after what sampling drops.
 

@@ -9,8 +9,9 @@ from viz_model.drawing.picture import ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.measures import classes as measured
 from viz_model.measures import patches
 from viz_model.measures.classes import Classes
@@ -150,5 +151,5 @@ def quiz(look: Look) -> Quiz | None:
     return Quiz(look.words("guess_second", **known), labels, offered.index(found.order[1]), said)
 
 
-APART = Apart(sites, hand, lambda look: sites(look)[::-1] or [look.trace.leaving], lambda _: None, records=records)
+APART = Tabs(sites, hand, lambda look: sites(look)[::-1] or [look.trace.leaving], lambda _: None, records=records)
 to_try = say.to_try()

@@ -14,8 +14,8 @@ from viz_model.drawing.scene.writing import short
 from viz_model.drawing.theme import signed
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Worked
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
@@ -210,5 +210,5 @@ def _numbers(look: Look) -> Any:
     return look.trace.leaving, values, look.labels, [str(n) for n in range(values.shape[1])]
 
 
-APART = Apart(lambda look: [look.trace.leaving], hand, lambda look: [], _numbers, say.text("formula"), own=_own)
+APART = Tabs(lambda look: [look.trace.leaving], hand, lambda look: [], _numbers, say.text("formula"), own=_own)
 to_try = say.to_try()

@@ -1,8 +1,8 @@
 """Pre-LN / Post-LN: one sentence through two models that differ only in where the norm stands, or through one."""
 
-from viz_model.island.page import Item, Page, Row, Section, Topic, Trials, beside
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside
+from viz_model.island.tabs import Trials
 from viz_model.topics.norm_placement import (
-    apart,
     blocks,
     decides,
     depth,
@@ -11,6 +11,7 @@ from viz_model.topics.norm_placement import (
     mixed,
     predictions,
     pull,
+    tabs,
 )
 from viz_model.topics.norm_placement.places import finding, is_alone
 
@@ -76,9 +77,9 @@ PAGE = Page(
         ENDS,
         MIXED,
     ),
-    end=(apart.quiz, apart.to_try),
+    end=(tabs.quiz, tabs.to_try),
     options=(("untrained", ("0", "1")), ("gradient", ("0", "1")), ("mixed", tuple(mixed.PLACES))),
-    apart=apart.TABS,
+    tabs=tabs.TABS,
     trials=Trials(("norm", "residual"), ("layer_norm", "norm_side")),
     fits=lambda config: not config.reads_pictures and not elsewhere.stands_elsewhere(config),
     has_twin=True,

@@ -2,7 +2,7 @@
 
 from viz_model.island import say
 from viz_model.island.page import Page, Row, Topic
-from viz_model.topics.overview import apart, drawn, finding, observed, to_try, whole
+from viz_model.topics.overview import drawn, finding, observed, tabs, to_try, whole
 
 PAGE = Page(
     "overview",
@@ -14,15 +14,15 @@ PAGE = Page(
         to_try.title,
         Row([(offer,) for offer in (to_try.twin, *map(to_try.offer, range(to_try.MOST)))], (1, 1, 1)),
     ),
-    end=(apart.quiz, apart.to_try),
-    apart=apart.TABS,
+    end=(tabs.quiz, tabs.to_try),
+    tabs=tabs.TABS,
     has_twin=True,
 )
 PICTURES = Page(
     "overview",
     items=(say.text("lead"), drawn.draw, drawn.tell),
     end=(drawn.quiz, say.to_try("question_drawn", "answer_drawn")),
-    apart=drawn.TABS,
+    tabs=drawn.TABS,
     fits=lambda config: config.is_vision_encoder,
 )
 OBSERVED = Page("overview", (say.observed, say.title("observed"), observed.draw), observed=True)

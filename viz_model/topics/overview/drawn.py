@@ -7,20 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import Painted, across, ink, painted, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase, by
 from viz_model.island import quiz as asking
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.measures import patches
 from viz_model.measures.classes import Classes, classes
 from viz_model.measures.stream import evenly
-from viz_model.topics.overview.apart import hand, numbers
+from viz_model.topics.overview.tabs import hand, numbers
 from viz_model.topics.overview.whole import MOST_BLOCKS, heading
 
 TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 132.0, 74.0, 238.0, 22.0
@@ -36,7 +37,7 @@ class Looking(NamedTuple):
     view: Painted
 
 
-@brief
+@short_repr
 class DrawnView(NamedTuple):
     """The stages of a run; ``projected`` and ``places`` are [T, D], ``lengths`` of the stream behind each block [L]."""
 
@@ -195,4 +196,4 @@ def quiz(look: Look) -> Quiz | None:
     return asking.largest(look, "token", lengths, names, "1", "guess_longest", token=look.token_named())
 
 
-TABS = Apart(formulas, hand, lambda look: (), numbers, own=lambda look: ("picture_overview", {}))
+TABS = Tabs(formulas, hand, lambda look: (), numbers, own=lambda look: ("picture_overview", {}))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import chart, heatmap, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.scene import Cells, Key, Mark, Panel, Pick, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -61,7 +61,7 @@ class BlockView(NamedTuple):
     norm: np.ndarray
 
 
-@brief
+@short_repr
 class OverviewView(NamedTuple):
     """The stages of one run. S rows stand for T tokens, ``pool`` tokens each.
 

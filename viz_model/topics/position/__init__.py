@@ -7,7 +7,8 @@ from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Scene
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Item, Page, Row, Section, Topic, Trials, beside, columns
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns
+from viz_model.island.tabs import Tabs, Trials
 from viz_model.topics.position import (
     added,
     alibi,
@@ -40,7 +41,7 @@ TABS = {
     "noposition": nothing.APART,
     "declared": declared.APART,
 }
-APART = Apart(
+APART = Tabs(
     lambda look: TABS[schemes.shown(look)].formulas(look),
     lambda look: TABS[schemes.shown(look)].hand(look),
     lambda look: TABS[schemes.shown(look)].code(look),

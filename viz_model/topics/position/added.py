@@ -11,17 +11,18 @@ import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, matrix, strips, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Cells, Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.strips import Strip, StripsView
 from viz_model.drawing.tables import Each, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Worked
+from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Worked
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 
@@ -54,7 +55,7 @@ def largest_column(look: Look) -> np.ndarray:
     return np.abs(look.once(added)).argmax(-1)
 
 
-@brief
+@short_repr
 class Rows(NamedTuple):
     """The picture of some rows: every n-th position, [T / n, any]."""
 
@@ -126,7 +127,7 @@ def by_distance(similarities: np.ndarray) -> ByDistance:
     return ByDistance(mean, low, high)
 
 
-@brief
+@short_repr
 class Alike(NamedTuple):
     """How alike position rows are: the text's, [T, T], and by distance over C positions of the context.
 
@@ -270,7 +271,7 @@ def summed(look: Look) -> np.ndarray:
     return (trace.norm_input("embed.norm") if is_normed(look) else trace["embed.out"]).numpy()
 
 
-@brief
+@short_repr
 class Sum(NamedTuple):
     """What is added up for each token, [T, D] each, the sum last; ``normed`` is what block 0 reads where that is
     another.

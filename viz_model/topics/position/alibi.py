@@ -10,13 +10,13 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.model import ops
 from viz_model.topics.position import bias
 
@@ -55,7 +55,7 @@ tell = say.text("alibi_see", facts)
 slopes_title = say.title("alibi_slopes", facts)
 
 
-@brief
+@short_repr
 class Slopes(NamedTuple):
     """What each further token of distance costs each head, [H]."""
 
@@ -104,4 +104,4 @@ to_try = say.to_try("alibi_question", "alibi_answer", facts)
 _said = say.text("alibi_formula", facts)
 
 
-APART = Apart(bias.formulas, lambda look: (None, bias.worked(look), {}), bias.code, bias.numbers, _said)
+APART = Tabs(bias.formulas, lambda look: (None, bias.worked(look), {}), bias.code, bias.numbers, _said)

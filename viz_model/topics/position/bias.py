@@ -12,15 +12,16 @@ import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, matrix, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.scene import Items, Key, Panel, Path, Rect, Scene, Series
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Each, by
 from viz_model.island import quiz as asking
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Item, Quiz, Worked
+from viz_model.island.page import Chooser, Item, Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Worked
 from viz_model.model import ops, positions
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import key
@@ -127,7 +128,7 @@ def choose_range(look: Look) -> Chooser:
     return Chooser("range", options, look.words("range"), asks=True)
 
 
-@brief
+@short_repr
 class Curves(NamedTuple):
     """What heads add for each of N distances key − query: ``values`` [H, N], or [L, H, N].
 
@@ -287,7 +288,7 @@ def draw(look: Look, which: str, prefix: str = "", alt: str = "") -> Scene:
     return look.drawn(scene, [f"attn.{which}"], heading=heading, own=not prefix, data=data)
 
 
-@brief
+@short_repr
 class Added(NamedTuple):
     """One of the matrices, every n-th query and key."""
 

@@ -11,8 +11,8 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.topics.position import bias
 from viz_model.topics.position.bias import Buckets
 
@@ -84,4 +84,4 @@ to_try = say.to_try("t5_question", "t5_answer", facts)
 _said = say.text("t5_formula", facts)
 
 
-APART = Apart(bias.formulas, lambda look: (None, bias.worked(look), {}), bias.code, bias.numbers, _said)
+APART = Tabs(bias.formulas, lambda look: (None, bias.worked(look), {}), bias.code, bias.numbers, _said)

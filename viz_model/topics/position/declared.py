@@ -12,8 +12,9 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import By, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Item, Worked
+from viz_model.island.page import Item
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.topics.position import added, bias, key, learned, rotation, schemes, shifted
 from viz_model.topics.position.rotation import unrotated
 
@@ -168,6 +169,6 @@ def _numbers(look: Look) -> Any:
     return f"{name}[{look.head}]", look.trace.head(name, look.head).numpy(), look.labels, look.labels
 
 
-APART = Apart(
+APART = Tabs(
     _formulas, _hand, lambda look: [look.site(name) for name in (*places(look).values(), "attn.scores")], _numbers
 )

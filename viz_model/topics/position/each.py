@@ -12,8 +12,8 @@ import torch
 
 from viz_model.config import ConfigError, NoPosition, Position, variants
 from viz_model.drawing import matrix
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -89,7 +89,7 @@ def _scores(run: Trace) -> np.ndarray:
     return (scores + run["blocks.0.attn.bias"] if "blocks.0.attn.bias" in run else scores).numpy()
 
 
-@brief
+@short_repr
 class Drawn(NamedTuple):
     """What is drawn of :class:`Adds`: [H, T, S, K], of the last K keys."""
 

@@ -14,8 +14,9 @@ from viz_model.drawing.tables import by
 from viz_model.island import quiz as asking
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.topics.position import added
 from viz_model.topics.position.added import PAPER_BASE
 
@@ -128,7 +129,7 @@ to_try = say.to_try("learned_question", "learned_answer", facts)
 _said = say.text("learned_formula", facts)
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: [site for site in ("embed.position", "embed.segment", "embed.out") if site in look.trace],
     lambda look: (None, added.worked(look, [int(added.largest_column(look)[look.token])]), {}),
     added.code,

@@ -11,14 +11,15 @@ from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, By, Phrase, by
 from viz_model.island import quiz as asking
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.runs.trace import Trace
 
 ROUNDING = 1e-5
@@ -29,7 +30,7 @@ longer one the selected one alone.
 """
 
 
-@brief
+@short_repr
 class OrderEffect(NamedTuple):
     """How much each token's vector changes when the tokens before it change places.
 
@@ -193,7 +194,7 @@ def _numbers(look: Look) -> Any:
     return "order_effect", values, [look.words("none_own_mask"), look.words("none_no_mask")], layers
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: ["embed.out", *(look.site(f"attn.{name}") for name in ("scores", "mask", "masked", "pattern"))],
     _hand,
     lambda look: [look.site(f"attn.{name}") for name in ("pattern", "masked", "scores")],

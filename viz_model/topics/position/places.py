@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.brief import brief
 from viz_model.drawing.digits import written
 from viz_model.drawing.picture import Painted, across, painted
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Select, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import by
 from viz_model.island import quiz as asking
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.measures import patches
 from viz_model.topics.position import added
 
@@ -24,7 +25,7 @@ LARGE, SMALL, GAP, TOP, MOST = 260.0, 70.0, 10.0, 24.0, 640.0
 """Pixels of the map of one place, of those of all, between these, and above them; and of all together at the most."""
 
 
-@brief
+@short_repr
 class Places(NamedTuple):
     """Cosines between the vectors of all positions, [T, T]; the first is [CLS], the others stand in ``grid``."""
 
@@ -114,6 +115,6 @@ def _hand(look: Look) -> Any:
     return None, cells, {"token": look.code_name(look.token), "column": column}
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: ["embed.position", "embed.out"], _hand, lambda look: ["embed.position", "embed.out"], added.numbers
 )

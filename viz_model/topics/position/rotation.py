@@ -15,13 +15,14 @@ from torch import Tensor
 from viz_model import config
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import By, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Chooser, Quiz, Worked
+from viz_model.island.page import Chooser, Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.model import ops, positions
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import added, key, waves
@@ -261,7 +262,7 @@ def angles(look: Look) -> Scene:
 angles_note = say.note("rope_angles_note")
 
 
-@brief
+@short_repr
 class Wavelengths(NamedTuple):
     """Positions in one full turn of every pair, [R/2]; ``unscaled`` is None where nothing is scaled."""
 
@@ -353,7 +354,7 @@ def vectors(look: Look) -> Any:
     return f"{look.trace.full_name(look.site('attn.q_rotated'))}[{look.head}]", values, look.labels, columns_
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: [look.site(f"attn.{name}") for name in ("q_rotated", "k_rotated", "scores")],
     _hand,
     _code,

@@ -10,8 +10,8 @@ import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Each, Phrase, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -110,7 +110,7 @@ def moved_note(look: Look) -> Iterator[Line]:
     yield look.note("rope_shift_note", pair=pair(look))
 
 
-@brief
+@short_repr
 class Offsets(NamedTuple):
     """The score of each query and its key for each of N ``offsets``, query minus key: ``scores`` [L, H, T, N].
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Each, Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -20,7 +20,7 @@ ROWS, ROW_HEIGHT, LEFT, RIGHT = 8, 30.0, 132.0, 8.0
 """Waves, pixels of one, and those at the sides; on the left stands what each is called."""
 
 
-@brief
+@short_repr
 class Stacked(NamedTuple):
     """The sines of some pairs [N] of dimensions: ``turns`` are the positions of one turn [N], ``recorded`` what the run
     added at each token [T, N].

@@ -12,14 +12,15 @@ from viz_model import config
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing import chart, theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Each, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Chooser, Quiz
+from viz_model.island.page import Chooser, Quiz
 from viz_model.island.prose import Line, line
+from viz_model.island.tabs import Tabs
 from viz_model.topics.position import added
 from viz_model.topics.position.added import PAPER_BASE
 
@@ -132,7 +133,7 @@ def choose_range(look: Look) -> Chooser:
     return Chooser("range", options, look.words("range"), asks=True)
 
 
-@brief
+@short_repr
 class Waves(NamedTuple):
     """A pair's curves over ``at`` [P], the two ``columns`` of ``embed.position`` on them [T, 2], and the sines of two
     pairs further along, where there are any.
@@ -304,7 +305,7 @@ def _hand(look: Look) -> Any:
     return line(textbook.words), added.worked(look, columns(look)), {}
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: [site for site in ("embed.position", "embed.token", "embed.out") if site in look.trace],
     _hand,
     added.code,

@@ -11,8 +11,9 @@ from viz_model.drawing import chart
 from viz_model.drawing.scene import Scene
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Chooser, Item, Offer, Page, Table, Topic, Worked, columns
+from viz_model.island.page import Chooser, Item, Offer, Page, Topic, columns
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.questions.measured import QUESTIONS, Measured, Question
@@ -135,7 +136,7 @@ def numbers(look: Look) -> Table:
     return "probs", probs[:, best].numpy(), look.labels[-10:], names
 
 
-TABS = Apart(formulas, hand, lambda look: ("probs", "logits"), numbers)
+TABS = Tabs(formulas, hand, lambda look: ("probs", "logits"), numbers)
 PAGE = Page(
     "questions",
     (
@@ -144,7 +145,7 @@ PAGE = Page(
         columns((move, move_token, draw), (answer, leads(0), leads(1))),
     ),
     end=(say.to_try(),),
-    apart=TABS,
+    tabs=TABS,
     options=((ASK, tuple(one.name for one in QUESTIONS)), (MOVE, ("", *map(str, range(MOST_STEPS))))),
     fits=lambda config: config.writes,
     reads_plain=True,

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from viz_model.island import say
-from viz_model.island.page import Page, Section, Topic, Trials, beside, columns
-from viz_model.topics.tokens import apart, cuts, odd, second, stretches, textbook, word
+from viz_model.island.page import Page, Section, Topic, beside, columns
+from viz_model.island.tabs import Trials
+from viz_model.topics.tokens import cuts, odd, second, stretches, tabs, textbook, word
 from viz_model.topics.tokens.second import has_text
 
 TEXTBOOK = Section(
@@ -42,16 +43,16 @@ PAGE = Page(
         Section("known", (say.title("known"), *cuts.example("chinese"), *cuts.example("tutorial")), needs=has_text),
         TEXTBOOK,
     ),
-    (apart.quiz, apart.to_try),
+    (tabs.quiz, tabs.to_try),
     (second.OPTION, *word.OPTIONS),
-    apart.APART,
+    tabs.APART,
     Trials(bugs=("count", "spell")),
 )
 OBSERVED = replace(
     PAGE,
     items=(say.observed, *(item for item in PAGE.items if item is not TEXTBOOK)),
     end=(),
-    apart=None,
+    tabs=None,
     trials=None,
     observed=True,
 )

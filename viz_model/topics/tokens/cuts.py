@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
-from viz_model.drawing.brief import brief
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Scene, Series, Text, Texts
+from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, By, Phrase, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -54,7 +54,7 @@ class Cut(NamedTuple):
     origin: np.ndarray
 
 
-@brief
+@short_repr
 class CutsView(NamedTuple):
     """The same text in two vocabularies, laid out in lines.
 

@@ -1,7 +1,8 @@
 """Training lab: a small model learns while the visitor watches."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Topic, Trials, reads_text
+from viz_model.island.page import Page, Topic, reads_text
+from viz_model.island.tabs import Trials
 
 PAGE = Page(
     "training_lab",

@@ -7,8 +7,9 @@ from typing import Any
 
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Page, Section, Table, Topic, Typed, Worked, beside, columns
+from viz_model.island.page import Page, Section, Topic, Typed, beside, columns
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.island.units import fits
 from viz_model.topics.units import asked, here, over_texts
 
@@ -37,7 +38,7 @@ def numbers(look: Look) -> Table:
     return look.site("ffn.act"), found.activity.numpy()[:, None], look.labels, [str(found.neuron)]
 
 
-TABS = Apart(formulas, hand, formulas, numbers)
+TABS = Tabs(formulas, hand, formulas, numbers)
 PAGE = Page(
     "units",
     (
@@ -62,7 +63,7 @@ PAGE = Page(
     ),
     end=(say.to_try(),),
     options=((asked.NEURON, Typed(pattern=r"[0-9]{0,6}")),),
-    apart=TABS,
+    tabs=TABS,
     fits=fits,
     reads_plain=True,
 )

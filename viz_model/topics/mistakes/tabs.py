@@ -10,8 +10,8 @@ import numpy as np
 from viz_model.drawing.digits import written
 from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Table
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs
 from viz_model.runs import notebook
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.mistakes.exercise import in_words, names
@@ -113,7 +113,7 @@ def _records(look: Look) -> list[tuple[str, str, dict[str, Sequence[object]]]]:
     return found
 
 
-APART = Apart(
+APART = Tabs(
     formulas=lambda look: (),
     said=_formula,
     hand=_hand,

@@ -11,8 +11,9 @@ import numpy as np
 from torch.distributions import Categorical
 
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.measures.output import read_site
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
@@ -121,7 +122,7 @@ def _records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]
     return [(name, str(words(f"{name}_table")), columns) for name, columns in found.items() if columns]
 
 
-APART = Apart(
+APART = Tabs(
     _formulas,
     _hand,
     lambda look: ["logits", "probs"],

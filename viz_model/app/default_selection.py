@@ -12,7 +12,7 @@ from viz_model.app.cache import cached
 from viz_model.app.view import ViewState
 from viz_model.claims import exceeds
 from viz_model.config import Side
-from viz_model.measures import telling
+from viz_model.measures import salience
 from viz_model.texts import Texts
 
 
@@ -47,10 +47,10 @@ def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
     if trace.config.transcribes and side == "decoder":
         return max(0, len(trace) - 2)
     if trace.prefix and side == "decoder" and view.target is None and (shares := _of_words(run.plain)):
-        written = telling.written(trace)
+        written = salience.written(trace)
         words = [i for i in written if _is_word(trace, i)]
         return max(words or written, key=shares.__getitem__)
-    return telling.token(trace)
+    return salience.token(trace)
 
 
 @cached()
@@ -61,7 +61,7 @@ def _of_words(run: runs.RunKey) -> tuple[float, ...]:
     words = [i for i in range(len(source)) if _is_word(source, i)]
     if not words:
         return ()
-    patterns = [trace[f"blocks.{layer}.cross.pattern"] for layer in telling.layers(trace)]  # each [H, T, S]
+    patterns = [trace[f"blocks.{layer}.cross.pattern"] for layer in salience.layers(trace)]  # each [H, T, S]
     rows = torch.stack(patterns).mean((0, 1))  # [T, S]
     return tuple(rows[:, words].max(-1).values.tolist())
 
@@ -85,7 +85,7 @@ def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Pla
     """How much each head tells of this sentence, of those layers that may be shown."""
     trace = runs.trace(run.plain).at(side)
     part = part if f"blocks.0.{part}.pattern" in trace else "attn"
-    among = telling.layers(trace) if view.layer is None else (view.layer,)
+    among = salience.layers(trace) if view.layer is None else (view.layer,)
     return {
         Place(layer, head): much for layer in among for head, much in enumerate(_of_layer(run.plain, side, layer, part))
     }
@@ -93,4 +93,4 @@ def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Pla
 
 @cached()
 def _of_layer(run: runs.RunKey, side: Side, layer: int, part: str) -> tuple[float, ...]:
-    return telling.of_layer(runs.trace(run).at(side), layer, part)
+    return salience.of_layer(runs.trace(run).at(side), layer, part)

@@ -11,9 +11,10 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.quiz import largest, spread
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.measures import stream
 from viz_model.topics.block import neurons, norm, weights
 from viz_model.topics.block.vectors import dimension, equations, facts, of_one, sums_by_hand
@@ -90,7 +91,7 @@ def tables(look: Look) -> Iterator[Table]:
     yield f"blocks.{look.layer}.parameters", counts, rows, ("parameters",)
 
 
-TABS = Apart(_own, hand, code, numbers, begins=said, tables=lambda look: list(tables(look)))
+TABS = Tabs(_own, hand, code, numbers, begins=said, tables=lambda look: list(tables(look)))
 
 
 def to_try(look: Look) -> Iterable[Line]:

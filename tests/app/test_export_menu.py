@@ -16,11 +16,11 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import python_lines, runs, saving
+from viz_model.app import export_menu, python_lines, runs
+from viz_model.app.export_menu import Saved
 from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
-from viz_model.app.saving import Saved
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.drawing.scene import Cells as Mark
 from viz_model.drawing.scene import Panel, Scene
@@ -38,13 +38,13 @@ Menus = list[Saved]
 def menus(monkeypatch: pytest.MonkeyPatch) -> Menus:
     """What every menu offers that is opened."""
     found: Menus = []
-    show = saving._open
+    show = export_menu._open
 
     def opened(saved: Saved, *more: Any) -> None:
         found.append(saved)
         show(saved, *more)
 
-    monkeypatch.setattr(saving, "_open", opened)
+    monkeypatch.setattr(export_menu, "_open", opened)
     return found
 
 
@@ -103,7 +103,7 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     assert np.array_equal(read, pattern), "the very same numbers, a masked one empty"
     assert {row[0] for row in rows} and len(rows) == pattern.size
 
-    heads = np.load(io.BytesIO(saving.all_heads(saved.run, saved.heads)))
+    heads = np.load(io.BytesIO(export_menu.all_heads(saved.run, saved.heads)))
     assert list(heads) == [f"blocks.{layer}.attn.pattern" for layer in range(4)] and saved.layer is None
     for name in heads:
         assert np.array_equal(heads[name], run[name].numpy())
@@ -129,7 +129,7 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
 def test_a_caption_tells_of_changes(menus: Menus) -> None:
     app = open_page("attention", {**CHOSEN, "lang": "zh", "edits": "head-off.0.1", "door_large": "1"})
     tell(app, "attention.head", "menu", {"nonsense": 1})
-    assert "attention.head" in app.session_state[saving._ASKED] and "运行经过修改" in menus[0].caption
+    assert "attention.head" in app.session_state[export_menu._ASKED] and "运行经过修改" in menus[0].caption
     assert values(ran(menus[0].code)[1]) == values(menus[0].scene), "of the changed run"
     tell(app, "attention.lines", "menu", {})
     assert menus[1].heads == menus[0].heads
@@ -175,7 +175,7 @@ def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch:
 def test_of_a_long_run_the_heads_of_one_layer_or_none(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
     layer = 6 * 3 * 3 * 4
     for most, names in ((4 * layer, 4), (layer, 1), (layer - 1, 0)):
-        monkeypatch.setattr(saving, "MOST_BYTES", most)
+        monkeypatch.setattr(export_menu, "MOST_BYTES", most)
         tell(open_page("attention", CHOSEN), "attention.grid", "menu", {})
         assert len(menus[-1].heads) == names
     assert menus[-2].layer == 1 and menus[-2].heads == ("blocks.1.attn.pattern",)
@@ -245,14 +245,14 @@ def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatc
     def answer(page: Page, draw: Callable[[], Scene | None], key: str, **options: Any) -> None:
         scene = draw()
         assert scene is not None
-        known = options.get("known", saving.Known)()
-        met.append((saving.saved(page, scene, key, known, own=options.get("own", True)), page.trace.whole))
+        known = options.get("known", export_menu.Known)()
+        met.append((export_menu.saved(page, scene, key, known, own=options.get("own", True)), page.trace.whole))
 
-    monkeypatch.setattr(saving, "answer", answer)
+    monkeypatch.setattr(export_menu, "answer", answer)
     open_page(page, {"lang": "en", "text": "The cat sat"})
     assert met or page in ("training_lab", FIRST)  # nothing is drawn before somebody trains; the walk has no menus
     for saved, run in met:
-        is_short = len(saved.scene.title) <= saving.MOST_TITLE
+        is_short = len(saved.scene.title) <= export_menu.MOST_TITLE
         assert saved.caption.startswith(saved.scene.title) == is_short and saved.name
         if not saved.code:
             continue

@@ -11,17 +11,17 @@ from app_driver import ISLAND, mounts, offer, open_page, pictures
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import runs, state, usual
+from viz_model.app import default_selection, runs, state
 from viz_model.app.elements.controls import _is_on_offer
 from viz_model.app.view import ViewState
-from viz_model.measures import telling
+from viz_model.measures import salience
 
 MODEL, CAT = "story-pre-ln", "The cat sat on the mat"
 RUN = runs.RunKey(MODEL, CAT)
 
 
-def place(**chosen: Any) -> usual.Place:
-    return usual.place(RUN, ViewState(model=MODEL, **chosen), "decoder", "attn")
+def place(**chosen: Any) -> default_selection.Place:
+    return default_selection.place(RUN, ViewState(model=MODEL, **chosen), "decoder", "attn")
 
 
 def test_what_was_chosen_is_kept_and_the_rest_follows() -> None:
@@ -35,11 +35,11 @@ def test_what_was_chosen_is_kept_and_the_rest_follows() -> None:
 def test_a_change_of_the_run_does_not_move_the_eye() -> None:
     free = place()
     changed = RUN._replace(edits=f"head-off.{free.layer}.{free.head}")
-    assert usual.place(changed, ViewState(model=MODEL), "decoder", "attn") == free
+    assert default_selection.place(changed, ViewState(model=MODEL), "decoder", "attn") == free
 
 
 def test_a_part_that_the_model_lacks_is_not_asked_for() -> None:
-    assert usual.place(RUN, ViewState(model=MODEL), "decoder", "cross") == place()
+    assert default_selection.place(RUN, ViewState(model=MODEL), "decoder", "cross") == place()
 
 
 @pytest.mark.parametrize("page", ["attention", "block"])
@@ -60,7 +60,7 @@ def test_the_address_says_only_what_was_chosen(page: str) -> None:
         words, help = part.value, part.help
     n_heads = vm.load(MODEL).config.n_heads
     trace = runs.trace(RUN)
-    tells = [telling.of_layer(trace, layer)[head] for layer in range(trace.n_layers) for head in range(n_heads)]
+    tells = [salience.of_layer(trace, layer)[head] for layer in range(trace.n_layers) for head in range(n_heads)]
     first, second = sorted(tells, reverse=True)[:2]
     assert f"layer {free.layer}, head {free.head} " in words and f"({first:.2f}, first of {len(tells)} " in words
     assert f"{second:.2f}" in help
@@ -74,13 +74,13 @@ def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str)
     run = runs.RunKey(model, text, target=runs.greedy_target(model, text, to), to=to)
     trace = runs.trace(run).at("decoder")
     view = ViewState(model=model, to=to)
-    token = usual.token(run, view, "decoder")
+    token = default_selection.token(run, view, "decoder")
     rows = torch.stack([trace[f"blocks.{layer}.cross.pattern"] for layer in range(trace.n_layers)]).mean((0, 1))
     read = trace.at("encoder").tokens[int(rows[token].argmax())]
     assert read.text.strip().isalpha() and any(map(str.isalpha, trace.tokens[token].text))
     # Of a target that was typed, as of any other text, the end.
-    assert usual.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
-    assert usual.token(RUN, ViewState(model=MODEL), "decoder") == len(runs.trace(RUN)) - 1
+    assert default_selection.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
+    assert default_selection.token(RUN, ViewState(model=MODEL), "decoder") == len(runs.trace(RUN)) - 1
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import numpy as np
 
 from viz_model.config import ModelConfig
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line, line
 from viz_model.island.quiz import largest
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.topics.architectures import pair, parameters, parts, where
 from viz_model.topics.architectures.parameters import Node
 
@@ -99,7 +100,7 @@ def _snippet(config: ModelConfig) -> str:
     return "architectures" if config.attends and not config.attention_sink else "architectures_mixed"
 
 
-TABS = Apart(
+TABS = Tabs(
     lambda look: (), hand, lambda look: (), lambda look: None, begins=begins,
     own=lambda look: (_snippet(look.config), {"layer": look.layer}), records=records,
 )  # fmt: skip

@@ -9,8 +9,9 @@ import numpy as np
 
 from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import TextError, spelled
 from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, Token
@@ -76,7 +77,7 @@ def _columns(look: Look, tokens: tuple[Token, ...]) -> dict[str, list[Any]]:
     }
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: ["tokens.ids"],
     _hand,
     lambda look: [],

@@ -12,8 +12,9 @@ from viz_model.drawing.digits import written
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.measures.change import rerun
 from viz_model.runs.edits import AblateHead, Edit, Skip
 from viz_model.runs.recompute import Recomputed
@@ -91,7 +92,7 @@ def records(look: Look) -> list[tuple[str, str, dict[str, list[Any]]]]:
     return [("parts", "", named)]
 
 
-TABS = Apart(lambda look: [], hand, lambda look: [], lambda look: None, begins=begins, own=code, records=records)
+TABS = Tabs(lambda look: [], hand, lambda look: [], lambda look: None, begins=begins, own=code, records=records)
 
 
 def quiz(look: Look) -> Quiz | None:

@@ -11,8 +11,9 @@ from viz_model.drawing import theme
 from viz_model.drawing.digits import percent
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.texts.markdown import literal, table
 from viz_model.topics.batch import norms
 from viz_model.topics.batch.rows import batched, names
@@ -83,7 +84,7 @@ def _gaps(look: Look) -> Any:
     return [("gaps", look.words("gaps", output=literal("output")), dict(columns))]
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: ["embed.token", "logits"] if "logits" in look.trace else ["embed.token"],
     _hand,
     lambda look: [],

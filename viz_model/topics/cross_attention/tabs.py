@@ -11,8 +11,9 @@ from viz_model.drawing.tables import pick
 from viz_model.island import query
 from viz_model.island import quiz as asking
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.texts.markdown import literal
 from viz_model.topics.cross_attention import decoding
 from viz_model.topics.cross_attention.steps import n_padding
@@ -93,4 +94,4 @@ def quiz(look: Look) -> Quiz | None:
     return asking.largest(look, "token", shares[:, shown], names, "percent", **counts)
 
 
-TABS = Apart(formulas, hand, code, numbers, begins=begins, tables=tables)
+TABS = Tabs(formulas, hand, code, numbers, begins=begins, tables=tables)

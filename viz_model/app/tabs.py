@@ -14,14 +14,14 @@ from viz_model.config import ModelConfig, Side
 from viz_model.drawing.scene import seen
 from viz_model.drawing.tables import Among, Phrase, pick
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Trials
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs, Trials
 from viz_model.model import sites
 from viz_model.texts.markdown import literal
 from viz_model.topics.mistakes.bugs import BUGS
 
 
-def draw(page: Page, look: Look, tabs: Apart) -> None:
+def draw(page: Page, look: Look, tabs: Tabs) -> None:
     """Formula, by hand, code, numbers; the one that is open is drawn."""
     if tabs.side is not None:
         page = replace(page, trace=page.trace.at(tabs.side(look)))
@@ -34,7 +34,7 @@ def draw(page: Page, look: Look, tabs: Apart) -> None:
     )
 
 
-def _formulas(page: Page, look: Look, tabs: Apart) -> None:
+def _formulas(page: Page, look: Look, tabs: Tabs) -> None:
     _say(look, tabs.begins)
     elements.formula(page, *tabs.formulas(look))
     _say(look, tabs.said)
@@ -58,7 +58,7 @@ def _as_code(names: Among) -> Among:
     return names._replace(names=[literal(str(name)) for name in names.names]) if names.is_code else names
 
 
-def _hand(page: Page, look: Look, tabs: Apart) -> None:
+def _hand(page: Page, look: Look, tabs: Tabs) -> None:
     said, numbers, values = tabs.hand(look)
     if said is not None:
         st.markdown(_markdown(said, look))
@@ -69,12 +69,12 @@ def _hand(page: Page, look: Look, tabs: Apart) -> None:
         elements.picture(page, drawn)
 
 
-def _code(page: Page, look: Look, tabs: Apart) -> None:
+def _code(page: Page, look: Look, tabs: Tabs) -> None:
     name, values = tabs.own(look) if tabs.own else (None, {})
     elements.code(page, name, sites=tuple(tabs.code(look)), **values)
 
 
-def _numbers(page: Page, look: Look, tabs: Apart) -> None:
+def _numbers(page: Page, look: Look, tabs: Tabs) -> None:
     more = tabs.tables(look) if tabs.tables else ()
     for n, (site, values, rows, columns) in enumerate(filter(None, [tabs.numbers(look), *more])):
         elements.table(page, site, values, list(rows), list(columns), f"numbers{n or ''}")

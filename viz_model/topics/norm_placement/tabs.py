@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.quiz import largest, spread
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.measures.passage import norm_name
 from viz_model.topics.norm_placement.depth import share_lines, view
 from viz_model.topics.norm_placement.places import NAMES, facts, is_alone, runs
@@ -51,7 +52,7 @@ def numbers(look: Look) -> Table:
     return "residual-stream", np.stack(list(columns.values()), -1), found.sites, names
 
 
-TABS = Apart(formulas, hand, code, numbers, begins=begins)
+TABS = Tabs(formulas, hand, code, numbers, begins=begins)
 
 
 def quiz(look: Look) -> Quiz | None:

@@ -13,7 +13,7 @@ MOST_NAMES, LONGEST = 4, 60
 V = TypeVar("V", bound=type)
 
 
-def brief(view: V) -> V:
+def short_repr(view: V) -> V:
     """Have a NamedTuple say of each field what it is, a line each."""
     view.__repr__ = _lines  # type: ignore[method-assign, assignment]
     return view

@@ -11,8 +11,9 @@ from viz_model.claims import Claim, Verdict, exceeds
 from viz_model.drawing.digits import written
 from viz_model.island import quiz as asking
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Table, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.model import sites
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
@@ -89,7 +90,7 @@ def numbers(look: Look) -> Table:
     return "resid.norms", lengths, names, look.labels
 
 
-TABS = Apart(formulas, hand, lambda look: (), numbers, own=lambda look: ("overview", {"k": N_NEXT}))
+TABS = Tabs(formulas, hand, lambda look: (), numbers, own=lambda look: ("overview", {"k": N_NEXT}))
 
 
 def quiz(look: Look) -> Quiz | None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
-from viz_model.island.page import Apart
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.measures import change
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
@@ -91,7 +91,7 @@ def _records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]
     return records
 
 
-APART = Apart(
+APART = Tabs(
     formulas=lambda look: (),
     said=_formula,
     hand=_hand,

@@ -10,7 +10,8 @@ from viz_model.drawing import theme
 from viz_model.drawing.tables import By, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
+from viz_model.island.tabs import Tabs
 from viz_model.topics.embedding import table
 from viz_model.topics.embedding.table import facts
 
@@ -74,7 +75,7 @@ def _numbers(look: Look) -> Any:
     return "embed.token", values, look.labels, [str(n) for n in range(values.shape[1])]
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: [n for n in ("tokens.ids", "embed.token", "embed.segment", "embed.norm.out") if n in look.trace],
     _hand,
     lambda look: ["embed.token", *(n for n in look.trace.sites if n.startswith(("tokens.", "embed.")))],

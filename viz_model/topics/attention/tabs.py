@@ -9,9 +9,10 @@ import numpy as np
 
 from viz_model.drawing.tables import Among, pick
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz, Worked
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.query import by_hand
+from viz_model.island.tabs import Tabs, Worked
 from viz_model.topics.attention import state
 from viz_model.topics.attention.head import MATRICES, known
 from viz_model.topics.attention.heads import facts, largest
@@ -56,7 +57,7 @@ def numbers(look: Look) -> tuple[str, np.ndarray, Sequence[str], Sequence[str]]:
     return f"{look.trace.full_name(site)}[{look.head}]", exact, look.labels, look.labels
 
 
-TABS = Apart(formulas, hand, code, numbers)
+TABS = Tabs(formulas, hand, code, numbers)
 
 
 def to_try(look: Look) -> Iterator[Line]:

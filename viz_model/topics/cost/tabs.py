@@ -7,8 +7,9 @@ from typing import Any
 
 from viz_model.config import ModelConfig, Side
 from viz_model.island.look import Look
-from viz_model.island.page import Apart, Quiz
+from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
+from viz_model.island.tabs import Tabs
 from viz_model.model import sites
 from viz_model.topics.cost.counted import Multiplications, count, crossings, growth, of_block
 from viz_model.topics.cost.shares import FACTORS, SHARE, facts, n_source, view
@@ -93,7 +94,7 @@ def _attending(look: Look) -> int:
     return look.layer if look.has("attn.pattern") else next(layers, look.layer)
 
 
-APART = Apart(
+APART = Tabs(
     lambda look: (),
     hand,
     lambda look: (),

@@ -21,7 +21,7 @@ STEPS = frozenset({"scores", "capped", "bias", "mask", "masked", "pattern"})
 
 
 @dataclass(frozen=True)
-class Attended:
+class AttentionSteps:
     """An attention layer of a run.
 
     Attributes:
