@@ -124,6 +124,12 @@ def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_pag
         assert made.mark(f"word.{n}.name", panel="words")["text"] == f"{token.label} → {writes}"
 
 
+def test_who_has_a_sentence_sees_it_translated() -> None:
+    app = open_page("cross_attention", {"lang": "en", "text": "The cat sleeps."})
+    view = app.session_state["view"]
+    assert (view.model, view.text) == ("translate-2017", "The cat sleeps.")
+
+
 def test_what_stands_beside_the_picture_is_measured() -> None:
     app = open_page(
         "cross_attention", {"model": MODEL, "lang": "en", "layer": "1", "head": "2", "token": "0", "painted": "head"}

@@ -42,6 +42,7 @@ def fitted(
     An address that names a model is shown as it asks, and so is a model that was chosen on the page.
 
     Args:
+        prefers: which of them come first, where a visitor has typed nothing.
         read: reads the address again, for the models that it is given. Layers, heads and tokens of an address that
             names no model are those of the model that is shown, and so is what is said of one that is not there.
     """
@@ -54,7 +55,9 @@ def fitted(
     if needs is None or named or needs(runs.offered()[view.model]):
         return view
     fitting = {name: config for name, config in runs.offered().items() if needs(config)}
-    others = sorted(fitting, key=lambda name: not prefers(fitting[name]))
+    # Whoever has a sentence of their own sees it read.
+    is_own = view.text is not None
+    others = sorted(fitting, key=lambda name: fitting[name].reads_pictures if is_own else not prefers(fitting[name]))
     if not others:
         return view
     is_read = bool(st.query_params) and state.from_address()
