@@ -225,6 +225,13 @@ def _kept(trace: Trace, claim: str) -> bool:
     return sum(x.numel() * x.element_size() for x in tensors) > one * len(trace)
 
 
+FACTS = (
+    "The key is red. The box is blue. The cat is green. The dog is black.",
+    "The moon is old. The sun is hot. The sea is deep.",
+)
+"""Of a visitor's own."""
+
+
 def _recalls(trace: Trace, text: str, claim: str) -> bool:
     """Whether the name that was said first is what the model says first, with more and more sentences in between."""
     sentences = [f"{one}." for one in text.rstrip(".").split(". ")]
@@ -255,7 +262,7 @@ def of_states(trace: Trace, layer: int, head: int, query: int, chance: int) -> I
     yield Shown(READS, values, partial(_reads, trace, layer, head, query))
     yield Shown(KEPT, Kept.of(trace.config, len(trace)), partial(_kept, trace))
     if chance % 15 == 0:
-        for text in (Texts("en")("attention.recall_1"), Texts("en")("attention.recall_2")):
+        for text in (Texts("en")("attention.recall_1"), Texts("en")("attention.recall_2"), *FACTS):
             told = measure(look, text)
             assert told is not None
             yield Shown(RECALL, told, partial(_recalls, trace, text))

@@ -54,6 +54,8 @@ PLACES: dict[str, Mapping[str, int]] = {
     "cross": {"layer": 1, "head": 2},
 }
 """Every function of one run, with where it looks."""
+LAYERS = {"story-next": 3}
+"""Where attention stands in another layer than in that of most models."""
 OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens")
 
 
@@ -63,7 +65,9 @@ def run(model: str) -> vm.Trace:
 
 
 def drawn(model: str, name: str, **options: Any) -> Figure:
-    made: Figure = getattr(vm.plot, name)(run(model), **PLACES[name], **options)
+    of_weights = model in LAYERS and name in ("head", "steps")
+    place = {**PLACES[name], **({"layer": LAYERS[model]} if of_weights else {})}
+    made: Figure = getattr(vm.plot, name)(run(model), **place, **options)
     return made
 
 
@@ -128,15 +132,16 @@ def same(found: Any, expected: Any) -> None:
 
 
 def _attention(trace: vm.Trace, model: str) -> None:
-    pattern = trace["blocks.1.attn.pattern"]
+    at = LAYERS.get(model, 1)
+    pattern = trace[f"blocks.{at}.attn.pattern"]
     same(np.nan_to_num(drawn(model, "head").data.values), pattern[2])
-    layer = vm.plot.heads(trace, 1).data.patterns
+    layer = vm.plot.heads(trace, at).data.patterns
     same(np.nan_to_num(layer), pattern)
     hidden = np.triu(np.ones(layer.shape[1:], bool), 1) if trace.stack.side == "decoder" else np.zeros(layer.shape[1:])
     np.testing.assert_array_equal(np.isnan(layer), np.broadcast_to(hidden, layer.shape))
-    same(np.nan_to_num(drawn(model, "heads").data.patterns[1]), pattern)
+    same(np.nan_to_num(drawn(model, "heads").data.patterns[at]), pattern)
     same(drawn(model, "steps").data.pattern, pattern[2, -1])
-    same(vm.plot.head(trace, 1, 2, matrix="z").data.values, trace["blocks.1.attn.z"][2])
+    same(vm.plot.head(trace, at, 2, matrix="z").data.values, trace[f"blocks.{at}.attn.z"][2])
 
 
 def _stream(trace: vm.Trace, model: str) -> None:

@@ -65,7 +65,10 @@ def surest(model: str) -> vm.Trace:
 def drawn(name: str, trace: vm.Trace, lang: str) -> Figure:
     make: Callable[..., Figure] = getattr(vm.plot, name)
     beside: list[Any] = [vm.load("story-post-ln").trace("The cat")] if name == "compare" else []
-    return make(trace, *beside, **PLACES.get(name, {}), lang=lang, theme="paper")
+    place = dict(PLACES.get(name, {}))
+    if "layer" in place and not trace.config.attends:
+        place["layer"] = trace.n_layers - 1
+    return make(trace, *beside, **place, lang=lang, theme="paper")
 
 
 def check(figure: Figure) -> None:

@@ -26,7 +26,7 @@ class ComparedView(NamedTuple):
     Attributes:
         places: layer, head and token that are looked at in each.
         choices: what each expects at its token; None of a model without logits.
-        patterns: that head of each.
+        patterns: that head of each; None of a model in which layers hold states.
         depth: the length of the residual stream.
         apart: how far the patterns of all heads lie apart; None where heads or tokens of the two are not as many.
     """
@@ -34,7 +34,7 @@ class ComparedView(NamedTuple):
     names: tuple[str, str]
     places: tuple[tuple[int, int, int], tuple[int, int, int]]
     choices: tuple[ChoicesView | None, ChoicesView | None]
-    patterns: tuple[HeatmapView, HeatmapView]
+    patterns: tuple[HeatmapView | None, HeatmapView | None]
     depth: DepthView
     apart: ApartView | None
 
@@ -60,7 +60,7 @@ def view(look: Look, made: Mapping[str, Scene]) -> ComparedView:
         (pair.both(look)[0].name, pair.both(look)[1].name),
         (place(look, 0), place(look, 1)),
         (data.get("choices0"), data.get("choices1")),
-        (data["head0"], data["head1"]),
+        (data.get("head0"), data.get("head1")),
         data["depth"],
         data.get("distances"),
     )

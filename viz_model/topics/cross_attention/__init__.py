@@ -18,7 +18,8 @@ from viz_model.topics.cross_attention import (
     written,
 )
 
-STEPS = (steps.title, steps.choose, steps.draw, steps.tell, why.About("cross").section)
+STEPS = (steps.title, steps.choose, steps.draw, steps.tell)
+WHY = why.About("cross").section
 DECODING = (
     Section(
         "decoding",
@@ -39,6 +40,7 @@ PAGE = Page(
         weights.lead,
         beside((weights.choose, weights.draw, weights.source), weights.tell),
         *STEPS,
+        WHY,
         Section(
             "maps",
             (
@@ -62,7 +64,8 @@ PICTURES = replace(
     items=(
         weights.lead,
         columns((weights.choose, painted.draw, weights.source), (weights.tell, painted.tell)),
-        *STEPS,
+        Section("steps", STEPS, ("mask",)),
+        WHY,
         Section(
             "maps",
             (
@@ -84,11 +87,13 @@ MISSING = Page(
     items=(missing.tell, missing.title, beside((missing.draw, missing.source), missing.what), missing.models),
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
     tabs=missing.TABS,
+    unattended=(missing.tell, missing.what, missing.models),
 )
 TOPIC = Topic(
     "cross_attention",
     (PAGE, PICTURES, MISSING),
     part="cross",
     needs=weights.exists,
+    mixes=True,
     prefers=lambda config: config.transcribes,
 )
