@@ -110,7 +110,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         return
     scores, change = sample["heads.roles"].numpy(), sample["heads.change"].numpy()
     for values in (scores[..., 0], scores[..., 1]):
-        layer, head = map(int, np.unravel_index(values.argmax(), values.shape))
+        layer, head = map(int, np.unravel_index(np.nanargmax(values), values.shape))
         roles = tuple(explain.unit(trace, layer, head=head).roles())
         yield Shown(ROLE, roles, partial(_role, trace, layer, head))
     for layer in range(trace.n_layers):
@@ -118,5 +118,5 @@ def shown(trace: Trace) -> Iterator[Shown]:
         neuron = int(fires.argmin() if layer % 2 else fires.argmax())
         yield Shown(FIRES, float(fires[neuron]), partial(_fires, trace, layer, neuron))
     sure = change[..., 0] / change[..., 1]
-    layer, head = map(int, np.unravel_index(sure.argmax(), sure.shape))
+    layer, head = map(int, np.unravel_index(np.nanargmax(sure), sure.shape))
     yield Shown(REMOVED, LossChange(*change[layer, head].tolist()), partial(_removed, trace, layer, head))
