@@ -87,6 +87,41 @@ function transformer({ config, weights }, arrays) {
     return linear(z, weight(`${at}o.weight`), weight(`${at}o.bias`), H * K)
   }
 
+  // A state for each head, which decays and is corrected at every position (Yang et al. 2024, equation 10).
+  function remember(layer, x, start, past) {
+    const { n_keys: J, n_values: M, d_key: N, d_value: U, kernel: W } = config.mixers[layer], at = `decoder.blocks.${layer}.attn.`, length = x.length / D
+    const of = (name, bias) => linear(x, weight(`${at}${name}.weight`), bias && weight(`${at}${name}.bias`), D), { silu } = ACTIVATIONS
+    const [q, k, v] = ["q", "k", "v"].map(letter => {
+      const made = of(letter), width = made.length / length, kernel = weight(`${at}${letter}_conv`), all = past.made[letter] ??= new Float32Array(n_context * width)
+      all.set(made, start * width)
+      return made.map((_, n) => {
+        const c = n % width, here = start + (n - c) / width
+        let sum = 0
+        for (let w = Math.max(0, W - 1 - here); w < W; w++) sum += kernel[c * W + w] * all[(here + w - W + 1) * width + c]
+        return silu(sum)
+      })
+    })
+    for (const one of [q, k]) for (let n = 0; n < one.length; n += N) {
+      const own = one.subarray(n, n + N), by = 1 / Math.sqrt(own.reduce((sum, part) => sum + part * part, 0) + 1e-6)
+      for (let c = 0; c < N; c++) own[c] *= by
+    }
+    const beta = of("beta"), slowed = of("decay", true), rate = weight(`${at}rate`), gate = of("gate"), read = new Float32Array(length * M * U)
+    for (let t = 0; t < length; t++) {
+      const state = past.states[start + t] = Float32Array.from(past.states[start + t - 1] ?? new Float32Array(M * N * U))
+      for (let m = 0, n = t * M; m < M; m++, n++) {
+        const key = (t * J + Math.floor(m * J / M)) * N, keeps = Math.exp(-Math.exp(rate[m]) * Math.log1p(Math.exp(slowed[n]))), corrects = 1 / (1 + Math.exp(-beta[n]))
+        for (let u = 0; u < U; u++) {
+          let found = 0, seen = 0
+          for (let c = 0; c < N; c++) found += (state[(m * N + c) * U + u] *= keeps) * k[key + c]
+          for (let c = 0; c < N; c++) seen += (state[(m * N + c) * U + u] += k[key + c] * corrects * (v[n * U + u] - found)) * q[key + c]
+          read[n * U + u] = seen / Math.sqrt(N)
+        }
+      }
+    }
+    const z = normed(read, { type: "RMSNorm", eps: config.norm.eps }, weight(`${at}norm.weight`)).map((one, n) => one * silu(gate[n]))
+    return linear(z, weight(`${at}o.weight`), null, M * U)
+  }
+
   function feed(layer, x) {
     const ffn = config.ffns[layer] ?? config.ffn, at = `decoder.blocks.${layer}.ffn.`
     const of = (name, from, width) => linear(from, weight(`${at}${name}.weight`), weight(`${at}${name}.bias`), width)
@@ -130,7 +165,7 @@ function transformer({ config, weights }, arrays) {
     const norm = (x, name) => normed(x, how.norm, weight(`decoder.${name}.weight`), weight(`decoder.${name}.bias`)), isPre = config.norm_at === "pre"
     let x = embedded(ids, start, how)
     for (let layer = 0; layer < n_layers; layer++) {
-      for (const [name, part] of [["attn", x => attend(layer, x, start, past[layer], how)], ["ffn", x => feed(layer, x)]]) {
+      for (const [name, part] of [["attn", x => (config.mixers[layer]?.type === "DeltaNet" ? remember : attend)(layer, x, start, past[layer], how)], ["ffn", x => feed(layer, x)]]) {
         const own = `blocks.${layer}.${name}_norm`
         x = isPre ? plus(x, part(norm(x, own))) : norm(plus(x, part(x)), own)
       }
@@ -138,7 +173,7 @@ function transformer({ config, weights }, arrays) {
     const last = x.subarray(-D)
     return linear(isPre ? norm(last, "final_norm") : last, weight("head.unembedding.weight") ?? weight("embedding.weight"), null, D)
   }
-  const cache = () => Array.from({ length: n_layers }, () => ({ k: new Float32Array(n_context * G * K), v: new Float32Array(n_context * G * K) }))
+  const cache = () => Array.from({ length: n_layers }, () => ({ k: new Float32Array(n_context * G * K), v: new Float32Array(n_context * G * K), made: {}, states: [] }))
 
   // A model with edits (viz_model/runs/edits) as an address writes them, which reads a text that grows.
   return edits => {

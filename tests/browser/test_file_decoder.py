@@ -78,7 +78,7 @@ TEXTS = (
     ),
     *("नमस्ते १२३ ٣٤٥", "[MASK] <|endoftext|> <|fr|>", "don’t ‘quote’", "日本語のテキスト、カタカナ", "I" + " see" * 60),
 )
-NAMES = ("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none", "story-moe")
+NAMES = ("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe")
 NEAR = 1e-5
 """Of probabilities: the weights are the same, and sums are rounded in another order."""
 
@@ -121,6 +121,8 @@ HOW = {"temperatures": write.TEMPERATURES, "likeliest": write.LIKELIEST, "most":
 @pytest.mark.parametrize("changes", ["", "no-position", "no-mask", "head-off.1.2.decoder", "no-scale"])
 def test_it_writes_what_is_written_here(both: tuple[vm.LanguageModel, Any], changes: str) -> None:
     lm, page = both
+    if not lm.config.attends:  # in whose first layers no head has weights
+        changes = changes.replace("head-off.1", f"head-off.{lm.config.n_layers - 1}")
     asked: dict[str, Any] = {"temperature": writing.WARM, "seed": 3, "n": 20}
     here = writing.places(lm, "小猫 and the dog", (), changes=changes, **asked)
     there = page.evaluate(WRITE, {"text": "小猫 and the dog", "edits": changes, **asked, **HOW})

@@ -22,13 +22,25 @@ MOST_NUMBERS = 6_000_000
 """Of a model that is put into a file: in half precision and as text they are some 2.3 bytes each."""
 
 _SIZES = ("n_vocab", "n_context", "n_layers", "d_model", "n_heads", "d_ffn", "n_kv_heads", "d_head", "n_encoder_layers")
-_CHOICES = ("norm", "position", "ffn", "ffns", "attention_bias", "qk_norm", "tie_embeddings", "scale_embedding")
+_CHOICES = (
+    "norm",
+    "position",
+    "ffn",
+    "ffns",
+    "mixers",
+    "attention_bias",
+    "qk_norm",
+    "tie_embeddings",
+    "scale_embedding",
+)
 _PARTS = {
     **dict.fromkeys(("LayerNorm", "RMSNorm"), ("eps",)),
     **dict.fromkeys(("Sinusoidal", "Rope"), ("base",)),
     **dict.fromkeys(("Alibi", "NoPosition"), ()),
     **dict.fromkeys(("Dense", "Gated"), ("activation", "bias")),
     "Experts": ("expert", "n_experts", "top_k", "d_expert"),
+    "Attending": (),
+    "DeltaNet": ("n_keys", "n_values", "d_key", "d_value", "kernel"),
 }
 """The choices that the module knows by their names, and which of their fields it reads."""
 
@@ -44,7 +56,9 @@ def runs(lm: LanguageModel) -> bool:
     if not isinstance(tokenizer, ByteLevel) or tokenizer.encoding._pat_str != STORY_PATTERN or tokenizer.encode(""):
         return False
     size = sum(weight.numel() for weight in lm.model.parameters())
-    return size <= MOST_NUMBERS and all(map(_is_known, (config.norm, config.position, config.ffn, *config.ffns)))
+    return size <= MOST_NUMBERS and all(
+        map(_is_known, (config.norm, config.position, config.ffn, *config.ffns, *config.mixers))
+    )
 
 
 def _is_known(part: Any) -> bool:
