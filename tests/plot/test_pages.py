@@ -145,8 +145,8 @@ def test_a_walk_begins_in_a_layer_that_has_attention() -> None:
     run = vm.load("story-next").trace("The cat sat on")
     found = message(vm.page(run, "walk").html)
     page = found["pages"]["en"]["decoder"]
-    assert found["model"] is None and f"blocks.{page['usual']['layer']}.attn.pattern" in run
-    assert every(page, "walk")[0]["chapters"] and "writes nothing else" in json.dumps(page)
+    assert found["model"] is not None and f"blocks.{page['usual']['layer']}.attn.pattern" in run
+    assert every(page, "walk")[0]["chapters"] and "writes nothing else" not in json.dumps(page)
 
 
 def test_what_is_to_be_tried_can_be_tried_in_a_file(run: vm.Trace) -> None:

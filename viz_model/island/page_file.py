@@ -66,21 +66,23 @@ def written(topic: Topic, page: Page, opening: Opening) -> str:
     page = page.seen(opening.look)
     lm = opening.look.lm
     if opening.writes and topic.is_story and lm is not None and local_model.runs(lm):
-        tries = (_written(topic, page, opening, is_whole=one, lm=lm) for one in (True, False))
+        wholes = (True, False) if _alike(opening.look) else (False,)
+        tries = (_written(topic, page, opening, is_whole=one, lm=lm) for one in wholes)
         if found := next((file for file in tries if len(file) <= MOST_WITH_WEIGHTS), ""):
             return found
     whole = _written(topic, page, opening, is_whole=True) if _fits(page, opening.look) else ""
     return whole if 0 < len(whole) <= MOST_BYTES else _written(topic, page, opening, is_whole=False)
 
 
+def _alike(look: Look) -> bool:
+    """Whether all layers attend, or none: where some hold a state, what is drawn of one is not there of another."""
+    return len({look.site("attn.pattern", layer) in look.trace for layer in range(look.n_layers)}) < 2
+
+
 def _fits(page: Page, look: Look) -> bool:
-    """Whether all layers are worth the attempt: where a message holds one of them, that one times as many. Where some
-    hold a state and others attend, what is drawn of one is not there of another.
-    """
-    if len({look.site("attn.pattern", layer) in look.trace for layer in range(look.n_layers)}) > 1:
-        return False
-    if not one_layer(look.trace):
-        return True
+    """Whether all layers are worth the attempt: where a message holds one of them, that one times as many."""
+    if not (_alike(look) and one_layer(look.trace)):
+        return _alike(look)
     arrays = Arrays()
     message.message(page, look, arrays, [section.name for section in page.sections])
     held = sum(map(len, arrays.parts))
@@ -438,11 +440,9 @@ def _answers(act: Any, axes: set[str], option: str) -> bool:
     match act:
         case {"select": Mapping() as wanted} | {"pick": Mapping() as wanted}:
             return set(wanted) <= axes
-        case {"pick": _}:
-            return option in axes
         case [Mapping() as wanted, *_]:
             return set(wanted) <= axes
-        case [*_]:
+        case {"pick": _} | [*_]:
             return option in axes
         case Mapping() if option:
             return option in axes
