@@ -68,14 +68,15 @@ def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
 def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
     sample = shipped(trace.model, trace.name)
     assert sample is not None
-    found: dict[str, torch.Tensor] = {}
+    found, wanted = dict[str, torch.Tensor](), f"blocks.{layer}.ffn.act"
 
     class Tap:
         def __init__(self, prefix: str = "") -> None:
             self.prefix = prefix
 
         def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
-            found[self.prefix + name] = value
+            if self.prefix + name == wanted:  # all values of so many texts are a gigabyte
+                found[wanted] = value
             return value
 
         def at(self, prefix: str) -> Tap:
@@ -86,7 +87,7 @@ def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
 
     with torch.inference_mode():
         trace.model.vectors(sample["ids"][::16].long(), tap=Tap())
-    share = float((found[f"blocks.{layer}.ffn.act"][..., neuron] > 0).float().mean())
+    share = float((found[wanted][..., neuron] > 0).float().mean())
     return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
 
 
