@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from app_driver import ISLAND, mounts, offer, open_page, pictures
@@ -66,6 +67,15 @@ def test_the_address_says_only_what_was_chosen(page: str) -> None:
     assert f"{second:.2f}" in help
     chosen = open_page(page, {"model": MODEL, "text": CAT, "layer": "0", "head": "1"})
     assert not any("chosen by the app" in part.value for part in chosen.caption)
+
+
+def test_who_names_a_layer_is_told_of_the_head_in_it() -> None:
+    app = open_page("attention", {"model": MODEL, "text": CAT, "layer": "0"})
+    best = int(np.argmax(salience.of_layer(runs.trace(RUN), 0)))
+    (why,) = [line["html"] for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
+    assert f"layer 0, head {best} chosen" in why and mounts(app)[ISLAND]["usual"]["head"] == best
+    app = open_page("attention", {"model": "story-next", "text": CAT, "layer": "0"})
+    assert not [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
 
 
 @pytest.mark.parametrize(("model", "to"), [("translate-2017", "fr"), ("translate-2017", "zh"), ("translate-t5", "fr")])

@@ -68,6 +68,18 @@ def test_every_beat_fits(options: dict[str, Any], language: str, visit: Visit) -
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+@pytest.mark.parametrize("model", ["translate-2017", "read-digits", "digits-vit"])
+def test_what_is_set_for_other_models_fits_a_phone(model: str, visit: Visit) -> None:
+    page = visit("/", options=SCREENS[2], lang="en", model=model, chapter="write")
+    walk_of(page)
+    edges = page.locator(".viz-island .bar :is(select, button):visible").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().right)"
+    )
+    assert len(edges) > 2 and max(edges) <= 390
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth") <= 390
+
+
 def test_a_beat_moves_and_then_nothing_does(visit: Visit) -> None:
     page = visit("/", options=SCREENS[0], lang="en", chapter="scores", beat="4")
     walk = walk_of(page)

@@ -270,8 +270,9 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
         said.append(line(t("common.unknown_beside", name=PICTURE.name, asked=literal(asked)), "notice"))
     if not topic.is_story and (place := tabs.mark(page, "{{layer}}")):
         said.append(Line(Phrase(place, {"layer": look.layer_number}), "note"))
-    nowhere = replace(state.current(), layer=None, head=None)
+    nowhere = replace(state.current(), head=None)  # of the layer that an address names, or of all
     picks = topic.has_place and topic.start is None and not {"layer", "head"} <= topic.without
+    picks = picks and (nowhere.layer is None or look.has("attn.pattern"))
     if picks and topic.telling is not None and (told := topic.telling(look.plain.trace, page.token)) is not None:
         said.append(Line(t(f"{topic.name}.telling", layer=told[0], head=told[1]), "note", "", "head"))
     elif picks and (mark := default_selection.note(t, page.run_key, nowhere, page.trace.stack.side, topic.part)):

@@ -363,19 +363,11 @@ def gaps(look: Look) -> Iterator[Line]:
     if found is None:
         return
     apart = [gap for gap in found.gaps if written(gap.weight, "share") != written(gap.share, "share")]
-    lines = [
-        "- "
-        + look.words(
-            "gap",
-            layer=gap.layer,
-            head=gap.head,
-            query=look.code_name(gap.query),
-            key=look.code_name(gap.key),
-            weight=written(gap.weight, "share"),
-            share=written(gap.share, "share"),
-        )
-        for gap in apart[:MOST_GAPS]
-    ]
+    lines = []
+    for gap in apart[:MOST_GAPS]:
+        names = {"query": look.code_name(gap.query), "key": look.code_name(gap.key)}
+        numbers = {name: written(getattr(gap, name), "share") for name in ("weight", "share")}
+        lines.append("- " + look.words("gap", layer=gap.layer, head=gap.head, **names, **numbers))
     if lines:
         yield Line("\n".join([look.words("gaps_title"), "", *lines]))
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.drawing.digits import root
+from viz_model.drawing.digits import root, share
 from viz_model.drawing.tables import Among, by
 from viz_model.island.look import Look
 from viz_model.model.stored import single
@@ -191,5 +191,5 @@ def facts(look: Look) -> dict[str, Any]:
         "scale": f"{scale:.4f}",
         "is_scale": root(width, 4)[0],
         "size": f"{own:,}",
-        "share": f"{own / total:.0%}",
+        "share": share(own / total),
     }
