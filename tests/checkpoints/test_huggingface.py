@@ -621,7 +621,7 @@ def test_a_family_that_is_known_and_not_read(folder: Path, name: str) -> None:
 
 def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:
     change_config(folder, model_type="qwen22")
-    refused(folder, "'qwen22'; did you mean qwen2?", "observe_run")
+    refused(folder, "'qwen22'; did you mean qwen2?", "observe_model")
 
 
 def test_older_spellings_of_newer_families(tmp_path: Path) -> None:

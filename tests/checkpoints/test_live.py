@@ -94,7 +94,7 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
 
 
 class Unknown(nn.Module):
-    config = transformers.ElectraConfig()
+    config = transformers.MPNetConfig()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ class Unknown(nn.Module):
         ({}, {"config": 3}, "config: expected a mapping or a config of transformers, got int"),
         (3, {}, "expected a name, a path, a model or a state_dict, got int"),
         ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
-        (Unknown(), {}, "Unknown: model_type 'electra' is not recomputed here; vm.observe_run"),
+        (Unknown(), {}, "Unknown/config.json: model_type: 'mpnet' is not read here; .*vm.observe_model"),
     ],
 )
 def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> None:

@@ -155,7 +155,7 @@ def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_folder_of_another_family(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "electra"}')
     with pytest.raises(
-        ModelError, match=r"config\.json: model_type: 'electra' is not read here; the nearest .*observe_run"
+        ModelError, match=r"config\.json: model_type: 'electra' is not read here; the nearest .*observe_model"
     ):
         vm.load(tmp_path)
 

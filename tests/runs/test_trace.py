@@ -349,6 +349,15 @@ def test_what_is_asked_the_wrong_way_is_answered_with_the_right_one() -> None:
         trace[0]  # type: ignore[index]
     with pytest.raises(TypeError, match=r"text: expected one text; trace several one after the other"):
         lm.trace(["a", "b"])  # type: ignore[list-item]
+    ids = lm.tokenizer.encode("The cat sat")
+    with pytest.raises(TypeError, match=r"text: expected a text or .* give token ids as ids=\["):
+        lm.trace(ids)  # type: ignore[arg-type]
+    batch = torch.tensor([ids])
+    assert torch.equal(lm.trace(ids=batch)["probs"], trace["probs"])  # type: ignore[arg-type]
+    assert lm.generate(ids=batch, max_new_tokens=1).trace.ids[:-1] == tuple(ids)  # type: ignore[arg-type]
+    for wrong in (torch.tensor([ids, ids]), [3.5, 7.0], [[1], [2, 3]], 5):
+        with pytest.raises(ValueError, match=r"ids: expected the whole numbers of one text, \[T\]"):
+            lm.trace(ids=wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"edits: expected edits such as vm.edits.NoMask\(\), got 'no-mask'"):
         lm.trace("a b", edits=["no-mask"])  # type: ignore[list-item]
     one = vm.edits.AblateHead(layer=0, head=1)

@@ -60,11 +60,6 @@ def from_memory(
         model = fill(config, own, unchanged(config), where=where, in_place=True)
         return LanguageModel(name, model, _tokenizer(tokenizer, config.n_vocab, ""), None, Path())
     plain = _plain(config, source)
-    if isinstance(source, nn.Module) and plain.get("model_type") not in huggingface.FAMILIES:
-        raise ModelError(
-            f"{name}: model_type {str(plain.get('model_type'))[:40]!r} is not recomputed here; "
-            "vm.observe_run(model, text, tokenizer) shows what its own run reports"
-        )
     model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     path, read = folder / "config.json", model.config
     if read.reads_pictures:

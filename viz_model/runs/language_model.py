@@ -29,6 +29,23 @@ Messages: TypeAlias = Sequence[Mapping[str, Any]]
 """A conversation: ``[{"role": "user", "content": "Hello"}, …]``."""
 
 
+def plain(ids: Any, name: str = "ids") -> list[int]:
+    """Ids as a list; of a batch of one text, as tokenizers of ``transformers`` return it, that of the text.
+
+    Raises:
+        ValueError: they are no whole numbers, or those of several texts.
+    """
+    try:
+        found = np.asarray(ids) if len(ids) else np.zeros(0, dtype=int)
+    except (TypeError, ValueError):
+        found = np.zeros(())
+    if found.ndim == 2 and len(found) == 1:
+        found = found[0]
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise ValueError(f"{name}: expected the whole numbers of one text, [T]")
+    return [int(id) for id in found]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LanguageModel:
     """What :func:`viz_model.load` returns. Immutable, and safe to share between threads.
@@ -102,6 +119,8 @@ class LanguageModel:
             raise TypeError(
                 "text: expected one text; trace several one after the other, [lm.trace(text) for text in texts]"
             )
+        if not all(isinstance(one, Mapping) for one in text):
+            raise TypeError("text: expected a text or the messages of a conversation; give token ids as ids=[…]")
         return self.tokenizer.encode(self.chat(text), special=False, as_text=as_text)
 
     def trace(
@@ -172,7 +191,8 @@ class LanguageModel:
             run = self.shortened(ids, most)
         else:
             assert ids is not None
-            run = [int(id) for id in ids][:most]
+            ids = plain(ids)
+            run = ids[:most]
         reads = self._target(target, target_ids, target_language)
         decoded = None if reads is None else reads[:most]
         for what, given, kept in (("text", ids, run), ("target", reads or (), decoded or ())):
@@ -244,7 +264,7 @@ class LanguageModel:
             raise ValueError("give either a text or ids=[…]")
         if ids is not None and self.config.reads_pictures:
             raise ValueError("ids: this model reads pictures; give one as its levels or as text")
-        read, picture = ([int(id) for id in ids], None) if ids is not None else self.entering(text, as_text)
+        read, picture = (plain(ids), None) if ids is not None else self.entering(text, as_text)
         if not read:
             raise ValueError("the text is empty: there is nothing to continue")
         if wrong := [id for id in read if not 0 <= id < self.config.n_ids]:
@@ -387,7 +407,7 @@ class LanguageModel:
         if target_ids is not None:
             if target is not None or target_language is not None:
                 raise ValueError("give either a target or target_ids=[…]")
-            return [int(id) for id in target_ids]
+            return plain(target_ids, "target_ids")
         start = self.config.start_id if target_language is None else self.tokenizer.languages[target_language]
         if start is None:
             raise ValueError("start_id: this model does not say what its decoder begins with; give target_ids=[…]")

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from viz_model.config import LanguageHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display
-from viz_model.runs.language_model import LanguageModel
+from viz_model.runs.language_model import LanguageModel, plain
 from viz_model.runs.trace import Trace, counted
 from viz_model.tokenizers.text import check_text
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
@@ -171,7 +171,7 @@ class ObservedModel(LanguageModel):
             )
         if (text is None) == (ids is None):
             raise ValueError("give either a text or ids=[…]")
-        read = self.tokenizer.encode(text, as_text=bool(asked.get("as_text"))) if ids is None else list(ids)
+        read = self._encoded(text, bool(asked.get("as_text"))) if ids is None else plain(ids)
         most = min(self.config.n_context, max_tokens or self.config.n_context)
         run = observe_run(self.source, self.shortened(read, most), self.reader, name=self.name)
         return replace(
@@ -314,7 +314,7 @@ def observe_run(model: nn.Module, text: str | Sequence[int], tokenizer: Any = No
     """
     if isinstance(text, str) and tokenizer is None:
         raise ValueError("give a tokenizer, or ids in place of a text")
-    ids = list(tokenizer(text)["input_ids"]) if isinstance(text, str) else [int(id) for id in text]
+    ids = list(tokenizer(text)["input_ids"]) if isinstance(text, str) else plain(text)
     device = next(model.parameters()).device
     normed: list[Tensor] = []  # kept, so that no other tensor takes the place of one in memory
     norms = [

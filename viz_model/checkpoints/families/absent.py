@@ -65,7 +65,7 @@ _ROWS = (
 )
 ABSENT = {name: Absent(nearest, needed) for names, nearest, needed in _ROWS for name in names.split()}
 """By ``model_type``."""
-OBSERVED = "vm.observe_run(model, text, tokenizer) shows what its own run reports"
+OBSERVED = "vm.observe_model(model, tokenizer) or viz-model --observe shows what its own runs report"
 
 
 def told(name: object, families: Collection[str]) -> str:
