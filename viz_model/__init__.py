@@ -22,7 +22,8 @@ from viz_model.runs import edits
 from viz_model.runs.averages import mean
 from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
-from viz_model.runs.observed import observe, observe_model, observe_run
+from viz_model.runs.observed import observe
+from viz_model.runs.observed_model import observe_model, observe_run
 from viz_model.runs.trace import Trace
 from viz_model.runs.words import words
 from viz_model.tokenizers.text import TextError

@@ -15,6 +15,7 @@ import viz_model as vm
 from viz_model.island.page import scenes
 from viz_model.plot import pages
 from viz_model.runs.observed import Observed
+from viz_model.topics.attention import heads
 
 TEXT = "The cat sat on the mat."
 
@@ -97,6 +98,15 @@ def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
         ({"attentions": (), "hidden_states": (), "logits": None}, "give tokens, and"),
         ({"attentions": [np.ones((2, 3, 3))]}, r"attentions\[0\]: expected \[H, 2, 2\] for 2 tokens"),
         ({"attentions": [np.ones((2, 2, 2))]}, "rows of a query sum to 1"),
+        ({"attentions": [np.eye(2)[None] - 0.1]}, "rows of a query sum to 1"),
+        ({"attentions": [np.eye(2)[None], np.eye(2)[None].repeat(2, 0)]}, "expected as many heads in every layer"),
+        ({"cross_attentions": [np.eye(2)[None]]}, "target: what a decoder has read"),
+        ({"target": ["c"], "cross_attentions": [np.eye(2)[None]]}, r"cross_attentions\[0\]: expected \[H, 1, 2\]"),
+        ({"target": ["c"], "logits": np.ones((2, 4))}, r"logits: expected \[1, V\] for 1 tokens"),
+        (
+            {"target": ["c"], "hidden_states": [np.ones((2, 4))], "decoder_hidden_states": [np.ones((1, 6))]},
+            r"width: expected the same of both stacks, got \[4, 6\]",
+        ),
         ({"attentions": ["x"]}, "expected numbers in 3 axes"),
         ({"hidden_states": [np.ones((3, 4))]}, r"hidden_states\[0\]: expected \[2, D\]"),
         ({"hidden_states": [np.full((2, 4), np.nan)]}, "expected finite numbers in 2 axes"),
@@ -108,6 +118,54 @@ def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
 def test_what_does_not_fit_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         vm.observe(**{"tokens": ["a", "b"], **changes})
+
+
+def test_widths_that_are_odd_and_rows_of_which_a_sink_takes_a_part() -> None:
+    half, states = np.full((1, 3, 3), 1 / 6), [np.ones((3, 33))] * 3
+    given: list[dict[str, Any]] = [{"attentions": [half]}, {"logits": np.zeros((3, 7))}, {"hidden_states": states}]
+    assert all(len(vm.observe(["a", "b", "c"], **one).sites) > 1 for one in given)
+    of = vm.page(vm.observe(["a", "b", "c"], attentions=[half]), "attention")
+    said = [str(getattr(line, "words", line)) for line in heads.tell(of.opening.looks["en"]["encoder"])]
+    assert any("A row of a map sums to" in line and "does not report where the rest goes" in line for line in said)
+
+
+PAIRS = {
+    "BartForConditionalGeneration": {"encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4}
+    | {"decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 32},
+    "SwitchTransformersForConditionalGeneration": {"num_layers": 2, "num_decoder_layers": 3, "num_heads": 4}
+    | {"d_kv": 8, "d_ff": 40, "decoder_start_token_id": 0},
+}
+
+
+@pytest.mark.parametrize("made", PAIRS)
+def test_both_stacks_of_an_encoder_decoder_are_observed(made: str) -> None:
+    cls: Any = getattr(transformers, made)
+    config = cls.config_class(vocab_size=99, d_model=32, **PAIRS[made])
+    torch.manual_seed(0)
+    lm: Any = vm.observe_model(cls._from_config(config, attn_implementation="eager").eval())
+    ids, reads = [3, 5, 7, 9], [2, 4, 6]
+    run = lm.trace(ids=ids, target_ids=reads)
+    said = lm.source(torch.tensor([ids]), decoder_input_ids=torch.tensor([reads]), output_attentions=True)
+    assert run.config.kind == "encoder_decoder" and (run.ids, run.target_ids) == (tuple(ids), tuple(reads))
+    decoder, encoder = run.at("decoder"), run.at("encoder")
+    for n in range(3):
+        assert torch.equal(decoder[f"blocks.{n}.cross.pattern"], said.cross_attentions[n][0])
+        assert torch.equal(decoder[f"blocks.{n}.attn.pattern"], said.decoder_attentions[n][0])
+    assert torch.equal(encoder["blocks.1.attn.pattern"], said.encoder_attentions[1][0])
+    assert torch.equal(run["logits"], said.logits[0]) and len(decoder["embed.out"]) == 3
+    assert (decoder.leaving in decoder) == (encoder.leaving in encoder) == made.startswith("Switch")
+    assert lm.trace(ids=ids).target_ids == (lm.config.start_id,)
+    drawn = lm.trace(ids=ids)["logits"][-1].argmax().item()  # this Bart ends at once
+    assert lm.said("3 5 7 9", 1) == ("" if drawn == lm.source.generation_config.eos_token_id else str(drawn))
+    lm.source.generation_config.decoder_start_token_id = lm.source.config.decoder_start_token_id = None
+    with pytest.raises(ValueError, match=r"does not say what its decoder begins with; give target=\["):
+        vm.observe_run(lm.source, ids)
+    assert vm.observe_model(lm.source).trace(ids=ids, target_ids=reads).target_ids == tuple(reads)
+    for name, picture in {"attention": "attention.grid", "cross_attention": "cross_attention.lines"}.items():
+        of = vm.page(run, name)
+        assert picture in {scene.id for _, scene in scenes(of.page, of.opening.looks["en"]["decoder"])}
+    with pytest.raises(ValueError, match="target: only an encoder–decoder has one"):
+        vm.observe_run(lm.source.get_encoder(), ids, target=[1])
 
 
 def bloom() -> vm.LanguageModel:
@@ -136,10 +194,12 @@ def test_a_model_that_is_observed_reads_texts_as_it_does_itself() -> None:
     for refused in (
         {"edits": vm.edits.AblateHead(layer=0, head=0)},
         {"mask": torch.ones(8, 8, dtype=torch.bool)},
-        {"target": "x"},
+        {"target_language": "fr"},
     ):
         with pytest.raises(ValueError, match=f"{next(iter(refused))}: bloom is observed, not recomputed"):
             lm.trace("A cat", **refused)
+    with pytest.raises(ValueError, match="target: only an encoder–decoder has one"):
+        lm.trace("A cat", "x")
     with pytest.raises(ValueError, match="it does not write here"):
         lm.generate("A cat")
 

@@ -46,8 +46,8 @@ def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
     trace = runs.trace(run.plain).at(side)
     if trace.config.transcribes and side == "decoder":
         return max(0, len(trace) - 2)
-    if trace.prefix and side == "decoder" and view.target is None and (shares := _of_words(run.plain)):
-        written = salience.written(trace)
+    written = salience.written(trace) if trace.prefix and side == "decoder" and view.target is None else ()
+    if written and (shares := _of_words(run.plain)):
         words = [i for i in written if _is_word(trace, i)]
         return max(words or written, key=shares.__getitem__)
     return salience.token(trace)
@@ -59,7 +59,7 @@ def _of_words(run: runs.RunKey) -> tuple[float, ...]:
     trace = runs.trace(run).at("decoder")
     source = trace.at("encoder")
     words = [i for i in range(len(source)) if _is_word(source, i)]
-    if not words:
+    if not words or "blocks.0.cross.pattern" not in trace:  # not every model that is observed reports it
         return ()
     patterns = [trace[f"blocks.{layer}.cross.pattern"] for layer in salience.layers(trace)]  # each [H, T, S]
     rows = torch.stack(patterns).mean((0, 1))  # [T, S]

@@ -24,6 +24,7 @@ from viz_model.model import sites
 from viz_model.model.stored import n_bytes
 from viz_model.runs import recompute
 from viz_model.runs.generation import MOST_SAID
+from viz_model.runs.observed_model import ObservedModel
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.record import bytes_kept
 
@@ -265,6 +266,8 @@ def greedy_target(name: str, text: str, to: str | None = None) -> str:
     """What an encoder–decoder says to a source by itself: its greedy target."""
     lm = model(name)
     with run_lock.RUNNING:
+        if isinstance(lm, ObservedModel):
+            return lm.said(text, MOST_SAID)
         return lm.generate(text, max_new_tokens=MOST_SAID, temperature=0, target_language=to).text
 
 

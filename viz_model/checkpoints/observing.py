@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints.weights import ModelError, one_line, read_json
-from viz_model.runs.observed import ObservedModel, observe_model
+from viz_model.runs.observed_model import ObservedModel, observe_model
 
 
 def from_folder(folder: Path) -> ObservedModel:

@@ -15,7 +15,7 @@ from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
 from viz_model.config.mixers import Attending, DeltaNet, Mixer
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
-from viz_model.config.positions import Position, Sinusoidal
+from viz_model.config.positions import NoPosition, Position, Sinusoidal
 from viz_model.config.variant import ConfigError
 
 Kind: TypeAlias = Literal["decoder", "encoder", "encoder_decoder"]
@@ -140,6 +140,8 @@ class ModelConfig:
     """Only sizes are known: its runs are those of a program elsewhere (:mod:`viz_model.runs.observed`)."""
 
     def __post_init__(self) -> None:
+        if self.observed:  # no scheme is known that would ask anything of the sizes
+            object.__setattr__(self, "position", NoPosition())
         fields.check_fields(self)
         for field, limit in LIMITS.items():
             is_optional = field in DEFAULTED or (field == "n_vocab" and self.reads_pictures and not self.transcribes)

@@ -43,7 +43,7 @@ def source(*names: str) -> Said:
 
 def observed(look: Look) -> Iterator[Line]:
     """That the run was observed, and which of its values the model has reported."""
-    parts = {"states": "embed.out", "attention": "attn.pattern", "logits": "logits"}
+    parts = {"states": "embed.out", "attention": "attn.pattern", "cross": "cross.pattern", "logits": "logits"}
     there = [look.common("observed_ids")]
     there += [look.common(f"observed_{part}") for part, name in parts.items() if look.has(name)]
     yield Line(look.common("observed", name=literal(look.trace.name), parts=look.listed(there)), "notice")

@@ -141,6 +141,14 @@ def test_every_token_of_other_kinds_of_models_is_told_of(model: str, lang: str) 
             islands.pictures(PAGE, look, token=token)
 
 
+def test_where_nothing_is_written_nothing_is_compared() -> None:
+    look = islands.look(vm.load("translate-2017").trace("A cat", target_language="fr").at("decoder"), PAGE, "en")
+    told = islands.sentences(PAGE, look)
+    assert "Nothing is written yet: there is no text to cut" in told and not any("laid one" in one for one in told)
+    assert not any("this text, cl100k_base" in one for one in told)
+    assert not islands.pictures(PAGE, look).keys() & {"tokens.cuts", "tokens.apart"}
+
+
 def test_the_right_answer_is_how_many_tokens_the_first_word_is_in_capitals(tiny: vm.LanguageModel) -> None:
     for text, form in (("unbelievable things", "UNBELIEVABLE"), ("我爱 you", " 我爱")):
         quiz = tabs.quiz(islands.look(tiny.trace(text), PAGE))

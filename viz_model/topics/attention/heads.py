@@ -24,6 +24,8 @@ from viz_model.model import masks as masks_of
 from viz_model.texts.markdown import literal
 
 PLACE = "layer head token"
+ALL = 0.99
+"""Rows that sum to more have all of their weight, as numbers of 16 bits add up."""
 MOST_NAMED = 20
 """Tokens up to which each map has their names beside its rows and below its columns."""
 MOST_LETTERS, TALL = 6, 0.54
@@ -257,11 +259,12 @@ def _marks(look: Look) -> str:
 
 def _sums(look: Look) -> dict[str, object]:
     """What the rows of a layer's patterns sum to: less than 1 where a logit that no key has takes a part."""
-    if not look.has("attn.sink"):
-        return {"sums": look.words("sums"), "most": "1"}
     sums = look.every("attn.pattern").sum(-1)
+    if not look.has("attn.sink") and (sums > ALL).all():
+        return {"sums": look.words("sums"), "most": "1"}
     least, most = (look.by("layer", limit(sums, axis=(1, 2)), "percent") for limit in (np.min, np.max))
-    return {"sums": look.words("sums_less", least=least, most=most), "most": most}
+    key = "sums_observed" if look.config.observed else "sums_less"
+    return {"sums": look.words(key, least=least, most=most), "most": most}
 
 
 SIGHT: Verdict[Sight] = Verdict(

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from viz_model.island import say, why
-from viz_model.island.page import Page, Section, Topic, beside, columns
+from viz_model.island.look import Look
+from viz_model.island.page import Page, Section, Topic, beside, columns, where
 from viz_model.island.tabs import Trials
 from viz_model.topics.cross_attention import (
     decoding,
@@ -17,6 +18,12 @@ from viz_model.topics.cross_attention import (
     wiring,
     written,
 )
+
+
+def _reports(look: Look) -> bool:
+    """Whether a run that was observed has weights of cross-attention."""
+    return look.has("cross.pattern")
+
 
 STEPS = (steps.title, steps.choose, steps.draw, steps.tell)
 WHY = why.About("cross").section
@@ -89,9 +96,20 @@ MISSING = Page(
     tabs=missing.TABS,
     unattended=(missing.tell, missing.what, missing.models),
 )
+OBSERVED = Page(
+    "cross_attention",
+    items=(
+        say.observed,
+        *where(_reports, weights.choose),
+        beside(where(_reports, weights.draw, weights.source), *where(_reports, weights.tell)),
+    ),
+    options=(("shown", weights.SHOWN),),
+    fits=weights.exists,
+    observed=True,
+)
 TOPIC = Topic(
     "cross_attention",
-    (PAGE, PICTURES, MISSING),
+    (PAGE, PICTURES, MISSING, OBSERVED),
     part="cross",
     needs=weights.exists,
     mixes=True,

@@ -207,7 +207,7 @@ def title(look: Look) -> Iterator[Line]:
     if found := view(look, other):
         said = CUTS.says(look.t.language, (found.n_shared, len(found.upper.tokens)), **known)
     else:
-        key = "finding_apart" if second.has_text(look) else "finding_ids"
+        key = "finding_none" if not known["n"] else "finding_apart" if second.has_text(look) else "finding_ids"
         said = look.words(key, n=known["n"], m=known["m"], other=known["other_name"])
     yield Line(said, "title")
 
@@ -243,7 +243,8 @@ def draw(look: Look) -> Scene | None:
     known = second.of(look)
     scene = draw_beside(look, known.other)
     if scene is None:
-        return _apart(look, "apart", second.text(look), known.other) if second.has_text(look) else None
+        spells = second.has_text(look) and bool(cutting.written(look.trace).tokens)
+        return _apart(look, "apart", second.text(look), known.other) if spells else None
     if known.model:  # the last of the call's words is its bracket
         call = f"{scene.call[:-1]}, beside=vm.load({known.model!r}).tokenizer)"
         return look.drawn(scene, ["tokens.ids"], call=call)

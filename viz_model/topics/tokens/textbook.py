@@ -82,10 +82,11 @@ def use(text: str, tokenizer: Tokenizer) -> Use:
 
 
 def _uses(look: Look) -> dict[tuple[str, str], Use]:
-    """What texts use of vocabularies, by the names of both."""
+    """What texts use of vocabularies, by the names of both: the textbook, and what is written here."""
     cl100k, yours, text = cl100k_base(), look.words("corpus_yours"), second.text(look)
     book = {(look.words("corpus_book"), cl100k.name): TEXTBOOK}
-    return book | {(yours, one.name): use(text, one) for one in (cl100k, look.trace.tokenizer)}
+    own = {(yours, one.name): use(text, one) for one in (cl100k, look.trace.tokenizer)}
+    return book | {names: found for names, found in own.items() if found.tokens}
 
 
 def facts(_: Look) -> dict[str, Any]:
