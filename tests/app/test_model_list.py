@@ -75,7 +75,15 @@ def test_strangers_change_nothing_for_others(shelf: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("family", absent.ABSENT)
 def test_every_refusal_of_a_known_family_is_translated(family: str) -> None:
-    message = f"config.json: model_type: {absent.told(family, ())}"
+    message = f"config.json: model_type: {absent.told(family, lambda: ('', ()))}"
     said = Texts("zh").error(message)
     left = said.partition("没有：")[2]
     assert re.search("[\u4e00-\u9fff]", left) and not re.search("[a-z]+ [a-z]+ [a-z]+", left)
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown", "says"), [("x", ["a_b", "c"], "不认识：`a_b`, c"), ("x", [], "全部属性"), (3, [], "名称")]
+)
+def test_every_refusal_of_other_families_is_translated(name: object, unknown: list[str], says: str) -> None:
+    said = Texts("zh").error(f"config.json: model_type: {absent.told(name, lambda: ('gpt2', unknown))}")
+    assert says in said and "not read here" not in said and "expected the name" not in said

@@ -619,9 +619,18 @@ def test_a_family_that_is_known_and_not_read(folder: Path, name: str) -> None:
     refused(folder, "config.json", f"'{name}'", f"nearest that is read is {nearest}", needed)
 
 
-def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:
-    change_config(folder, model_type="qwen22")
-    refused(folder, "'qwen22'; did you mean qwen2?", "observe_model")
+def test_an_unknown_family_is_told_what_knows_most_of_its_attributes(folder: Path) -> None:
+    change_config(folder, model_type="another")
+    refused(
+        folder, "'another' is not read here; the nearest that is read is gpt2, which knows all its", "observe_model"
+    )
+    made = {"PersimmonConfig": ("gpt_neox", "qk_layernorm"), "ErnieConfig": ("bert", "use_task_id")}
+    for name, said in made.items():
+        plain = getattr(transformers, name)().to_dict()
+        (folder / "config.json").write_text(json.dumps(plain, default=str), encoding="utf-8")
+        refused(folder, f"'{plain['model_type']}' is not read here; the nearest", *said)
+    change_config(folder, model_type=3)
+    refused(folder, "model_type: expected the name of a family, got 3")
 
 
 def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
@@ -723,7 +732,8 @@ def test_halves_of_a_feed_forward_that_disagree(proj: str, act: str, gated: bool
 @pytest.mark.parametrize("model_type", ["jukebox", "", None, 3, ["gpt2"], "x" * 10_000, ...])
 def test_an_unknown_family(folder: Path, model_type: Any) -> None:
     change_config(folder, model_type=model_type)
-    refused(folder, "config.json", "model_type", *huggingface.FAMILIES)
+    said = "nearest that is read is gpt2" if isinstance(model_type, str) else "expected the name of a family"
+    refused(folder, "config.json", "model_type", said)
 
 
 def test_an_attribute_nobody_reads(family_folder: Path) -> None:

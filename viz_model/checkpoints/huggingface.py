@@ -6,7 +6,9 @@ mean), ``renames`` (what the tensors are here) and ``NAMES`` (our fields as its 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
@@ -83,6 +85,9 @@ class Family(Protocol):
     def renames(self, config: ModelConfig) -> list[Rename]:
         """What each tensor of its files is here."""
 
+
+HEADS = ("lm_head.weight", "classifier.weight", "head.dense.weight")
+"""Tensors of the heads that a family may need, for configs whose weights are not there."""
 
 FAMILIES: dict[str, Family] = {
     "bart": bart,
@@ -271,8 +276,20 @@ def family_of(plain: dict[str, Any], path: Path) -> Family:
     """The family that ``model_type`` names. Raises ModelError for others."""
     name = plain.get("model_type")
     if not isinstance(name, str) or name not in FAMILIES:
-        raise ModelError(f"{path}: model_type: {absent.told(name, FAMILIES)}")
+        raise ModelError(f"{path}: model_type: {absent.told(name, functools.partial(_nearest, plain, path))}")
     return FAMILIES[name]
+
+
+def _nearest(plain: dict[str, Any], path: Path) -> tuple[str, list[str]]:
+    """The family that knows most of a config's attributes, which name what a model computes; and those left over."""
+    left: dict[str, list[str]] = {}
+    for name, family in FAMILIES.items():
+        attributes = Attributes({**plain, "model_type": name}, path)
+        attributes.no_effect([*NO_EFFECT, *ONE_VALUE, "auto_map"])
+        with contextlib.suppress(ModelError, ConfigError):  # it has asked for what it knows until then
+            family.config(attributes, HEADS)
+        left[name] = attributes.left
+    return min(left.items(), key=lambda item: len(item[1]))
 
 
 def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -> ModelConfig:
@@ -340,7 +357,7 @@ def check_config(folder: Path, ignore: Collection[str] = ()) -> None:
         read_config(folder, plain, ())
     except ModelError as error:
         try:
-            read_config(folder, plain, ("lm_head.weight", "classifier.weight", "head.dense.weight"))
+            read_config(folder, plain, HEADS)
         except ModelError:
             raise error from None
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -65,15 +64,24 @@ _ROWS = (
 )
 ABSENT = {name: Absent(nearest, needed) for names, nearest, needed in _ROWS for name in names.split()}
 """By ``model_type``."""
-OBSERVED = "vm.observe_model(model, tokenizer) or viz-model --observe shows what its own runs report"
+MOST_NAMED = 4
+"""Attributes that a refusal names."""
+OBSERVED = "vm.observe_model or viz-model --observe shows what its own runs report"
 
 
-def told(name: object, families: Collection[str]) -> str:
-    """Why a ``model_type`` is refused, on one line: what is there, what is nearest, and what can be done."""
-    shown = repr(name)[:80]
-    if isinstance(name, str) and name in ABSENT:
-        nearest, needed = ABSENT[name]
-        return f"{shown} is not read here; the nearest that is read is {nearest}, without {needed}; {OBSERVED}"
-    near = difflib.get_close_matches(name, families, n=1, cutoff=0.8) if isinstance(name, str) else []
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"expected one of {', '.join(families)}, got {shown}{hint}; {OBSERVED}"
+def told(name: object, nearest: Callable[[], tuple[str, Sequence[str]]]) -> str:
+    """Why a ``model_type`` is refused, on one line: what is there, what is nearest, and what can be done.
+
+    Args:
+        nearest: of a family that stands in no row, the family that is read and knows most of its attributes, and those
+            which that one does not know.
+    """
+    if not isinstance(name, str):
+        return f"expected the name of a family, got {name!r:.80}; {OBSERVED}"
+    if name in ABSENT:
+        near, needed = ABSENT[name]
+        return f"{name!r} is not read here; the nearest that is read is {near}, without {needed}; {OBSERVED}"
+    near, unknown = nearest()
+    listed = ", ".join(unknown[:MOST_NAMED]) + (", …" if len(unknown) > MOST_NAMED else "")
+    needed = f"does not know {listed}" if unknown else "knows all its attributes"
+    return f"{name[:80]!r} is not read here; the nearest that is read is {near}, which {needed}; {OBSERVED}"

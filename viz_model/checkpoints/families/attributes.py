@@ -208,10 +208,15 @@ class Attributes:
         """Attributes that change no number."""
         self._left.difference_update(names)
 
+    @property
+    def left(self) -> list[str]:
+        """The attributes that nobody has asked for, in alphabetical order, but for those that say nothing."""
+        return sorted(name for name in self._left if not (name in IDLE and IDLE[name](self._values[name])))
+
     def finish(self) -> None:
         """Raise ModelError if an attribute is left over."""
-        if left := {name for name in self._left if not (name in IDLE and IDLE[name](self._values[name]))}:
-            name = min(left)
+        if left := self.left:
+            name = left[0]
             found = f"{self._place(name)}: an attribute that is not supported, {_shown(self._values[name])}"
             raise ModelError(
                 f"{self.path}: {found}; a model without it might compute something else; where you know that it does "
