@@ -71,6 +71,7 @@ function view(array, at, size, shape) {
 
 function each(value, place, arrays) {
   const given = Object.fromEntries(Object.entries(value.values).map(([name, one]) => [name, pick(one, place, arrays)]))
+  if (Object.values(given).includes(undefined)) return undefined
   const many = name => isObject(given[name])
   const counted = Object.keys(given).find(many)
   if (!counted) return []

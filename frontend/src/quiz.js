@@ -7,7 +7,10 @@ import { pick } from "./pick.js"
 export function quiz(me, root, item) {
   root.className = "quiz"
   const at = value => pick(value, me.place, me.arrays)
-  const asked = filled(item.asked, me) ?? "", options = at(item.options), right = at(item.right)
+  const asked = filled(item.asked, me), options = at(item.options), right = at(item.right)
+  const isHere = asked !== undefined && options !== undefined && right !== undefined
+  root.toggleAttribute("data-waiting", !isHere)
+  if (!isHere) return // what stood there stays, faint, until the answer comes
   const key = JSON.stringify([asked, options, right])
   if (root.key !== key) Object.assign(root, { key, guess: -1 })
   root.hidden = !asked || !(right >= 0)

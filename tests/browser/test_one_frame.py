@@ -165,6 +165,23 @@ def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, pac
     assert page.evaluate(f"() => !{scroller}")  # who scrolls away is not led back by another token
 
 
+LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
+"""Tables hold one layer of it at a time."""
+
+
+def test_another_layer_of_a_long_text_is_asked_for(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=LONG, layer="0", head="0")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    rested(page)
+    page.evaluate("window.__all(`.target[data-mark='2.2']`)[0].click()")
+    wait_for_query(page, layer="2")
+    rested(page)
+    assert not errors and page.evaluate("window.__all('[data-waiting]').length") == 0
+    assert "layer 2" in page.locator("h2.title").first.inner_text()
+    assert page.evaluate("window.__all('.quiz .asked').at(-1).textContent.includes('layer 2')")
+
+
 def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
     rested(page)
