@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 import tiny_models
 from app_driver import (
+    ISLAND,
     answer,
     boxes,
     check_cells,
     heading,
     messages,
+    mounts,
     offer,
     open_page,
     pictures,
@@ -211,6 +213,14 @@ def test_a_model_of_other_pictures_is_shown_too(monkeypatch: pytest.MonkeyPatch)
         assert "cross_attention.painted" in pictures(app)
         doors = {f"door_{name}": "1" for name in ("why", "maps", "decoding", "wiring")}
         check_cells(open_page("cross_attention", {"model": "tiny", "lang": "zh", **doors}), run_of_first(lm))
+
+
+def test_a_page_of_the_decoder_alone_takes_no_token_of_the_encoder() -> None:
+    page = open_page("attribution", {"model": MODEL, "lang": "en", "side": "encoder", "token": "1"})
+    told = mounts(page)[ISLAND]
+    assert "token" not in told["chosen"] and told["usual"]["token"] > 1
+    page = tell(page, ISLAND, "picked", {"of": "encoder", "value": 2})
+    assert "token" not in mounts(page)[ISLAND]["chosen"]
 
 
 def run_of_first(lm: vm.LanguageModel) -> vm.Trace:

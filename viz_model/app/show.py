@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ from viz_model.app import page as app_page
 from viz_model.app.choices import APART, TRIALS
 from viz_model.app.declared import DOORS, declared
 from viz_model.app.lessons import step as lesson_step
-from viz_model.app.now import Now, Opened, look_at, now_on, token_of
+from viz_model.app.now import Now, Opened, is_of_decoder, look_at, now_on, token_of
 from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
 from viz_model.config import Side
@@ -208,7 +208,8 @@ def _mount(
     options = island.options_of(opened.page) if opened.page else {}
     sections = tuple(section.name for section in opened.page.sections) if opened.page else ()
     name, text = opened.topic.name, state.now(opened.opening.view).text
-    heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text))
+    sides = () if is_of_decoder(opened.topic, opened.opening.lm.config) else opened.opening.lm.config.sides
+    heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text, sides))
     island.mount(data, name, options, sections, heard)
 
 
@@ -284,13 +285,16 @@ def _notes(topic: Topic, now: Now | None, notes: tuple[Line, ...], look: Look | 
     return said
 
 
-def _picked(text: str | None, of: str, value: Any) -> None:
-    """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage."""
+def _picked(text: str | None, sides: Collection[Side], of: str, value: Any) -> None:
+    """A token of the other stack was clicked, another sentence, model or place, or the heading of a stage.
+
+    ``sides`` are the stacks that the page tells of, where there are two.
+    """
     if of == "search":
         search.picked(value, text)
     elif of == "keep" and text:
         state.update(text=writing.longer(state.current().model, text))
-    elif of in ("encoder", "decoder") and isinstance(value, int):
+    elif of in sides and isinstance(value, int):
         state.update(side=of, token=value)
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:
         place: dict[str, Any] = {name: value[name] for name in ("layer", "head") if isinstance(value.get(name), int)}
