@@ -31,6 +31,9 @@ M = TypeVar("M", bound=nn.Module)
 MOST_WIDE = 2**28
 """Bytes of weights in single precision that are kept for whoever reads them next: those of a block of 60 million."""
 
+AT_ONCE = 2**21
+"""Numbers of a large table that are made single precision at once: few enough for the processor's cache."""
+
 _WHOLE: dict[type[nn.Module], tuple[str, ...]] = {
     Input: ("forward",),
     Stack: ("forward", "embed", "run_block"),
@@ -89,7 +92,7 @@ def products(x: Tensor, layer: nn.Linear) -> Tensor:
     own = running(layer)
     if own is layer:
         return x @ layer.weight.detach().T
-    weight, some = own.weight.detach(), MOST_WIDE // (16 * x.shape[-1])
+    weight, some = own.weight.detach(), max(1, AT_ONCE // x.shape[-1])
     return torch.cat([x @ single(weight[n : n + some]).T for n in range(0, len(weight), some)], -1)
 
 

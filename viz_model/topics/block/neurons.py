@@ -139,6 +139,7 @@ def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:
     if gated:
         found = measures.closed(trace[at + "gate_act"][token].numpy(), trace[at + "up"][token].numpy(), CLOSED)
         shut = [number for number in found.tolist() if number not in set(chosen.tolist())]
+    told = measures.neurons(trace, layer, token, [*chosen.tolist(), *shut])
     return NeuronsView(
         labels=tuple(t.label for t in trace.tokens),
         token=token,
@@ -147,8 +148,8 @@ def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:
         n_neurons=act.shape[-1],
         activation=getattr(trace.config.layer(trace.stack.side, layer).ffn, "activation", ""),
         path=measures.direct_path(trace),
-        strongest=measures.neurons(trace, layer, token, chosen.tolist()),
-        closed=measures.neurons(trace, layer, token, shut),
+        strongest=told[: len(chosen)],
+        closed=told[len(chosen) :],
         at=at,
         routed=at + "chosen" in trace,
         dips=curve is not None and bool((curve.y < 0).any()),
