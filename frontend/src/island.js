@@ -179,8 +179,9 @@ function create(root) {
       story?.selected(before)
       glossary.rescan?.()
       turns(me, root, body)
-      // What is too large for one message is here for some layers and tokens alone: the others are asked for.
-      if (isLacking()) ask()
+      // What is too large for one message is here for some layers and tokens alone: the others are asked for, once every
+      // picture has been told, those too that came later than the page.
+      queueMicrotask(() => { if (isLacking()) ask() })
       rest()
     })
     addEventListener("popstate", forget)

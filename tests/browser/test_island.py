@@ -34,9 +34,9 @@ def page(chromium: Any) -> Iterator[Any]:
     found.close()
 
 
-def message(**query: str) -> str:
+def message(name: str = "attention", **query: str) -> str:
     """What the browser is sent of a page, in base64."""
-    app = open_page("attention", {"lang": "en", **query})
+    app = open_page(name, {"lang": "en", **query})
     (sent,) = [part.proto.bytes for part in app.get("bidi_component") if part.proto.id.endswith(ISLAND)]
     return base64.b64encode(sent).decode()
 
@@ -47,6 +47,24 @@ def mounting(page: Any, **query: str) -> None:
     page.route(f"{SITE}/*.*", lambda route: route.fulfill(path=SOURCE / Path(route.request.url).name))
     page.goto(SITE)
     page.evaluate(MOUNT, message(**query))
+
+
+@pytest.mark.parametrize("name", ["attention", "block", "position"])
+def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -> None:
+    long = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
+    given = {"name": name, "model": "story-pre-ln", "layer": "0", "head": "0"}
+    mounting(page, text=long, **given)
+    page.evaluate("void window.mount()")
+    page.evaluate(MOUNT, message(text=f"{long}It ran.", **given))  # its pictures hear of a selection after the page
+    page.evaluate("void window.mount()")
+    told = page.evaluate(
+        """async () => {
+          globalThis[Symbol.for('viz-model.store')].select({ layer: 2, head: 1 })
+          await null
+          return told.map(one => one.place?.layer)
+        }"""
+    )
+    assert told == [2]
 
 
 def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
