@@ -52,8 +52,17 @@ def commands(section: str) -> list[list[str]]:
 
 
 def figures(section: str) -> set[str]:
-    """The numbers that a section states, in prose and tables."""
-    told = re.sub(r"^```.*?^```|^1?\d\. |\]\([^)]*\)", "", section, flags=re.S | re.M)
+    """The numbers that a section states, in prose and tables: large ones in millions, as English counts them.
+
+    Chinese counts in 万 (10⁴) and 亿 (10⁸), and writes a month as a number.
+    """
+    told = re.sub(r"^```.*?^```|^1?\d\. |\]\([^)]*\)|\d+ 月", "", section, flags=re.S | re.M)
+    for unit, millions in (("万", 0.01), ("亿", 100)):
+        told = re.sub(
+            rf"([\d,.]+) {unit}",
+            lambda found, millions=millions: f"{float(found[1].replace(',', '')) * millions:g}",
+            told,
+        )
     return set(re.findall(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?", told))
 
 

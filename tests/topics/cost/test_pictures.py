@@ -12,6 +12,7 @@ import pytest
 from tiers import name
 from tiny_models import language_model, run_both, tiny_config, variants
 
+import viz_model as vm
 from viz_model.config import ClassHead, Patches
 from viz_model.drawing.digits import big, duration, small
 from viz_model.island.page import Plot, Quiz
@@ -229,3 +230,9 @@ def test_a_finer_cut_of_a_picture_has_more_pairs() -> None:
     (quiz,) = [one for one in islands.made(PICTURES, look) if isinstance(one, Quiz)]
     own = found[1].counted
     assert CUT_PARTS[quiz.right] == max(CUT_PARTS, key=lambda part: getattr(own, part))
+
+
+def test_of_tokens_that_are_all_the_same_no_order_is_told() -> None:
+    trace = vm.load("story-none").trace("。。。。。。")
+    said = "\n".join(islands.sentences(PAGE, islands.look(trace, PAGE)))
+    assert "their order changes nothing" in said and "We let the model read" not in said
