@@ -203,10 +203,8 @@ def test_what_greedy_writes_by_itself_is_told_beside_the_draw(story: vm.Trace) -
     assert isinstance(ribbon, Ribbon) and [one["label"] for one in ribbon.chips] == [s.token.label for s in greedy]
     counts = [repetition.repeated(story.ids, taken).n_repeated for taken in (greedy, own)]
     said = " ".join(islands.sentences(topic.NEXT, look))
-    assert (
-        f"greedy tokens, {counts[0]} complete a sequence of four that the text already had; of the drawn ones, {counts[1]}."
-        in said
-    )
+    told = f"{counts[0]} complete a sequence of four that the text already had; of the drawn ones, {counts[1]}."
+    assert f"greedy tokens, {told}" in said
     same = next((n for n, (a, b) in enumerate(zip(own, greedy, strict=False)) if a.token != b.token), len(greedy))
     assert f"here the first {same} of {len(greedy)}" in said
     assert not of_page(look_at(story, vm.Sampling(temperature=0.0), options={"drawn": "3"}), Chooser, "greedy")
