@@ -190,7 +190,7 @@ class AttentionTrust(NamedTuple):
     gaps: tuple[Gap, ...]
 
     def rank_facts(self) -> dict[str, str]:
-        """For prose: the mean, highest and lowest rank correlation, and whose the lowest is; none where there is none."""
+        """For prose: mean, highest and lowest rank correlation, and whose the lowest is; none where there is none."""
         if not np.isfinite(self.ranks).any():
             return {}
         layer, head = np.unravel_index(np.nanargmin(self.ranks), self.ranks.shape)
