@@ -236,3 +236,11 @@ def test_of_tokens_that_are_all_the_same_no_order_is_told() -> None:
     trace = vm.load("story-none").trace("。。。。。。")
     said = "\n".join(islands.sentences(PAGE, islands.look(trace, PAGE)))
     assert "their order changes nothing" in said and "We let the model read" not in said
+
+
+def test_of_one_token_nothing_is_told_that_takes_two() -> None:
+    trace = vm.load("story-pre-ln").trace("a")
+    said = "\n".join(islands.sentences(PAGE, islands.look(trace, PAGE)))
+    assert "With a single token the two do not differ" in said and "in one step, not through" not in said
+    assert "here every token sees only itself" in said and "are of one kind" not in said
+    assert "0.0%" not in said.splitlines()[1]
