@@ -57,12 +57,8 @@ def figures(section: str) -> set[str]:
     Chinese counts in 万 (10⁴) and 亿 (10⁸), and writes a month as a number.
     """
     told = re.sub(r"^```.*?^```|^1?\d\. |\]\([^)]*\)|\d+ 月", "", section, flags=re.S | re.M)
-    for unit, millions in (("万", 0.01), ("亿", 100)):
-        told = re.sub(
-            rf"([\d,.]+) {unit}",
-            lambda found, millions=millions: f"{float(found[1].replace(',', '')) * millions:g}",
-            told,
-        )
+    told = re.sub(r"([\d,.]+) 万", lambda found: f"{float(found[1].replace(',', '')) / 100:g}", told)
+    told = re.sub(r"([\d,.]+) 亿", lambda found: f"{float(found[1].replace(',', '')) * 100:g}", told)
     return set(re.findall(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?", told))
 
 

@@ -106,5 +106,11 @@ def tell(look: Look) -> Offer:
     labels, counts = HEAD.labels(look.t.language), view(look).total()
     listed = " · ".join(f"{labels[kind]} {n}" for kind, n in counts.most_common())
     product = look.n_heads * look.config.d_head
-    said = look.text("many_alone" if is_alone(look) else "many", **_facts(look), listed=listed, d=look.config.d_model, product=product)
+    said = look.text(
+        "many_alone" if is_alone(look) else "many",
+        **_facts(look),
+        listed=listed,
+        d=look.config.d_model,
+        product=product,
+    )
     return Offer(said, look.words("many_go"), {"page": "attention"})
