@@ -72,7 +72,7 @@ def test_every_way_back_ends_at_an_id_or_a_weight(kind: str, opened: Opened) -> 
     """From the sidebar's number always through the first operand; the run agrees at every station."""
     app = opened(KINDS[kind])
     app.button(key="derivation.ask").click().run()
-    ends = ("here the way back ends",)
+    ends = ("the way back ends here",)
     seen: list[str] = []
     while not any(end in said(app) for end in ends):
         asked = app.query_params["cell"]

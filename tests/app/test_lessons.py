@@ -77,7 +77,7 @@ def test_what_is_no_number_is_asked_for_again_and_the_run_is_pinned() -> None:
     assert asked(app, "lesson.given") is None and Texts("en")("lesson.no_number") in words(app)
     app.text_input(key=name).set_value("32")
     press(app, f"FormSubmitter:{name}.form-Answer")
-    assert asked(app, "lesson.given") == "32" and "Right at once" in words(app)
+    assert asked(app, "lesson.given") == "32" and "Right on the first try" in words(app)
     app.query_params.update({"model": "story-modern", "text": "Other", "edits": "no-mask"})
     app.run()
     assert (asked(app, "model"), asked(app, "text")) == ("story-pre-ln", "The cat sat")
@@ -120,7 +120,7 @@ def test_the_end_has_a_file_that_the_teachers_page_reads() -> None:
     ).run()
     assert not board.exception, board.exception
     who, where = (each.value for each in board.dataframe)
-    assert list(who["name"]) == ["Ada", "'=Eve"] and list(who["checksum"]) == ["fits", "does not fit"]
+    assert list(who["name"]) == ["Ada", "'=Eve"] and list(who["checksum"]) == ["matches", "does not match"]
     assert who["2"][0].startswith("✗") and where["step"][0] == 2 and where["wrong"][0] == 1
     assert Texts("en")("lesson.results_again", n=1) in [each.value for each in board.info]
     assert any("no.csv" in each.value for each in board.error) and any(

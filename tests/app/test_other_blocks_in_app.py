@@ -78,4 +78,4 @@ def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(m
     for config in other_blocks():
         if config.attention_sink:
             found = told("attention", config, monkeypatch, token="2")
-            assert "a logit that no key has takes the rest" in found and "sums to 1." not in found
+            assert "a logit that belongs to no key takes the rest" in found and "sums to 1." not in found

@@ -33,10 +33,10 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
     page.wait_for_url("**/attention?**")
     page.get_by_label("Your answer, a number").fill("32")
     page.get_by_role("button", name="Answer").click()
-    page.get_by_text("Right at once").wait_for()
+    page.get_by_text("Right on the first try").wait_for()
     wait_for_query(page, **{"lesson.given": "32"})
     page.reload()
-    page.get_by_text("Right at once").wait_for()
+    page.get_by_text("Right on the first try").wait_for()
     panel, body = (page.locator(f"{COLUMNS} > :{part}-child").bounding_box() for part in ("first", "last"))
     assert panel["x"] + panel["width"] <= body["x"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
@@ -69,7 +69,7 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
     page.goto(page.url.partition("/lessons")[0] + "/?teacher&lang=en")
     page.locator("input[type=file]").set_input_files(file)
     page.get_by_text("Who answered what").wait_for()
-    assert page.get_by_text("does not fit").count() == 0
+    assert page.get_by_text("does not match").count() == 0
 
 
 def test_on_a_phone_the_question_stands_above_the_page(visit: Visit) -> None:

@@ -58,6 +58,7 @@ EXAMPLES = {
     "block.written.attn": (Written(attn=3.0, ffn=2.0), Written(attn=2.1, ffn=2.0)),
     "block.written.cross": (Written(attn=1.0, ffn=2.0, cross=3.0), Written(attn=1.0, ffn=3.0, cross=3.0)),
     "block.written.ffn": (Written(attn=2.0, ffn=3.0), Written(attn=2.0, ffn=2.0)),
+    "block.written.state": (Written(attn=0.0, ffn=2.0, state=3.0), Written(attn=0.0, ffn=2.0, state=2.1)),
     "block.trend.grow": (_lengths(2.0), _lengths(1.1)),
     "block.trend.shrink": (_lengths(0.5), _lengths(1.0)),
     "block.outlier.stands_out": (Outlier(0, "embed.out", 9.0, 6.0), None),
@@ -89,6 +90,8 @@ def _length(vector: torch.Tensor) -> float:
 def _written(trace: Trace, layer: int, token: int) -> Shown:
     parts = [part for part in ("attn", "cross", "ffn") if f"blocks.{layer}.{part}.out" in trace]
     lengths = {part: _length(trace.row(f"blocks.{layer}.{part}.out", token)) for part in parts}
+    if f"blocks.{layer}.attn.pattern" not in trace:
+        lengths["state"] = lengths.pop("attn")
 
     def check(claim: str) -> bool:
         return all(lengths[claim] > 1.2 * length for part, length in lengths.items() if part != claim)

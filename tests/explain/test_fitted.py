@@ -108,4 +108,4 @@ def test_the_command_writes_maps_figures_and_a_section_of_the_card(tmp_path: Pat
     assert json.loads((tmp_path / "lens.json").read_text()) == json.loads(json.dumps(figures))
     after = (tmp_path / "README.md").read_text()
     assert after.count("## A fitted lens") == before.count("## A fitted lens") == 1 and after != before
-    assert after.partition("## What it says")[2] == before.partition("## What it says")[2]
+    assert after.partition("## What it writes")[2] == before.partition("## What it writes")[2]

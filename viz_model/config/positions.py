@@ -46,7 +46,7 @@ class Sinusoidal(PositionScheme):
     base: float = 10_000.0
     layout: Literal["interleaved", "halves"] = "interleaved"
     acts_on: ClassVar[ActsOn] = "embedding"
-    label: ClassVar[str] = "position waves"
+    label: ClassVar[str] = "sinusoidal positions"
 
     def check(self, model: ModelConfig) -> None:
         _check_base(self.base)

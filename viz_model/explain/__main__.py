@@ -114,8 +114,8 @@ def _into_card(folder: Path, name: str, values: Mapping[str, str]) -> None:
         section = section.replace(f"{{{{{key}}}}}", value)
     card = path.read_text(encoding="utf-8")
     rest = re.sub(rf"{re.escape(heading)}\n.*?(?=^## )", "", card, flags=re.S | re.M)
-    before, after = rest.split("## What it says\n", 1)
-    path.write_text(f"{before}{heading}\n\n{section}\n\n## What it says\n{after}", encoding="utf-8")
+    before, after = rest.split("## What it writes\n", 1)
+    path.write_text(f"{before}{heading}\n\n{section}\n\n## What it writes\n{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

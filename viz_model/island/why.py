@@ -26,6 +26,8 @@ from viz_model.texts.markdown import literal
 TOPIC = "why"
 MOST_TERMS, MOST_WRITERS = 8, 12
 """Pairs that have a bar, and writers that have a row or a column; the rest is one more."""
+EVEN = 0.005
+"""Below this a difference of scores is written as 0.00."""
 WRITING = frozenset({"token", "patch", "segment", "position", "head", "ffn", "distance"})
 OPTIONS = (("key", Typed(pattern=r"\d{1,6}")), ("than", Typed(pattern=r"\d{1,6}")))
 
@@ -189,9 +191,10 @@ class About(NamedTuple):
         return look.drawn(look.only_here(scene, head=True, token=True), [f"{self.part}.scores"], data=found)
 
     def tell(self, look: Look) -> Iterator[Line]:
-        than = self.asked(look).than
-        yield look.of(TOPIC).text("tell" if than is None else "tell_than", **self.facts(look))
-        if self.why(look).bias is not None:
+        found, than = self.why(look), self.asked(look).than
+        said = "tell_even" if abs(found.total - found.other) < EVEN else "tell"
+        yield look.of(TOPIC).text(said if than is None else f"{said}_than", **self.facts(look))
+        if found.bias is not None:
             yield look.of(TOPIC).text("distance")
 
     def tell_cells(self, look: Look) -> Iterator[Line]:

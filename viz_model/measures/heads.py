@@ -205,7 +205,7 @@ ROUNDING = 1e-4
 """Of the largest number that is compared: what single precision, added up in another order, may differ by."""
 
 
-_PLACES = ("previous", "next", "first", "itself")
+PLACES = ("previous", "next", "first", "itself")
 
 
 def _mostly(place: str) -> Claim[HeadSummary]:
@@ -213,7 +213,7 @@ def _mostly(place: str) -> Claim[HeadSummary]:
 
     def holds(head: HeadSummary) -> Any:
         weight = getattr(head, place)
-        return (weight > MOST) & (weight == np.max([getattr(head, each) for each in _PLACES], axis=0))
+        return (weight > MOST) & (weight == np.max([getattr(head, each) for each in PLACES], axis=0))
 
     return Claim(place, holds)
 
@@ -221,7 +221,7 @@ def _mostly(place: str) -> Claim[HeadSummary]:
 HEAD: Verdict[HeadSummary] = Verdict(
     "attention.head",
     Claim("alone", lambda head: np.logical_not(head.chooses)),
-    *map(_mostly, _PLACES),
+    *map(_mostly, PLACES),
     Claim("broad", lambda head: head.even >= EVEN_ROWS),
     Claim("marks", lambda head: head.marks > MOST),
 )

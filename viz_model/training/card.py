@@ -19,7 +19,7 @@ from viz_model.training.sources import TEXTS as SOURCES
 from viz_model.values import counts
 
 STUDY = Path(__file__).with_name("study.json")
-LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French", "sums": "sums in words", "code": "Python programs"}
+LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French", "sums": "word problems", "code": "Python programs"}
 TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """What stands on every card, and under the name of an objective what stands on those of its models."""
 NORM_PLACES = {

@@ -45,7 +45,7 @@ def test_rows_are_averaged_and_columns_summed(name: str) -> None:
 
 
 def test_chinese_words_are_those_that_are_written() -> None:
-    assert between_words.draw(look_at(CHINESE)) is None and "Blanks part no words" in told(look_at(CHINESE))
+    assert between_words.draw(look_at(CHINESE)) is None and "no spaces between words here" in told(look_at(CHINESE))
     look = look_at(CHINESE, "小猫 坐在 垫子上 ， 看着 小狗")
     assert [name.partition(": ")[2] for name in cells(look).rows] == ["小猫", "坐在", "垫子上", "，", "看着", "小狗"]
     other = look_at(CHINESE, "小猫 坐在 椅子上")

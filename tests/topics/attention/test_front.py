@@ -79,3 +79,16 @@ def test_the_mask_takes_the_text_out_of_the_context() -> None:
     said = " ".join(islands.one(buffer.tell(look), look.place))
     assert "256" in said and str(int(look.trace.mask(0).sum())) in said
     assert not buffer.has(islands.look(vm.load("story-bert").trace("Tom had a cat"), PAGE))
+
+
+def test_a_head_without_a_role_is_named_after_what_it_reads_most() -> None:
+    trace = vm.load("story-pre-ln").trace("The cat sat on the mat because it was tired.")
+    for (layer, head), said in {(0, 0): "previous token, 32%", (3, 4): "itself, 38%", (3, 0): "54% on ·cat"}.items():
+        titles = islands.sentences(PAGE, islands.look(trace, PAGE, layer=layer, head=head))
+        assert f"Head {head} in layer {layer}: {said}" in titles
+        # The mean weight on each place over the rows that have a choice, by hand.
+        rows = trace[f"blocks.{layer}.attn.pattern"][head][1:]
+        places = {"previous": rows.diagonal(), "itself": rows.diagonal(1), "first": rows[:, 0]}
+        largest = max(places, key=lambda name: float(places[name].mean()))
+        keys = rows.mean(0)
+        assert (float(places[largest].mean()) > float(keys.max())) == ("on" not in said.split())

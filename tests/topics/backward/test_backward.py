@@ -112,8 +112,8 @@ def test_the_target_is_what_follows_or_what_is_asked_for() -> None:
         assert found.id == {"#17": 17, "dog": tokenizer.encode(" dog", special=False)[0]}.get(word, found.id)
     last = look(token=len(ids) - 1)
     assert asked.target(last) == (int(last.trace["logits"][-1].argmax()), False)
-    assert "Asked is" not in said(here) and "asked is" in said(look(word="#17"))
-    assert "no token of this model" in said(look(word="#99999999"))
+    assert "the question is" not in said(here) and "the question is" in said(look(word="#17"))
+    assert "not a token of this model" in said(look(word="#99999999"))
 
 
 def test_the_gradient_of_a_weight_is_the_sum_of_its_bars() -> None:

@@ -41,7 +41,7 @@ def test_the_page_shows_its_batch(lang: str) -> None:
     assert "13 3296 88861" in told and "627 1383 88861" in told
     if lang == "en":
         assert "Every row is as if it were alone" in told and "no more than rounding" in told
-        assert "to the last digit" in told and f"{int(found.padding.sum())} of {found.padding.size} places" in told
+        assert "to the last digit" in told and f"{int(found.padding.sum())} of {found.padding.size} positions" in told
     pictures = islands.pictures(PAGE, look)
     texts = [text for mark in pictures["batch.ids"].panels[0].marks for text in getattr(mark, "texts", ())]
     assert {str(id) for id in found.ids.ravel()} <= {text[-1][0].text for text in texts if not isinstance(text, str)}
@@ -93,7 +93,8 @@ def test_a_long_text_is_told_of_as_far_as_its_row_goes() -> None:
 
 def test_what_is_not_there_is_said_plainly() -> None:
     told = sentences(looking("story-pre-ln", "a", second="b", third="c", fourth="d"))
-    assert "no token follows that could be asked for" in told and "All sentences are equally long" in told
+    assert "there is no following token to predict" in told and "All sentences are equally long" in told
+    assert "no position is padding" in told and "(0.0%)" not in told
     assert "2 sentences" in sentences(looking("story-pre-ln", TEXT, size="2"))
 
 

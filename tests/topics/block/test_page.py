@@ -59,7 +59,7 @@ def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened)
     is_rms, is_gated = isinstance(config.norm, choices.RMSNorm), isinstance(config.ffn, choices.Gated)
     crosses = config.kind == "encoder_decoder" and side == "decoder"
     assert ("RMSNorm brings" in words) == is_rms and ("LayerNorm moves" in words) == (not is_rms)
-    assert ("The gate holds neuron" in words or "its gate makes" in words) == is_gated
+    assert ("The gate holds neuron" in words or "its gate turns it into" in words) == is_gated
     has_experts = isinstance(config.layer(config.sides[-1], 1).ffn, choices.Experts)
     assert ("neurons fire on" in words) == (
         not is_gated and not has_experts and config.ffn.activation in ("relu", "relu2")
@@ -179,7 +179,7 @@ def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Open
     assert dropped in words and dropped not in closed
     assert "Softmax and norm in 32 bits" in words and "How weights begin" in words
     is_memory = True
-    assert ("short stories the token on which" in words) == (is_memory and side == config.sides[0])
+    assert ("short stories, the token on which" in words) == (is_memory and side == config.sides[0])
     assert ("Tokens whose own vector matches" in words and "as a memory" in words) == is_memory
     speaks = ends and isinstance(config.head, choices.LanguageHead)
     assert ("promotes and suppresses" in words) == (is_memory and speaks)

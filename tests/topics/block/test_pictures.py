@@ -405,6 +405,17 @@ def test_any_text_is_drawn(text: str, bundled: vm.LanguageModel) -> None:
     np.testing.assert_array_equal(np.asarray(values.values).ravel(), expected)
 
 
+def test_a_block_with_a_state_is_not_said_to_have_attention() -> None:
+    trace = vm.load("story-next").trace("Once upon a time there was")
+    for layer in range(trace.n_layers):
+        attends = f"blocks.{layer}.attn.pattern" in trace
+        look = islands.look(trace, PAGE, layer=layer, token=3)
+        words = " ".join(islands.sentences(PAGE, look))
+        assert ("Attention adds a vector" in words) == ("the mask hides the future" in words) == attends
+        assert ("grouped-query attention" in words) == attends
+        assert ("The state adds a vector" in words) == ("the state holds only what came before" in words) != attends
+
+
 def test_a_model_that_reads_pictures_has_a_page_of_its_own() -> None:
     lm = vm.load("digits-vit")
     trace = lm.trace(np.linspace(0, 255, 784).astype(np.uint8).reshape(28, 28))

@@ -138,6 +138,10 @@ def test_one_token_has_no_other_order() -> None:
     assert order.shuffled(language_model(tiny_config()).trace(ids=[3])) is None
 
 
+def test_tokens_that_are_all_the_same_have_no_other_order() -> None:
+    assert order.shuffled(language_model(tiny_config()).trace(ids=[3, 3, 3])) is None
+
+
 def test_positions_are_left_out_and_nothing_else() -> None:
     config = tiny_config(position=choices.Learned())
     stack = random_model(config).stack("decoder")

@@ -12,6 +12,7 @@ import pytest
 from tiers import name
 from tiny_models import language_model, run_both, tiny_config, variants
 
+import viz_model as vm
 from viz_model.config import ClassHead, Patches
 from viz_model.drawing.digits import big, duration, small
 from viz_model.island.page import Plot, Quiz
@@ -229,3 +230,17 @@ def test_a_finer_cut_of_a_picture_has_more_pairs() -> None:
     (quiz,) = [one for one in islands.made(PICTURES, look) if isinstance(one, Quiz)]
     own = found[1].counted
     assert CUT_PARTS[quiz.right] == max(CUT_PARTS, key=lambda part: getattr(own, part))
+
+
+def test_of_tokens_that_are_all_the_same_no_order_is_told() -> None:
+    trace = vm.load("story-none").trace("。。。。。。")
+    said = "\n".join(islands.sentences(PAGE, islands.look(trace, PAGE)))
+    assert "their order changes nothing" in said and "We let the model read" not in said
+
+
+def test_of_one_token_nothing_is_told_that_takes_two() -> None:
+    trace = vm.load("story-pre-ln").trace("a")
+    said = "\n".join(islands.sentences(PAGE, islands.look(trace, PAGE)))
+    assert "With a single token the two do not differ" in said and "in one step, not through" not in said
+    assert "here every token sees only itself" in said and "are of one kind" not in said
+    assert "0.0%" not in said.splitlines()[1]

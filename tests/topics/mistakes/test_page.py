@@ -115,7 +115,7 @@ def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
 def test_rows_without_a_number_say_so() -> None:
     look = own("causal", "A")
     scene = islands.pictures(PAGE, look)[f"mistakes.result.{wrong_letter('causal')}"]
-    assert "of 6 rows 1 are no numbers" in scene.heading and texts(scene).count("NaN") == 1
+    assert "1 of 6 rows are not numbers" in scene.heading and texts(scene).count("NaN") == 1
     assert "no number is left" in told(look)
 
 
@@ -234,7 +234,7 @@ def test_layers_that_hide_in_different_ways_are_shown_one_by_one() -> None:
 def test_without_any_fitting_model_it_says_so() -> None:
     config = next(c for c in SAMPLE if c.kind == "encoder")
     look = dataclasses.replace(looking(tiny(config, "encoder"), "causal"), others=lambda model, text: None)
-    assert "No model that is here" in told(look) and not islands.pictures(PAGE, look)
+    assert "No model here" in told(look) and not islands.pictures(PAGE, look)
 
 
 def test_an_edited_run_is_taken_apart_as_it_ran() -> None:

@@ -203,9 +203,8 @@ def test_what_greedy_writes_by_itself_is_told_beside_the_draw(story: vm.Trace) -
     assert isinstance(ribbon, Ribbon) and [one["label"] for one in ribbon.chips] == [s.token.label for s in greedy]
     counts = [repetition.repeated(story.ids, taken).n_repeated for taken in (greedy, own)]
     said = " ".join(islands.sentences(topic.NEXT, look))
-    assert (
-        f"greedy tokens {counts[0]} end four that had stood in the text before, of the drawn ones {counts[1]}." in said
-    )
+    told = f"{counts[0]} complete a sequence of four that the text already had; of the drawn ones, {counts[1]}."
+    assert f"greedy tokens, {told}" in said
     same = next((n for n, (a, b) in enumerate(zip(own, greedy, strict=False)) if a.token != b.token), len(greedy))
     assert f"here the first {same} of {len(greedy)}" in said
     assert not of_page(look_at(story, vm.Sampling(temperature=0.0), options={"drawn": "3"}), Chooser, "greedy")
@@ -220,8 +219,8 @@ def test_a_text_that_repeats_itself_is_told_with_its_probabilities() -> None:
     taken = lm.generate("一天早上，", max_new_tokens=31, temperature=0.0).steps
     found = repetition.repeated(trace.ids, taken)
     said = " ".join(islands.sentences(topic.NEXT, look))
-    assert f"{found.n_repeated} of 31 tokens end four that had stood there before" in said
-    assert ("Round in circles" in said) == (found.n_repeated > 15)
+    assert f"{found.n_repeated} of 31 tokens complete a sequence of four that had already occurred" in said
+    assert ("Going in circles" in said) == (found.n_repeated > 15)
     bars = mark(islands.pictures(topic.NEXT, look)["next_token.repeats"], "bars")
     np.testing.assert_allclose(bars.height / bars.height.max(), found.probs / found.probs.max(), rtol=1e-4)
     assert [opacity > 0.45 for opacity in bars.opacity] == (found.times > 1).tolist()

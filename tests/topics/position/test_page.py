@@ -121,7 +121,7 @@ def test_layers_with_and_without_a_scheme() -> None:
     turned, plain = (said(look(trace, topic.PAGE, layer=layer, token=2)) for layer in (0, 1))
     assert "turns its queries and keys" in turned and "turns its queries and keys" not in plain
     assert "Layers differ" in turned and "Layers differ" in plain
-    assert "no position scheme of its own" in plain and "bag of tokens" not in plain
+    assert "no position scheme of its own" in plain and "bag of words" not in plain
 
 
 def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_every_beat_speaks(name: str, language: str) -> None:
                 options = pick(beat.guess.options, at)
                 right = int(pick(beat.guess.right, at))
                 assert 0 <= right < len(options), (chapter.name, n)
-                assert len(set(map(str, options))) >= min(2, len(options)), options
+                assert len(options) > 1 and len(set(map(str, options))) == len(options), options
     assert max(len(chapter.beats) for chapter in story.chapters) <= walk.MOST_BEATS
     assert {chapter.name for chapter in story.chapters} <= set(walk.CHAPTERS)
 
@@ -110,6 +110,46 @@ def test_texts_name_only_parts_that_are_drawn() -> None:
                 re.findall(r'data-part="(\w+)"', html(pick(beat.said.words, {**look.place, "beat": n, "key": 0})))
             )
             assert named <= parts | {"page", "bars", "temperature"}, (chapter.name, n, named - parts)
+
+
+def test_where_all_scores_are_equal_no_key_is_the_best() -> None:
+    look = look_at(model("story-none"), "。。。。。。")
+    best = of(walk.story(look), "scores").beats[-1]
+    dots = Run.of(look).dots
+    assert np.ptp(dots) < 1e-4 * abs(dots).max()
+    assert best.guess is None and "all equal" in said(best, {**look.place, "key": 0})
+
+
+def test_a_word_that_comes_twice_is_offered_once() -> None:
+    look = look_at(model("story-pre-ln"), "a cat and a dog and a cat")
+    guess = of(walk.story(look), "scores").beats[-1].guess
+    assert guess is not None
+    dots = Run.of(look).dots
+    for token in range(len(look)):
+        place = {**look.place, "token": token}
+        options = list(pick(guess.options, place))
+        assert len(set(options)) == len(options) > 1
+        assert options[int(pick(guess.right, place))] == look.labels[int(dots[token].argmax())].replace("\u00a0", " ")
+
+
+def test_only_layers_that_attend_are_said_to_have_heads() -> None:
+    lm = model("story-next")
+    look = look_at(lm)
+    states = [n for n in range(lm.config.n_layers) if f"blocks.{n}.attn.pattern" not in look.trace]
+    story = walk.story(look)
+    heads = of(story, "heads").beats[-1]
+    words = said(heads, look.place)
+    assert states and f"{(lm.config.n_layers - len(states)) * lm.config.n_heads} heads" in words
+    assert not any(f"of block {n}" in words for n in states)
+    assert f"{len(states)} of the {lm.config.n_layers} blocks" in said(of(story, "stream").beats[1], look.place)
+    one = look_at(lm, "a")
+    assert "sees only itself" in said(of(walk.story(one), "heads").beats[-1], one.place)
+
+
+def test_heads_that_share_keys_are_not_said_to_have_matrices_of_their_own() -> None:
+    for name, words in (("story-pre-ln", "each with its own matrices"), ("story-modern", "every 3 of them share keys")):
+        look = look_at(model(name))
+        assert words in said(of(walk.story(look), "heads").beats[3], look.place)
 
 
 def test_numbers_of_attention_against_the_run() -> None:
@@ -236,6 +276,13 @@ def test_the_first_sentence_says_what_the_model_does(name: str, does: str) -> No
         pytest.skip(f"{name} is not installed")
     look = look_at(model(name), *(() if name in NAMES else ("A cat",)))
     assert does in said(of(walk.story(look), "write").beats[0], look.place)
+
+
+def test_what_helps_is_not_said_to_hurt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broken, "_surprise", lambda run, edit: 2.0 if edit is None else 1.5)
+    look = look_at(model("story-pre-ln"))
+    words = said(of(walk.story(look), "broken").beats[1], look.place)
+    assert words.startswith("None of these hurts") and "1.50" in words and "2.00" in words
 
 
 def test_what_hurts_most_is_measured() -> None:

@@ -375,7 +375,7 @@ def gaps(look: Look) -> Iterator[Line]:
 def ranks_tell(look: Look) -> Iterator[Line]:
     found, look = every(look), look.of(TOPIC)
     if found is not None and (facts := found.rank_facts()):
-        yield look.text("ranks", **facts)
+        yield look.text("ranks_even" if facts["low"] == facts["most"] else "ranks", **facts)
 
 
 # Tokens that take weight

@@ -121,12 +121,17 @@ def sight(look: Look) -> Sight:
 
 
 def does(look: Look, **fixed: Any) -> Any:
-    """What each head does, in a word or two; of one without a single role, whom it reads most on this text."""
+    """What each head does, in a word or two; of one without a role, the place or token that it reads most."""
     found = look.once(every)
     labels = [one.label(look.t.language) for one in HEAD.every]
+    n_roles = len(labels)
     labels[-1] = look.words("does_here", share="{{share}}", key="{{key}}")
-    which = look.by("layer head", HEAD.table(found.does), **fixed)
-    key, share = look.once(favorite)
+    labels += [look.words(f"does_{place}", share="{{share}}") for place in heads.PLACES]
+    (key, share), roles = look.once(favorite), np.asarray(HEAD.table(found.does))
+    places = np.stack([getattr(found.does, place) for place in heads.PLACES])
+    on_place = (roles == n_roles - 1) & (places.max(0) > share)
+    which = look.by("layer head", np.where(on_place, n_roles + places.argmax(0), roles), **fixed)
+    share = np.where(on_place, places.max(0), share)
     known = {
         "share": look.by("layer head", share, "%0", **fixed),
         "key": look.token_named(look.by("layer head", key, **fixed)),

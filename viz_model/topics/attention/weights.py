@@ -190,14 +190,16 @@ class AttentionTrust(NamedTuple):
     gaps: tuple[Gap, ...]
 
     def rank_facts(self) -> dict[str, str]:
-        """For prose: the mean and the lowest rank correlation, and whose it is; none where there is no correlation."""
+        """For prose: mean, highest and lowest rank correlation, and whose the lowest is; none where there is none."""
         if not np.isfinite(self.ranks).any():
             return {}
         layer, head = np.unravel_index(np.nanargmin(self.ranks), self.ranks.shape)
         mean, low = float(np.nanmean(self.ranks)), float(self.ranks[layer, head])
+        most = float(np.nanmax(self.ranks))
         return {
             "mean": digits.written(mean, "2"),
             "low": digits.written(low, "2"),
+            "most": digits.written(most, "2"),
             "layer": str(layer),
             "head": str(head),
         }

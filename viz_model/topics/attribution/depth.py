@@ -301,6 +301,7 @@ def tell_ranks(look: Look) -> Iterator[Line]:
     facts = question.facts | {
         "rank_first": f"{found[0]:,}",
         "rank_last": f"{found[-1]:,}",
+        "lens": look.words(f"lens_{chosen(look)}"),
         "share_last": percent(float(question.trace.row("logits", look.token).softmax(-1)[question.target or 0])),
     }
     settled = depth_name(look, depths[lens.settled(found) or 0])

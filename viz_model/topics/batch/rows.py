@@ -173,7 +173,7 @@ def tell(look: Look) -> Iterator[Line]:
         "id": PADDING,
     }
     yield look.title("title" if run.padding.any() else "title_none", **facts)
-    yield look.text("see", **facts)
+    yield look.text("see" if run.padding.any() else "see_full", **facts)
     yield look.text(f"see_{look.config.kind}", **facts)
     if any(row.hidden is not None for row in rows):
         yield look.text("see_hidden")

@@ -176,8 +176,9 @@ def title(look: Look) -> Iterator[Line]:
 
 def tell(look: Look) -> Iterator[Line]:
     found, way, said = _lengths(look), of_one(look), facts(look)
+    passed = "_states" if look.config.has_states else way.crosses
     yield look.source(*_sites(look))
-    yield look.text(f"norms_{way.of_stream}", places=look.words(f"places{way.crosses}"), **said)
+    yield look.text(f"norms_{way.of_stream}", places=look.words(f"places{passed}"), **said)
     if way.kind == "post":
         yield look.text(look.kind("reach", way.norm_kind), **said)
     if len(found.drawn) < len(found.labels):

@@ -96,7 +96,7 @@ TABS = Tabs(_own, hand, code, numbers, begins=said, tables=lambda look: list(tab
 
 def to_try(look: Look) -> Iterable[Line]:
     """Something to find out by trying, and what one finds."""
-    reader = of_one(look).crosses or ("_two_way" if look.trace.stack.side == "encoder" else "")
+    reader = of_one(look).reader or ("_two_way" if look.trace.stack.side == "encoder" else "")
     return say.to_try(f"question{reader}", f"answer{reader}")(look)
 
 

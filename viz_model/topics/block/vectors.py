@@ -47,6 +47,7 @@ class Vectors(NamedTuple):
         residual: whether what a sub-layer writes is added to what it read, or takes its place.
         shifts: whether the norm adds β.
         normed: the sub-layers whose norm does something.
+        holds_state: whether a state carries from token to token, in the place of attention.
     """
 
     steps: tuple[Step, ...]
@@ -58,6 +59,7 @@ class Vectors(NamedTuple):
     has_norms: bool
     shifts: bool
     normed: tuple[SubLayer, ...]
+    holds_state: bool = False
 
     @property
     def matrix(self) -> np.ndarray:
@@ -100,6 +102,11 @@ class Vectors(NamedTuple):
     def crosses(self) -> str:
         """The end of the keys of texts about a block that reads an encoder too."""
         return "_cross" if any(found.sublayer == "cross" for found in self.sums) else ""
+
+    @property
+    def reader(self) -> str:
+        """The end of the keys of texts on what reads other tokens here, where that is not attention to a text alone."""
+        return self.crosses or ("_state" if self.holds_state else "")
 
     @property
     def norm_kind(self) -> str:
@@ -149,6 +156,7 @@ def vectors(trace: Trace, layer: int, token: int | None = None) -> Vectors:
         passage.has_norms(trace),
         getattr(trace.config.norm, "shift", True),
         tuple(one for one in passage.sublayers(trace, layer) if passage.measures(trace, f"blocks.{layer}.{one}.norm")),
+        f"blocks.{layer}.attn.state" in trace,
     )
 
 
@@ -282,14 +290,15 @@ def _rail(found: Vectors) -> Iterator[Mark]:
 
 
 class Written(NamedTuple):
-    """How long the vectors are that the sub-layers of a block write at a token; 0 where there is no such one."""
+    """How long the vectors are that the parts of a block write at a token; 0 where there is no such one."""
 
     attn: Any
     ffn: Any
     cross: Any = 0.0
+    state: Any = 0.0
 
 
-def _adds_most(part: SubLayer) -> Claim[Written]:
+def _adds_most(part: str) -> Claim[Written]:
     def holds(written: Written) -> Any:
         others = (getattr(written, other) for other in written._fields if other != part)
         return getattr(written, part) > MORE * functools.reduce(np.maximum, others)
@@ -297,11 +306,14 @@ def _adds_most(part: SubLayer) -> Claim[Written]:
     return Claim(part, holds)
 
 
-WRITTEN: Verdict[Written] = Verdict("block.written", _adds_most("attn"), _adds_most("cross"), _adds_most("ffn"))
+WRITTEN: Verdict[Written] = Verdict("block.written", *map(_adds_most, ("attn", "cross", "ffn", "state")))
 
 
 def written(found: Vectors) -> Written:
-    return Written(**{one.sublayer: found.length(one.written) for one in found.sums})
+    lengths: dict[str, Any] = {one.sublayer: found.length(one.written) for one in found.sums}
+    if found.holds_state:
+        lengths |= {"state": lengths["attn"], "attn": 0.0}
+    return Written(**lengths)
 
 
 def _lengths(look: Look) -> dict[str, Any]:
@@ -345,10 +357,10 @@ def tell(look: Look) -> Iterator[Line]:
     look = look.narrow
     found, given = look.once(whole), _lengths(look)
     wrote = "added" if found.residual else "wrote"
-    added, reads = (look.words(f"{key}{found.crosses}", **given) for key in (wrote, "reads"))
+    added, reads = (look.words(f"{key}{found.reader}", **given) for key in (wrote, "reads"))
     yield look.text(f"see_{found.of_sums}", **given, added=added, reads=reads)
     lengths = written(found)
-    sizes = np.sort(np.stack([np.broadcast_to(one, lengths.attn.shape) for one in lengths]), axis=0)
+    sizes = np.sort(np.stack([np.broadcast_to(one, lengths.ffn.shape) for one in lengths]), axis=0)
     times = sizes[-1] / np.where(sizes[-2] > 0, sizes[-2], 1.0)
     of_all = Written(*(np.asarray(one)[None] for one in lengths))
     yield look.claim(WRITTEN, of_all, PLACE, times=look.by(PLACE, times[None], "1"))

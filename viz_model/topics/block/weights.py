@@ -93,7 +93,8 @@ def draw(look: Look) -> Scene:
     marks: list[Mark] = []
     for row, (group, count) in enumerate(groups.items()):
         top = row * ROW
-        said = f"{look.words(f'weights_{group}')}  {count:,} · {written(count / view.total, '%1')}"
+        of = "state" if group == "attention" and of_one(look).holds_state else group
+        said = f"{look.words(f'weights_{of}')}  {count:,} · {written(count / view.total, '%1')}"
         own = [matrix for matrix in view.matrices if matrix.part == group]
         sizes = np.array([matrix.n_parameters for matrix in own])
         names, ones = [_name(matrix, gated) for matrix in own], np.ones(len(own), np.float32)
@@ -140,6 +141,7 @@ def title(look: Look) -> Iterator[Line]:
 
 def tell(look: Look) -> Iterator[Line]:
     config = look.config
-    yield look.text(f"weights{of_one(look).crosses}", **facts(look), **_here(look).facts())
-    if config.n_kv_heads < config.n_heads:
+    way = of_one(look)
+    yield look.text(f"weights{way.reader}", **facts(look), **_here(look).facts())
+    if config.n_kv_heads < config.n_heads and not way.holds_state:
         yield look.text("weights_shared", n_heads=config.n_heads, n_kv_heads=config.n_kv_heads)

@@ -71,9 +71,17 @@ def _facts(look: Look) -> dict[str, int]:
     return {"kinds": len(found.counts), "h": look.n_heads, "k": look.config.d_head, "n": n}
 
 
+def is_alone(look: Look) -> bool:
+    """Whether every token sees only itself, so that no head has a choice."""
+    return view(look).counts.keys() == {"alone"}
+
+
 def title(look: Look) -> Iterator[Line]:
     facts = _facts(look)
-    yield Line(KINDS.says(look.t.language, facts["kinds"], **facts), "title")
+    if is_alone(look):
+        yield look.title("kinds_alone")
+    else:
+        yield Line(KINDS.says(look.t.language, facts["kinds"], **facts), "title")
 
 
 def draw(look: Look) -> Plot:
@@ -98,5 +106,11 @@ def tell(look: Look) -> Offer:
     labels, counts = HEAD.labels(look.t.language), view(look).total()
     listed = " · ".join(f"{labels[kind]} {n}" for kind, n in counts.most_common())
     product = look.n_heads * look.config.d_head
-    said = look.text("many", **_facts(look), listed=listed, d=look.config.d_model, product=product)
+    said = look.text(
+        "many_alone" if is_alone(look) else "many",
+        **_facts(look),
+        listed=listed,
+        d=look.config.d_model,
+        product=product,
+    )
     return Offer(said, look.words("many_go"), {"page": "attention"})

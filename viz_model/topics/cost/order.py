@@ -50,18 +50,23 @@ def work_of_shuffling(trace: Trace) -> int:
     return 8 * min(SHUFFLED, len(trace)) * (one.projections + one.ffn)
 
 
+def is_alike(trace: Trace) -> bool:
+    """Whether the tokens that would be shuffled are all the same."""
+    return len(set(trace.own_ids[:SHUFFLED])) == 1
+
+
 @torch.inference_mode()
 def shuffled(trace: Trace) -> Shuffled | None:
     """The first tokens of a run read again in another order, by the same weights with and without positions.
 
     Every other token comes first, so that distances change and not only directions. None for a
-    single token, which has no other order.
+    single token, which has no other order, and for tokens that are the same in the other order.
     """
     stack, ids = trace.stack, trace.own_ids[:SHUFFLED]
     length = len(ids)
-    if length < 2:
-        return None
     order = [*range(1, length, 2), *range(0, length, 2)]
+    if length < 2 or is_alike(trace):
+        return None
     both_orders = torch.tensor([ids, [ids[i] for i in order]])  # [2, T]
     rows = trace.model.embed(both_orders)  # [2, T, D]
     source = None
@@ -115,7 +120,7 @@ def _found(look: Look) -> Shuffled | None:
 
 
 def ask(look: Look) -> Buttons | None:
-    if len(look) < 2 or not _waits(look):
+    if is_alike(look.trace) or not _waits(look):
         return None
     return Buttons("order", [Button(look.words("order"), {"order": "1"})])
 
@@ -125,6 +130,8 @@ def draw(look: Look) -> Iterator[Line]:
     words, found = look.words, _found(look)
     if len(look) < 2:
         yield Line(words("order_one"), "notice")
+    elif is_alike(look.trace):
+        yield Line(words("order_alike"), "notice")
     elif found is None:
         yield look.note("order_help")
     else:

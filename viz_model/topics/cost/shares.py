@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import stacked
-from viz_model.drawing.digits import big
+from viz_model.drawing.digits import big, percent
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.stacked import Group, Part
 from viz_model.island.look import Look
@@ -59,7 +59,7 @@ class SharesView(NamedTuple):
                     said[f"{name}{at}"] = f"{times:,.0f}" if times == round(times) or times >= 1000 else f"{times:.3g}"
         for at, length in enumerate(self.lengths):
             said[f"n{at}"] = f"{length:,}"
-            said[f"share{at}"] = f"{self.share('pairs', at):.1%}"
+            said[f"share{at}"] = percent(self.share("pairs", at))
             said[f"total{at}"] = big(self.total[at])
         head = self.parts.get("head", np.zeros(1))[0]
         return {**said, "blocks": big(self.total[0] - head), "head": big(head)}

@@ -34,6 +34,9 @@ def draw(look: Look) -> Iterator[Line]:
 
 def tell(look: Look) -> Iterator[Line]:
     n, side = len(look), look.trace.stack.side
+    if n == 1:
+        yield look.text("waiting_one")
+        return
     yield look.text("waiting", n=n, depth=look.n_layers)
     windows = [look.config.window(side, layer) for layer in range(look.n_layers)]
     said = [look.text("waiting_window" if one else "waiting_path", n=n, window=one).words for one in windows]

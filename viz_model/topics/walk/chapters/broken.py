@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from viz_model.claims import exceeds
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
 from viz_model.island.beats import Chapter, Guess, Text, Toy
@@ -61,10 +62,12 @@ def chapter(run: Run) -> Chapter:
     if measured is not None:
         most = int(np.argmax(measured))
         guess = Guess(look.text("guess_hurts"), labels, most)
-        values = {"worst": labels[most], "before": f"{_surprise(run, None):.2f}", "after": f"{measured[most]:.2f}"}
+        before, after = _surprise(run, None), measured[most]
+        values = {"worst": labels[most], "before": f"{before:.2f}", "after": f"{after:.2f}"}
         key = "broken_1" if writes(run) else "broken_1_read"
         beats.append(run.says(key))
-        beats.append(run.says("broken_hurts", "", guess, **values))
+        hurts = "broken_hurts" if exceeds(after, before, 2) else "broken_spares"
+        beats.append(run.says(hurts, "", guess, **values))
     else:
         beats.append(run.says("broken_1" if writes(run) else "broken_1_read"))
     if "mask" in found and run.trace.config.kind == "decoder":

@@ -65,8 +65,10 @@ def nearest(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
                     break
             seen += [(own[n], 1.0)] * (3 - len(seen))
             near = {id for id, _ in seen}
-            far = [id for id in words[cosines[row, words].abs() < 0.15].tolist() if id not in near]
-            far = (far + words.tolist())[:2] if len(far) < 2 else [far[(7 * n + m) % len(far)] for m in (0, 11)]
+            others = [id for id in words.tolist() if id not in near and id != own[n]]
+            far = [id for id in others if abs(float(cosines[row, id])) < 0.15]
+            turn = 7 * n % max(1, len(far))
+            far = [*dict.fromkeys((*far[turn:], *far[:turn], *others, *words.tolist())), *words.tolist()][:2]
             found.append([*(id for id, _ in seen), *(cosine for _, cosine in seen), *far])
         return np.array(found)
 

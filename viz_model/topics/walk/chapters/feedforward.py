@@ -30,6 +30,8 @@ def chapter(run: Run) -> Chapter:
         is_relu = bool((act >= 0).all())
         values["active"] = run.by("token", (act > 0).sum(-1).astype(np.int32), "whole")
         gated = f"{at}gate_act" in trace
+        function = getattr(config.layer(trace.stack.side, look.layer).ffn, "activation", "other")
+        values["activation"] = look.t(f"block.activation_{function}")
         beats.append(run.says("ffn_1_gated" if gated else "ffn_1" if is_relu else "ffn_1_smooth", "", **values))
         beats.append(run.says("ffn_2" if is_relu else "ffn_2_smooth", "", **values))
         marks += _neurons(run, act, is_relu)

@@ -10,7 +10,6 @@ import numpy as np
 
 from viz_model.island.beats import Beat, Box, Cells, Chapter, Mark, Text, ends
 from viz_model.island.look import Look
-from viz_model.island.prose import Line
 from viz_model.measures import heads
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import scores
@@ -23,25 +22,28 @@ N, TOP, MOST_HEADS = 5, 40, 48
 def chapter(run: Run) -> Chapter:
     look, config = run.look, run.trace.config
     values = {"q": run.named(), "layer": look.layer, "n": config.n_heads, "d": config.d_model}
-    only = "" if config.kind != "encoder_decoder" else "_cross"
+    values["shared"] = config.n_heads // config.n_kv_heads
+    carries = "_states" if config.has_states else "_cross" if config.kind == "encoder_decoder" else ""
+    has = "_one" if config.n_heads == 1 else "_shared" if config.n_kv_heads < config.n_heads else ""
+    every = shown(run)
     beats = [
         run.says("heads_1", "value matrix", **values),
         run.says("heads_2", "share value mixed", **values),
-        run.says(f"heads_3{only}", "mixed written stream matrix", **values),
-        run.says("heads_4", "", **values),
+        run.says(f"heads_3{carries}", "mixed written stream matrix", **values),
+        run.says(f"heads_4{has}", "", **values),
+        _all(run, every),
     ]
-    every = shown(run)
-    beats.append(Beat(_all(run, every, values)))
     marks = [*_values(run), *_maps(run, every)]
     return Chapter("heads", look.words("title_heads"), beats, marks, ("attention", look.words("closer_attention")))
 
 
-def shown(run: Run) -> range:
-    """The layers whose heads have a map: all, or those around this one."""
+def shown(run: Run) -> list[int]:
+    """The layers whose heads have a map: all that attend, or those of them around this one."""
     n_heads, layer, count = run.trace.config.n_heads, run.look.layer, run.trace.n_layers
     most = max(1, MOST_HEADS // n_heads)
     first = max(0, min(layer - most // 2, count - most))
-    return range(first, min(count, first + most))
+    around = range(first, min(count, first + most))
+    return [layer for layer in around if f"blocks.{layer}.attn.pattern" in run.trace]
 
 
 def _summaries(look: Look, layer: int) -> tuple[heads.HeadSummary, ...]:
@@ -51,17 +53,17 @@ def _summaries(look: Look, layer: int) -> tuple[heads.HeadSummary, ...]:
 KINDS = ("previous", "first", "itself", "next", "broad")
 
 
-def _all(run: Run, every: range, values: dict[str, Any]) -> Line:
+def _all(run: Run, every: list[int]) -> Beat:
     """What heads do on this text, as it was measured: one of each of two kinds, where there are such."""
     look, found = run.look, dict[str, tuple[int, int]]()
     for layer in every:
         for head, summary in enumerate(look.once(partial(_summaries, layer=layer), ("walk heads", layer))):
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
-    n = run.trace.n_layers * run.trace.config.n_heads
+    n = len(every) * run.trace.config.n_heads
     said = [run.look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
-    key = "heads_5" if said else "heads_5_plain"
-    return run.says(key, n=n, does=run.look.words("does_joint").join(said)).said
+    key = "heads_5" if said else "heads_5_only" if set(found) == {"alone"} else "heads_5_plain"
+    return run.says(key, n=n, does=run.look.words("does_joint").join(said))
 
 
 def _values(run: Run) -> Iterator[Mark]:
@@ -183,7 +185,7 @@ def _written(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return (z @ weight[:, run.look.head * d : (run.look.head + 1) * d].T).astype(np.float32), before
 
 
-def _maps(run: Run, every: range) -> Iterator[Mark]:
+def _maps(run: Run, every: list[int]) -> Iterator[Mark]:
     """The weights of each head as a map: a row a query, a column a key."""
     look, trace = run.look, run.trace
     stop = min(len(run), max(MOST_MAP, look.token + 1))
@@ -199,10 +201,8 @@ def _maps(run: Run, every: range) -> Iterator[Mark]:
         x, y = (head % across) / across, 40 + (size + 28) * (head // across)
         yield from _map(run, look.layer, head, weights, (x, 0), y, size, own)
     yield Text(text=look.words("heads_of", layer=look.layer), x=0, y=6, look="small", **own)
-    attending = [layer for layer in every if f"blocks.{layer}.attn.pattern" in trace]
-    count = len(attending)
-    tall = min((layout.HEIGHT - 24) / count - 6, 760 / n_heads - 8)
-    for row, layer in enumerate(attending):
+    tall = min((layout.HEIGHT - 24) / len(every) - 6, 760 / n_heads - 8)
+    for row, layer in enumerate(every):
         for head in range(n_heads):
             weights = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()[part, part]
             left = (0.08 + 0.92 * head / n_heads, 0)

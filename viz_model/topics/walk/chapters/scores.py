@@ -10,6 +10,7 @@ import numpy as np
 from viz_model.drawing.tables import Among, Phrase, by
 from viz_model.island.beats import Beat, Box, Cells, Chapter, Guess, Mark, Text, Toy, ends
 from viz_model.island.prose import Line
+from viz_model.measures.heads import ROUNDING
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import DOT, HEIGHT, NAMES, points, span
 from viz_model.topics.walk.run import Run
@@ -24,10 +25,8 @@ def chapter(run: Run) -> Chapter:
     biased = attention(run).q.bias is not None
     rotated = "_rotated" if run.last("q") == "q_rotated" else ""
     best = np.take_along_axis(run.shown, run.rows(run.dots).argmax(-1)[:, None], -1)[:, 0]
-    options = Among(run.labels, run.by("token key", run.shown)) if len(run) > 1 else None
-    guess = None
-    if options is not None:
-        few = _options(run, best)
+    few, guess = _options(run, best), None
+    if few is not None:
         guess = Guess(
             look.text("guess_score", q=run.named()),
             run.label(few, "token"),
@@ -37,7 +36,7 @@ def chapter(run: Run) -> Chapter:
         Beat(look.text("scores_1")),
         run.says("scores_2_bias" if biased else "scores_2", "query line matrix", **values),
         run.says(f"scores_3{rotated}", "key matrix", **values),
-        run.says("scores_4", "query key1 product score1", **values),
+        run.says("scores_4" if len(run) > 1 else "scores_4_only", "query key1 product score1", **values),
         Beat(_best(run, values), "score", guess),
     ]
     return Chapter(
@@ -61,27 +60,39 @@ def facts(run: Run) -> dict[str, Any]:
     }
 
 
-def _options(run: Run, best: np.ndarray) -> np.ndarray:
-    """Up to four keys to guess among, the best one with others evenly spread, in their order: [T, 4 or fewer]"""
-    count, found = min(4, len(run)), []
-    for n, right in enumerate(best):
-        others = [k for k in run.shown[n] if k != right]
-        step = max(1, len(others) // max(1, count - 1))
-        found.append(sorted([int(right), *others[::step][: count - 1]]))
-    return np.array(found)
+def _options(run: Run, best: np.ndarray) -> np.ndarray | None:
+    """Up to four keys to guess among, the best one with others evenly spread, in their order: [T, 4 or fewer]. No two
+    look the same, and none is as good as the best; None where that leaves a query without a choice.
+    """
+    others = list[list[int]]()
+    for keys, scores, right in zip(run.shown, run.rows(run.dots), best, strict=True):
+        worse = keys[scores.max() - scores > ROUNDING * abs(scores).max()]
+        named = {run.labels[key]: int(key) for key in reversed(worse)}  # of tokens that look the same the first
+        named.pop(run.labels[right], None)
+        others.append(sorted(named.values()))
+    count = min(3, *map(len, others))
+    if not count:
+        return None
+    few = [row[:: max(1, len(row) // count)][:count] for row in others]
+    return np.sort(np.concatenate([best[:, None], few], -1), -1)
 
 
 def _best(run: Run, values: dict[str, Any]) -> Line:
-    """The sentence on all scores: of the only token, of scores that are all below 0, of a best key that comes later."""
+    """The sentence on all scores: of the only token, of scores that are equal or all below 0, of a best key that comes
+    later.
+    """
     scores = run.rows(run.dots)
+    even = np.ptp(run.dots, -1) <= ROUNDING * abs(run.dots).max(-1)
     at = scores.argmax(-1)[:, None]
     later = np.take_along_axis(run.hidden, at, -1)[:, 0]
     case = np.select(
-        [np.full(len(run), len(run) == 1), (scores.max(-1) < 0) & later, scores.max(-1) < 0, later], [3, 4, 2, 1], 0
+        [np.full(len(run), len(run) == 1), even, (scores.max(-1) < 0) & later, scores.max(-1) < 0, later],
+        [3, 5, 4, 2, 1],
+        0,
     )
     texts = [
         run.look.text(f"scores_5{kind}", q="{{q}}", best="{{best}}").words
-        for kind in ("", "_later", "_negative", "_only", "_negative_later")
+        for kind in ("", "_later", "_negative", "_only", "_negative_later", "_even")
     ]
     best = np.take_along_axis(run.shown, at, -1)[:, 0]
     return Line(Phrase(Among(texts, run.by("token", case)), {"q": values["q"], "best": run.named(best)}))

@@ -30,8 +30,12 @@ def chapter(run: Run) -> Chapter:
     look, config = run.look, run.trace.config
     place = run.trace.norm_at
     values = {"d": config.d_model, "n": run.trace.n_layers, "token": run.named()}
-    second = "stream_2_cross" if "blocks.0.cross.pattern" in run.trace else "stream_2"
-    beats: list[Beat] = [run.says("stream_1", "stream", **values), run.says(second, "attn ffn cross", **values)]
+    values["states"] = sum(f"blocks.{n}.attn.state" in run.trace for n in range(run.trace.n_layers))
+    second = "_cross" if "blocks.0.cross.pattern" in run.trace else "_states" if values["states"] else ""
+    beats: list[Beat] = [
+        run.says("stream_1", "stream", **values),
+        run.says(f"stream_2{second}", "attn ffn cross", **values),
+    ]
     normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
     if normed is not None:
         one, kind, learned = normed
