@@ -225,6 +225,8 @@ def mixed() -> list[ModelConfig]:
     return [
         tiny_config(mixers=(delta, config.Attending()), ffn=config.Gated(), **gated),
         tiny_config("both", mixers=(config.Attending(), alike), position=config.Alibi()),
+        tiny_config(mixers=(config.ShortConv(), config.Attending()), norm=config.RMSNorm(), position=config.Rope()),
+        tiny_config("branch", mixers=(config.ShortConv(kernel=4, bias=True),) * 2, ffn=config.Gated()),
         tiny_config(attention_gate=True, position=config.Rope(), n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
         *latent(),
     ]

@@ -309,6 +309,21 @@ ONE_STACK = {
         {"layer_types": ["linear_attention", "full_attention"], "mlp_only_layers": [1], "attention_bias": True},
     ),
     "qwen3.5": Reference("Qwen3_5ForCausalLM"),
+    "lfm2": Reference("Lfm2ForCausalLM"),
+    "lfm2-biases": Reference(
+        "Lfm2ForCausalLM",
+        {
+            "conv_bias": True,
+            "conv_L_cache": 4,
+            "layer_types": None,
+            "full_attn_idxs": [0, 2],
+            "block_auto_adjust_ff_dim": False,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "lfm2-one": Reference(
+        "Lfm2ForCausalLM", {"layer_types": ["conv", "conv", "full_attention"], "conv_L_cache": 1, "head_dim": 10}
+    ),
     "deepseek-v2": Reference("DeepseekV2ForCausalLM"),
     "deepseek-v2-groups": Reference(
         "DeepseekV2ForCausalLM",

@@ -37,7 +37,6 @@ _ROWS = (
     ("apertus", "llama", "an activation with learned numbers, and norms of queries and keys"),
     ("ernie4_5 helium", "llama", "a rotation of neighbors in pairs"),
     ("olmo", "llama", "norms without weights"),
-    ("lfm2", "llama", "short convolutions in the place of attention in most layers"),
     ("falcon_h1", "llama", "a state that is carried from token to token, beside attention"),
     ("llama4 mllama llava", "llama", "pictures among the tokens"),
     ("ministral3", "mistral", "queries that grow with their position"),

@@ -156,7 +156,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             sees = "source" if is_cross else "past" if side == "decoder" else "all"
             text_key = f"plan_softmax_{sees}" + ("_window" if own.window and not is_cross else "")
         case "out" if group != "ffn":
-            text_key, values = "plan_out", {"bias": _bias(made)}
+            text_key, values = "plan_out" if len(made) > 1 else "plan_written", {"bias": _bias(made)}
         case "router" | "up" | "act" | "out" | "shared" if (routed := own.experts) is not None:
             text_key, variant = f"plan_expert_{step}", _name(routed)
             width = routed.d_shared if step == "shared" else routed.width(config.d_ffn)

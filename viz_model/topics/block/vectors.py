@@ -324,6 +324,13 @@ def _lengths(look: Look) -> dict[str, Any]:
     }
 
 
+def instead(look: Look) -> Iterator[Line]:
+    """What the page calls attention, at a layer where something else carries from token to token."""
+    for name in ("state", "convolved"):
+        if look.has(f"attn.{name}"):
+            yield look.text(f"instead_{name}", layer=look.layer_number)
+
+
 def title(look: Look) -> Iterator[Line]:
     look = look.narrow
     yield look.title("title", **_lengths(look))
