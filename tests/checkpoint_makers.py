@@ -198,6 +198,8 @@ SIZES: dict[str, dict[str, Any]] = {
         "linear_key_head_dim": 6,
         "linear_value_head_dim": 4,
     },
+    "albert": {**_LIKE_LLAMA, "embedding_size": 14, "num_hidden_layers": 3},
+    "electra": {**_LIKE_LLAMA, "embedding_size": 14},
     "lfm2": {
         **_GROUPED,
         "num_hidden_layers": 3,

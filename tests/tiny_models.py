@@ -190,7 +190,22 @@ def other_blocks() -> list[ModelConfig]:
         tiny_config("both", norm=config.NoNorm()),
         tiny_config(ffns=(EXPERTS[0], config.Dense()), head=config.LanguageHead(bias=True)),
         tiny_config(ffns=(config.Gated(), EXPERTS[1]), norm=config.RMSNorm(), position=rope),
+        *_narrow(),
         *_published(rope),
+    ]
+
+
+def _narrow() -> list[ModelConfig]:
+    """Encoders whose rows of tokens, positions and kinds are narrower than the stream (ELECTRA); layers that share the
+    weights of one block (ALBERT)."""
+    rows: dict[str, Any] = {"kind": "encoder", "inputs": config.Tokens(width=14), "scale_embedding": False}
+    learned: dict[str, Any] = {"position": config.Learned(), "embedding_norm": True, "n_segments": 2}
+    return [
+        tiny_config("post", head=config.MaskedHead(), **rows, **learned),
+        tiny_config(head=config.MaskedHead(bias=False), norm=config.RMSNorm(), tie_embeddings=False, **rows),
+        tiny_config("post", head=config.NoHead(), position=config.Rope(), **rows),
+        tiny_config("post", head=config.MaskedHead(), shared_blocks=True, n_layers=3, **rows, **learned),
+        tiny_config(shared_blocks=True, norm=config.RMSNorm(), qk_norm=True, position=config.Rope()),
     ]
 
 

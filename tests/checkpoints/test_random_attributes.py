@@ -262,6 +262,8 @@ FAMILIES: dict[str, Callable[[Draw], Choices]] = {
     },
     "BertForMaskedLM": _encoder,
     "RobertaForMaskedLM": _encoder,
+    "AlbertForMaskedLM": lambda draw: {**_encoder(draw), "embedding_size": draw.randint(3, 30)},
+    "ElectraForMaskedLM": lambda draw: {**_encoder(draw), "embedding_size": draw.randint(3, 30)},
     "DistilBertForMaskedLM": lambda draw: {
         "activation": draw.choice(ACTIVATIONS),
         "sinusoidal_pos_embds": draw.choice(YES),

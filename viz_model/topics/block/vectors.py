@@ -331,6 +331,12 @@ def instead(look: Look) -> Iterator[Line]:
             yield look.text(f"instead_{name}", layer=look.layer_number)
 
 
+def shared(look: Look) -> Iterator[Line]:
+    """That the block's weights are those of every layer."""
+    if look.config.shared_blocks:
+        yield look.text("shared", layers=look.n_layers)
+
+
 def title(look: Look) -> Iterator[Line]:
     look = look.narrow
     yield look.title("title", **_lengths(look))

@@ -31,7 +31,10 @@ def chapter(run: Run) -> Chapter:
     place = run.trace.norm_at
     values = {"d": config.d_model, "n": run.trace.n_layers, "token": run.named()}
     second = "stream_2_cross" if "blocks.0.cross.pattern" in run.trace else "stream_2"
-    beats: list[Beat] = [run.says("stream_1", "stream", **values), run.says(second, "attn ffn cross", **values)]
+    first = "stream_1"
+    if config.projects_embedding:
+        first, values["e"] = "stream_1_shared" if config.shared_blocks else "stream_1_narrow", config.d_embedding
+    beats: list[Beat] = [run.says(first, "stream", **values), run.says(second, "attn ffn cross", **values)]
     normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
     if normed is not None:
         one, kind, learned = normed
