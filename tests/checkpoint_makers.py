@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from viz_model.config import DeltaNet, ModelConfig
+from viz_model.config import DeltaNet, ModelConfig, ShortConv
 from viz_model.model.transformer import Transformer
 from viz_model.runs import record, trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -197,6 +197,14 @@ SIZES: dict[str, dict[str, Any]] = {
         "linear_num_value_heads": 3,
         "linear_key_head_dim": 6,
         "linear_value_head_dim": 4,
+    },
+    "albert": {**_LIKE_LLAMA, "embedding_size": 14, "num_hidden_layers": 3},
+    "electra": {**_LIKE_LLAMA, "embedding_size": 14},
+    "lfm2": {
+        **_GROUPED,
+        "num_hidden_layers": 3,
+        "layer_types": ["conv", "full_attention", "conv"],
+        "block_multiple_of": 7,
     },
     "deepseekv2": {
         **_LIKE_LLAMA,
@@ -391,7 +399,8 @@ def _compared_one(theirs: Any, ours: Transformer, longest: int, close: Close) ->
         more["output_router_logits"] = True
     expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
     sites = dict(hidden(config, config.n_layers, expected.hidden_states))
-    attending = [n for n in range(config.n_layers) if not isinstance(config.layer(config.sides[0], n).mixer, DeltaNet)]
+    without = DeltaNet | ShortConv
+    attending = [n for n in range(config.n_layers) if not isinstance(config.layer(config.sides[0], n).mixer, without)]
     sites |= {f"blocks.{n}.attn.pattern": each for n, each in zip(attending, expected.attentions, strict=True)}
     routers = [each for each in expected.router_logits if isinstance(each, Tensor)] if routed else []
     for layer, router in zip(routed, routers, strict=True):

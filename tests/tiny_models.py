@@ -190,7 +190,22 @@ def other_blocks() -> list[ModelConfig]:
         tiny_config("both", norm=config.NoNorm()),
         tiny_config(ffns=(EXPERTS[0], config.Dense()), head=config.LanguageHead(bias=True)),
         tiny_config(ffns=(config.Gated(), EXPERTS[1]), norm=config.RMSNorm(), position=rope),
+        *_narrow(),
         *_published(rope),
+    ]
+
+
+def _narrow() -> list[ModelConfig]:
+    """Encoders whose rows of tokens, positions and kinds are narrower than the stream (ELECTRA); layers that share the
+    weights of one block (ALBERT)."""
+    rows: dict[str, Any] = {"kind": "encoder", "inputs": config.Tokens(width=14), "scale_embedding": False}
+    learned: dict[str, Any] = {"position": config.Learned(), "embedding_norm": True, "n_segments": 2}
+    return [
+        tiny_config("post", head=config.MaskedHead(), **rows, **learned),
+        tiny_config(head=config.MaskedHead(bias=False), norm=config.RMSNorm(), tie_embeddings=False, **rows),
+        tiny_config("post", head=config.NoHead(), position=config.Rope(), **rows),
+        tiny_config("post", head=config.MaskedHead(), shared_blocks=True, n_layers=3, **rows, **learned),
+        tiny_config(shared_blocks=True, norm=config.RMSNorm(), qk_norm=True, position=config.Rope()),
     ]
 
 
@@ -225,6 +240,8 @@ def mixed() -> list[ModelConfig]:
     return [
         tiny_config(mixers=(delta, config.Attending()), ffn=config.Gated(), **gated),
         tiny_config("both", mixers=(config.Attending(), alike), position=config.Alibi()),
+        tiny_config(mixers=(config.ShortConv(), config.Attending()), norm=config.RMSNorm(), position=config.Rope()),
+        tiny_config("branch", mixers=(config.ShortConv(kernel=4, bias=True),) * 2, ffn=config.Gated()),
         tiny_config(attention_gate=True, position=config.Rope(), n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
         *latent(),
     ]

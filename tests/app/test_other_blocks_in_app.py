@@ -38,6 +38,7 @@ def _chosen() -> Mapping[str, vm.LanguageModel]:
     for config_ in other_blocks():
         found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
         is_rare = config_.shared_norm or not config_.first_norm or config_.attention_sink
+        is_rare |= config_.projects_embedding or config_.shared_blocks
         if config_.score_cap is not None or is_rare:
             found[str(len(found))] = config_
     found |= {f"mixed-{n}": config_ for n, config_ in enumerate(mixed())}

@@ -309,6 +309,27 @@ ONE_STACK = {
         {"layer_types": ["linear_attention", "full_attention"], "mlp_only_layers": [1], "attention_bias": True},
     ),
     "qwen3.5": Reference("Qwen3_5ForCausalLM"),
+    "albert-masked": Reference("AlbertForMaskedLM"),
+    "albert-vectors": Reference("AlbertModel", {"type_vocab_size": 3, "num_attention_heads": 1, "hidden_act": "relu"}),
+    "albert-as-wide": Reference("AlbertForPreTraining", {"embedding_size": 24, "num_hidden_layers": 1}),
+    "electra-masked": Reference("ElectraForMaskedLM", {"hidden_act": "relu"}),
+    "electra-vectors": Reference("ElectraModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
+    "electra-as-wide": Reference("ElectraForMaskedLM", {"embedding_size": 24, "tie_word_embeddings": False}),
+    "lfm2": Reference("Lfm2ForCausalLM"),
+    "lfm2-biases": Reference(
+        "Lfm2ForCausalLM",
+        {
+            "conv_bias": True,
+            "conv_L_cache": 4,
+            "layer_types": None,
+            "full_attn_idxs": [0, 2],
+            "block_auto_adjust_ff_dim": False,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "lfm2-one": Reference(
+        "Lfm2ForCausalLM", {"layer_types": ["conv", "conv", "full_attention"], "conv_L_cache": 1, "head_dim": 10}
+    ),
     "deepseek-v2": Reference("DeepseekV2ForCausalLM"),
     "deepseek-v2-groups": Reference(
         "DeepseekV2ForCausalLM",

@@ -169,6 +169,15 @@ def _t5(draw: Draw) -> dict[str, Any]:
     }
 
 
+def _lfm2(draw: Draw) -> dict[str, Any]:
+    found = {**_heads(draw, free=draw.choice(YES)), "conv_L_cache": draw.randint(1, 5), "conv_bias": draw.choice(YES)}
+    del found["hidden_act"]
+    found |= {"block_multiple_of": draw.choice((1, 7, 16)), "block_ffn_dim_multiplier": draw.choice((1, 1.3, 0.4))}
+    kinds = ["conv" if draw.choice(YES) else "full_attention" for _ in range(found["num_hidden_layers"])]
+    kinds[draw.randrange(len(kinds))] = "full_attention"  # of convolutions alone the reference has no length
+    return {**found, "block_auto_adjust_ff_dim": draw.choice(YES), "layer_types": kinds}
+
+
 def _with_experts(rng: Draw, family: str) -> dict[str, Any]:
     """Attributes of a small model: any that its reader accepts, of any value that it may have."""
     groups, kv = rng.choice([1, 2, 3]), rng.choice([1, 2, 3])
@@ -230,6 +239,7 @@ FAMILIES: dict[str, Callable[[Draw], Choices]] = {
         "mlp_bias": draw.choice(YES),
     },
     "Olmo2ForCausalLM": lambda draw: {**_heads(draw, free=False), "attention_bias": draw.choice(YES)},
+    "Lfm2ForCausalLM": _lfm2,
     "GPTNeoXForCausalLM": _neox,
     "GPTNeoForCausalLM": lambda draw: {
         "window_size": draw.choice((2, 30)),
@@ -252,6 +262,8 @@ FAMILIES: dict[str, Callable[[Draw], Choices]] = {
     },
     "BertForMaskedLM": _encoder,
     "RobertaForMaskedLM": _encoder,
+    "AlbertForMaskedLM": lambda draw: {**_encoder(draw), "embedding_size": draw.randint(3, 30)},
+    "ElectraForMaskedLM": lambda draw: {**_encoder(draw), "embedding_size": draw.randint(3, 30)},
     "DistilBertForMaskedLM": lambda draw: {
         "activation": draw.choice(ACTIVATIONS),
         "sinusoidal_pos_embds": draw.choice(YES),

@@ -153,9 +153,9 @@ def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_folder_of_another_family(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "electra"}')
+    (tmp_path / "config.json").write_text('{"model_type": "mpnet"}')
     with pytest.raises(
-        ModelError, match=r"config\.json: model_type: 'electra' is not read here; the nearest .*observe_model"
+        ModelError, match=r"config\.json: model_type: 'mpnet' is not read here; the nearest .*observe_model"
     ):
         vm.load(tmp_path)
 
@@ -200,8 +200,8 @@ def test_weights_of_what_cannot_be_read_are_not_fetched(tmp_path: Path, monkeypa
         return str(tmp_path)
 
     fake_hub(monkeypatch, download)
-    (tmp_path / "config.json").write_text('{"model_type": "electra"}')
-    with pytest.raises(ModelError, match="'electra'"):
+    (tmp_path / "config.json").write_text('{"model_type": "mpnet"}')
+    with pytest.raises(ModelError, match="'mpnet'"):
         vm.load("org/name")
     assert asked == [list(hub.SMALL)]
 

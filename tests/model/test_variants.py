@@ -122,16 +122,16 @@ def test_identities_hold_with_a_head_switched_off(config: ModelConfig) -> None:
 
 @every
 def test_a_head_switched_off_is_a_model_without_its_columns(config: ModelConfig) -> None:
-    edited = run_both(language_model(config), edits=[AblateHead(layer=0, head=1)])
+    layers = range(config.depth(config.sides[-1]) if config.shared_blocks else 1)  # with the weights of the first
+    edited = run_both(language_model(config), edits=[AblateHead(layer=layer, head=1) for layer in layers])
     lm = dataclasses.replace(language_model(config), model=random_model(config))
     with torch.no_grad():
         weight = lm.model.stack(config.sides[-1]).block(0).attn.o.weight
         weight.view(config.d_model, config.n_heads, -1)[:, 1] = 0
     without = run_both(lm)
     for name in without.sites:
-        if not name.endswith(("mask", "masked")) and not (
-            "blocks.0.attn.z" in name or "blocks.0.attn.head_out" in name
-        ):
+        ends = tuple(f"blocks.{layer}.attn.{value}" for layer in layers for value in ("z", "head_out"))
+        if not name.endswith(("mask", "masked", *ends)):
             close(edited[name], without[name])
 
 

@@ -83,6 +83,10 @@ def section(page: Page) -> None:
     words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
     elements.see(page, "what_if", layer=view.layer)
+    if page.at("attn.convolved") in page.trace:  # without heads, there is nothing to switch off or to mask
+        attending = [n for n in range(page.trace.n_layers) if f"blocks.{n}.attn.pattern" in page.trace]
+        st.info(page.t("common.unattended", layer=view.layer, layers=", ".join(map(str, attending))))
+        return
     mask, before, changed = run(page)
     _matrices(page, mask, changed or before)
     if changed is None:

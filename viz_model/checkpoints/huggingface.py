@@ -18,12 +18,14 @@ import torch
 from viz_model.checkpoints.archives import archive_of
 from viz_model.checkpoints.families import (
     absent,
+    albert,
     bart,
     bert,
     bloom,
     cohere,
     deepseek,
     distilbert,
+    electra,
     falcon,
     gemma,
     gemma2,
@@ -34,6 +36,7 @@ from viz_model.checkpoints.families import (
     gpt_neox,
     gpt_oss,
     granite,
+    lfm2,
     llama,
     marian,
     mbart,
@@ -90,6 +93,7 @@ HEADS = ("lm_head.weight", "classifier.weight", "head.dense.weight")
 """Tensors of the heads that a family may need, for configs whose weights are not there."""
 
 FAMILIES: dict[str, Family] = {
+    "albert": albert,
     "bart": bart,
     "arcee": nemotron,
     "bert": bert,
@@ -100,6 +104,7 @@ FAMILIES: dict[str, Family] = {
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
     "distilbert": distilbert,
+    "electra": electra,
     "falcon": falcon,
     "gemma": gemma,
     "gemma2": gemma2,
@@ -111,6 +116,7 @@ FAMILIES: dict[str, Family] = {
     "gpt_neox": gpt_neox,
     "gpt_oss": gpt_oss,
     "granite": granite,
+    "lfm2": lfm2,
     "llama": llama,
     "marian": marian,
     "mbart": mbart,

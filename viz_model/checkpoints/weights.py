@@ -67,7 +67,8 @@ def unchanged(config: ModelConfig) -> list[Rename]:
 
 
 def stored_tensors(model: Transformer) -> dict[str, Tensor]:
-    """The tensors that a checkpoint of ``model`` holds: a tied unembedding and a shared norm are stored once."""
+    """The tensors that a checkpoint of ``model`` holds: a tied unembedding, a shared norm and a block that is run
+    several times are stored once."""
     return stored(model.state_dict(), model.config)
 
 
@@ -75,6 +76,8 @@ def stored(state: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor
     """Of the ``state_dict`` of a model of ours what its checkpoint holds."""
     twice = ["head.unembedding.weight"] if config.tie_embeddings else []
     twice += [name for name in state if config.shared_norm and ".ffn_norm." in name]
+    if config.shared_blocks:
+        twice += [name for name in state if ".blocks." in name and ".blocks.0." not in name]
     return {name: tensor for name, tensor in state.items() if name not in twice}
 
 

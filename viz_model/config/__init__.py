@@ -11,7 +11,7 @@ from viz_model.config.fields import check_fields
 from viz_model.config.heads import ClassHead, Head, LanguageHead, MaskedHead, NoHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
-from viz_model.config.mixers import Attending, DeltaNet, Latent, Mixer
+from viz_model.config.mixers import Attending, DeltaNet, Latent, Mixer, ShortConv
 from viz_model.config.model import DEFAULTED, Kind, Layer, ModelConfig, NormAt, Side, variants
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from viz_model.config.positions import (
@@ -73,6 +73,7 @@ __all__ = [
     "RelativeKey",
     "Rope",
     "RopeScaling",
+    "ShortConv",
     "Side",
     "Sinusoidal",
     "T5Bias",

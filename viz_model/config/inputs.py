@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from viz_model.config.heads import LanguageHead
+from viz_model.config.limits import LIMITS
 from viz_model.config.variant import ConfigError, Variant
 from viz_model.images import Resample
 
@@ -29,6 +31,17 @@ class InputScheme(Variant):
 @dataclass(frozen=True, kw_only=True)
 class Tokens(InputScheme):
     """What enters is a text: ids of a vocabulary, each with a trained row."""
+
+    width: int = 0
+    """E, numbers of a row, of a position and of a kind of token, where one more matrix makes the stream's D of their
+    sum; the head of masks comes back to E numbers, and reads the same table (Lan et al. 2020, section 3.1). 0 is D, and
+    no such matrix."""
+
+    def check(self, model: ModelConfig) -> None:
+        if not 0 <= self.width <= LIMITS["d_model"]:
+            raise ConfigError(f"inputs: width: expected a whole number from 0 to {LIMITS['d_model']}, got {self.width}")
+        if self.width and (model.kind != "encoder" or isinstance(model.head, LanguageHead) or model.scale_embedding):
+            raise ConfigError("inputs: width: only an encoder without √D has rows of a width of their own here")
 
 
 @dataclass(frozen=True, kw_only=True)

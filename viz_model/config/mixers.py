@@ -67,4 +67,23 @@ class Latent(Variant):
             raise ConfigError("mixers: a latent vector stands beside no gate and no sink here")
 
 
-Mixer: TypeAlias = Attending | DeltaNet | Latent
+@dataclass(frozen=True, kw_only=True)
+class ShortConv(Variant):
+    """A gated short convolution (LFM2; Liquid AI 2025): each channel reads its last ``kernel`` positions alone.
+
+    What enters it and what leaves it are multiplied by gates that the token makes, number by number.
+    """
+
+    kernel: int = 3
+    """W, positions that a token reads, itself included."""
+    bias: bool = False
+    """Of its matrices, and of the convolution."""
+
+    def check(self, model: ModelConfig) -> None:
+        if not 1 <= self.kernel <= LIMITS["d_model"]:
+            raise ConfigError(f"mixers: kernel: expected a whole number from 1 to {LIMITS['d_model']}")
+        if model.kind != "decoder":
+            raise ConfigError(f"mixers: what reads the tokens before is of a decoder, this is a {model.kind}")
+
+
+Mixer: TypeAlias = Attending | DeltaNet | Latent | ShortConv

@@ -93,6 +93,8 @@ class ModelConfig:
     """One norm serves both (Wang & Komatsuzaki 2021, GPT-J; Falcon); only where they are parallel."""
     first_norm: bool = True
     """The first block normalizes what its attention reads; ModernBERT has just normalized the embedding there."""
+    shared_blocks: bool = False
+    """One block's weights, run ``n_layers`` times (Lan et al. 2020, section 3.1); only where layers are alike."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -205,6 +207,10 @@ class ModelConfig:
             raise ConfigError("shared_norm: only sub-layers that are parallel read the same vectors")
         if not self.first_norm and (self.norm_at != "pre" or self.kind == "encoder_decoder" or self.shared_norm):
             raise ConfigError("first_norm: only a norm before attention, in a model of one stack, can be left out")
+        if self.shared_blocks and (
+            self.kind == "encoder_decoder" or len({self.layer(self.sides[0], n) for n in range(self.n_layers)}) > 1
+        ):
+            raise ConfigError("shared_blocks: only layers of one stack that are alike can have the same weights")
         if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
@@ -243,6 +249,10 @@ class ModelConfig:
         mixer = self.mixers[layer] if self.mixers else Attending()
         return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm, mixer)
 
+    def weights_of(self, layer: int) -> int:
+        """Under which layer's number the weights stand that a layer runs with: its own, unless all share those of 0."""
+        return 0 if self.shared_blocks else layer
+
     def layers_with_experts(self, side: Side) -> tuple[int, ...]:
         """The layers of a stack in which a router chooses."""
         return tuple(n for n in range(self.depth(side)) if self.layer(side, n).experts is not None)
@@ -277,6 +287,16 @@ class ModelConfig:
     def kv_head(self, head: int) -> int:
         """The key–value head that a query head reads (Ainslie et al. 2023, figure 2)."""
         return head * self.n_kv_heads // self.n_heads
+
+    @property
+    def d_embedding(self) -> int:
+        """E, the width of what is added up before the first block: that of the stream, unless a matrix is between."""
+        return self.inputs.width if isinstance(self.inputs, Tokens) and self.inputs.width else self.d_model
+
+    @property
+    def projects_embedding(self) -> bool:
+        """Whether a matrix makes the stream's D numbers of the E of the embedding."""
+        return isinstance(self.inputs, Tokens) and self.inputs.width > 0
 
     @property
     def root_of(self) -> float:

@@ -78,7 +78,7 @@ def _measured(found: Routes, pullback: Pullback, row: int, writer: Node, reader:
     assert writer.position is not None
     where = slice(writer.position, writer.position + 1)
     left = stream.at_read(read)
-    left[where] -= stream.carry(stream.written[row, where], stream.passed[row], read.n_maps, where)
+    left[where] -= stream.carry(stream.written[row][where], stream.passed[row], read.n_maps, where)
     if reader is None:
         norm = trace.stack.final_norm
         return _answer(found, left.float() if norm is None else norm(left.float())) - found.total

@@ -118,7 +118,7 @@ class Frozen:
         return self.found[side]
 
     def _at_end(self, answer: Answer) -> Tensor:
-        direction = torch.zeros(len(self.trace), self.trace.config.d_model, dtype=torch.float64)
+        direction = torch.zeros(len(self.trace), len(answer.direction), dtype=torch.float64)
         direction[answer.position] = answer.direction
         return direction
 
@@ -218,8 +218,7 @@ class Frozen:
             seen.append(step.at(where).back(seen[-1]))
         values = []
         for stage, rows in itertools.groupby(range(read.n_parts), key=lambda row: found.passed[row]):
-            first, *others = rows
-            written = found.written[first : first + 1 + len(others), where]
+            written = torch.stack([found.written[row][where] for row in rows])
             values.append((written * seen[read.n_maps - stage]).sum(-1))
         return torch.cat(values)
 

@@ -28,14 +28,14 @@ Against = int | Literal["average"] | None
 class Attribution(NamedTuple):
     """``total``, what the run recorded, as the sum of ``values`` [P], one for each of ``parts``.
 
-    ``directions`` [maps + 1, D] are what a vector is multiplied with at each stage of its way; P includes the bias of
-    the unembedding, where there is one.
+    ``directions``, maps + 1 of [D], are what a vector is multiplied with at each stage of its way; P includes the bias
+    of the unembedding, where there is one.
     """
 
     parts: tuple[Part, ...]
     values: np.ndarray
     total: float
-    directions: Tensor
+    directions: tuple[Tensor, ...]
 
     def order(self) -> np.ndarray:
         """The rows by |value| downwards."""
@@ -112,7 +112,8 @@ def of_vector(trace: Trace, decomposition: Decomposition) -> Attribution:
 
 def _along(decomposition: Decomposition, direction: Tensor, total: float, prior: float | None) -> Attribution:
     seen = decomposition.directions(direction)
-    values = (decomposition.written * seen[list(decomposition.passed)]).sum(-1).numpy()
+    stages = zip(decomposition.written, decomposition.passed, strict=True)
+    values = np.array([float(vector @ seen[passed]) for vector, passed in stages])
     if prior is None:
         return Attribution(decomposition.parts, values, total, seen)
     return Attribution((*decomposition.parts, Part("prior")), np.append(values, prior), total, seen)

@@ -10,11 +10,11 @@ itself, the sum lacks what that added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from viz_model.measures.lens import predicts
 from viz_model.model import ops, sites
@@ -32,7 +32,8 @@ Kind = Literal[
 class Part(NamedTuple):
     """One thing that writes. ``at`` tells attentions and norms apart: "attn", "cross", "ffn", "embed", "final", "head".
 
-    ``kind`` is "bias" of W_O, "shift" of a norm (its β), "dense" for the bias of a masked head's own layer, and
+    ``kind`` is "bias" of W_O, "shift" of a norm (its β), "dense" for the bias of a masked head's own layer, or of
+    the matrix behind a narrower embedding, and
     "prior" for the bias of the unembedding, which is not a vector but a number for each token. In a score
     "projection" is the bias of W_Q or W_K (``at`` is like "attn.q"), and "distance" what the places alone add.
     """
@@ -60,7 +61,7 @@ class Part(NamedTuple):
             case "projection" | "distance":
                 return f"{block}{self.at}.bias"
             case "dense":
-                return "head.dense.bias"
+                return "project.bias" if self.at == "embed" else "head.dense.bias"
             case "prior":
                 return "unembedding.bias"
 
@@ -93,7 +94,7 @@ class Scaled(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """x -> W x; ``weight`` is [D, D]."""
+    """x -> W x; ``weight`` is [D, D], or [E, D] where a masked head comes back to narrower rows."""
 
     weight: Tensor
 
@@ -120,7 +121,8 @@ class Decomposition(NamedTuple):
 
     Attributes:
         position: counted from 0.
-        written: [P, .., D], a vector for each of ``parts``.
+        written: a vector [.., D] for each of ``parts``; of what a masked head adds behind a layer of its own, as wide
+            as that leaves it.
         passed: for each part, how many of ``maps`` lie behind it: it still goes through the others.
         maps: in order, those of the norms and of a masked head.
         reads: where each sub-layer ("attn", "cross", "ffn") of a block reads, by layer and name; ``"end"`` of a layer
@@ -129,7 +131,7 @@ class Decomposition(NamedTuple):
 
     position: Where
     parts: tuple[Part, ...]
-    written: Tensor
+    written: tuple[Tensor, ...]
     passed: tuple[int, ...]
     maps: tuple[Scaled | Mixed, ...]
     reads: Mapping[tuple[int, str], Read]
@@ -163,12 +165,12 @@ class Decomposition(NamedTuple):
         rows = range(read.n_parts)
         return torch.stack([self.carry(self.written[n], self.passed[n], read.n_maps) for n in rows]).sum(0)
 
-    def directions(self, direction: Tensor) -> Tensor:
-        """A direction [.., D] at the end -> as seen from before each map: [maps + 1, .., D], the last as given."""
+    def directions(self, direction: Tensor) -> tuple[Tensor, ...]:
+        """A direction [.., D] at the end -> as seen from before each map, maps + 1 of them, the last as given."""
         seen = [direction.double()]
         for step in reversed(self.maps):
             seen.append(step.back(seen[-1]))
-        return torch.stack(seen[::-1])
+        return tuple(seen[::-1])
 
 
 class _Walk:
@@ -184,7 +186,8 @@ class _Walk:
 
     def add(self, part: Part, vector: Tensor) -> None:
         self.parts.append(part)
-        self.written.append(vector.double().expand_as(self.written[0]) if self.written else vector.double())
+        where = self.written[0].shape[:-1] if self.written else vector.shape[:-1]
+        self.written.append(vector.double().expand(*where, -1))
         self.passed.append(len(self.maps))
 
     def write(self, part: Part, site: str) -> None:
@@ -264,10 +267,13 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
     post = trace.norm_at == "post"
     kinds: tuple[Kind, ...] = ("token", "patch", "segment", "position")
-    for kind in kinds:
-        if f"embed.{kind}" in known:
+    embedded = [kind for kind in kinds if f"embed.{kind}" in known]
+    if stack.project is None:
+        for kind in embedded:
             walk.write(Part(kind), f"embed.{kind}")
-    walk.through(stack.embed_norm, "embed.norm", Part("shift", at="embed"))
+        walk.through(stack.embed_norm, "embed.norm", Part("shift", at="embed"))
+    else:
+        _projected(walk, stack.project, stack.embed_norm, embedded)
     for layer in range(trace.n_layers):
         block = stack.block(layer)
         if trace.config.parallel:
@@ -296,8 +302,22 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
     if predicts(trace):
         _through_head(walk)
     return Decomposition(
-        position, tuple(walk.parts), torch.stack(walk.written), tuple(walk.passed), tuple(walk.maps), walk.reads
+        position, tuple(walk.parts), tuple(walk.written), tuple(walk.passed), tuple(walk.maps), walk.reads
     )
+
+
+def _projected(walk: _Walk, project: nn.Linear, norm: Norm | None, embedded: Sequence[Kind]) -> None:
+    """What was embedded in narrower rows, each part as the norm and the matrix behind it bring it to the stream."""
+    weight, bias = (one.detach().double() for one in (project.weight, project.bias))
+    held = Scaled(torch.ones(()), False)
+    if norm is not None:
+        held = held_at(walk.trace, norm, "embed.norm", walk.position)
+    for kind in embedded:
+        row = rows(walk.trace, f"embed.{kind}", walk.position).double()
+        walk.add(Part(kind), held.forward(row) @ weight.T)
+    if held.shift is not None:
+        walk.add(Part("shift", at="embed"), held.shift.double() @ weight.T)
+    walk.add(Part("dense", at="embed"), bias)
 
 
 def _heads(trace: Trace, site: str, attention: Attention, position: Where) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.config import DeltaNet, Latent, ModelConfig
+from viz_model.config import DeltaNet, Latent, ModelConfig, ShortConv
 from viz_model.measures.timing import expected, timed
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
@@ -38,8 +38,8 @@ def cache(config: ModelConfig, length: int, n_kv_heads: int | None, n_bytes: int
 
     A key and a value of K numbers for each layer, key–value head and position: 2·L·G·K·T. A layer
     that sees a window needs no more than the window. With ``n_kv_heads`` None it is what the model keeps as it is:
-    latent vectors and the shared part of keys, or a state that does not grow. The keys and values of ``n_source``
-    positions of an encoder are kept too; they do not grow while the decoder speaks.
+    latent vectors and the shared part of keys, or what does not grow, a state or the last inputs of a convolution. The
+    keys and values of ``n_source`` positions of an encoder are kept too; they do not grow while the decoder speaks.
 
     Raises:
         ValueError: an encoder reads a text once, and keeps nothing.
@@ -56,6 +56,8 @@ def cache(config: ModelConfig, length: int, n_kv_heads: int | None, n_bytes: int
             case DeltaNet() as delta:
                 keys, values = delta.n_keys * delta.d_key, delta.n_values * delta.d_value
                 kept += delta.d_key * values + (delta.kernel - 1) * (2 * keys + values)
+            case ShortConv(kernel=kernel):
+                kept += (kernel - 1) * config.d_model
             case _:
                 kept += n * a_position
     crossed = config.n_layers * n_source if config.kind == "encoder_decoder" else 0

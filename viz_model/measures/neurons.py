@@ -147,7 +147,7 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
 
 def writing(trace: Trace, layer: int) -> Weight:
     """The matrix whose column n [D] neuron number n writes."""
-    name = f"{trace.stack.side}.blocks.{layer}.ffn.down.weight"
+    name = f"{trace.stack.side}.blocks.{trace.config.weights_of(layer)}.ffn.down.weight"
     return next(weight for _, site in sites.in_order(trace.config) for weight in site.weights if weight.name == name)
 
 

@@ -21,6 +21,8 @@ SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
 
 RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
 _CALLS: dict[SubLayer, str] = {"attn": "Attention({0}, …)", "cross": "CrossAttention({0}, encoder)", "ffn": "FFN({0})"}
+_INSTEAD = {"DeltaNet": "GatedDeltaNet({0}, …)", "ShortConv": "ShortConv({0}, …)"}
+"""What stands in the place of attention, by the class of the config."""
 _LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f"}
 _ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn"}
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
@@ -109,6 +111,8 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
     """
     at, parts, residual = f"blocks.{layer}.", sublayers(trace, layer), trace.config.residual
     place, textbook_norm = put_together(trace), f"{at}attn.norm.mean" in trace
+    mixer = type(trace.config.layer(trace.stack.side, layer).mixer).__name__
+    calls = {**_CALLS, "attn": _INSTEAD.get(mixer, _CALLS["attn"])}
     steps: list[Step] = []
     sums: list[Sum] = []
 
@@ -133,7 +137,7 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
             asks = reads = "x" if place == "parallel" else stream
             if place != "branch":
                 asks = add(next_name(), _called(trace, norm, reads), f"{norm}.out", "norm", aside=True)
-            written = add(next_name(), _CALLS[part].format(asks), out, _ROLES[part], aside=True)
+            written = add(next_name(), calls[part].format(asks), out, _ROLES[part], aside=True)
             if place in ("branch", "both"):
                 reads = written if place == "branch" else reads
                 behind = at + sites.written(trace.config, trace.stack.side, part)
@@ -143,7 +147,7 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
             sums.append(Sum(part, asks, reads, stream, written, total))
             stream = total
             continue
-        written = add(_LETTERS[part], _CALLS[part].format(stream), out, _ROLES[part], aside=True)
+        written = add(_LETTERS[part], calls[part].format(stream), out, _ROLES[part], aside=True)
         total = f"{stream} + {written}" if residual else written
         if residual:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.

@@ -1,10 +1,11 @@
-"""What a query reads of a state, token by token: the state is a sum of what tokens wrote, less what was erased."""
+"""What is read of each token where no weights say it: of a state, which is a sum of what tokens wrote less what was
+erased, and of a convolution."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
@@ -34,12 +35,36 @@ def shares(trace: Trace, layer: int) -> Tensor:
     return found
 
 
-def proportions(trace: Trace, layer: int) -> np.ndarray:
-    """:func:`shares` with each row divided by the sum of its magnitudes: [M, Tq, Tk].
+def of_convolution(trace: Trace, layer: int) -> Tensor:
+    """What each token's input adds to what a short convolution writes, along what it writes: [1, Tq, Tk].
 
-    The norm behind divides by the length of what was read, so that nothing else of the factors matters.
+    What is written at a token, but for biases, is a sum over the W last tokens; of each its inner product with the
+    whole is taken. It has any sign; what comes after the token, or lies further back, is 0.
+
+    Raises:
+        KeyError: the layer has no convolution.
     """
-    found = shares(trace, layer).numpy()
+    at = f"blocks.{layer}.attn."
+    entered, leave = (trace[f"{at}{name}"] for name in ("entered", "leave"))
+    attn = trace.stack.block(layer).attn
+    w_o, kernel = attn.o.weight.detach(), attn.get_parameter("kernel").detach()
+    n, size = len(entered), kernel.shape[1]
+    near = nn.functional.pad(entered, (0, 0, size - 1, 0)).unfold(0, size, 1)  # [T, D, W]
+    parts = leave[..., None] * kernel * near
+    total = parts.sum(-1) @ w_o.T
+    along = torch.einsum("tdw,td->tw", parts, total @ w_o)
+    wide = along.new_zeros(n, n + size - 1)
+    wide.scatter_(1, torch.arange(n)[:, None] + torch.arange(size), along)
+    return wide[None, :, size - 1 :]
+
+
+def proportions(trace: Trace, layer: int) -> np.ndarray:
+    """:func:`shares`, or :func:`of_convolution`, with each row divided by the sum of its magnitudes: [M, Tq, Tk].
+
+    The norm behind divides by the length of what was read of a state, so that nothing else of the factors matters.
+    """
+    convolves = f"blocks.{layer}.attn.convolved" in trace
+    found = (of_convolution if convolves else shares)(trace, layer).numpy()
     total = np.abs(found).sum(-1, keepdims=True)
     return found / np.where(total > 0, total, 1.0)
 

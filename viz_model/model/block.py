@@ -23,12 +23,13 @@ from typing import Literal, cast
 
 from torch import Tensor, nn
 
-from viz_model.config import Attending, DeltaNet, Latent, Layer, ModelConfig, Position, Side
-from viz_model.model import attention, deltanet, feedforward, latent, norms
+from viz_model.config import Attending, DeltaNet, Latent, Layer, ModelConfig, Position, ShortConv, Side
+from viz_model.model import attention, deltanet, feedforward, latent, norms, shortconv
 from viz_model.model.attention import Attention, CrossAttention, Given
 from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.feedforward import TokenMixing
 from viz_model.model.latent import LatentAttention
+from viz_model.model.shortconv import GatedConvolution
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, plus
 from viz_model.values.leaves import Value
@@ -45,13 +46,15 @@ def other_positions(config: ModelConfig, side: Side) -> tuple[Position, ...]:
     return tuple(scheme for scheme in found if scheme != config.position)
 
 
-def mixer(config: ModelConfig, layer: Layer, dropout: float = 0.0) -> Attention | GatedDeltaNet:
+def mixer(config: ModelConfig, layer: Layer, dropout: float = 0.0) -> Attention | GatedDeltaNet | GatedConvolution:
     """What carries from token to token in a layer."""
     match layer.mixer:
         case DeltaNet():
             return GatedDeltaNet(layer.mixer, config)
         case Latent():
             return LatentAttention(layer.mixer, config, dropout)
+        case ShortConv():
+            return GatedConvolution(layer.mixer, config)
         case Attending():
             return Attention(config, dropout)
 
@@ -298,6 +301,8 @@ class Parts:
         at = self.at.at("attn", "attn")
         if isinstance(self.layer.mixer, DeltaNet):
             return deltanet.declare(self.layer.mixer, self.config, at, x)
+        if isinstance(self.layer.mixer, ShortConv):
+            return shortconv.declare(self.layer.mixer, at, x)
         narrow = latent.declare(self.layer.mixer, self.config, at, x) if isinstance(self.layer.mixer, Latent) else None
         return attention.declare(self.config, self.side, self.layer, at, x, self.scheme, narrow)
 

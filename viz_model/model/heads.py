@@ -37,7 +37,7 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """What the unembedding reads: [.., D] -> [.., D]."""
+        """What the unembedding reads: [.., D] -> [.., D], or [.., E] where its rows are narrower."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return ops.cap(self.uncapped(x, tap), self.cap)
@@ -76,23 +76,29 @@ class LanguageHead(Head):
 
 
 class MaskedHead(Head):
-    """A layer and a norm, then logits with a bias: [B, T, D] -> [B, T, V] (Devlin et al. 2019, as released)."""
+    """A layer and a norm, then logits with a bias: [B, T, D] -> [B, T, V] (Devlin et al. 2019, as released).
+
+    Its layer comes back to E numbers where the rows of the table have as many (Lan et al. 2020, as released).
+    """
 
     def __init__(self, head: config.MaskedHead, model: ModelConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(model.d_model, model.d_model, bias=head.dense_bias)
+        width = model.d_embedding
+        self.dense = nn.Linear(model.d_model, width, bias=head.dense_bias)
         self.activation = ACTIVATIONS[head.activation]
-        self.norm = norms.build(model.norm, model.d_model)
-        self.unembedding = nn.Linear(model.d_model, model.n_vocab, bias=head.bias)
+        self.norm = norms.build(model.norm, width)
+        self.unembedding = nn.Linear(width, model.n_vocab, bias=head.bias)
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return self.norm(tap("head.act", self.activation(self.dense(x))), tap.at("head.norm"))
 
     @staticmethod
     def declare(head: config.MaskedHead, model: ModelConfig, at: Scope, x: Vector) -> None:
-        t, d = at.index("T"), at.index("D")
-        of = at.at("head", "head")
-        before = linear(of, "dense", "H", x, "D", bias=head.dense_bias)
+        into = "E" if model.projects_embedding else "D"
+        before = linear(at.at("head", "head").with_axis("E", model.d_embedding), "dense", "H", x, into,
+                        bias=head.dense_bias)  # fmt: skip
+        at = at.calling("D", "E", model.d_embedding) if model.projects_embedding else at
+        t, d, of = at.index("T"), at.index("D"), at.at("head", "head")
         act = of.value(
             "act", (t, d), activated(head.activation, Between("u", before)),
             symbol="y", label="the head's own layer", role="output",

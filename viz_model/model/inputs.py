@@ -29,7 +29,7 @@ def scale(config: ModelConfig) -> float:
 
 def segments(config: ModelConfig) -> nn.Embedding | None:
     """The table of kinds of token (Devlin et al. 2019, figure 2)."""
-    return nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
+    return nn.Embedding(config.n_segments, config.d_embedding) if config.n_segments else None
 
 
 class Input(nn.Module, ABC):
@@ -61,7 +61,7 @@ class TokenEmbedding(Input, nn.Embedding):
     ids: ClassVar[str] = "tokens.ids"
 
     def __init__(self, inputs: Tokens, model: ModelConfig) -> None:
-        nn.Embedding.__init__(self, model.n_vocab, model.d_model)
+        nn.Embedding.__init__(self, model.n_vocab, model.d_embedding)
         self.scale = scale(model)
 
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
@@ -181,8 +181,10 @@ def kind(inputs: config.Input) -> type[Input]:
 
 def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
     """Declare what enters a stack, from what the run is given to the vectors that enter its first block."""
+    whole, enters = at, config.input_of(side)
+    if config.projects_embedding:
+        at = at.calling("D", "E", config.d_embedding)
     t, d, to = at.index("T"), at.index("D"), at.at("embed")
-    enters = config.input_of(side)
     parts: list[Vector] = [kind(enters).declare(enters, config, at.of(""))]
     if config.n_segments:
         given = Given("segment", "segments", "segment", "torch.tensor(trace.segments)")
@@ -195,4 +197,11 @@ def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
     if config.embedding_norm:
         total = norms.declare(config.norm, to.at("norm", "embed_norm"), total, (t, d))
     label = "embedding + position" if added is not None else "embedding"
+    if config.projects_embedding:
+        d, e, of = whole.index("D"), d, whole.at("embed", "project").with_axis("E", config.d_embedding)
+        matrix, bias = of.weight("weight", "W^{E}", "D", "E"), of.weight("bias", "b^{E}", "D")
+        projected = Sum(e, total[t, e] * matrix[d, e]) + bias[d]
+        return of.value(
+            "out", (t, d), projected, symbol="x", label=f"{label}, made as wide as the stream", role="residual"
+        )
     return to.value("out", (t, d), total[t, d], symbol="x", label=label, role="residual")

@@ -121,7 +121,7 @@ class Sinusoidal(Position):
         super().__init__(position, model, side)
         # Not a weight: it is recomputed from the config, never stored in a checkpoint.
         interleaved = position.layout == "interleaved"
-        table = ops.sinusoid(torch.arange(model.n_context), model.d_model, position.base, interleaved=interleaved)
+        table = ops.sinusoid(torch.arange(model.n_context), model.d_embedding, position.base, interleaved=interleaved)
         self.register_buffer("waves", table, persistent=False)
 
     def add(self, start: int, length: int) -> Tensor:
@@ -132,7 +132,7 @@ class Sinusoidal(Position):
     def declare_added(position: config.Sinusoidal, at: Scope) -> Value:
         t, d = at.index("T"), at.index("D")
         base, width = Setting("b", position.base, "config"), at.size("D")
-        half = at.sizes["D"] // 2
+        half = int(at.size("D").number) // 2
         pair, is_sine = (d // 2, (d % 2).equals(0)) if position.layout == "interleaved" else (d % half, d < half)
         angle = t * base ** (-2 * pair / width)
         return at.value(
@@ -156,7 +156,7 @@ class Learned(Position):
 
     def __init__(self, position: config.Learned, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
-        self.table = nn.Embedding(model.n_context, model.d_model)
+        self.table = nn.Embedding(model.n_context, model.d_embedding)
 
     def add(self, start: int, length: int) -> Tensor:
         return self.table(torch.arange(start, start + length, device=self.table.weight.device))

@@ -88,7 +88,7 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
         layer = config.layer(side, i)
         which = schemes.index(layer.position)
         scheme = f"{side}.other_positions.{which - 1}" if which else f"{side}.position"
-        here = at.block(i)
+        here = at.block(i, config.weights_of(i))
         crossed = source if block.crosses(config, side) else None
         part = block.Parts(config, side, layer, here, scheme, crossed)
         x = kind.declare(part, part.stream("in", x))
@@ -136,7 +136,7 @@ def n_neurons(config: ModelConfig, side: Side, layer: int) -> int:
     They are the entries of ``act`` where one matrix, ``down``, reads them.
     """
     act = table(config).get(f"{prefix(config, side)}blocks.{layer}.ffn.act")
-    written = f"{side}.blocks.{layer}.ffn.down.weight"
+    written = f"{side}.blocks.{config.weights_of(layer)}.ffn.down.weight"
     is_read = any(weight.name == written for site in table(config).values() for weight in site.weights)
     return 0 if act is None or not is_read else act.index[-1].size or 0
 

@@ -35,9 +35,13 @@ class Stack(nn.Module):
         others = block.other_positions(config, side)
         self.other_positions = nn.ModuleList(positions.build(other, config, side) for other in others)
         self.segment = inputs.segments(config)
-        self.embed_norm = norms.build(config.norm, config.d_model) if config.embedding_norm else None
+        self.embed_norm = norms.build(config.norm, config.d_embedding) if config.embedding_norm else None
+        self.project = nn.Linear(config.d_embedding, config.d_model) if config.projects_embedding else None
         kind = block.kind(config, side)
-        self.blocks = nn.ModuleList(kind(config, side, layer, dropout) for layer in self.layers)
+        if config.shared_blocks:  # one module, which stands in every place
+            self.blocks = nn.ModuleList([kind(config, side, self.layers[0], dropout)] * len(self.layers))
+        else:
+            self.blocks = nn.ModuleList(kind(config, side, layer, dropout) for layer in self.layers)
         is_post = config.norm_place(side) == "post"
         self.final_norm = None if is_post else norms.build(config.norm, config.d_model)
 
@@ -97,7 +101,7 @@ class Stack(nn.Module):
         return x if self.final_norm is None else self.final_norm(x, tap.at("final.norm"))
 
     def embed(self, rows: Tensor, start: int, segments: Tensor | None, tap: Tap) -> Tensor:
-        """What enters, with kinds of token and positions added: [B, T, D] -> [B, T, D]."""
+        """What enters, with kinds of token and positions added: [B, T, E] -> [B, T, D]; E is D unless projected."""
         x = rows
         if self.segment is not None:
             segments = torch.zeros_like(x[..., 0], dtype=torch.long) if segments is None else segments
@@ -107,7 +111,13 @@ class Stack(nn.Module):
             x = x + tap("embed.position", added[None].to(x))
         if self.embed_norm is not None:
             x = self.embed_norm(x, tap.at("embed.norm"))
+        if self.project is not None:
+            x = self.project(x)
         return self.dropout(tap("embed.out", x))
+
+    def widened(self, rows: Tensor) -> Tensor:
+        """Rows of the embedding [.., E] as the matrix behind it brings them to the stream, less its bias: [.., D]."""
+        return rows if self.project is None else rows @ self.project.weight.T
 
     def run_block(
         self,

@@ -17,9 +17,8 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites, stored
-from viz_model.model.attention import BlockCache, Given, Source
+from viz_model.model.attention import Attention, BlockCache, Given, Source
 from viz_model.model.block import Block
-from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.feedforward import TokenMixing
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits import ValueEdit
@@ -184,10 +183,10 @@ class Recomputed(Mapping[str, Tensor]):
         scheme = stack.position_of(layer)
         if position:
             past = block.attn_input(x[:, :position])
-            if isinstance(block.attn, GatedDeltaNet):
-                block.attn(past, Given(scheme, cache=cache))  # the state that it leaves
-            else:
+            if isinstance(block.attn, Attention):
                 cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
+            else:
+                block.attn(past, Given(scheme, cache=cache))  # what it leaves for the next token
         row = x[:, position : position + 1]
         tap = recorder(self._model.config)
         block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, position), tap.at(at))

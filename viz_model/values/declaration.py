@@ -216,6 +216,7 @@ class Scope:
         module: what stands before the names of its weights.
         stack: what stands before the names of the values of its stack: ``""`` or ``"decoder."``.
         sizes: the length of every axis that is the same in each run.
+        names: axes that are called otherwise in here, as D is E before a matrix makes D numbers of E.
     """
 
     sizes: Mapping[str, int]
@@ -223,6 +224,7 @@ class Scope:
     own: str = ""
     module: str = ""
     stack: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list, compare=False)
 
     def at(self, name: str = "", module: str = "") -> Scope:
@@ -230,10 +232,9 @@ class Scope:
         name, module = f"{name}." if name else "", f"{module}." if module else ""
         return replace(self, prefix=self.prefix + name, own=self.own + name, module=self.module + module)
 
-    def block(self, layer: int) -> Scope:
-        """The place of a block: names inside it begin anew."""
-        name = f"blocks.{layer}."
-        return replace(self, prefix=self.prefix + name, own="", module=self.module + name)
+    def block(self, layer: int, weights: int) -> Scope:
+        """The place of a block: names inside it begin anew. ``weights`` is the number of the block that has its own."""
+        return replace(self, prefix=f"{self.prefix}blocks.{layer}.", own="", module=f"{self.module}blocks.{weights}.")
 
     def apart(self, module: str) -> Scope:
         """A place whose values are gathered elsewhere: results in between that have no names."""
@@ -245,22 +246,29 @@ class Scope:
 
     def index(self, axis: str, letter: str | None = None, *, stack: str | None = None) -> Index:
         """A letter that counts along an axis; ``stack`` is whose positions it counts, by default this one's."""
+        axis = self.names.get(axis, axis)
         return Index(letter or LETTER[axis], axis, self.sizes.get(axis), self.stack if stack is None else stack)
 
     def size(self, axis: str) -> Setting:
         """The length of an axis of the model, as a number in a formula."""
+        axis = self.names.get(axis, axis)
         return Setting(axis, self.sizes[axis], "size")
 
     def with_axis(self, axis: str, size: int) -> Scope:
         """The same place, where an axis of the part's own has this length."""
         return replace(self, sizes={**self.sizes, axis: size})
 
+    def calling(self, axis: str, name: str, size: int) -> Scope:
+        """The same place, where what is declared along ``axis`` is along an axis of another name and length."""
+        return replace(self.with_axis(name, size), names={**self.names, axis: name})
+
     def weight(self, name: str, symbol: str, *stored: str | tuple[str, ...]) -> Weight:
         """A weight of the part; ``stored`` are the axes of its tensor, several in one tuple run together.
 
         A single number has none, and is read as ``weight[()]``.
         """
-        groups = tuple((axis,) if isinstance(axis, str) else axis for axis in stored)
+        named = ((axis,) if isinstance(axis, str) else axis for axis in stored)
+        groups = tuple(tuple(self.names.get(axis, axis) for axis in group) for group in named)
         sizes = tuple(tuple(self.sizes[axis] for axis in group) for group in groups)
         return Weight(self.module + name, symbol, groups, sizes)
 

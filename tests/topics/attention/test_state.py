@@ -16,10 +16,10 @@ from viz_model.island.look import Look
 from viz_model.measures import kv_cache, states
 from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.attention import PAGE, STATE, constant, reads, recall
+from viz_model.topics.attention import PAGE, WITHOUT, constant, reads, recall
 
 WIDE = replace(mixed()[0], n_vocab=story_tokenizer().n_vocab, n_context=64)
-PAGE_OF_STATES = replace(PAGE, items=STATE, end=())
+PAGE_OF_STATES = replace(PAGE, items=WITHOUT, end=())
 
 
 def look(lang: str = "en", **options: str) -> Look:

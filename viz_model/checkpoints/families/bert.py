@@ -57,11 +57,14 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     return read(a, tensors, MaskedHead(activation=_activation(a)) if fills_masks else NoHead())
 
 
-def read(a: Attributes, tensors: Collection[str], of_tokens: Head, **absent: int) -> ModelConfig:
+def read(
+    a: Attributes, tensors: Collection[str], of_tokens: Head, *, classifies: bool = True, **absent: int
+) -> ModelConfig:
     """What BERT and RoBERTa have in common.
 
     Args:
         of_tokens: the head, unless it is that of a classifier of texts.
+        classifies: whether such a classifier is BERT's.
         absent: sizes where a file names none, as far as they are other than BERT's.
     """
     a.one_value("position_embedding_type", "absolute")
@@ -73,7 +76,7 @@ def read(a: Attributes, tensors: Collection[str], of_tokens: Head, **absent: int
         position=Learned(),
         embedding_norm=True,
         ffn=Dense(activation=_activation(a)),
-        head=head(a, tensors, "tanh") or of_tokens,
+        head=(head(a, tensors, "tanh") if classifies else None) or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
@@ -98,7 +101,7 @@ def renames(config: ModelConfig) -> list[Rename]:
     return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
 
 
-_NEXT_SENTENCE = "the classifier of sentence pairs, which no value here depends on"
+NEXT_SENTENCE = "the classifier of sentence pairs, which no value here depends on"
 
 
 def stack(prefix: str, skip: int = 0, pools: bool = False) -> list[Rename]:
@@ -123,7 +126,7 @@ def stack(prefix: str, skip: int = 0, pools: bool = False) -> list[Rename]:
         ignored(f"[{prefix}.]embeddings.position_ids", "the numbers 0, 1, 2, …"),
         rename(f"[{prefix}.]pooler.dense.*", "head.dense.*")
         if pools
-        else ignored(f"[{prefix}.]pooler.dense.*", _NEXT_SENTENCE),
+        else ignored(f"[{prefix}.]pooler.dense.*", NEXT_SENTENCE),
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, ShortConv, Side
 from viz_model.model import sites
 from viz_model.runs.edits.base import Edit, Run, ValueEdit, check_number, check_part, place, stack_of
 
@@ -24,6 +24,8 @@ def _head_site(config: ModelConfig, side: Side | None, layer: int, head: int, at
     check_number("layer", layer, config.depth(stack))
     check_number("head", head, config.n_heads)
     check_part(config, stack, attention, "attention")
+    if attention == "attn" and isinstance(config.layer(stack, layer).mixer, ShortConv):
+        raise ValueError(f"layer: layer {layer} convolves, and has no heads")
     return place(config, stack, layer, f"{attention}.{value}")
 
 

@@ -27,6 +27,7 @@ _OWNERS: dict[str, Part] = {
     "segment": "embedding",
     "position": "positions",
     "other_positions": "positions",
+    "project": "embedding",
     "attn": "attention",
     "cross": "cross",
     "ffn": "ffn",

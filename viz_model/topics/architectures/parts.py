@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from viz_model.config import ModelConfig, hidden_width
+from viz_model.config import DeltaNet, ModelConfig, ShortConv, hidden_width
 from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Plain
@@ -58,7 +58,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("kind", "overview", config.kind),
         Part("vocabulary", "tokens", "number", {"n": f"{config.n_vocab:,}"}),
         Part("context", "position", "number", {"n": f"{config.n_context:,}"}),
-        Part("width", "embedding", "number", {"n": f"{config.d_model:,}"}),
+        _width(config),
         Part("scale_embedding", "embedding", _yes(config.scale_embedding)),
         Part("segments", "embedding", "number" if config.n_segments else "no", {"n": str(config.n_segments)}),
         _by_layer("position", "position", config.position, config.positions),
@@ -197,7 +197,14 @@ def _layers(config: ModelConfig) -> Part:
     if config.kind == "encoder_decoder":
         both = {"encoder": str(config.n_encoder_layers), "decoder": str(config.n_layers)}
         return Part("layers", "block", "layers_both", both)
-    return Part("layers", "block", "number", {"n": str(config.n_layers)})
+    held = sum(isinstance(mixer, DeltaNet | ShortConv) for mixer in config.mixers)
+    said = "layers_shared" if config.shared_blocks else "layers_mixed" if held else "number"
+    return Part("layers", "block", said, {"n": str(config.n_layers), "attending": str(config.n_layers - held)})
+
+
+def _width(config: ModelConfig) -> Part:
+    said = "width_narrow" if config.projects_embedding else "number"
+    return Part("width", "embedding", said, {"n": f"{config.d_model:,}", "rows": f"{config.d_embedding:,}"})
 
 
 def sharing(config: ModelConfig) -> Literal["mha", "gqa", "mqa"]:

@@ -77,7 +77,8 @@ def plan(config: ModelConfig, side: Side, layer: int = 0) -> tuple[Element, ...]
     boxes: dict[str, list[Site]] = {}
     for site, is_inside in _sites(config, side, layer):
         on_branch = is_inside and config.norm_place(side) == "branch"
-        boxes.setdefault(_place(site.name, is_inside, boxes, on_branch=on_branch), []).append(site)
+        name = "embed.project" if site.name == "embed.out" and site.weights else site.name
+        boxes.setdefault(_place(name, is_inside, boxes, on_branch=on_branch), []).append(site)
     boxes.setdefault("end.head", [])
     return tuple(_element(key, tuple(made), config, side, layer) for key, made in boxes.items())
 
@@ -138,6 +139,8 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             text_key = "plan_token_scaled" if config.scale_embedding else "plan_token"
         case "segment":
             text_key = "plan_segment"
+        case "project":
+            text_key, values = "plan_project", {"narrow": str(config.d_embedding), "width": str(config.d_model)}
         case "position" | "rotate" | "bias":
             variant = _name(config.position if group == "embed" else own.position)
             text_key = f"plan_{variant.lower()}"
@@ -156,7 +159,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             sees = "source" if is_cross else "past" if side == "decoder" else "all"
             text_key = f"plan_softmax_{sees}" + ("_window" if own.window and not is_cross else "")
         case "out" if group != "ffn":
-            text_key, values = "plan_out", {"bias": _bias(made)}
+            text_key, values = "plan_out" if len(made) > 1 else "plan_written", {"bias": _bias(made)}
         case "router" | "up" | "act" | "out" | "shared" if (routed := own.experts) is not None:
             text_key, variant = f"plan_expert_{step}", _name(routed)
             width = routed.d_shared if step == "shared" else routed.width(config.d_ffn)

@@ -81,7 +81,8 @@ def one_block(look: Look, layer: int) -> WhereView:
             rows.append((one.name, side if len(one.config.sides) > 1 else None, True, parameters.count(block)))
     for name, config, *_ in REFERENCES:
         for side in config.sides:
-            counted = parameters.of_config(config, f"{side}.blocks.{min(layer, config.depth(side) - 1)}")
+            at = config.weights_of(min(layer, config.depth(side) - 1))
+            counted = parameters.of_config(config, f"{side}.blocks.{at}")
             rows.append((name, side if len(config.sides) > 1 else None, False, counted))
     return _where(rows)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from viz_model.island import say, units, why
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Row, Section, Topic, beside, columns, is_there, where
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, is_there, where
 from viz_model.island.tabs import Trials
 from viz_model.topics.attention import (
     between_words,
@@ -12,6 +12,7 @@ from viz_model.topics.attention import (
     buffer,
     carries,
     constant,
+    convolved,
     forms,
     head,
     heads,
@@ -87,17 +88,19 @@ CARE = Section(
     ("group", "run", "section=care"),
     lambda look: look.config.attends,  # it compares the weights of all layers
 )
-STATE = (
-    state.tell,
-    state.choose,
-    beside((state.draw, reads.draw_steps), reads.tell_steps),
-    reads.title,
-    beside(reads.draw, reads.tell),
-    Section("constant", (beside(constant.draw, constant.tell),)),
+WITHOUT: tuple[Item | Row | Section, ...] = (
+    *where(state.is_here, state.tell, state.choose),
+    beside(where(state.is_here, state.draw, reads.draw_steps), *where(state.is_here, reads.tell_steps)),
+    *where(state.is_here, reads.title),
+    beside(where(state.is_here, reads.draw), *where(state.is_here, reads.tell)),
+    *where(convolved.is_here, convolved.tell, convolved.title),
+    beside(where(convolved.is_here, convolved.draw), *where(convolved.is_here, convolved.read, convolved.sizes)),
+    Section("constant", (beside(constant.draw, constant.tell),), needs=constant.is_there),
     Section(
         "recall",
         (recall.lead, recall.presets, recall.typed, beside(recall.draw, recall.tell)),
         (recall.NAME,),
+        state.is_here,
     ),
 )
 TRIALS = Trials(
@@ -119,7 +122,7 @@ PAGE = Page(
         CARE,
     ),
     end=(tabs.quiz, tabs.to_try),
-    unattended=STATE,
+    unattended=WITHOUT,
     unattended_tabs=tabs.TABS,
     options=(
         ("memory", range(100_000)),

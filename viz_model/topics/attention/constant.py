@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
-from viz_model.config import DeltaNet, ModelConfig
+from viz_model.config import DeltaNet, ModelConfig, ShortConv
 from viz_model.drawing.digits import byte_size
 from viz_model.drawing.plotted import curve, marked
 from viz_model.drawing.theme import ROLES
@@ -52,9 +52,18 @@ class Kept(NamedTuple):
             return own, instead
 
         own, instead = (np.array(each) for each in zip(*map(both, lengths.tolist()), strict=True))
-        deltas = sum(isinstance(mixer, DeltaNet) for mixer in config.mixers)
-        even = states // (deltas * 2 * config.n_kv_heads * config.d_head * N_BYTES) + 1
+        even = states // (held(config) * 2 * config.n_kv_heads * config.d_head * N_BYTES) + 1
         return cls(lengths, states, own - states, instead, n, both(n), even)
+
+
+def held(config: ModelConfig) -> int:
+    """Layers that keep what does not grow."""
+    return sum(isinstance(mixer, DeltaNet | ShortConv) for mixer in config.mixers)
+
+
+def is_there(look: Look) -> bool:
+    """Whether they keep anything: a convolution over a token alone does not."""
+    return view(look).states > 0
 
 
 KEPT: Verdict[Kept] = Verdict("attention.constant", Claim("more", lambda kept: kept.here[0] > kept.here[1]))
@@ -79,7 +88,7 @@ def draw(look: Look) -> Plot:
     figure = go.Figure(layout={"xaxis": x, "yaxis": y, "height": 320})
     for name, values, role, dash in (
         ("instead", kept.instead, "key", "dash"), ("own", total, "query", "solid"),
-        ("states", np.full(len(total), kept.states), "value", "dot"),
+        ("states" if look.config.has_states else "inputs", np.full(len(total), kept.states), "value", "dot"),
     ):  # fmt: skip
         curve(figure, kept.lengths, values, look.words(f"constant_{name}"), ROLES[role], dash=dash, width=3,
               at="T = {:,}", written=lambda n: byte_size(int(n)))  # fmt: skip
@@ -89,10 +98,12 @@ def draw(look: Look) -> Plot:
 
 def tell(look: Look) -> Iterator[Line]:
     kept, config = view(look), look.config
-    deltas = sum(isinstance(mixer, DeltaNet) for mixer in config.mixers)
-    said = KEPT.says(
-        look.t.language, kept, n=f"{kept.n:,}", states=f"{kept.states:,}", own=f"{kept.here[0]:,}",
-        instead=f"{kept.here[1]:,}", deltas=deltas, layers=config.n_layers, even=f"{kept.even:,}", long=f"{FARTHEST:,}",
-        own_long=byte_size(int(kept.states + kept.attended[-1])), instead_long=byte_size(int(kept.instead[-1])),
-    )  # fmt: skip
-    yield Line(said)
+    numbers = {
+        "n": f"{kept.n:,}", "states": f"{kept.states:,}", "own": f"{kept.here[0]:,}", "instead": f"{kept.here[1]:,}",
+        "deltas": held(config), "layers": config.n_layers, "even": f"{kept.even:,}", "long": f"{FARTHEST:,}",
+        "own_long": byte_size(int(kept.states + kept.attended[-1])), "instead_long": byte_size(int(kept.instead[-1])),
+    }  # fmt: skip
+    if not config.has_states:
+        yield look.text("constant_inputs", **numbers)
+        return
+    yield Line(KEPT.says(look.t.language, kept, **numbers))

@@ -25,7 +25,8 @@ MOST_CELLS, LONGEST = 90_000, 48
 class Thumbnails(NamedTuple):
     """Patterns float32 [L, H, S, S], pooled by maximum from T, NaN where a mask hides; and what each head does.
 
-    Of a layer with a state the size of each token's share in what is read, and None.
+    Of a layer with a state the size of each token's share in what is read, where its heads are the model's, or else
+    nothing; and None.
     """
 
     patterns: np.ndarray
@@ -39,13 +40,13 @@ def every(look: Look) -> Thumbnails:
     marks = heads.marks(trace)
     patterns, does = [], list[tuple[HeadSummary | None, ...]]()
     for layer in range(look.n_layers):
-        if trace.config.sums_heads and look.site("attn.pattern", layer) not in trace:
+        own = heads.together(trace, layer, pool, marks)
+        attends = look.site("attn.pattern", layer) in trace
+        if trace.config.sums_heads and not attends:
             patterns.append(np.abs(states.pooled(states.proportions(trace, layer), pool)).astype(np.float32))
-            does.append((None,) * look.n_heads)
         else:
-            own = heads.together(trace, layer, pool, marks)
             patterns.append(own.patterns)
-            does.append(own.does)
+        does.append(own.does if attends else (None,) * look.n_heads)
     return Thumbnails(np.stack(patterns), tuple(does))
 
 
@@ -62,7 +63,8 @@ def draw(look: Look, most: int = LARGE) -> Scene:
         marks.append(Text(id=f"layer.{layer}", text=str(layer), x=SIDE - 6, y=middle, anchor="end", fill="muted"))
         for head in range(look.n_heads):
             own = view.does[layer][head]
-            does = look.common("head_state") if own is None else HEAD.label(look.t.language, own)
+            instead = "head_convolution" if look.site("attn.convolved", layer) in look.trace else "head_state"
+            does = look.common(instead) if own is None else HEAD.label(look.t.language, own)
             marks.append(
                 Cells(
                     id=f"{layer}.{head}",

@@ -1,4 +1,7 @@
-"""What the tokens of a text did to a state, and what each query reads of each token's value through it."""
+"""What the tokens of a text did to a state, and what each query reads of each token's value through it.
+
+Of a convolution, whose reads are drawn alike, see ``convolved.py``.
+"""
 
 from __future__ import annotations
 
@@ -82,18 +85,23 @@ def title(look: Look) -> Iterator[Line]:
 
 def draw(look: Look) -> Scene | None:
     """A row a query, a column a token: the share of the token's value in what the query reads."""
+    every, alt = look.once(shares)[:, head_of(look)], look.words("reads_alt", head=str(head_of(look)))
+    seen = np.tril(np.ones(every.shape[1:], dtype=bool))
+    return drawn(look, every, seen, alt, ["attn.query_unit", "attn.key_unit", "attn.alpha", "attn.beta"])
+
+
+def drawn(look: Look, every: np.ndarray, seen: np.ndarray, alt: str, sites: list[str]) -> Scene | None:
+    """Shares [L, T, T] as cells, where they may be other than 0: ``seen`` [T, T]."""
     if len(look) > MOST:
         return None
-    every = look.once(shares)[:, head_of(look)]
     top = look.by("layer", np.maximum(np.abs(every).max((1, 2)), 1e-9).astype(np.float32))
-    values = np.where(np.tril(np.ones(every.shape[1:])) > 0, every, np.nan)
-    alt = look.words("reads_alt", head=str(head_of(look)))
+    values = look.by("layer", np.where(seen, every, np.nan).astype(np.float32))
+    axes = look.words("reads_query"), look.words("reads_token")
     scene = matrix.scene(
-        "attention.reads", alt, look.by("layer", values.astype(np.float32)),
-        look.labels, look.labels, axes=(look.words("reads_query"), look.words("reads_token")), top=top, look="signed",
-        role="value", hidden="0",
+        "attention.reads", alt, values, look.labels, look.labels, axes=axes, top=top, look="signed", role="value",
+        hidden="0",
     )  # fmt: skip
-    return look.drawn(scene, ["attn.query_unit", "attn.key_unit", "attn.alpha", "attn.beta"])
+    return look.drawn(scene, sites)
 
 
 def tell(look: Look) -> Iterator[Line]:

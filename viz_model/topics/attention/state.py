@@ -17,6 +17,10 @@ SITES = ("alpha", "beta", "kept", "found", "corrected", "state", "read")
 """From what is kept of the state to what the query reads of it."""
 
 
+def is_here(look: Look) -> bool:
+    return look.has("attn.state")
+
+
 def head_of(look: Look) -> int:
     asked = int(look.options.get("memory") or 0)
     return min(asked, look.every("attn.state").shape[1] - 1)

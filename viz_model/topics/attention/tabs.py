@@ -13,7 +13,7 @@ from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.query import by_hand
 from viz_model.island.tabs import Tabs, Worked
-from viz_model.topics.attention import state
+from viz_model.topics.attention import convolved, state
 from viz_model.topics.attention.head import MATRICES, known
 from viz_model.topics.attention.heads import facts, largest
 
@@ -30,7 +30,7 @@ def formulas(look: Look) -> list[str]:
 def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     """From one score of the selected query, with the key that it reads most, to what attention writes."""
     if not look.has("attn.pattern"):
-        return state.hand(look)
+        return convolved.hand(look) if convolved.is_here(look) else state.hand(look)
     row = look.narrow.once(largest)
     at = 0, look.head, look.token
     said = {name: pick(value, look.place) for name, value in facts(look.narrow).items()}
@@ -42,15 +42,16 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
 
 
 def code(look: Look) -> tuple[str, ...]:
-    """The pattern, then all values of attention as they are made."""
-    at, own = look.site("attn."), look.site("attn.pattern" if look.has("attn.pattern") else "attn.state")
+    """The pattern, or what stands in its place, then all values of attention as they are made."""
+    at = look.site("attn.")
+    own = next(look.site(f"attn.{name}") for name in ("pattern", "convolved", "state") if look.has(f"attn.{name}"))
     return own, *(name for name in look.trace.sites if name.startswith(at) and name != own)
 
 
 def numbers(look: Look) -> tuple[str, np.ndarray, Sequence[str], Sequence[str]]:
     """The matrix that is chosen, of the selected head."""
     if not look.has("attn.pattern"):
-        return state.numbers(look)
+        return convolved.numbers(look) if convolved.is_here(look) else state.numbers(look)
     chosen = look.options.get("matrix", "pattern")
     site = look.site(f"attn.{chosen if chosen in known(look) else 'pattern'}")
     exact = look.trace.head(site, look.head).numpy()

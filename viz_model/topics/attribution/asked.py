@@ -165,7 +165,8 @@ def of_class(look: Look) -> OfClass:
 
 def name_of(look: Look, part: Part) -> str:
     """A part in words."""
-    apart = f"_{part.at}" if part.kind in ("bias", "shift") or part.at == "cross" else ""
+    has_place = part.kind in ("bias", "shift") or part.at == "cross" or (part.kind == "dense" and part.at)
+    apart = f"_{part.at}" if has_place else ""
     return str(look.words(f"part_{part.kind}{apart}", layer=part.layer, head=part.head))
 
 

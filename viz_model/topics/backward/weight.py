@@ -31,8 +31,8 @@ NEAR = 0.1
 
 def names(look: Look) -> dict[str, str]:
     """The matrices of the selected block that one can choose, by their short names: their full names."""
-    side = look.trace.stack.side
-    full = {short: f"{side}.blocks.{look.layer}.{short}.weight" for short in MATRICES}
+    side, layer = look.trace.stack.side, look.config.weights_of(look.layer)
+    full = {short: f"{side}.blocks.{layer}.{short}.weight" for short in MATRICES}
     known = dict(look.trace.model.named_parameters())
     return {short: name for short, name in full.items() if name in known}
 

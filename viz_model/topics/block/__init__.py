@@ -9,6 +9,8 @@ from viz_model.topics.block import experts, firing, lengths, memory, neurons, no
 
 MAIN: tuple[Item | Row, ...] = (
     say.text("lead"),
+    vectors.instead,
+    vectors.shared,
     vectors.title,
     beside((vectors.choose, vectors.draw, vectors.below), vectors.tell),
 )

@@ -105,7 +105,7 @@ class Parameters(NamedTuple):
 
 def parameters(config: ModelConfig, side: Side, layer: int) -> Parameters:
     """Of the feed-forward of one layer."""
-    inside = f"{side}.blocks.{layer}.ffn."
+    inside = f"{side}.blocks.{config.weights_of(layer)}.ffn."
     found = [of for name, of in counts.weights(site for _, site in sites.in_order(config)).items() if inside in name]
     return Parameters(sum(counts.entries(weight) for weight, _ in found), sum(counts.used(*of) for of in found))
 

@@ -93,12 +93,14 @@ def _of_expert(trace: Trace, layer: int, neuron: int) -> tuple[np.ndarray | None
 def alone(trace: Trace, layer: int) -> Tensor:
     """[V, D]: of every token the vector that a feed-forward layer would read if only its row were on the stream.
 
-    That is the row of the embedding table, scaled as the model does, after the norm whose output the layer reads:
-    without a position, and without anything that attention or another layer would have added.
+    That is the row of the embedding table, scaled as the model does and brought to the stream, after the norm whose
+    output the layer reads: without a position, and without anything that attention or another layer would have added.
     """
     block, rows = trace.stack.block(layer), trace.model.embedding.weight * trace.model.embedding_scale
     if trace.stack.embed_norm is not None:
         rows = trace.stack.embed_norm(rows)
+    if trace.stack.project is not None:
+        rows = trace.stack.project(rows)
     if trace.norm_at == "branch":  # whose feed-forward layer reads the stream as it is
         return rows
     before: Norm = block.ffn_norm

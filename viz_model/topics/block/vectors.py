@@ -336,6 +336,19 @@ def _lengths(look: Look) -> dict[str, Any]:
     }
 
 
+def instead(look: Look) -> Iterator[Line]:
+    """What the page calls attention, at a layer where something else carries from token to token."""
+    for name in ("state", "convolved"):
+        if look.has(f"attn.{name}"):
+            yield look.text(f"instead_{name}", layer=look.layer_number)
+
+
+def shared(look: Look) -> Iterator[Line]:
+    """That the block's weights are those of every layer."""
+    if look.config.shared_blocks:
+        yield look.text("shared", layers=look.n_layers)
+
+
 def title(look: Look) -> Iterator[Line]:
     look = look.narrow
     yield look.title("title", **_lengths(look))

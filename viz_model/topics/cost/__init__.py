@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viz_model.config import DeltaNet, ShortConv
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Page, Section, Topic, beside
@@ -15,10 +16,16 @@ def _curves_title(look: Look) -> Iterator[Line]:
     yield Line(look.words("curves_title", **shares.facts(look)), "part")
 
 
+def _lead(look: Look) -> Iterator[Line]:
+    mixers = (look.config.layer(look.trace.stack.side, n).mixer for n in range(look.n_layers))
+    is_mixed = any(isinstance(mixer, DeltaNet | ShortConv) for mixer in mixers)
+    yield look.text("lead_mixed" if is_mixed else "lead")
+
+
 PAGE = Page(
     "cost",
     items=(
-        say.text("lead"),
+        _lead,
         say.title("counted_title", shares.facts),
         beside((shares.draw, _curves_title, lengths.curves), shares.tell),
         Section(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import Latent, ModelConfig, Side
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
@@ -89,9 +89,15 @@ def counts(look: Look) -> Sequence[tuple[str, str, Mapping[str, Sequence[object]
 
 
 def _attending(look: Look) -> int:
-    """The selected layer, or where that holds a state the first that attends: the code is of attention."""
+    """The selected layer, or where that does not attend the first that does: the code is of attention."""
     layers = (n for n in range(look.n_layers) if look.site("attn.pattern", n) in look.trace)
     return look.layer if look.has("attn.pattern") else next(layers, look.layer)
+
+
+def _code(look: Look) -> tuple[str, dict[str, Any]]:
+    layer = _attending(look)
+    is_latent = isinstance(look.config.layer(look.trace.stack.side, layer).mixer, Latent)
+    return "cost_latent" if is_latent else "cost", {"layer": layer}
 
 
 APART = Tabs(
@@ -100,7 +106,7 @@ APART = Tabs(
     lambda look: (),
     lambda look: None,
     begins=begins,
-    own=lambda look: ("cost", {"layer": _attending(look)}),
+    own=_code,
     records=counts,
 )
 

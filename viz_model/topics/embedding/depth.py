@@ -12,7 +12,6 @@ from viz_model.drawing import by_depth, chart
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, by
-from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures.stream import stream_sites
@@ -28,8 +27,12 @@ STYLES = (("accent", None, "circle"), ("ffn", "5px,3px", "diamond"))
 
 
 def places(trace: Trace) -> tuple[str, ...]:
-    """The S places at which a token's vector is followed: its row, then the stream, then what the head reads."""
-    return tuple(dict.fromkeys(("embed.token", *stream_sites(trace), trace.leaving)))
+    """The S places at which a token's vector is followed: its row, then the stream, then what the head reads.
+
+    A row that is narrower than the stream is no such place: it is followed from where it is as wide.
+    """
+    first = () if trace.config.projects_embedding else ("embed.token",)
+    return tuple(dict.fromkeys((*first, *stream_sites(trace), trace.leaving)))
 
 
 def followed(trace: Trace) -> np.ndarray:
@@ -90,7 +93,7 @@ OWN: Verdict[OwnPart] = Verdict(
 
 
 def of_run(look: Look) -> OwnPart:
-    return own_part(look.trace, table.of(look))
+    return own_part(look.trace, table.in_stream(look))
 
 
 def title(look: Look) -> Iterator[Line]:
@@ -150,7 +153,10 @@ def tell(look: Look) -> Iterator[Line]:
     yield Line(said._replace(template=Among((said.template, ""), by("token", (~has).astype(int)))))
 
 
-explained = say.text("own")
+def explained(look: Look) -> Iterator[Line]:
+    yield look.text("own")
+    if look.config.projects_embedding:
+        yield look.text("own_narrow")
 
 
 # One word in two sentences

@@ -135,6 +135,10 @@ def tell(look: Look) -> Iterator[Line]:
     repeat = REPEATED.says(look.t.language, np.array(places), again=again, positions=positions)
     yield look.text("see", **known, nearest=table.named(look, found.ids[:, :3], True), repeat=repeat)
     rows, columns = table.of(look).shape
+    if look.config.projects_embedding:
+        whole, factors = rows * look.config.d_model, rows * columns + columns * look.config.d_model
+        numbers = {"d_model": look.config.d_model, "whole": f"{whole:,}", "factors": f"{factors:,}"}
+        yield look.text("narrow", **numbers, **known)
     strip = table.of(look).strip.shape
     yield look.note("pooled", rows=-(-rows // strip[0]), columns=-(-columns // strip[1]), **known)
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from viz_model.drawing.digits import root, share
 from viz_model.drawing.tables import Among, by
 from viz_model.island.look import Look
 from viz_model.model.stored import single
 from viz_model.model.stored import table as stored_table
-from viz_model.model.transformer import Transformer
+from viz_model.model.transformer import Stack, Transformer
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 MOST_READ = 2**23
@@ -90,6 +90,18 @@ def _of_model(model: Transformer) -> Geometry:
 def of(look: Look) -> Geometry:
     """The geometry of the model's table."""
     return _of_model(look.trace.model)
+
+
+@functools.lru_cache(maxsize=4)
+@torch.inference_mode()
+def _in_stream(stack: Stack, embedding: nn.Embedding) -> Geometry:
+    return geometry(stack.widened(stored_table(embedding)))
+
+
+def in_stream(look: Look) -> Geometry:
+    """The same of the rows as they stand in the stream, where a matrix brings them to its width."""
+    model, stack = look.trace.model, look.trace.stack
+    return of(look) if stack.project is None else _in_stream(stack, model.embedding)
 
 
 def principal(table: Tensor, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -75,10 +75,16 @@ def _numbers(look: Look) -> Any:
     return "embed.token", values, look.labels, [str(n) for n in range(values.shape[1])]
 
 
+def _formula(look: Look) -> Any:
+    yield look.text("formula", **facts(look), width_letter="E" if look.config.projects_embedding else "D")
+
+
+_FORMULAS = ("tokens.ids", "embed.token", "embed.segment", "embed.norm.out", "embed.out")
+"""The last where it is a product with a matrix, and no mere sum."""
 APART = Tabs(
-    lambda look: [n for n in ("tokens.ids", "embed.token", "embed.segment", "embed.norm.out") if n in look.trace],
+    lambda look: [n for n in _FORMULAS if n in look.trace and (n != "embed.out" or look.config.projects_embedding)],
     _hand,
     lambda look: ["embed.token", *(n for n in look.trace.sites if n.startswith(("tokens.", "embed.")))],
     _numbers,
-    say.text("formula", facts),
+    _formula,
 )

@@ -111,7 +111,7 @@ def _positions(here: Here) -> dict[str, Any]:
 
 def _waved(here: Here, value: Tensor) -> Tensor:
     """Position vectors [T, D]; of angles [T, D/2] a sine and a cosine of each."""
-    if value.shape[-1] < here.run.config.d_model:
+    if value.shape[-1] < here.run.config.d_embedding:
         value = torch.stack((value.sin(), value.cos()), dim=-1).flatten(-2)
     return value.float()
 
@@ -119,7 +119,7 @@ def _waved(here: Here, value: Tensor) -> Tensor:
 def _of_waves(view: View, *results: Any) -> Mapping[str, Any]:
     one = {"positions": torch.ones(1, dtype=torch.float64), "d_model": 4, "base": 10_000.0}
     sine, wrong_sine = (call(made.angles, one)[0, 1].sin().item() for made in (right, wrong))
-    half = view.run.config.d_model // 2
+    half = view.run.config.d_embedding // 2
     found = {"sine": f"{sine:.7f}", "wrong_sine": f"{wrong_sine:.7f}".rstrip("0")}
     return {**found, "half": half, "width": 2 * half}
 

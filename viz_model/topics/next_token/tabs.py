@@ -90,7 +90,11 @@ def _hand(look: Look) -> tuple[Line, list[Worked], dict[str, Any]]:
     named = literal(run.tokens[position].label) if how == "following" else look.code_name(look.token)
     intro = look.words(f"hand_{how}", word=literal(token.label), token=named)
     logit = Worked(("next_token.hand_logit",), "logits", (view.position, token.id), run)
-    facts = {"reads": shared.words(f"reads_{where}"), "multiplied": multiplied, "d_model": str(run.config.d_model)}
+    facts = {
+        "reads": shared.words(f"reads_{where}"),
+        "multiplied": multiplied,
+        "d_model": str(run.model.unembedding.in_features),
+    }
     return shared.text("hand", intro=intro), [logit], facts
 
 

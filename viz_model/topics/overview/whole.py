@@ -50,8 +50,8 @@ class StripView(NamedTuple):
 
 class BlockView(NamedTuple):
     """One block: the pattern [S, S] of the head that looks away most sharply, −1 where a mask hides, and the lengths of
-    the stream behind it [S]. Of a block that holds a state, which has no weights, what queries read of each token's
-    value through it, and ``does`` is None.
+    the stream behind it [S]. Of a block that holds a state, or convolves, and has no weights, what is read of each
+    token through it, and ``does`` is None.
     """
 
     layer: int
@@ -329,6 +329,7 @@ def _block(block: BlockView, longest: float, frame: _Frame, place: str) -> Panel
         rows=names, columns=("",), site=measured, name=measured,
     )  # fmt: skip
     title, head = f"{look.words('scene_block')} {block.layer}", f"{look.words('scene_head')} {block.head}"
+    convolves = look.site("attn.convolved", block.layer) in look.trace  # without heads
     site, pattern = f"{at}.attn.pattern", np.where(block.pattern == HIDDEN, np.nan, block.pattern)
     shown: dict[str, Any] = {"look": "share", "site": f"{site}[{block.head}]", "bound": "≤ " if frame.pool > 1 else ""}
     shown["where"] = Where(site, (block.head, ROW, COLUMN)) if frame.pool == 1 else None
@@ -336,11 +337,12 @@ def _block(block: BlockView, longest: float, frame: _Frame, place: str) -> Panel
         shown = {"look": "signed", "top": float(np.nanmax(np.abs(pattern))) or 1.0, "role": "value"}
     cells = Cells(
         id="cells", y=TOP, width=(0.7, 0), height=frame.height, values=pattern, rows=names, columns=names,
-        hidden=look.words("scene_masked"), name=f"{title}, {head}", **shown,
+        hidden=look.words("scene_masked"), name=title if convolves else f"{title}, {head}", **shown,
     )  # fmt: skip
     opens = Pick({"page": "attention", "layer": block.layer, "head": block.head})
     does = look.words("scene_state") if block.does is None else HEAD.label(look.t.language, block.does)
-    marks = [*heading(title, f"{head} · {does}", opens), cells, *bars, lengths]
+    named = look.words("scene_convolution") if convolves else f"{head} · {does}"
+    marks = [*heading(title, named, opens), cells, *bars, lengths]
     if place:
         x: Any = 0 if place == "before" else (0.7, 0)
         told = look.words(f"scene_norm_{place}")

@@ -150,7 +150,7 @@ class Alike(NamedTuple):
 
 def alike(look: Look) -> Alike:
     distance = by_distance(similarity(table(look.trace)))
-    paper = waves(np.arange(len(distance.mean)), look.config.d_model // 2 * 2, PAPER_BASE)
+    paper = waves(np.arange(len(distance.mean)), look.config.d_embedding // 2 * 2, PAPER_BASE)
     return Alike(similarity(look.once(added)), distance, similarity(paper)[0])
 
 

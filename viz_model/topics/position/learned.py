@@ -44,8 +44,8 @@ def facts(look: Look) -> dict[str, Any]:
         "value": by("token", values[np.arange(len(look)), columns], "4"),
         "context": f"{config.n_context:,}",
         "last_position": f"{config.n_context - 1:,}",
-        "numbers": f"{config.n_context * config.d_model:,}",
-        "d_model": config.d_model,
+        "numbers": f"{config.n_context * config.d_embedding:,}",
+        "d_model": config.d_embedding,
     }
 
 
@@ -75,7 +75,7 @@ def tell(look: Look) -> Iterator[Line]:
         longest=f"{lengths[longest]:.3f}",
         shortest_at=shortest,
         longest_at=longest,
-        wave_length=f"{math.sqrt(look.config.d_model // 2):.2f}",
+        wave_length=f"{math.sqrt(look.config.d_embedding // 2):.2f}",
     )
 
 
@@ -84,7 +84,7 @@ paper_title = say.title("learned_waves")
 
 def paper(look: Look) -> Scene:
     """The sinusoid of the same size, which this model does not add."""
-    width = look.config.d_model // 2 * 2
+    width = look.config.d_embedding // 2 * 2
     values = added.waves(np.arange(len(look)), width, PAPER_BASE)
     return added.rows(look, "position.paper", look.words("learned_waves_alt"), values, top=1.0)
 

@@ -32,7 +32,7 @@ class Stacked(NamedTuple):
 
 
 def view(look: Look) -> Stacked:
-    last = look.config.d_model // 2 - 1
+    last = look.config.d_embedding // 2 - 1
     pairs = tuple(np.unique(np.linspace(0, last, ROWS).round().astype(int)).tolist())
     interleaved = waves.scheme(look.config).layout == "interleaved"
     columns = [waves.pair_columns(pair, last + 1, interleaved=interleaved)[0] for pair in pairs]
@@ -51,7 +51,7 @@ def draw(look: Look) -> Scene:
     found, words, model, n = look.once(view), look.words, look.config, len(look)
     span = max(n, waves.SHORTEST_AXIS) - 1
     at = np.linspace(0, span, span * waves.POINTS + 1)
-    drawn = added.waves(at, model.d_model, waves.scheme(model).base)
+    drawn = added.waves(at, model.d_embedding, waves.scheme(model).base)
     tokens = np.arange(n)
     interleaved = waves.scheme(model).layout == "interleaved"
     marks: list[Mark] = []
@@ -65,7 +65,7 @@ def draw(look: Look) -> Scene:
         turn = f"{found.turns[row]:,.1f}" if found.turns[row] < 100 else f"{found.turns[row]:,.0f}"
         y = (middle - tall * drawn[:, 2 * pair]).astype(np.float32)
         dots = (middle - tall * found.recorded[:, row]).astype(np.float32)
-        column = waves.pair_columns(pair, model.d_model // 2, interleaved=interleaved)[0]
+        column = waves.pair_columns(pair, model.d_embedding // 2, interleaved=interleaved)[0]
         told = Each("{{label}}\n{{value}}", {"label": look.labels, "value": by("", found.recorded[:, row], "4")})
         marks += [
             Rect(id=f"zero.{row}", x=LEFT, y=middle, width=(1, -LEFT - RIGHT), height=1, fill="grid"),

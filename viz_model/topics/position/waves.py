@@ -43,7 +43,7 @@ def scheme(model: ModelConfig) -> config.Sinusoidal:
 
 def wavelength(model: ModelConfig, pair: int) -> float:
     """2π·b^(2i/D): positions in one full turn of the sine and cosine numbered i = ``pair``."""
-    return 2 * math.pi * scheme(model).base ** (2 * pair / model.d_model)
+    return 2 * math.pi * scheme(model).base ** (2 * pair / model.d_embedding)
 
 
 class Turns(NamedTuple):
@@ -56,7 +56,7 @@ class Turns(NamedTuple):
 
 def turns(model: ModelConfig) -> Turns:
     """How far the waves that a model adds turn within its context."""
-    lengths = [wavelength(model, pair) for pair in range(model.d_model // 2)]
+    lengths = [wavelength(model, pair) for pair in range(model.d_embedding // 2)]
     turning = sum(length <= model.n_context for length in lengths)
     return Turns(turning, len(lengths), (model.n_context - 1) / lengths[-1])
 
@@ -68,14 +68,14 @@ def pair_columns(pair: int, n_pairs: int, *, interleaved: bool) -> tuple[int, in
 
 def pair(look: Look) -> int:
     """The pair that was chosen, or else one that turns neither fast nor slowly."""
-    last, asked = look.config.d_model // 2 - 1, look.options.get("pair", "")
+    last, asked = look.config.d_embedding // 2 - 1, look.options.get("pair", "")
     return min(int(asked), last) if asked else last // 12
 
 
 def columns(look: Look) -> tuple[int, int]:
     """The columns of ``embed.position`` that hold the sine and the cosine of the pair."""
     model = look.config
-    return pair_columns(pair(look), model.d_model // 2, interleaved=scheme(model).layout == "interleaved")
+    return pair_columns(pair(look), model.d_embedding // 2, interleaved=scheme(model).layout == "interleaved")
 
 
 def spans(look: Look) -> list[tuple[int, int]]:
@@ -102,7 +102,7 @@ def facts(look: Look) -> dict[str, Any]:
         "cosine_at": here[1],
         "wavelength": f"{wavelength(model, pair(look)):,.1f}",
         "base": f"{scheme(model).base:g}",
-        "d_model": model.d_model,
+        "d_model": model.d_embedding,
         "turning": found.turning,
         "pairs": found.pairs,
         "fastest": f"{wavelength(model, 0):.1f}",
@@ -113,7 +113,7 @@ def facts(look: Look) -> dict[str, Any]:
         "turn": f"{found.slowest:.2%}",
         "sine": f"{math.sin(angle) + 5e-4:.3f}",
         "cosine": f"{math.cos(angle) - 5e-4:.3f}",
-        "length": f"{(model.d_model / 2) ** 0.5:.2f}",
+        "length": f"{(model.d_embedding / 2) ** 0.5:.2f}",
     }
 
 
@@ -121,7 +121,7 @@ lead = say.text("waves_lead")
 
 
 def choose_pair(look: Look) -> Chooser | None:
-    options = {str(n): str(n) for n in range(look.config.d_model // 2)}
+    options = {str(n): str(n) for n in range(look.config.d_embedding // 2)}
     if len(options) < 2:
         return None
     labels = look.words("pair"), look.words("pair_help")
@@ -150,8 +150,8 @@ def curves(look: Look) -> Waves:
     model, length, chosen = look.config, len(look), pair(look)
     stop = model.n_context * 1.15 if look.options.get("range") == "context" else max(length, SHORTEST_AXIS) - 0.5
     at = np.linspace(-0.5, stop, int((stop + 0.5) * POINTS))
-    found = added.waves(at, model.d_model, scheme(model).base)
-    step, last = max(1, model.d_model // 16), model.d_model // 2 - 1
+    found = added.waves(at, model.d_embedding, scheme(model).base)
+    step, last = max(1, model.d_embedding // 16), model.d_embedding // 2 - 1
     others = {n: found[:, 2 * n] for n in (chosen - step, chosen + step) if 0 <= n <= last}
     recorded = look.once(added.added)[:, list(columns(look))]
     return Waves(at, found[:, 2 * chosen], found[:, 2 * chosen + 1], recorded, others)

@@ -19,7 +19,7 @@ STRIP = (0.62, -layout.NAMES - 60)
 
 def chapter(run: Run) -> Chapter:
     look, near = run.look, nearest(run)
-    values: dict[str, Any] = {"word": run.named(), "d": run.trace.config.d_model}
+    values: dict[str, Any] = {"word": run.named(), "d": run.trace.config.d_embedding}
     ids = near[0]
     for n, letter in enumerate("abc"):
         values[letter] = run.tokens(ids[:, n], "token", is_code=True)
@@ -97,7 +97,7 @@ def _words(run: Run) -> list[int]:
 
 
 def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
-    look, d, own = run.look, run.trace.config.d_model, run.trace.own_ids
+    look, d, own = run.look, run.trace.config.d_embedding, run.trace.own_ids
     high = layout.pitch(len(run.window), TOP)
     weights = table(run)
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()

@@ -36,8 +36,11 @@ def pair(run: Run) -> tuple[int, int] | None:
 
 def chapter(run: Run) -> Chapter:
     look, kind, twins = run.look, way(run), pair(run)
-    values: dict[str, Any] = {"word": look.code_name(twins[0] if twins else look.token), "d": run.trace.config.d_model}
-    values["is_root"] = root(run.trace.config.d_model)[0]
+    values: dict[str, Any] = {
+        "word": look.code_name(twins[0] if twins else look.token),
+        "d": run.trace.config.d_embedding,
+    }
+    values["is_root"] = root(run.trace.config.d_embedding)[0]
     beats = [run.says("position_1" if twins else "position_1_once", "row", **values)]
     beats.append(run.says(f"position_2_{kind}", "position", **values))
     if kind in ("waves", "learned"):
@@ -75,7 +78,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         yield Text(text=run.labels[of[g]], x=0, y=y + 26, look="bold")
         for n, (name, values, since) in enumerate(parts):
             top, key = y + 16 + ROW * n, "row_scaled" if name == "row" and trace.config.scale_embedding else name
-            label = look.words(f"strip_{key}", d=trace.config.d_model)
+            label = look.words(f"strip_{key}", d=trace.config.d_embedding)
             yield Text(text=label, x=layout.NAMES + 48, y=top + HIGH / 2, anchor="end", since=since, look="small")
             most = layout.most(values)
             yield layout.strip(

@@ -32,8 +32,11 @@ def chapter(run: Run) -> Chapter:
     values = {"d": config.d_model, "n": run.trace.n_layers, "token": run.named()}
     values["states"] = sum(f"blocks.{n}.attn.state" in run.trace for n in range(run.trace.n_layers))
     second = "_cross" if "blocks.0.cross.pattern" in run.trace else "_states" if values["states"] else ""
+    first = "stream_1"
+    if config.projects_embedding:
+        first, values["e"] = "stream_1_shared" if config.shared_blocks else "stream_1_narrow", config.d_embedding
     beats: list[Beat] = [
-        run.says("stream_1", "stream", **values),
+        run.says(first, "stream", **values),
         run.says(f"stream_2{second}", "attn ffn cross", **values),
     ]
     normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
