@@ -148,6 +148,11 @@ class Look:
         return self.trace.config
 
     @property
+    def here(self) -> ModelConfig:
+        """The same with the sizes of the selected layer: the width of its heads, and how many have keys of their own."""
+        return self.config.of_layer(self.trace.stack.side, self.layer)
+
+    @property
     def plain(self) -> Look:
         """The same at the run as the model makes it, without interventions; what was read there stays read."""
         return self if self.unedited is None else replace(self, trace=self.unedited.trace, _read=self.unedited._read)

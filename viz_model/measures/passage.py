@@ -15,14 +15,20 @@ from viz_model.runs.trace import Trace
 from viz_model.values.expression import Add
 from viz_model.values.leaves import Element, Index
 
-SubLayer = Literal["attn", "cross", "ffn"]
-SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
-"""In the order of computation; only a decoder that reads an encoder has the second."""
+SubLayer = Literal["attn", "cross", "ffn", "input"]
+SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn", "input")
+"""In the order of computation; only a decoder that reads an encoder has the second, and one with second embeddings the
+last.
+"""
 
-RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
-_CALLS: dict[SubLayer, str] = {"attn": "Attention({0}, …)", "cross": "CrossAttention({0}, encoder)", "ffn": "FFN({0})"}
-_LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f"}
-_ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn"}
+_CALLS: dict[SubLayer, str] = {
+    "attn": "Attention({0}, …)",
+    "cross": "CrossAttention({0}, encoder)",
+    "ffn": "FFN({0})",
+    "input": "Gate({0}) ⊙ e",
+}
+_LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f", "input": "e"}
+_ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn", "input": "ffn"}
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
@@ -68,6 +74,11 @@ def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
     """The sub-layers of a block."""
     names = frozenset(trace.sites)
     return tuple(sublayer for sublayer in SUBLAYERS if f"blocks.{layer}.{sublayer}.out" in names)
+
+
+def resid_of(trace: Trace, part: SubLayer) -> str:
+    """Where the stream stands once a sub-layer has written to it: ``resid.mid`` after attention."""
+    return sites.resid_of(trace.config, part)
 
 
 def norm_name(trace: Trace) -> str:
@@ -128,17 +139,17 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
 
     stream = add("x", "", f"{at}resid.in", "residual")
     for part in parts:
-        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}resid.{RESID[part]}"
+        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}{resid_of(trace, part)}"
         if place != "post":
             asks = reads = "x" if place == "parallel" else stream
-            if place != "branch":
+            if place != "branch" and f"{norm}.out" in trace:
                 asks = add(next_name(), _called(trace, norm, reads), f"{norm}.out", "norm", aside=True)
             written = add(next_name(), _CALLS[part].format(asks), out, _ROLES[part], aside=True)
             if place in ("branch", "both"):
                 reads = written if place == "branch" else reads
                 behind = at + sites.written(trace.config, trace.stack.side, part)
                 written = add(next_name(), _called(trace, norm, written), behind, "norm", aside=True)
-            total = "h" if part == parts[-1] else next_name()
+            total = "h" if part == parts[-1] and not trace.config.block_scale else next_name()
             add(total, f"{written} + {stream}" if residual else written, resid, "residual")
             sums.append(Sum(part, asks, reads, stream, written, total))
             stream = total
@@ -149,7 +160,9 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
             add(total, "", f'norm_input("{norm}")', "residual", values=trace.norm_input(norm, token))
         sums.append(Sum(part, stream, total, stream, written, total))
-        stream = add(RESID[part], _called(trace, norm, total), resid, "norm")
+        stream = add(resid_of(trace, part).removeprefix("resid."), _called(trace, norm, total), resid, "norm")
+    if trace.config.block_scale:
+        add("h", f"s · {stream}", f"{at}resid.out", "residual")
     return Passage(tuple(steps), tuple(sums))
 
 

@@ -116,6 +116,7 @@ class Gated(FeedForward):
 
     def __init__(self, ffn: config.Gated, d_model: int, d_ffn: int) -> None:
         super().__init__()
+        d_ffn = ffn.d_hidden or d_ffn
         self.gate = nn.Linear(d_model, d_ffn, bias=ffn.bias)
         self.up = nn.Linear(d_model, d_ffn, bias=ffn.bias)
         self.down = nn.Linear(d_ffn, d_model, bias=ffn.bias)
@@ -132,6 +133,7 @@ class Gated(FeedForward):
 
     @staticmethod
     def declare(ffn: config.Gated, at: Scope, x: Vector) -> Value:
+        at = at.with_axis("F", ffn.d_hidden) if ffn.d_hidden else at
         t, d, f = at.index("T"), at.index("D"), at.index("F")
         gate = at.value(
             "gate", (t, f), linear(at, "gate", r"\text{gate}", x, "F", bias=ffn.bias),

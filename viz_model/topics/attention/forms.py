@@ -92,7 +92,7 @@ def draw(look: Look) -> Scene:
                     behind=Phrase(f"{words('form_length')} {{{{length}}}}", {"length": length}),
                 )
             )
-    columns = tuple(map(str, range(look.config.d_head)))
+    columns = tuple(map(str, range(look.here.d_head)))
     view = StripsView(tuple(drawn), columns, 56 + 34 * len(drawn), column_axis=words("form_axis"))
     scene = strips.scene(view, "attention.forms", words("forms_alt"), {"masked": look.common("masked")})
     sites = [f"attn.{letter}{form}" for form in names(look) for letter in "qk"]

@@ -149,7 +149,7 @@ def draw(look: Look) -> Scene:
     """Rows are queries, columns keys; a click on a map selects its head, another asks for a number."""
     found, words = look.once(every), look.words
     names = heatmap.spans(look.labels, found.pool)
-    is_shared = look.config.n_kv_heads < look.n_heads
+    is_shared = look.here.n_kv_heads < look.n_heads
     top = HEAD_HEIGHT + (18 if is_shared else 0)
     has_names = found.pool == 1 and len(names) <= MOST_NAMED
     longest = max(width_of(short(name, MOST_LETTERS)) for name in names) if has_names else 0.0
@@ -231,6 +231,7 @@ def tell(look: Look) -> Iterator[Line]:
     seen = look.once(sight)
     counts = {"size": look.by("layer", seen.size, "whole"), "hidden": look.by("layer", seen.hidden, "whole")}
     yield look.claim(SIGHT, seen, "layer", cells=seen.n**2, **counts, **_sums(look))
+    config = look.here
     if config.n_kv_heads < config.n_heads:
         groups = [heads.shared_with(config, head) for head in range(config.n_heads)]
         names = [heads.span(sharing) for _, sharing in groups]

@@ -139,7 +139,7 @@ def title(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    config = look.config
+    config = look.here
     yield look.text(f"weights{of_one(look).crosses}", **facts(look), **_here(look).facts())
     if config.n_kv_heads < config.n_heads:
         yield look.text("weights_shared", n_heads=config.n_heads, n_kv_heads=config.n_kv_heads)

@@ -68,7 +68,7 @@ def _view(look: Look) -> KindsView:
 def _facts(look: Look) -> dict[str, int]:
     found = view(look)
     n = found.total().total()
-    return {"kinds": len(found.counts), "h": look.n_heads, "k": look.config.d_head, "n": n}
+    return {"kinds": len(found.counts), "h": look.n_heads, "k": look.here.d_head, "n": n}
 
 
 def title(look: Look) -> Iterator[Line]:
@@ -97,6 +97,6 @@ def draw(look: Look) -> Plot:
 def tell(look: Look) -> Offer:
     labels, counts = HEAD.labels(look.t.language), view(look).total()
     listed = " · ".join(f"{labels[kind]} {n}" for kind, n in counts.most_common())
-    product = look.n_heads * look.config.d_head
+    product = look.n_heads * look.here.d_head
     said = look.text("many", **_facts(look), listed=listed, d=look.config.d_model, product=product)
     return Offer(said, look.words("many_go"), {"page": "attention"})

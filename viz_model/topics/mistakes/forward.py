@@ -78,7 +78,12 @@ class Here:
         bias = stack.attn_bias(self.layer, 0, x, run.visible.get(stack.side))
         crosses = self.block.cross is not None
         source = Source(self.made(sites.leaving(run.config, "encoder"))[None]) if crosses else None
-        return Given(stack.position_of(self.layer), bias, source)
+        read = getattr(stack.layers[self.layer].mixer, "keys_of", None)
+        keys = "" if read is None else sites.scored(run.full_name(f"blocks.{read}.attn"), run.config)[1]
+        shared = (
+            {} if read is None else {read: (self.made(keys)[None], self.made(keys.rpartition(".")[0] + ".v")[None])}
+        )
+        return Given(stack.position_of(self.layer), bias, source, shared=shared)
 
     def tap(self, part: str = "") -> Tap:
         """The run's own edits, for the block, or a part of it, that runs once more."""

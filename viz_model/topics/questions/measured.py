@@ -231,9 +231,9 @@ def context(look: Look, step: int) -> Measured:
     config, length = look.config, LENGTHS[step]
     blocks = [site for name, site in sites.in_order(config) if name.startswith("blocks.")]
     rest = sum(counts.used(weight, site) for weight, site in counts.weights(blocks).values() if len(weight.shape) > 1)
-    windows = [config.window("decoder", layer) for layer in range(config.n_layers)]
-    one = 2 * config.n_heads * config.d_head  # a score and a share of the mix, of one key in all heads of a layer
-    attention = [sum(one * min(seen, window or seen) for window in windows) for seen in LENGTHS]
+    layers = [(config.window("decoder", n), config.of_layer("decoder", n).d_head) for n in range(config.n_layers)]
+    # A score and a share of the mix, of each key in all heads of a layer.
+    attention = [sum(2 * config.n_heads * k * min(seen, window or seen) for window, k in layers) for seen in LENGTHS]
     facts = {
         "length": f"{length:,}",
         "attention": f"{attention[step]:,}",
