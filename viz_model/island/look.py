@@ -149,7 +149,7 @@ class Look:
 
     @property
     def here(self) -> ModelConfig:
-        """The same with the sizes of the selected layer: the width of its heads, and how many have keys of their own."""
+        """The same with the sizes of the selected layer: how wide its heads are, and how many have own keys."""
         return self.config.of_layer(self.trace.stack.side, self.layer)
 
     @property

@@ -79,10 +79,10 @@ class Here:
         crosses = self.block.cross is not None
         source = Source(self.made(sites.leaving(run.config, "encoder"))[None]) if crosses else None
         read = getattr(stack.layers[self.layer].mixer, "keys_of", None)
-        keys = "" if read is None else sites.scored(run.full_name(f"blocks.{read}.attn"), run.config)[1]
-        shared = (
-            {} if read is None else {read: (self.made(keys)[None], self.made(keys.rpartition(".")[0] + ".v")[None])}
-        )
+        shared = {}
+        if read is not None:
+            at = run.full_name(f"blocks.{read}.attn.v").removesuffix(".v")
+            shared[read] = self.made(sites.scored(at, run.config)[1])[None], self.made(f"{at}.v")[None]
         return Given(stack.position_of(self.layer), bias, source, shared=shared)
 
     def tap(self, part: str = "") -> Tap:
