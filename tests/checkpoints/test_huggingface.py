@@ -85,6 +85,7 @@ REFERENCES = {
     "deepseek_v3": Reference("DeepseekV3ForCausalLM"),
     "qwen3_next": Reference("Qwen3NextForCausalLM"),
     "gpt_oss": Reference("GptOssForCausalLM"),
+    "gemma4_text": Reference("Gemma4ForCausalLM", {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
 ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, *LATER = OTHERS

@@ -272,6 +272,10 @@ class ModelConfig:
             object.__setattr__(found, name, size)
         return found
 
+    def source_of(self, side: Side, layer: int) -> int | None:
+        """The layer whose keys and values this one reads; None where it makes its own."""
+        return getattr(self.layer(side, layer).mixer, "keys_of", None)
+
     def readers(self, side: Side, layer: int) -> tuple[int, ...]:
         """The later layers of a stack that read the keys and values of this one."""
         mixers = self.mixers if side == self.sides[-1] else ()

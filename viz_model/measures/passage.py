@@ -29,7 +29,7 @@ _CALLS: dict[SubLayer, str] = {
 }
 _LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f", "input": "e"}
 _ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn", "input": "ffn"}
-_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Step(NamedTuple):
@@ -93,6 +93,8 @@ def has_norms(trace: Trace) -> bool:
 
 def measures(trace: Trace, norm: str) -> bool:
     """Whether a norm, like ``blocks.0.attn.norm``, does anything; ModernBERT's first hands on what it reads."""
+    if f"{norm}.out" not in trace:  # a second embedding is let in by the stream as it is
+        return False
     parts = trace.site(f"{norm}.out").expression.walk()
     return not all(isinstance(part, (Element, Index, Add)) for part in parts)
 
@@ -135,7 +137,7 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
         return name
 
     def next_name() -> str:
-        return f"t{_SUPERSCRIPTS[len(steps)]}"
+        return f"t{len(steps)}".translate(_SUPERSCRIPTS)
 
     stream = add("x", "", f"{at}resid.in", "residual")
     for part in parts:
@@ -148,7 +150,8 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
             if place in ("branch", "both"):
                 reads = written if place == "branch" else reads
                 behind = at + sites.written(trace.config, trace.stack.side, part)
-                written = add(next_name(), _called(trace, norm, written), behind, "norm", aside=True)
+                called = _called(trace, behind.removesuffix(".out"), written)
+                written = add(next_name(), called, behind, "norm", aside=True)
             total = "h" if part == parts[-1] and not trace.config.block_scale else next_name()
             add(total, f"{written} + {stream}" if residual else written, resid, "residual")
             sums.append(Sum(part, asks, reads, stream, written, total))

@@ -154,7 +154,7 @@ class Recomputed(Mapping[str, Tensor]):
 
     def _shared(self, stack: Stack, side: Side, layer: int) -> dict[int, tuple[Tensor, Tensor]]:
         """The keys and values [1, G, T, K] that a layer reads of another, by its number, as the model runs."""
-        source = getattr(stack.layers[layer].mixer, "keys_of", None)
+        source = self._model.config.source_of(side, layer)
         if source is None:
             return {}
         at, running = f"{sites.prefix(self._model.config, side)}blocks.{source}", stored.running(stack)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from viz_model.checkpoints.families import gemma, gemma3, llama, rope, windows
+from viz_model.checkpoints.families import absent, gemma, gemma3, llama, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.checkpoints.weights import ModelError
@@ -25,15 +25,15 @@ NAMES = {
     "d_layer_input": "hidden_size_per_layer_input",
     "ffns": "use_double_wide_mlp",
 }
-HAS_LAYERS = True
-"""Its files say in ``per_layer_config`` how the heads of layers differ."""
 
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    for name, told in (("enable_moe_block", "experts beside a network for all tokens"),):
-        if a.plain.get(name):
-            raise ModelError(f"{a.path}: {name}: {told} are not read here; vm.observe_model shows what its runs report")
-    a.no_effect(["enable_moe_block", "num_experts", "top_k_experts", "moe_intermediate_size"])
+    if a.flag("enable_moe_block", False):
+        raise ModelError(
+            f"{a.path}: enable_moe_block: experts that write beside a network for all tokens are not read here; the "
+            f"nearest that is read is gemma4_text without them; {absent.OBSERVED}"
+        )
+    a.no_effect(["num_experts", "top_k_experts", "moe_intermediate_size"])
     a.one_value("use_bidirectional_attention", "vision")  # which says nothing of tokens
     turns: list[Rope] = []
 

@@ -40,7 +40,7 @@ def can_be_compared(trace: Trace, layer: int) -> bool:
     """Whether heads that are off are all that an edit changes in a layer's self-attention."""
     at = trace.full_name(f"blocks.{layer}.attn.")
     changed = [edit for name, edits in trace.changes.items() if name.startswith(at) for edit in edits]
-    makes_keys = f"{at}k" in trace.sites or trace.full_name(f"{at}k") in trace.sites
+    makes_keys = trace.config.source_of(trace.stack.side, layer) is None
     return makes_keys and all(isinstance(edit, AblateHead) and edit.to == "zero" for edit in changed)
 
 

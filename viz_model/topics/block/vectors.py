@@ -287,6 +287,7 @@ class Written(NamedTuple):
     attn: Any
     ffn: Any
     cross: Any = 0.0
+    input: Any = 0.0
 
 
 def _adds_most(part: SubLayer) -> Claim[Written]:
@@ -297,7 +298,9 @@ def _adds_most(part: SubLayer) -> Claim[Written]:
     return Claim(part, holds)
 
 
-WRITTEN: Verdict[Written] = Verdict("block.written", _adds_most("attn"), _adds_most("cross"), _adds_most("ffn"))
+WRITTEN: Verdict[Written] = Verdict(
+    "block.written", _adds_most("attn"), _adds_most("cross"), _adds_most("ffn"), _adds_most("input")
+)
 
 
 def written(found: Vectors) -> Written:
@@ -369,7 +372,7 @@ def equations(found: Vectors) -> str:
 
 def _latex(said: str) -> str:
     """A name or a formula of the steps as LaTeX: t³ with its index, words upright, vectors bold."""
-    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
     return re.sub(
         "[A-Za-z]+", lambda found: rf"\{'mathbf' if found[0] in _LETTERS else 'text'}{{{found[0]}}}", plain
     ).replace("…", r"\dots")

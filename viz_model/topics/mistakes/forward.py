@@ -78,7 +78,7 @@ class Here:
         bias = stack.attn_bias(self.layer, 0, x, run.visible.get(stack.side))
         crosses = self.block.cross is not None
         source = Source(self.made(sites.leaving(run.config, "encoder"))[None]) if crosses else None
-        read = getattr(stack.layers[self.layer].mixer, "keys_of", None)
+        read = run.config.source_of(stack.side, self.layer)
         shared = {}
         if read is not None:
             at = run.full_name(f"blocks.{read}.attn.v").removesuffix(".v")
