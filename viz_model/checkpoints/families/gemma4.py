@@ -29,30 +29,28 @@ NAMES = {
 
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     if a.flag("enable_moe_block", False):
-        raise ModelError(
-            f"{a.path}: enable_moe_block: experts that write beside a network for all tokens are not read here; the "
-            f"nearest that is read is gemma4_text without them; {absent.OBSERVED}"
-        )
+        told = "experts beside a network for all tokens are not read here; the nearest that is read has none"
+        raise ModelError(f"{a.path}: enable_moe_block: {told}; {absent.OBSERVED}")
     a.no_effect(["num_experts", "top_k_experts", "moe_intermediate_size"])
     a.one_value("use_bidirectional_attention", "vision")  # which says nothing of tokens
     turns: list[Rope] = []
 
     def turned(a: Attributes, n_context: int) -> Rope:
         turns.extend(rope.by_kind(a, n_context, gemma3.GLOBAL_BASE, gemma3.LOCAL_BASE, far=rope.PROPORTIONAL))
-        return turns[0]
+        return turns[1]  # which fits the heads that a file's first words tell of
 
     sizes = {"n_layers": 30, "d_model": 2304, "n_heads": 8, "n_kv_heads": 4, "d_head": 256, "d_ffn": 9216}
     base = gemma.tied(a, turned, n_vocab=262_144, n_context=131_072, **sizes)
     kinds = _kinds(a, base.n_layers)
     mixers = _mixers(a, base, kinds)
-    wide = a.flag("use_double_wide_mlp", False)
     assert isinstance(base.ffn, Gated)
-    wider = replace(base.ffn, d_hidden=2 * base.d_ffn)
+    wide, wider = a.flag("use_double_wide_mlp", False), replace(base.ffn, d_hidden=2 * base.d_ffn)
     inputs = a.size("hidden_size_per_layer_input", 256, 0)
     a.one_value("vocab_size_per_layer_input", base.n_vocab if inputs else a.plain.get("vocab_size_per_layer_input"))
     return replace(
         base,
         norm_at="both",
+        position=turns[windows.SLIDES in kinds],
         positions=rope.of_words(kinds, *turns),
         head=LanguageHead(cap=gemma.cap(a, "final_logit_softcapping", None)),
         windows=windows.of_words(a, kinds, a.size("sliding_window", 512)),
@@ -73,17 +71,18 @@ def _kinds(a: Attributes, n_layers: int) -> list[str]:
 
 def _mixers(a: Attributes, base: ModelConfig, kinds: list[str]) -> tuple[Attending, ...]:
     """The attention of each layer: the width and number of its heads, and whose keys and values it reads."""
-    of_keys, shared = a.flag("attention_k_eq_v", False), a.size("num_kv_shared_layers", 0, 0)
+    of_keys, first = a.flag("attention_k_eq_v", False), len(kinds) - a.size("num_kv_shared_layers", 0, 0)
     own = {"head_dim": a.size("global_head_dim", 512)}
     if of_keys and "num_global_key_value_heads" in a:
         own["num_key_value_heads"] = a.size("num_global_key_value_heads")
     a.no_effect(["num_global_key_value_heads"])
     by_layer, found = a.inner("per_layer_config"), list[Attending]()
     for n, kind in enumerate(kinds):
-        sees_all, first = kind == windows.SEES_ALL, len(kinds) - shared
+        sees_all = kind == windows.SEES_ALL
         said = Attributes(own if sees_all else {}, a.path)
         if by_layer is not None:
-            said = by_layer.inner(str(n)) or Attributes({}, a.path)
+            name = next((name for name in by_layer.plain if name.isdecimal() and int(name) == n), "")  # "7" or "07"
+            said = by_layer.inner(name) or Attributes({}, a.path)
         width, groups = said.size("head_dim", base.d_head), said.size("num_key_value_heads", base.n_kv_heads)
         said.finish()
         source = max((m for m in range(first) if kinds[m] == kind), default=None) if n >= first else None
