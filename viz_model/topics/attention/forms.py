@@ -74,7 +74,7 @@ def draw(look: Look) -> Scene:
     """A strip for the query and the key in each form, with its length behind it; both share a scale."""
     look = look.narrow
     found, words = look.once(forms), look.words
-    group = look.by("head", np.array([heads.shared_with(look.config, head)[0] for head in range(look.n_heads)]))
+    group = look.by("head", np.array([heads.shared_with(look.here, head)[0] for head in range(look.n_heads)]))
     best = look.by(PLACE, look.once(largest).at)
     drawn = []
     for letter in "qk":

@@ -107,7 +107,7 @@ def of_one(look: Look, name: str) -> Scene:
 
 def shared(look: Look) -> list[int]:
     """Of each head, whose keys and values it reads."""
-    return [heads.shared_with(look.config, n)[0] for n in range(look.n_heads)]
+    return [heads.shared_with(look.here, n)[0] for n in range(look.n_heads)]
 
 
 def numbers_of(look: Look, name: str) -> Any:

@@ -350,6 +350,11 @@ def tell(look: Look) -> Iterator[Line]:
     wrote = "added" if found.residual else "wrote"
     added, reads = (look.words(f"{key}{found.crosses}", **given) for key in (wrote, "reads"))
     yield look.text(f"see_{found.of_sums}", **given, added=added, reads=reads)
+    if "input" in given:
+        yield look.text("see_input", **given)
+    if look.config.block_scale:
+        scale = [look.trace.stack.block(layer).get_parameter("scale").item() for layer in look.layers]
+        yield look.text("see_scale", scale=look.by("layer", np.array(scale), "3"))
     lengths = written(found)
     sizes = np.sort(np.stack([np.broadcast_to(one, lengths.attn.shape) for one in lengths]), axis=0)
     times = sizes[-1] / np.where(sizes[-2] > 0, sizes[-2], 1.0)
