@@ -147,6 +147,10 @@ def heads_of(look: Look, role: str) -> dict[str, Any]:
 
 
 def whose(look: Look, role: str) -> Iterator[Line]:
+    source = look.config.source_of(look.trace.stack.side, look.layer)
+    if role == "key" and source is not None:
+        yield Line(look.words("rope_key_read", layer=source), "part")
+        return
     known = heads_of(look, role).get("head", by("head", np.arange(look.n_heads)))
     yield Line(look.words(f"rope_{role}", head=known._replace(write="whole")), "part")
 
