@@ -116,7 +116,6 @@ class Gated(FeedForward):
 
     def __init__(self, ffn: config.Gated, d_model: int, d_ffn: int) -> None:
         super().__init__()
-        d_ffn = ffn.d_hidden or d_ffn
         self.gate = nn.Linear(d_model, d_ffn, bias=ffn.bias)
         self.up = nn.Linear(d_model, d_ffn, bias=ffn.bias)
         self.down = nn.Linear(d_ffn, d_model, bias=ffn.bias)
@@ -443,7 +442,7 @@ def kind(ffn: config.FeedForward) -> type[FeedForward]:
 
 
 def build(ffn: config.FeedForward, d_model: int, d_ffn: int) -> FeedForward:
-    return kind(ffn)(ffn, d_model, d_ffn)
+    return kind(ffn)(ffn, d_model, getattr(ffn, "d_hidden", 0) or d_ffn)
 
 
 def declare(ffn: config.FeedForward, at: Scope, x: Vector) -> Value:

@@ -201,7 +201,7 @@ def scored(at: str, config: ModelConfig) -> tuple[str, str]:
 
 def made(name: str, config: ModelConfig) -> str:
     """The full name of keys or values where they are made: another layer may read them."""
-    site = table(config)[name]
+    site = find(name, config)
     read = site.expression if site.derived and site.role in ("key", "value") else None
     return read.value.site if isinstance(read, Element) and read.index == site.index else name
 
