@@ -882,3 +882,17 @@ def test_a_config_larger_than_its_weights_costs_no_memory(
     refused(tmp_path, "model.safetensors", part)
     assert time.process_time() - began < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # kB
+
+
+def test_layers_of_gemma_4_are_named_with_as_many_digits_as_the_last(tmp_path: Path) -> None:
+    Reference("Gemma4ForCausalLM", {"num_hidden_layers": 12, "layer_types": None}).save(tmp_path)
+    config = huggingface.load_folder(tmp_path).config
+    assert [config.of_layer("decoder", n).d_head for n in range(12)] == [10, 10, 10, 10, 10, 14] * 2
+
+
+def test_experts_of_gemma_4_are_refused_by_name(tmp_path: Path) -> None:
+    Reference("Gemma4ForCausalLM").save(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"enable_moe_block": True}))
+    with pytest.raises(ModelError, match="enable_moe_block: experts beside a network for all tokens are not read here"):
+        huggingface.load_folder(tmp_path)
