@@ -119,6 +119,17 @@ SIZES: dict[str, dict[str, Any]] = {
         "sliding_window": 3,
         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
     },
+    "gemma4": {
+        **_GROUPED,
+        "num_hidden_layers": 4,
+        "head_dim": 10,
+        "global_head_dim": 14,
+        "num_global_key_value_heads": 1,
+        "sliding_window": 3,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "hidden_size_per_layer_input": 6,
+        "vocab_size_per_layer_input": 53,
+    },
     "gemma2": {
         **_GROUPED,
         "num_hidden_layers": 3,
@@ -317,7 +328,7 @@ def randomize(model: nn.Module, seed: int) -> None:
     numbers = torch.Generator().manual_seed(seed)
     trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
     buffers = {name: value for name, value in model.named_buffers() if value.is_floating_point()}  # others are masks
-    biases = {name: value for name, value in buffers.items() if name.endswith("bias")}
+    biases = {name: value for name, value in buffers.items() if name.endswith(("bias", "layer_scalar"))}
     for name, value in sorted({**trained, **biases}.items()):
         noise = torch.randn(value.shape, generator=numbers)
         if name.endswith("bias"):

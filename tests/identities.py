@@ -6,6 +6,7 @@ import torch
 from tiny_models import close
 
 from viz_model.config import Gated
+from viz_model.model import sites
 from viz_model.runs.trace import Trace
 
 
@@ -64,11 +65,15 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
         for i in range(view.n_layers):
             at = f"blocks.{i}."
             assert torch.equal(view[at + "resid.in"], stream)
-            for sublayer, after in (("attn", "mid"), ("cross", "cross"), ("ffn", "out")):
+            for sublayer in ("attn", "cross", "ffn", "input"):
+                after = sites.resid_of(trace.config, sublayer)
                 if at + f"{sublayer}.out" not in view:
                     continue
                 written, block = view[f"{at}{sublayer}.out"], view.stack.block(i)
-                norm, normed = getattr(block, f"{sublayer}_norm"), view[f"{at}{sublayer}.norm.out"]
+                if sublayer == "input":  # which reads the stream as it is
+                    norm, normed = torch.nn.Identity(), stream
+                else:
+                    norm, normed = getattr(block, f"{sublayer}_norm"), view[f"{at}{sublayer}.norm.out"]
                 if view.norm_at == "branch":
                     close(normed, norm(written))
                     written = normed
@@ -81,7 +86,11 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
                     close(normed, norm(view[f"{at}resid.in"] if trace.config.parallel else stream))
                 if view.norm_at == "post":
                     close(normed, norm(added))
-                assert torch.equal(view[f"{at}resid.{after}"], normed if view.norm_at == "post" else added)
-                stream = view[f"{at}resid.{after}"]
+                assert torch.equal(view[f"{at}{after}"], normed if view.norm_at == "post" else added)
+                stream = view[f"{at}{after}"]
+            if trace.config.block_scale:
+                stream = stream * view.stack.block(i).get_parameter("scale")
+                close(view[f"{at}resid.out"], stream)
+                stream = view[f"{at}resid.out"]
             if isinstance(trace.config.ffn, Gated):
                 close(view[at + "ffn.gate_act"] * view[at + "ffn.up"], view[at + "ffn.act"])

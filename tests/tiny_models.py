@@ -228,6 +228,10 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
             head=config.MaskedHead(dense_bias=False, bias=False),
             **near,
         ),
+        tiny_config(
+            "both", d_layer_input=5, block_scale=True, norm=config.RMSNorm(), ffn=config.Gated(), position=rope
+        ),
+        tiny_config("both", d_layer_input=7, position=config.Learned(), n_layers=3),
         tiny_config(position=config.Alibi(divided=True), embedding_norm=True, scale_embedding=False, **capped),
     ]
 
@@ -244,6 +248,38 @@ def mixed() -> list[ModelConfig]:
         tiny_config("branch", mixers=(config.ShortConv(kernel=4, bias=True),) * 2, ffn=config.Gated()),
         tiny_config(attention_gate=True, position=config.Rope(), n_heads=4, n_kv_heads=2, d_head=4, qk_norm=True),
         *latent(),
+        *normed_values(),
+    ]
+
+
+def normed_values() -> list[ModelConfig]:
+    """Models whose values are normalized or made of the keys, and whose blocks are scaled."""
+    normed, alike = config.Attending(value_norm=True), config.Attending(value_norm=True, values_of_keys=True)
+    part, whole = config.Rope(base=50.0), config.Rope(base=100.0, fraction=0.5, over="head")
+    sizes: dict[str, Any] = {"norm": config.RMSNorm(), "n_heads": 4, "n_kv_heads": 2, "d_head": 10}
+    layers: dict[str, Any] = {"position": part, "positions": (part, whole), "windows": (3, 0)}
+    own: dict[str, Any] = {"block_scale": True, "scale_scores": False, "ffn": config.Gated(), "qk_norm": True}
+    return [
+        tiny_config("both", mixers=(normed, alike), attention_bias=False, **sizes, **layers, **own),
+        tiny_config(mixers=(config.Attending(values_of_keys=True), config.Attending()), position=config.Alibi()),
+        *shared_keys(),
+    ]
+
+
+def shared_keys() -> list[ModelConfig]:
+    """Models of which a layer reads the keys and values of another, and whose blocks have embeddings of their own."""
+    wide: dict[str, Any] = {"d_head": 6, "n_kv_heads": 1, "value_norm": True}
+    near, far = config.Attending(value_norm=True), config.Attending(values_of_keys=True, **wide)
+    part, whole = config.Rope(base=50.0), config.Rope(base=100.0, fraction=0.7, over="head")
+    turns: dict[str, Any] = {"position": part, "positions": (part, whole) * 2, "windows": (3, 0) * 2}
+    reads = config.Attending(value_norm=True, keys_of=0), config.Attending(**wide, keys_of=1)
+    forwards: dict[str, Any] = {"ffn": config.Gated(), "ffns": (config.Gated(), config.Gated(d_hidden=50)) * 2}
+    own: dict[str, Any] = {"norm": config.RMSNorm(), "n_heads": 4, "n_kv_heads": 2, "d_head": 10, "n_layers": 4}
+    scaled: dict[str, Any] = {"block_scale": True, "scale_scores": False, "qk_norm": True, "attention_bias": False}
+    mixers: dict[str, Any] = {"mixers": (near, far, *reads)}
+    return [
+        tiny_config("both", **own, **scaled, **turns, **forwards, **mixers, d_layer_input=5),
+        tiny_config(mixers=(config.Attending(), config.Attending(keys_of=0)), position=config.Alibi()),
     ]
 
 

@@ -12,7 +12,7 @@ import terms as crosswalk
 from app_driver import heading, offer, open_page, said
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import language_model, other_blocks, tiny_config, variants
+from tiny_models import language_model, normed_values, other_blocks, tiny_config, variants
 
 import viz_model as vm
 from viz_model import texts
@@ -62,7 +62,7 @@ def test_no_text_is_empty() -> None:
 
 
 def test_every_site_has_a_label_in_every_language() -> None:
-    rows = [site for config in (*variants(), *other_blocks()) for _, site in sites.in_order(config)]
+    rows = [site for config in (*variants(), *other_blocks(), *normed_values()) for _, site in sites.in_order(config)]
     for language in {*COMPLETE} - {texts.ENGLISH}:
         known = texts.labels(language, "sites")
         assert not {site.name for site in rows if site.name not in known and site.label not in known}

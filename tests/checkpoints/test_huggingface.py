@@ -88,6 +88,7 @@ REFERENCES = {
     "lfm2": Reference("Lfm2ForCausalLM"),
     "electra": Reference("ElectraForMaskedLM"),
     "albert": Reference("AlbertForMaskedLM"),
+    "gemma4_text": Reference("Gemma4ForCausalLM", {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
 ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, *LATER = OTHERS
@@ -884,3 +885,17 @@ def test_a_config_larger_than_its_weights_costs_no_memory(
     refused(tmp_path, "model.safetensors", part)
     assert time.process_time() - began < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # kB
+
+
+def test_layers_of_gemma_4_are_named_with_as_many_digits_as_the_last(tmp_path: Path) -> None:
+    Reference("Gemma4ForCausalLM", {"num_hidden_layers": 12, "layer_types": None}).save(tmp_path)
+    config = huggingface.load_folder(tmp_path).config
+    assert [config.of_layer("decoder", n).d_head for n in range(12)] == [10, 10, 10, 10, 10, 14] * 2
+
+
+def test_experts_of_gemma_4_are_refused_by_name(tmp_path: Path) -> None:
+    Reference("Gemma4ForCausalLM").save(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"enable_moe_block": True}))
+    with pytest.raises(ModelError, match="enable_moe_block: experts beside a network for all tokens are not read here"):
+        huggingface.load_folder(tmp_path)

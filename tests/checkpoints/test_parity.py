@@ -185,6 +185,43 @@ ONE_STACK = {
         },
     ),
     "gemma3-cap": Reference("Gemma3ForCausalLM", {"query_pre_attn_scalar": 7, "final_logit_softcapping": 1.5}),
+    "gemma4": Reference("Gemma4ForCausalLM"),
+    "gemma4-alike": Reference(
+        "Gemma4ForCausalLM", {"global_head_dim": 10, "hidden_size_per_layer_input": 0, "final_logit_softcapping": 1.5}
+    ),
+    "gemma4-of-keys": Reference(
+        "Gemma4ForCausalLM",
+        {
+            "attention_k_eq_v": True,
+            "hidden_size_per_layer_input": 0,
+            "attention_bias": True,
+            "tie_word_embeddings": False,
+            "use_bidirectional_attention": "vision",
+            "rope_parameters": {
+                "full_attention": {
+                    "rope_type": "proportional",
+                    "rope_theta": 90.0,
+                    "partial_rotary_factor": 0.5,
+                    "factor": 2.5,
+                },
+                "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+            },
+        },
+    ),
+    "gemma4-shared": Reference(
+        "Gemma4ForCausalLM",
+        {
+            "num_hidden_layers": 7,
+            "use_double_wide_mlp": True,
+            "rms_norm_eps": 0.1,  # scores are divided by nothing, and a norm of next to nothing shows their rounding
+            "layer_types": [
+                f"{word}_attention" for word in ["sliding", "full", "sliding", "sliding", "full", "sliding", "sliding"]
+            ],
+            "attention_k_eq_v": True,
+            "num_kv_shared_layers": 3,
+            "hidden_activation": "silu",
+        },
+    ),
     "gemma2": Reference("Gemma2ForCausalLM"),
     "gemma2-no-caps": Reference(
         "Gemma2ForCausalLM",

@@ -94,6 +94,31 @@ def _gemma(draw: Draw) -> dict[str, Any]:
     return {**found, **own}
 
 
+def _gemma4(draw: Draw) -> dict[str, Any]:
+    found, n = _heads(draw), draw.randint(4, 7)
+    kinds = ["full_attention", "sliding_attention", *_layers(draw, n - 3), "full_attention"]
+    across = {"rope_type": "proportional", "rope_theta": draw.choice((50.0, 1e6)), "factor": draw.choice((1.0, 2.5))}
+    near, far = _rope(draw, WAYS[:1]), draw.choice((None, {**across, "partial_rotary_factor": draw.choice((0.4, 1.0))}))
+    own = {
+        "num_hidden_layers": n,
+        "layer_types": kinds,
+        "num_kv_shared_layers": draw.randint(0, n - 2),
+        "use_double_wide_mlp": draw.choice(YES),
+        "attention_k_eq_v": draw.choice(YES),
+        "attention_bias": draw.choice(YES),
+        "global_head_dim": draw.choice((10, 14)),
+        "num_global_key_value_heads": draw.choice((None, 1)),
+        "hidden_size_per_layer_input": draw.choice((0, 5)),
+        "vocab_size_per_layer_input": found["vocab_size"],
+        "sliding_window": draw.choice((2, 5)),
+        "final_logit_softcapping": draw.choice((None, 2.0)),
+        "hidden_activation": draw.choice(("gelu_pytorch_tanh", "silu")),
+        "rope_parameters": far and {"full_attention": far, "sliding_attention": near},
+        "rms_norm_eps": 0.1,  # scores are divided by nothing: small differences of them show
+    }
+    return {**found, **own}
+
+
 def _encoder(draw: Draw) -> dict[str, Any]:
     n = draw.choice((1, 2, 3))
     return {
@@ -228,6 +253,7 @@ FAMILIES: dict[str, Callable[[Draw], Choices]] = {
         **_gemma(draw),
         "rope_parameters": {"full_attention": _rope(draw, WAYS[:2]), "sliding_attention": _rope(draw, WAYS[:1])},
     },
+    "Gemma4ForCausalLM": _gemma4,
     "Phi3ForCausalLM": lambda draw: {
         **_heads(draw),
         "sliding_window": draw.choice((None, 4)),

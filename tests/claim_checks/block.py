@@ -57,6 +57,7 @@ CLAMP = Clamped(1.0, 2.0, 1, 8, 0, 0.9)
 EXAMPLES = {
     "block.written.attn": (Written(attn=3.0, ffn=2.0), Written(attn=2.1, ffn=2.0)),
     "block.written.cross": (Written(attn=1.0, ffn=2.0, cross=3.0), Written(attn=1.0, ffn=3.0, cross=3.0)),
+    "block.written.input": (Written(attn=2.0, ffn=1.0, input=3.0), Written(attn=2.0, ffn=3.0, input=3.0)),
     "block.written.ffn": (Written(attn=2.0, ffn=3.0), Written(attn=2.0, ffn=2.0)),
     "block.written.state": (Written(attn=0.0, ffn=2.0, state=3.0), Written(attn=0.0, ffn=2.0, state=2.1)),
     "block.trend.grow": (_lengths(2.0), _lengths(1.1)),
@@ -78,7 +79,7 @@ EXAMPLES = {
     "block.sibling.dense": (Beside((1.1, 1.0), 3, ((), ())), Beside((1.0, 1.1), 3, ((), ()))),
 }
 
-ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink")
+ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink", "block.written.input")
 """The stories are the same for every text, and no bundled model's stream gets shorter: test_memory.py and
 test_pictures.py of tests/topics/block have such runs."""
 
@@ -88,7 +89,7 @@ def _length(vector: torch.Tensor) -> float:
 
 
 def _written(trace: Trace, layer: int, token: int) -> Shown:
-    parts = [part for part in ("attn", "cross", "ffn") if f"blocks.{layer}.{part}.out" in trace]
+    parts = [part for part in ("attn", "cross", "ffn", "input") if f"blocks.{layer}.{part}.out" in trace]
     lengths = {part: _length(trace.row(f"blocks.{layer}.{part}.out", token)) for part in parts}
     if f"blocks.{layer}.attn.pattern" not in trace:
         lengths["state"] = lengths.pop("attn")

@@ -70,7 +70,7 @@ def what_if(page: Page) -> None:
     side = page.view.stack(page.lm.config)
     stack = None if side == page.lm.config.sides[-1] else side
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        for part in (one.sublayer for one in vectors.of_one(look).sums):
+        for part in (one.sublayer for one in vectors.of_one(look).sums if one.sublayer != "input"):
             skip = Skip(layer=page.view.layer, part=part, side=stack)
             is_left_out = skip in page.trace.edits
             label, key = page.words("skip", part=page.words(f"part_{part}")), f"block.skip.{part}.{is_left_out}"

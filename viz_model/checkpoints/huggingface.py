@@ -30,6 +30,7 @@ from viz_model.checkpoints.families import (
     gemma,
     gemma2,
     gemma3,
+    gemma4,
     glm,
     gpt2,
     gpt_neo,
@@ -109,6 +110,7 @@ FAMILIES: dict[str, Family] = {
     "gemma": gemma,
     "gemma2": gemma2,
     "gemma3_text": gemma3,
+    "gemma4_text": gemma4,
     "glm": glm,
     "glm4": glm,
     "gpt2": gpt2,
@@ -310,7 +312,8 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     attributes.no_effect(NO_EFFECT)
     _refuse_quantized(plain, path)
     for name, only in ONE_VALUE.items():
-        attributes.one_value(name, only)
+        if name not in family.NAMES.values():
+            attributes.one_value(name, only)
     try:
         config = family.config(attributes, tensors)
     except ConfigError as error:

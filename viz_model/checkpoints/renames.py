@@ -88,6 +88,8 @@ class Rename:
 
     def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The shape of their tensor, from the shapes of our pieces of it."""
+        if not shapes[0]:  # a single number, which theirs may hold as a row of one
+            return (1,) if self.how == "row" else ()
         joined = (self.skip + sum(shape[0] for shape in shapes), *shapes[0][1:])
         if self.share is not None:
             axis = self.share.axis
@@ -111,6 +113,8 @@ class Rename:
                 tensor = tensor[0]
             case "from_one":
                 tensor = tensor.float() + 1
+        if not tensor.dim():
+            return (tensor,)
         tensor = tensor if self.times == 1 else tensor.float() * self.times
         if self.stack is not None:
             axis = self.stack.axis

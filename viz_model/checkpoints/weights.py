@@ -67,8 +67,7 @@ def unchanged(config: ModelConfig) -> list[Rename]:
 
 
 def stored_tensors(model: Transformer) -> dict[str, Tensor]:
-    """The tensors that a checkpoint of ``model`` holds: a tied unembedding, a shared norm and a block that is run
-    several times are stored once."""
+    """The tensors that a checkpoint of ``model`` holds: what is tied or shared is stored once."""
     return stored(model.state_dict(), model.config)
 
 
@@ -78,6 +77,8 @@ def stored(state: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor
     twice += [name for name in state if config.shared_norm and ".ffn_norm." in name]
     if config.shared_blocks:
         twice += [name for name in state if ".blocks." in name and ".blocks.0." not in name]
+    alike = [n for n, mixer in enumerate(config.mixers) if getattr(mixer, "values_of_keys", False)]
+    twice += [f"{config.sides[-1]}.blocks.{n}.attn.v.{part}" for n in alike for part in ("weight", "bias")]
     return {name: tensor for name, tensor in state.items() if name not in twice}
 
 
@@ -127,7 +128,8 @@ def fill(
             filled.update(zip(ours, matrix.cut([expected[place][0] for place in ours]), strict=True))
             continue
         kept = torch.float32 if row.how == "from_one" or row.times != 1 else dtype
-        for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
+        sizes = [(*expected[place], 1)[0] for place in ours]
+        for place, piece in zip(ours, row.pieces(found, sizes), strict=True):
             share = row.share
             if (place, share) in done:
                 if not torch.equal(_part(filled[place], share), piece.to(device, filled[place].dtype)):

@@ -35,9 +35,13 @@ class Gated(Variant):
     activation: Activation = "silu"
     bias: bool = False
     limit: float | None = None
+    d_hidden: int = 0
+    """F, where it is not that of the model; 0 is ``d_ffn``."""
     gated: ClassVar[bool] = True
 
     def check(self, model: ModelConfig) -> None:
+        if not 0 <= self.d_hidden <= LIMITS["d_ffn"]:
+            raise ConfigError(f"ffn: d_hidden: expected a whole number from 0 to {LIMITS['d_ffn']}")
         if self.limit is not None:
             raise ConfigError("ffn: limit: only gates of experts are kept within bounds")
 
@@ -97,6 +101,8 @@ class Experts(Variant):
     def check(self, model: ModelConfig) -> None:
         if (limit := getattr(self.expert, "limit", None)) is not None and not limit > 0:
             raise ConfigError(f"ffn: limit: expected a number above 0, or none, got {limit!r}")
+        if getattr(self.expert, "d_hidden", 0):
+            raise ConfigError("ffn: d_hidden: the width of experts is d_expert")
         if not 1 <= self.top_k <= self.n_experts <= 2**10:
             raise ConfigError(
                 f"ffn: expected 1 ≤ top_k ≤ n_experts ≤ 1024, got {self.top_k} of {self.n_experts} experts"
@@ -122,4 +128,4 @@ FeedForward: TypeAlias = Dense | Gated | Experts
 
 def hidden_width(ffn: FeedForward, d_ffn: int) -> int:
     """F, the hidden width of the network that a token passes, or of each of them."""
-    return ffn.width(d_ffn) if isinstance(ffn, Experts) else d_ffn
+    return ffn.width(d_ffn) if isinstance(ffn, Experts) else getattr(ffn, "d_hidden", 0) or d_ffn

@@ -14,7 +14,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Attending(Variant):
-    """Attention, as the rest of the config describes it."""
+    """Attention, as the rest of the config describes it.
+
+    With ``values_of_keys`` one matrix makes keys and values, the latter without the norm and the turn of the former;
+    with ``value_norm`` each head's values are divided by their root mean square, without a gain (Gemma 4).
+    """
+
+    d_head: int = 0
+    """K in this layer, and G below it; 0 is the model's."""
+    n_kv_heads: int = 0
+    values_of_keys: bool = False
+    value_norm: bool = False
+    keys_of: int | None = None
+    """An earlier layer, whose keys and values are read here, where none are made (Brandon et al. 2024)."""
+
+    def check(self, model: ModelConfig) -> None:
+        if self != Attending() and model.kind == "encoder_decoder":
+            raise ConfigError("mixers: attention that differs by layer is of models of one stack")
+        for name in ("d_head", "n_kv_heads"):
+            if not 0 <= getattr(self, name) <= LIMITS[name]:
+                raise ConfigError(f"mixers: {name}: expected a whole number from 0 to {LIMITS[name]}")
+        if model.n_heads % (self.n_kv_heads or model.n_kv_heads):
+            raise ConfigError(f"mixers: n_kv_heads: {self.n_kv_heads} do not divide n_heads = {model.n_heads}")
+        if self.keys_of is not None:
+            self._check_source(model, model.mixers.index(self))
+
+    def _check_source(self, model: ModelConfig, layer: int) -> None:
+        """The layer whose keys are read stands before, makes its own, and has heads and positions like this one's."""
+        if self.keys_of is None or not 0 <= self.keys_of < layer:
+            raise ConfigError(f"mixers: keys_of: expected a layer before {layer}, got {self.keys_of}")
+        source = model.mixers[self.keys_of]
+        if not isinstance(source, Attending) or source.keys_of is not None:
+            raise ConfigError(f"mixers: keys_of: layer {self.keys_of} makes no keys of its own")
+        if (source.d_head, source.n_kv_heads) != (self.d_head, self.n_kv_heads):
+            raise ConfigError(f"mixers: keys_of: layer {self.keys_of} has other heads than layer {layer}")
 
 
 @dataclass(frozen=True, kw_only=True)

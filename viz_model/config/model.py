@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
 from viz_model.config.mixers import Attending, DeltaNet, Mixer
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
-from viz_model.config.positions import NoPosition, Position, Sinusoidal
+from viz_model.config.positions import NoPosition, Position, RelativeKey, Rope, Sinusoidal
 from viz_model.config.variant import ConfigError
 
 Kind: TypeAlias = Literal["decoder", "encoder", "encoder_decoder"]
@@ -95,6 +96,10 @@ class ModelConfig:
     """The first block normalizes what its attention reads; ModernBERT has just normalized the embedding there."""
     shared_blocks: bool = False
     """One block's weights, run ``n_layers`` times (Lan et al. 2020, section 3.1); only where layers are alike."""
+    d_layer_input: int = 0
+    """P, the width of a second embedding that each block adds of each token (Gemma 3n, Gemma 4); 0 has none."""
+    block_scale: bool = False
+    """What leaves a block is multiplied by a trained number, its own (Gemma 4); only with norms on both ends."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -159,10 +164,13 @@ class ModelConfig:
                 object.__setattr__(self, field, default(self))
         self._check_sizes()
         self._check_choices()
+        self._check_layers()
 
     def _check_sizes(self) -> None:
         if self.n_heads % self.n_kv_heads:
             raise ConfigError(f"n_kv_heads: {self.n_kv_heads} do not divide n_heads = {self.n_heads}")
+        if not 0 <= self.d_layer_input <= LIMITS["d_model"]:
+            raise ConfigError(f"d_layer_input: expected a whole number from 0 on, got {self.d_layer_input}")
         if not 0 <= self.n_segments <= 2**10:
             raise ConfigError(f"n_segments: expected a whole number from 0 to 1024, got {self.n_segments}")
         for field in ("windows", "positions", "ffns", "mixers"):
@@ -180,8 +188,6 @@ class ModelConfig:
         choices = (
             self.inputs,
             self.norm,
-            self.position,
-            *self.positions,
             self.ffn,
             *self.ffns,
             *self.mixers,
@@ -211,6 +217,9 @@ class ModelConfig:
             self.kind == "encoder_decoder" or len({self.layer(self.sides[0], n) for n in range(self.n_layers)}) > 1
         ):
             raise ConfigError("shared_blocks: only layers of one stack that are alike can have the same weights")
+        for field in ("block_scale", "d_layer_input"):
+            if getattr(self, field) and (self.norm_at != "both" or self.kind != "decoder"):
+                raise ConfigError(f"{field}: only a decoder with norms on both ends of its sub-layers has one")
         if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
@@ -220,6 +229,16 @@ class ModelConfig:
                 raise ConfigError(f"{field}: only the attention of a model of one stack has one")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
+
+    def _check_layers(self) -> None:
+        """What stands in layers fits their heads, whose width may differ."""
+        widths: dict[Position, int] = {}
+        for side in self.sides:
+            for n in range(self.depth(side)):
+                scheme, own = self.layer(side, n).position, self.of_layer(side, n)
+                scheme.check(own)
+                if isinstance(scheme, Rope | RelativeKey) and widths.setdefault(scheme, own.d_head) != own.d_head:
+                    raise ConfigError(f"positions: {scheme.label}: layers that share them have heads of one width")
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -253,14 +272,33 @@ class ModelConfig:
         """Under which layer's number the weights stand that a layer runs with: its own, unless all share those of 0."""
         return 0 if self.shared_blocks else layer
 
+    def of_layer(self, side: Side, layer: int) -> ModelConfig:
+        """The same with the sizes of a layer, where it has its own: K, G and F."""
+        _, _, ffn, _, mixer = self.layer(side, layer)
+        own = {name: getattr(mixer, name, 0) or getattr(self, name) for name in ("d_head", "n_kv_heads")}
+        own["d_ffn"] = getattr(ffn, "d_hidden", 0) or self.d_ffn
+        found = copy.copy(self)
+        for name, size in own.items():  # what is checked of a model is checked
+            object.__setattr__(found, name, size)
+        return found
+
+    def source_of(self, side: Side, layer: int) -> int | None:
+        """The layer whose keys and values this one reads; None where it makes its own."""
+        return getattr(self.layer(side, layer).mixer, "keys_of", None)
+
+    def readers(self, side: Side, layer: int) -> tuple[int, ...]:
+        """The later layers of a stack that read the keys and values of this one."""
+        mixers = self.mixers if side == self.sides[-1] else ()
+        return tuple(n for n, mixer in enumerate(mixers) if getattr(mixer, "keys_of", None) == layer)
+
     def layers_with_experts(self, side: Side) -> tuple[int, ...]:
         """The layers of a stack in which a router chooses."""
         return tuple(n for n in range(self.depth(side)) if self.layer(side, n).experts is not None)
 
     @property
     def attends(self) -> bool:
-        """Whether every layer has attention, with one matrix each for queries, keys, values, and no gate behind it."""
-        return not self.attention_gate and all(isinstance(mixer, Attending) for mixer in self.mixers)
+        """Whether every layer has attention, with a matrix each for queries, keys, values, and nothing behind them."""
+        return not self.attention_gate and all(mixer == Attending() for mixer in self.mixers)
 
     @property
     def sums_heads(self) -> bool:
@@ -284,9 +322,9 @@ class ModelConfig:
         """How many positions a query of this layer's self-attention sees; 0 is all."""
         return self.layer(side, layer).window
 
-    def kv_head(self, head: int) -> int:
-        """The key–value head that a query head reads (Ainslie et al. 2023, figure 2)."""
-        return head * self.n_kv_heads // self.n_heads
+    def kv_head(self, head: int, of: int | None = None) -> int:
+        """The key–value head that a query head reads (Ainslie et al. 2023, figure 2), ``of`` so many in its layer."""
+        return head * (of or self.n_kv_heads) // self.n_heads
 
     @property
     def d_embedding(self) -> int:

@@ -115,19 +115,25 @@ class Rope(PositionScheme):
 
     ``pairing`` says which two values form a pair: neighbors (2i, 2i+1) as in the paper and in
     GGUF files, or i and i + half, as in Hugging Face checkpoints. ``fraction`` is the share of
-    each head's width that is rotated at all.
+    each head's width that is rotated at all. Pairs and exponents run over
+    that part, or ``over`` the whole ``"head"``, of which the first pairs turn then (Gemma 4: "proportional").
     """
 
     base: float = 10_000.0
     pairing: Literal["interleaved", "halves"] = "halves"
     fraction: float = 1.0
+    over: Literal["part", "head"] = "part"
     scaling: RopeScaling | None = None
     acts_on: ClassVar[ActsOn] = "queries"
     label: ClassVar[str] = "rotary positions"
 
     def rotated(self, d_head: int) -> int:
         """R, how many of a head's K values are turned."""
-        return int(d_head * self.fraction)
+        return int(d_head * self.fraction) if self.over == "part" else 2 * int(d_head * self.fraction // 2)
+
+    def span(self, d_head: int) -> int:
+        """How many values the pairs and the exponents run over."""
+        return self.rotated(d_head) if self.over == "part" else d_head
 
     def check(self, model: ModelConfig) -> None:
         _check_base(self.base)
@@ -135,6 +141,8 @@ class Rope(PositionScheme):
             raise ConfigError(f"position: fraction must lie between 0 and 1, got {self.fraction!r}")
         if (rotated := self.rotated(model.d_head)) % 2 or rotated == 0:
             raise ConfigError(f"position: rotation takes pairs, {rotated} of {model.d_head} values are not")
+        if self.over == "head" and (model.d_head % 2 or self.pairing != "halves"):
+            raise ConfigError(f"position: over: pairs of two halves run over a head, which has {model.d_head} values")
         _check_scaling(self.scaling)
         if isinstance(self.scaling, LongScaling) and len(self.scaling.factors) != rotated // 2:
             raise ConfigError(f"position: scaling: {len(self.scaling.factors)} factors for {rotated // 2} pairs")

@@ -248,9 +248,10 @@ class Frozen:
         """W_O [D, K], W_V [K, D] and its bias [K] of a head."""
         trace, layer, head = self.at(side), part.layer, part.head
         assert layer is not None and head is not None
-        block, width = trace.stack.block(layer), trace.config.d_head
+        block = trace.stack.block(layer)
         used: Attention = block.attn if part.at == "attn" or block.cross is None else block.cross
-        first = trace.config.kv_head(head) * width
+        width = used.d_head
+        first = trace.config.kv_head(head, used.n_kv_heads) * width
         values = slice(first, first + width)
         w_o = used.o.weight.detach()[:, head * width : (head + 1) * width]
         return w_o.double(), used.v.weight.detach()[values].double(), _bias(used.v)[values].double()

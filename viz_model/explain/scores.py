@@ -140,7 +140,7 @@ def sides(trace: Trace, *, layer: int, head: int, attention: At = "attn") -> Sid
     block = trace.stack.block(layer)
     used = block.attn if block.cross is None or attention == "attn" else block.cross
     projection = _Projection(trace, layer, attention, used, head)
-    return Sides(*projection.all("q"), *projection.all("k"))
+    return Sides(*projection.all("q"), *projection.of_keys.all("k"))
 
 
 @torch.inference_mode()
@@ -161,7 +161,7 @@ def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "att
     used = block.attn if block.cross is None or attention == "attn" else block.cross
     if known is None:
         projection = _Projection(trace, layer, attention, used, head)
-        known = Sides(*projection.query(query), *projection.all("k"))
+        known = Sides(*projection.query(query), *projection.of_keys.all("k"))
     asking, q, offering, k = known
     products = used.scale * torch.einsum("ak,btk->abt", q[:, 0 if q.shape[1] == 1 else query], k)
     at = f"blocks.{layer}.{attention}"
@@ -182,6 +182,14 @@ class _Projection(NamedTuple):
     used: Attention
     head: int
 
+    @property
+    def of_keys(self) -> _Projection:
+        """The same where the keys are made: another layer may make them."""
+        if self.attention == "cross" or self.used.kind.keys_of is None:
+            return self
+        source = self.used.kind.keys_of
+        return self._replace(layer=source, used=self.trace.stack.block(source).attn)
+
     def query(self, position: int) -> tuple[tuple[Part, ...], Tensor]:
         """The writers, and what is left of each in the query: [A, 1, K]."""
         where = slice(position, position + 1)
@@ -198,7 +206,7 @@ class _Projection(NamedTuple):
         for start in range(0, len(trace), step):
             where = slice(start, min(start + step, len(trace)))
             read = _end(trace, where) if of_source else self._read(trace, where)
-            head = self.head if letter == "q" else trace.config.kv_head(self.head)
+            head = self.head if letter == "q" else trace.config.kv_head(self.head, self.used.n_kv_heads)
             made.append(self._through(letter, head, *read, where))
         return made[0][0], torch.cat([vectors for _, vectors in made], dim=1)
 

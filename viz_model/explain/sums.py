@@ -57,7 +57,7 @@ class Attribution(NamedTuple):
     def by_kind(self) -> dict[str, float]:
         """The same sum in four: what was embedded, what heads read, feed-forward layers, and what every text gets."""
         groups: dict[str, tuple[Kind, ...]] = {
-            "embedding": ("token", "patch", "segment", "position"),
+            "embedding": ("token", "patch", "segment", "position", "input"),
             "attention": ("head",),
             "ffn": ("ffn",),
             "constant": ("bias", "shift", "dense", "prior"),

@@ -25,17 +25,29 @@ from viz_model.model.norms import Norm
 from viz_model.runs.trace import Trace, counted
 
 Kind = Literal[
-    "token", "patch", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior", "projection", "distance"
+    "token",
+    "patch",
+    "segment",
+    "position",
+    "input",
+    "head",
+    "bias",
+    "ffn",
+    "shift",
+    "dense",
+    "prior",
+    "projection",
+    "distance",
 ]
 
 
 class Part(NamedTuple):
     """One thing that writes. ``at`` tells attentions and norms apart: "attn", "cross", "ffn", "embed", "final", "head".
 
-    ``kind`` is "bias" of W_O, "shift" of a norm (its β), "dense" for the bias of a masked head's own layer, or of
-    the matrix behind a narrower embedding, and
-    "prior" for the bias of the unembedding, which is not a vector but a number for each token. In a score
-    "projection" is the bias of W_Q or W_K (``at`` is like "attn.q"), and "distance" what the places alone add.
+    ``kind`` is "input" for what a block adds of a second embedding, "bias" of W_O, "shift" of a norm (its β), "dense"
+    for the bias of a masked head's own layer, or of the matrix behind a narrower embedding, and "prior" for the bias of
+    the unembedding, which is not a vector but a number for each token. In a score "projection" is the bias of W_Q or
+    W_K (``at`` is like "attn.q"), and "distance" what the places alone add.
     """
 
     kind: Kind
@@ -54,8 +66,8 @@ class Part(NamedTuple):
                 return f"{block}{self.at}.head_out[{self.head}]"
             case "bias":
                 return f"{block}{self.at}.o.bias"
-            case "ffn":
-                return f"{block}ffn.out"
+            case "ffn" | "input":
+                return f"{block}{self.kind}.out"
             case "shift":
                 return f"{block}{self.at}_norm.bias" if block or self.at != "head" else "head.norm.bias"
             case "projection" | "distance":
@@ -297,6 +309,14 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
         walk.add(Part("ffn", layer), norm_behind.forward(rows(trace, f"blocks.{layer}.ffn.out", position)))
         walk.shifted(norm_behind, Part("shift", layer, None, "ffn"))
         walk.through(block.ffn_norm if post else None, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
+        if f"blocks.{layer}.input.out" in known:
+            walk.replace()
+            norm_behind = behind(trace, position, layer, "input")
+            walk.add(Part("input", layer), norm_behind.forward(rows(trace, f"blocks.{layer}.input.out", position)))
+            walk.shifted(norm_behind, Part("shift", layer, None, "input"))
+        if trace.config.block_scale:
+            scale = block.get_parameter("scale").detach().double()
+            walk.maps.append(Scaled(scale.expand_as(walk.written[0]), centered=False))
     walk.read(trace.n_layers, "end")
     walk.through(stack.final_norm, "final.norm", Part("shift", at="final"))
     if predicts(trace):

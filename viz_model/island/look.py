@@ -1,8 +1,7 @@
 """A Look: one run, where in it one looks, and the language spoken. All that a picture reads of a run, it reads here.
 
-No picture puts together the name of a site, and none copies arrays into a tuple of its own:
-``look.every("attn.pattern")`` is the pattern of every layer, and ``look.once(make)`` whatever ``make`` computes of the
-run, computed once.
+No picture puts together the name of a site, and none copies arrays into a tuple of its own: ``look.every(
+"attn.pattern")`` is the pattern of every layer, ``look.once(make)`` what ``make`` computes of the run, once.
 """
 
 from __future__ import annotations
@@ -43,12 +42,10 @@ def is_long(trace: Trace) -> bool:
 
 
 def one_layer(trace: Trace) -> bool:
-    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same values, or
-    not in the same way.
-    """
+    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same alike."""
     parts = [name.split(".", 2) for name in trace.sites if name.startswith("blocks.")]
     made = [{part for _, n, part in parts if n == str(layer)} for layer in range(trace.n_layers)]
-    schemes = {trace.config.layer(trace.stack.side, layer).position for layer in range(trace.n_layers)}
+    schemes = {trace.config.layer(trace.stack.side, n)[1::3] for n in range(trace.n_layers)}  # position, mixer
     return is_long(trace) or len(schemes) > 1 or any(each != made[0] for each in made)
 
 
@@ -146,6 +143,11 @@ class Look:
     @property
     def config(self) -> ModelConfig:
         return self.trace.config
+
+    @property
+    def here(self) -> ModelConfig:
+        """The same with the sizes of the selected layer: how wide its heads are, and how many have own keys."""
+        return self.config.of_layer(self.trace.stack.side, self.layer)
 
     @property
     def plain(self) -> Look:

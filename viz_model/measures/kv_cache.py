@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.config import DeltaNet, Latent, ModelConfig, ShortConv
+from viz_model.config import Attending, DeltaNet, Latent, ModelConfig, ShortConv
 from viz_model.measures.timing import expected, timed
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
@@ -47,9 +47,11 @@ def cache(config: ModelConfig, length: int, n_kv_heads: int | None, n_bytes: int
     if config.kind == "encoder":
         raise ValueError("an encoder has no KV cache: it reads its text once")
     heads = config.n_kv_heads if n_kv_heads is None else n_kv_heads
-    a_position, kept = 2 * heads * config.d_head, 0
-    for layer in (config.layer("decoder", n) for n in range(config.n_layers)):
+    crossing, kept = 2 * heads * config.d_head, 0
+    for number in range(config.n_layers):
+        layer, own = config.layer("decoder", number), config.of_layer("decoder", number)
         n = min(length, layer.window or length)
+        a_position = 2 * (own.n_kv_heads if n_kv_heads is None else n_kv_heads) * own.d_head
         match layer.mixer if n_kv_heads is None else None:
             case Latent(rank=rank, d_rotated=shared):
                 kept += n * (rank + shared)
@@ -58,10 +60,12 @@ def cache(config: ModelConfig, length: int, n_kv_heads: int | None, n_bytes: int
                 kept += delta.d_key * values + (delta.kernel - 1) * (2 * keys + values)
             case ShortConv(kernel=kernel):
                 kept += (kernel - 1) * config.d_model
+            case Attending(keys_of=int()):
+                pass  # it reads what another layer keeps
             case _:
                 kept += n * a_position
     crossed = config.n_layers * n_source if config.kind == "encoder_decoder" else 0
-    return Cache(kept * n_bytes, a_position * crossed * n_bytes)
+    return Cache(kept * n_bytes, crossing * crossed * n_bytes)
 
 
 # What it holds
@@ -131,8 +135,17 @@ def _held(
 
 
 def bytes_of(config: ModelConfig, positions: int) -> int:
-    """A key and a value of K single-precision numbers for each layer, key–value head and position: 2·L·G·K·T·4."""
-    return 2 * config.n_layers * config.n_kv_heads * config.d_head * positions * 4
+    """A key and a value of K single-precision numbers for each layer, key–value head and position: 2·L·G·K·T·4.
+
+    Layers that read the keys and values of another keep none.
+    """
+    return 2 * sum(numbers(config)) * positions * 4
+
+
+def numbers(config: ModelConfig) -> list[int]:
+    """G·K of each layer of a decoder that makes keys of its own."""
+    layers = [n for n in range(config.n_layers) if getattr(config.layer("decoder", n).mixer, "keys_of", None) is None]
+    return [(own := config.of_layer("decoder", n)).n_kv_heads * own.d_head for n in layers]
 
 
 # What is computed
@@ -244,7 +257,7 @@ def _encoded(trace: Trace) -> Source | None:
 def _step(model: Transformer, ids: Sequence[int], source: Source | None, cache: Sequence[BlockCache]) -> Tensor:
     """Logits [V] after the last of the new ``ids``; what was computed is kept in ``cache``."""
     new = torch.tensor([ids])
-    vectors: Tensor = model.stack("decoder")(model.embed(new), source=source, cache=cache)
+    vectors: Tensor = model.stack("decoder")(model.embed(new), ids=new, source=source, cache=cache)
     logits: Tensor = model.head(vectors[:, -1:])
     return logits[0, 0]
 

@@ -15,17 +15,23 @@ from viz_model.runs.trace import Trace
 from viz_model.values.expression import Add
 from viz_model.values.leaves import Element, Index
 
-SubLayer = Literal["attn", "cross", "ffn"]
-SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
-"""In the order of computation; only a decoder that reads an encoder has the second."""
+SubLayer = Literal["attn", "cross", "ffn", "input"]
+SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn", "input")
+"""In the order of computation; only a decoder that reads an encoder has the second, and one with second embeddings the
+last.
+"""
 
-RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
-_CALLS: dict[SubLayer, str] = {"attn": "Attention({0}, …)", "cross": "CrossAttention({0}, encoder)", "ffn": "FFN({0})"}
+_CALLS: dict[SubLayer, str] = {
+    "attn": "Attention({0}, …)",
+    "cross": "CrossAttention({0}, encoder)",
+    "ffn": "FFN({0})",
+    "input": "Gate({0}) ⊙ e",
+}
 _INSTEAD = {"DeltaNet": "GatedDeltaNet({0}, …)", "ShortConv": "ShortConv({0}, …)"}
 """What stands in the place of attention, by the class of the config."""
-_LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f"}
-_ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn"}
-_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f", "input": "e"}
+_ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn", "input": "ffn"}
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Step(NamedTuple):
@@ -72,6 +78,11 @@ def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
     return tuple(sublayer for sublayer in SUBLAYERS if f"blocks.{layer}.{sublayer}.out" in names)
 
 
+def resid_of(trace: Trace, part: SubLayer) -> str:
+    """Where the stream stands once a sub-layer has written to it: ``resid.mid`` after attention."""
+    return sites.resid_of(trace.config, part)
+
+
 def norm_name(trace: Trace) -> str:
     """What the model's norm is called."""
     return type(trace.config.norm).__name__
@@ -84,6 +95,8 @@ def has_norms(trace: Trace) -> bool:
 
 def measures(trace: Trace, norm: str) -> bool:
     """Whether a norm, like ``blocks.0.attn.norm``, does anything; ModernBERT's first hands on what it reads."""
+    if f"{norm}.out" not in trace:  # a second embedding is let in by the stream as it is
+        return False
     parts = trace.site(f"{norm}.out").expression.walk()
     return not all(isinstance(part, (Element, Index, Add)) for part in parts)
 
@@ -128,21 +141,22 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
         return name
 
     def next_name() -> str:
-        return f"t{_SUPERSCRIPTS[len(steps)]}"
+        return f"t{len(steps)}".translate(_SUPERSCRIPTS)
 
     stream = add("x", "", f"{at}resid.in", "residual")
     for part in parts:
-        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}resid.{RESID[part]}"
+        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}{resid_of(trace, part)}"
         if place != "post":
             asks = reads = "x" if place == "parallel" else stream
-            if place != "branch":
+            if place != "branch" and f"{norm}.out" in trace:
                 asks = add(next_name(), _called(trace, norm, reads), f"{norm}.out", "norm", aside=True)
             written = add(next_name(), calls[part].format(asks), out, _ROLES[part], aside=True)
             if place in ("branch", "both"):
                 reads = written if place == "branch" else reads
                 behind = at + sites.written(trace.config, trace.stack.side, part)
-                written = add(next_name(), _called(trace, norm, written), behind, "norm", aside=True)
-            total = "h" if part == parts[-1] else next_name()
+                called = _called(trace, behind.removesuffix(".out"), written)
+                written = add(next_name(), called, behind, "norm", aside=True)
+            total = "h" if part == parts[-1] and not trace.config.block_scale else next_name()
             add(total, f"{written} + {stream}" if residual else written, resid, "residual")
             sums.append(Sum(part, asks, reads, stream, written, total))
             stream = total
@@ -153,7 +167,9 @@ def passage(trace: Trace, layer: int, token: int | None = None) -> Passage:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
             add(total, "", f'norm_input("{norm}")', "residual", values=trace.norm_input(norm, token))
         sums.append(Sum(part, stream, total, stream, written, total))
-        stream = add(RESID[part], _called(trace, norm, total), resid, "norm")
+        stream = add(resid_of(trace, part).removeprefix("resid."), _called(trace, norm, total), resid, "norm")
+    if trace.config.block_scale:
+        add("h", f"s · {stream}", f"{at}resid.out", "residual")
     return Passage(tuple(steps), tuple(sums))
 
 

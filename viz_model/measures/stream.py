@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz_model.measures.passage import RESID, SubLayer, put_together, sublayers
+from viz_model.measures.passage import SubLayer, put_together, resid_of, sublayers
 from viz_model.runs.trace import Trace
 
 
@@ -14,7 +14,7 @@ def stream_sites(trace: Trace) -> tuple[str, ...]:
     Under Post-LN the values of these sites are taken after the norm that follows the addition.
     """
     known = frozenset(trace.sites)
-    places = [place for place in ("mid", "cross", "out") if f"blocks.0.resid.{place}" in known]
+    places = [place for place in ("mid", "cross", "ffn", "out") if f"blocks.0.resid.{place}" in known]
     return ("embed.out", *(f"blocks.{i}.resid.{place}" for i in range(trace.n_layers) for place in places))
 
 
@@ -47,7 +47,7 @@ def sum_lengths(trace: Trace, layer: int, part: SubLayer) -> np.ndarray:
     if is_normed(trace):
         found = trace.norm_input(f"blocks.{layer}.{part}.norm")
     else:
-        found = trace[f"blocks.{layer}.resid.{RESID[part]}"]
+        found = trace[f"blocks.{layer}.{resid_of(trace, part)}"]
     return found.norm(dim=-1).numpy()
 
 

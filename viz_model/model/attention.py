@@ -11,23 +11,17 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeAlias
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import Latent, Layer, ModelConfig, RMSNorm, Side
+from viz_model.config import Attending, ModelConfig
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.neighbors import Neighbors
 from viz_model.model.positions import Position, reads_content, rotates
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.values.declaration import Scope, Vector, inlined
-from viz_model.values.expression import Expression
-from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Softmax, Sum, sigmoid, within
 
 
 class LayerCache:
@@ -89,6 +83,8 @@ class Given:
         cache: the past of the block, extended by a run.
         start: the place of the first position of the stream.
         padding: [B, Tk], True on positions that nobody may look at.
+        shared: by layer the keys and values [B, G, Tk, K] that other layers read too.
+        embedded: the second embedding of each token for this block, [B, T, P].
     """
 
     position: Position
@@ -97,6 +93,8 @@ class Given:
     cache: BlockCache | None = None
     start: int = 0
     padding: Tensor | None = None
+    shared: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    embedded: Tensor | None = None
 
     @property
     def neighbors(self) -> Neighbors:
@@ -114,23 +112,37 @@ def scale(config: ModelConfig) -> float:
     return 1 / math.sqrt(config.root_of) if config.scale_scores else 1.0
 
 
+_PLAIN = Attending()
+
+
 class Attention(nn.Module):
     """Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
+
+    One that reads the keys and values of another layer has neither ``k`` nor ``v``; ``gives`` is the number of the
+    layer whose keys and values these are, where others read them.
 
     [B, T, D] -> [B, T, D]. The T×T steps run fused; :func:`steps` holds them one by one for whoever
     looks. ``dropout`` is the share of attention weights left out while training.
     """
 
-    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
+    k: nn.Linear
+    v: nn.Linear
+
+    def __init__(
+        self, config: ModelConfig, dropout: float = 0.0, kind: Attending = _PLAIN, gives: int | None = None
+    ) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
+        self.kind, self.gives, self.eps = kind, gives, config.norm.eps if kind.value_norm else 0.0
         self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_kv_heads, config.d_head
         self.scale, self.cap = scale(config), config.score_cap
         self.q = nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
-        self.k = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
-        self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
+        if kind.keys_of is None:
+            width, bias = self.n_kv_heads * self.d_head, config.attention_bias
+            self.k = nn.Linear(config.d_model, width, bias=bias)
+            self.v = self.k if kind.values_of_keys else nn.Linear(config.d_model, width, bias=bias)
         self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.has_out_bias)
-        self.qk_norm = norms.QKNorm(config) if config.qk_norm else None
+        self.qk_norm = norms.QKNorm(config, of_keys=kind.keys_of is None) if config.qk_norm else None
         self.gate = (
             nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
             if config.attention_gate
@@ -142,10 +154,13 @@ class Attention(nn.Module):
         cache = given.cache.attn if given.cache is not None else None
         start = given.start
         q = self.queries(x, given.position, start, tap)  # [B, H, Tq, K]
-        k = self.keys(x, given.position, start, tap)  # [B, G, Tq, K]
-        v = self.values(x, tap)
-        if cache is not None:
-            k, v = cache.extend(k, v)  # [B, G, Tk, K]
+        if self.kind.keys_of is not None:
+            k, v = given.shared[self.kind.keys_of]  # [B, G, Tk, K]
+        else:
+            k, v = self.keys_and_values(x, given.position, start, tap)  # [B, G, Tq, K]
+            k, v = (k, v) if cache is None else cache.extend(k, v)  # [B, G, Tk, K]
+        if self.gives is not None:
+            given.shared[self.gives] = k, v
         attn_bias = given.attn_bias
         if attn_bias is None and (reads_content(given.position) or self.sink is not None):
             attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
@@ -168,14 +183,31 @@ class Attention(nn.Module):
     def keys(self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
         """Keys as the scores read them: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
         whole = self.qk_norm is not None and self.qk_norm.over_heads
-        k = tap("k", _heads(self.k, x, self.d_head, None if whole else head))
+        k = self._turned(tap("k", _heads(self.k, x, self.d_head, None if whole else head)), position, start, tap)
+        return k if head is None or not whole else k[..., head : head + 1, :, :]
+
+    def _turned(self, k: Tensor, position: Position, start: int, tap: Tap) -> Tensor:
+        """What their matrix makes of keys -> as the scores read them."""
         k = tap("k_normed", self.qk_norm.keys(k)) if self.qk_norm is not None else k
-        k = k if head is None or not whole else k[..., head : head + 1, :, :]
         return tap("k_rotated", position.rotate_keys(k, start)) if rotates(position) else k
 
     def values(self, x: Tensor, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
-        """Values: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
-        return tap("v", _heads(self.v, x, self.d_head, head))
+        """Values as they are mixed: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
+        made = _heads(self.v, x, self.d_head, head)
+        return self._mixable(made if self.kind == _PLAIN or self.kind.values_of_keys else tap("v_plain", made), tap)
+
+    def _mixable(self, v: Tensor, tap: Tap) -> Tensor:
+        """What their matrix makes of values -> as they are mixed."""
+        return tap("v", F.rms_norm(v, v.shape[-1:], eps=self.eps) if self.kind.value_norm else v)
+
+    def keys_and_values(
+        self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP
+    ) -> tuple[Tensor, Tensor]:
+        """Both: of one matrix, values change where somebody changes the keys that they are made of."""
+        if not self.kind.values_of_keys:
+            return self.keys(x, position, start, tap), self.values(x, tap)
+        k = tap("k", _heads(self.k, x, self.d_head, None))
+        return self._turned(k, position, start, tap), self._mixable(k, tap)
 
     @property
     def beside(self) -> Tensor | None:
@@ -247,191 +279,3 @@ def _heads(layer: nn.Linear, x: Tensor, width: int, head: int | None) -> Tensor:
 def _is_kernel_slow(q: Tensor) -> bool:
     """Whether the fused kernel has a gradient to take in bfloat16 on a CPU: the steps take half its time."""
     return q.requires_grad and q.device.type == "cpu" and q.dtype == torch.bfloat16
-
-
-# What is declared
-
-
-Projected: TypeAlias = tuple[Value, Value, Value]
-"""Queries, keys and values, declared."""
-
-
-def declare(
-    config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str, projected: Projected | None = None
-) -> Value:
-    """Declare the self-attention of a layer that reads ``x``.
-
-    Args:
-        scheme: the module of its position scheme.
-        projected: made otherwise than by one matrix each.
-    """
-    h, i, j = at.index("H"), at.index("Tq"), at.index("Tk")
-    kind, of = positions.kind(layer.position), at.of(scheme)
-    q, k, v = projected or _projections(config, at, x, x)
-    q = kind.declare_rotated(layer.position, of, q, "q", (h, i, at.index("K")))
-    k = kind.declare_rotated(layer.position, of, k, "k", (at.index("G"), j, at.index("K")))
-    scores = _scores(config, at, q, k, (h, i, j))
-    bias = kind.declare_bias(layer.position, of, (h, i, j), two_way=side == "encoder")
-    if bias is None:
-        keys = OfQueryHeads(config, k)
-        bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
-    sink = _sink(at, (h, i)) if config.attention_sink else None
-    mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
-    if isinstance(layer.mixer, Latent):
-        at = at.with_axis("K", layer.mixer.d_value)
-    gate = _gate(config, at, x, (h, i, at.index("K"))) if config.attention_gate else None
-    return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j), sink, gate)
-
-
-def _gate(config: ModelConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-    (h, t, c), d = index, at.index("D")
-    total: Expression = Sum(d, x[t, d] * at.weight("gate.weight", "W^G", ("H", "K"), "D")[h, c, d])
-    if config.attention_bias:
-        total = total + at.weight("gate.bias", "b^G", ("H", "K"))[h, c]
-    return at.value("gate", index, total, symbol="g", label="gate before the activation", role="value")
-
-
-def declare_cross(config: ModelConfig, at: Scope, x: Vector, source: Vector) -> Value:
-    """Declare a cross-attention whose queries read ``x``, and whose keys and values read ``source``."""
-    h, i, j = at.index("H"), at.index("Tq"), at.index("Tk", stack="encoder.")
-    q, k, v = _projections(config, at, x, source, "encoder.")
-    scores = _scores(config, at, q, k, (h, i, j))
-    mask, label = masks.declared(i, j, window=0, two_way=True)
-    return _from_scores(config, at, scores, None, mask, label, v, (h, i, j))
-
-
-@dataclass(frozen=True)
-class OfQueryHeads:
-    """Keys that are read by query heads, each those of its group."""
-
-    config: ModelConfig
-    keys: Value
-
-    def __getitem__(self, index: tuple[Expression, ...]) -> Expression:
-        head, where, c = index
-        return self.keys[group(self.config, head), where, c]
-
-
-def _sink(at: Scope, index: tuple[Index, ...]) -> Value:
-    return at.value(
-        "sink", index, at.weight("sink", "s", "H")[index[0]],
-        symbol="s", label="logit of no key", role="pattern", derived=True,
-    )  # fmt: skip
-
-
-_PLURAL = {"q": "queries", "k": "keys", "v": "values"}
-
-
-def _projections(
-    config: ModelConfig, at: Scope, x: Vector, source: Vector, keys_of: str | None = None
-) -> tuple[Value, Value, Value]:
-    """Queries of ``x``, keys and values of ``source``, normalized where the model does."""
-    made = []
-    for letter, head, axis, read, stack in (
-        ("q", "H", "Tq", x, None),
-        ("k", "G", "Tk", source, keys_of),
-        ("v", "G", "Tk", source, keys_of),
-    ):
-        n, t, c, d = at.index(head), at.index(axis, stack=stack), at.index("K"), at.index("D")
-        weight = at.weight(f"{letter}.weight", f"W^{letter.upper()}", (head, "K"), "D")
-        total: Expression = Sum(d, read[t, d] * weight[n, c, d])
-        if config.attention_bias:
-            total = total + at.weight(f"{letter}.bias", f"b^{letter.upper()}", (head, "K"))[n, c]
-        role = {"q": "query", "k": "key", "v": "value"}[letter]
-        value = at.value(letter, (n, t, c), total, symbol=letter, label=_PLURAL[letter], role=role)  # type: ignore
-        if config.qk_norm and letter != "v":
-            value = _normed(config, at, value, letter, (n, t, c))
-        made.append(value)
-    q, k, v = made
-    return q, k, v
-
-
-def _normed(config: ModelConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
-    if config.qk_norm_over == "heads" and isinstance(config.norm, RMSNorm):
-        made = norms.QKNorm.declare_over_heads(config.norm, at, x, letter, index)
-    else:
-        scratch = at.apart(module=f"qk_norm.{letter}")
-        made = inlined(norms.declare(config.norm, scratch, x, index), scratch.sites)
-    role = "query" if letter == "q" else "key"
-    return at.value(
-        f"{letter}_normed", index, made,
-        symbol=rf"\hat{{{letter}}}", label=f"{_PLURAL[letter]}, normalized", role=role,  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def _scores(config: ModelConfig, at: Scope, q: Value, k: Value, index: tuple[Index, ...]) -> Value:
-    h, i, j = index
-    c = at.index("K")
-    # Query head h reads the key–value head of its group (Ainslie et al. 2023, figure 2).
-    product = Sum(c, q[h, i, c] * OfQueryHeads(config, k)[h, j, c])
-    return at.value(
-        "scores", index, _scaled(config, product), symbol="S", label="attention scores", role="pattern", derived=True
-    )  # fmt: skip
-
-
-def _scaled(config: ModelConfig, product: Expression) -> Expression:
-    """What scores are, of a product with a query."""
-    if not config.scale_scores:
-        return product
-    if config.scale_width is not None:
-        root = rf"\sqrt{{{config.scale_width:g}}}"
-        return product / Setting(root, math.sqrt(config.scale_width), "config", f"{config.scale_width}**0.5")
-    return product / Setting(r"\sqrt{d_k}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
-
-
-def group(config: ModelConfig, head: Expression) -> Expression:
-    """The key–value head that a query head reads."""
-    return head if config.n_kv_heads == config.n_heads else head // (config.n_heads // config.n_kv_heads)
-
-
-def _from_scores(
-    config: ModelConfig,
-    at: Scope,
-    scores: Value,
-    bias: Value | None,
-    mask: Expression,
-    mask_label: str,
-    v: Value,
-    index: tuple[Index, ...],
-    sink: Value | None = None,
-    gate: Value | None = None,
-) -> Value:
-    """From the scores to what attention writes."""
-    h, i, j = index
-    c, t, d = at.index("K"), at.index("Tq"), at.index("D")
-    if config.score_cap is not None:
-        label = "attention scores, kept within the cap"
-        scores = at.value(
-            "capped", index, within(config.score_cap, scores[index]),
-            symbol=r"\bar{S}", label=label, role="pattern", derived=True,
-        )  # fmt: skip
-    m = at.value("mask", index, mask, symbol="M", label=mask_label, role="pattern", derived=True)
-    total: Expression = scores[index]
-    for term in (bias, m):
-        total = total if term is None else total + term[index]
-    masked = at.value(
-        "masked", index, total, symbol=r"\tilde{S}", label="masked scores", role="pattern", derived=True
-    )  # fmt: skip
-    pattern = at.value(
-        "pattern", index, Softmax(j, masked[index], None if sink is None else sink[h, i]),
-        symbol="A", label="attention pattern", role="pattern", derived=True,
-    )  # fmt: skip
-    z = at.value(
-        "z", (h, i, c), Sum(j, pattern[index] * v[group(config, h), j, c]),
-        symbol="z", label="values mixed by attention", role="value",
-    )  # fmt: skip
-    if gate is not None:
-        z = at.value(
-            "z_gated", (h, i, c), z[h, i, c] * sigmoid(gate[h, i, c]),
-            symbol=r"\tilde{z}", label="values mixed by attention, gated", role="value",
-        )  # fmt: skip
-    w_o = at.weight("o.weight", "W^O", "D", ("H", "K"))
-    head_out = at.value(
-        "head_out", (h, i, d), Sum(c, z[h, i, c] * w_o[d, h, c]),
-        symbol="o", label="what each head writes", role="value", derived=True,
-    )  # fmt: skip
-    written: Expression = Sum(h, head_out[h, t, d].with_rounding())
-    if config.has_out_bias:
-        written = written + at.weight("o.bias", "b^O", "D")[d]
-    symbol = "c" if at.own == "cross." else "a"
-    return at.value("out", (t, d), written, symbol=symbol, label="attention output", role="pattern")

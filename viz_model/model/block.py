@@ -19,19 +19,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
+import torch
 from torch import Tensor, nn
 
 from viz_model.config import Attending, DeltaNet, Latent, Layer, ModelConfig, Position, ShortConv, Side
-from viz_model.model import attention, deltanet, feedforward, latent, norms, shortconv
+from viz_model.model import attention_declared, deltanet, feedforward, latent, layer_inputs, norms, shortconv
 from viz_model.model.attention import Attention, CrossAttention, Given
+from viz_model.model.attention_declared import Shared
 from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.feedforward import TokenMixing
 from viz_model.model.latent import LatentAttention
+from viz_model.model.layer_inputs import LayerInput
 from viz_model.model.shortconv import GatedConvolution
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, plus
+from viz_model.values.expression import Expression
 from viz_model.values.leaves import Value
 
 
@@ -46,8 +50,10 @@ def other_positions(config: ModelConfig, side: Side) -> tuple[Position, ...]:
     return tuple(scheme for scheme in found if scheme != config.position)
 
 
-def mixer(config: ModelConfig, layer: Layer, dropout: float = 0.0) -> Attention | GatedDeltaNet | GatedConvolution:
-    """What carries from token to token in a layer."""
+def mixer(
+    config: ModelConfig, layer: Layer, dropout: float = 0.0, gives: int | None = None
+) -> Attention | GatedDeltaNet | GatedConvolution:
+    """What carries from token to token in a layer; ``gives`` is its number where others read its keys and values."""
     match layer.mixer:
         case DeltaNet():
             return GatedDeltaNet(layer.mixer, config)
@@ -56,7 +62,7 @@ def mixer(config: ModelConfig, layer: Layer, dropout: float = 0.0) -> Attention 
         case ShortConv():
             return GatedConvolution(layer.mixer, config)
         case Attending():
-            return Attention(config, dropout)
+            return Attention(config, dropout, layer.mixer, gives)
 
 
 class Block(nn.Module, ABC):
@@ -66,13 +72,15 @@ class Block(nn.Module, ABC):
     section 5.4), and of its attention weights.
     """
 
-    def __init__(self, config: ModelConfig, side: Side, layer: Layer, dropout: float = 0.0) -> None:
+    def __init__(self, config: ModelConfig, side: Side, n: int, dropout: float = 0.0) -> None:
         super().__init__()
+        layer, gives = config.layer(side, n), n if config.readers(side, n) else None
+        config = config.of_layer(side, n)
         self.dropout = nn.Dropout(dropout)
         self.residual = config.residual
         self.attn_norm = norms.build(layer.attn_norm, config.d_model)
         # What looks into attention asks first whether a layer has any (ModelConfig.attends, Layer.mixer).
-        self.attn = cast(Attention, mixer(config, layer, dropout))
+        self.attn = cast(Attention, mixer(config, layer, dropout, gives))
         self.ffn_norm = self.attn_norm if config.shared_norm else norms.build(config.norm, config.d_model)
         self.ffn = feedforward.build(layer.ffn, config.d_model, config.d_ffn)
         self.cross: CrossAttention | None = None
@@ -192,24 +200,39 @@ class BranchNorm(Block):
 class BothNorms(PreNorm):
     """x + norm'(sublayer(norm(x))): one norm reads the stream, another what is written (Ding et al. 2021, 2.4)."""
 
-    def __init__(self, config: ModelConfig, side: Side, layer: Layer, dropout: float = 0.0) -> None:
-        super().__init__(config, side, layer, dropout)
+    def __init__(self, config: ModelConfig, side: Side, n: int, dropout: float = 0.0) -> None:
+        super().__init__(config, side, n, dropout)
         self.attn_out_norm = norms.build(config.norm, config.d_model)
         self.ffn_out_norm = norms.build(config.norm, config.d_model)
+        self.input: LayerInput | None = None
+        if config.d_layer_input:
+            self.input = LayerInput(config, config.layer(side, n).ffn)
+            self.input_out_norm = norms.build(config.norm, config.d_model)
+        self.scale = nn.Parameter(torch.ones(())) if config.block_scale else None
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         x = tap("resid.in", x)
         written = self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap)
         x = tap("resid.mid", self.passed(x, self.attn_out_norm(written, tap.at("attn.out_norm"))))
         written = self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), given, tap)
-        return tap("resid.out", self.passed(x, self.ffn_out_norm(written, tap.at("ffn.out_norm"))))
+        x = self.passed(x, self.ffn_out_norm(written, tap.at("ffn.out_norm")))
+        if self.input is not None:
+            x = tap("resid.ffn", x)
+            written = self.dropout(self.input(x, given.embedded, tap.at("input")))
+            x = self.passed(x, self.input_out_norm(written, tap.at("input.out_norm")))
+        return tap("resid.out", x if self.scale is None else tap("resid.whole", x) * self.scale)
 
     @staticmethod
     def declare(part: Parts, x: Value) -> Value:
         written = part.attend(part.norm("attn", x))
         x = part.stream("mid", _passed(part.config, x, part.norm("attn", written, "out_norm")))
         written = part.feed_forward(part.norm("ffn", x))
-        return part.stream("out", _passed(part.config, x, part.norm("ffn", written, "out_norm")))
+        passed = _passed(part.config, x, part.norm("ffn", written, "out_norm"))
+        if part.embedded is not None:
+            x = part.stream("ffn", passed)
+            written = layer_inputs.declare(part.config, part.layer.ffn, part.at.at("input", "input"), x, part.embedded)
+            passed = _passed(part.config, x, part.norm("input", written, "out_norm"))
+        return part.scaled(part.stream("whole", passed)) if part.config.block_scale else part.stream("out", passed)
 
 
 class PreNormNoResidual(PreNorm):
@@ -268,6 +291,10 @@ def kind(config: ModelConfig, side: Side) -> type[Block]:
     raise AssertionError(config.norm_place(side))
 
 
+Place: TypeAlias = Literal["in", "mid", "cross", "ffn", "whole", "out"]
+"""Where in a block the stream has a name."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts of one block, as its kind puts them together when it declares them.
@@ -276,6 +303,8 @@ class Parts:
         at: the place of the block.
         scheme: the module of the layer's position scheme.
         source: what cross-attention reads, where there is any.
+        shared: by layer the keys and values that others read too.
+        embedded: the second embedding of each token for this block, where there is one.
     """
 
     config: ModelConfig
@@ -284,13 +313,16 @@ class Parts:
     at: Scope
     scheme: str
     source: Vector | None
+    shared: dict[int, Shared]
+    n: int
+    embedded: Vector | None = None
 
     @property
     def crosses(self) -> bool:
         return self.source is not None
 
     def norm(
-        self, sublayer: Literal["attn", "cross", "ffn"], x: Vector, which: Literal["norm", "out_norm"] = "norm"
+        self, sublayer: Literal["attn", "cross", "ffn", "input"], x: Vector, which: Literal["norm", "out_norm"] = "norm"
     ) -> Value:
         module = "attn" if self.config.shared_norm else sublayer
         at = self.at.at(f"{sublayer}.{which}", f"{module}_{which}")
@@ -304,20 +336,29 @@ class Parts:
         if isinstance(self.layer.mixer, ShortConv):
             return shortconv.declare(self.layer.mixer, at, x)
         narrow = latent.declare(self.layer.mixer, self.config, at, x) if isinstance(self.layer.mixer, Latent) else None
-        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme, narrow)
+        source = getattr(self.layer.mixer, "keys_of", None)
+        read = None if source is None else self.shared[source]
+        written, self.shared[self.n] = attention_declared.declare(
+            self.config, self.side, self.layer, at, x, self.scheme, narrow, read
+        )
+        return written
 
     def attend_source(self, x: Vector) -> Value:
         assert self.source is not None
-        return attention.declare_cross(self.config, self.at.at("cross", "cross"), x, self.source)
+        return attention_declared.declare_cross(self.config, self.at.at("cross", "cross"), x, self.source)
 
     def feed_forward(self, x: Vector) -> Value:
         return feedforward.declare(self.layer.ffn, self.at.at("ffn", "ffn"), x)
 
-    def stream(self, name: Literal["in", "mid", "cross", "out"], x: Vector) -> Value:
+    def scaled(self, x: Vector) -> Value:
+        """What leaves the block, multiplied by its own number."""
+        return self.stream("out", x, self.at.weight("scale", "s")[()])
+
+    def stream(self, name: Place, x: Vector, times: Expression | None = None) -> Value:
         """The residual stream at a place of the block."""
         t, d = self.at.index("T"), self.at.index("D")
         return self.at.value(
-            f"resid.{name}", (t, d), x[t, d],
+            f"resid.{name}", (t, d), x[t, d] if times is None else times * x[t, d],
             symbol=rf"r^{{\text{{{name}}}}}", label=f"residual stream {_PLACES[name]}", role="residual",
         )  # fmt: skip
 
@@ -326,5 +367,7 @@ _PLACES = {
     "in": "entering the block",
     "mid": "after attention",
     "cross": "after cross-attention",
+    "ffn": "after the feed-forward layer",
+    "whole": "before it is scaled",
     "out": "leaving the block",
 }

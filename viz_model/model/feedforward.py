@@ -132,6 +132,7 @@ class Gated(FeedForward):
 
     @staticmethod
     def declare(ffn: config.Gated, at: Scope, x: Vector) -> Value:
+        at = at.with_axis("F", ffn.d_hidden) if ffn.d_hidden else at
         t, d, f = at.index("T"), at.index("D"), at.index("F")
         gate = at.value(
             "gate", (t, f), linear(at, "gate", r"\text{gate}", x, "F", bias=ffn.bias),
@@ -441,7 +442,7 @@ def kind(ffn: config.FeedForward) -> type[FeedForward]:
 
 
 def build(ffn: config.FeedForward, d_model: int, d_ffn: int) -> FeedForward:
-    return kind(ffn)(ffn, d_model, d_ffn)
+    return kind(ffn)(ffn, d_model, getattr(ffn, "d_hidden", 0) or d_ffn)
 
 
 def declare(ffn: config.FeedForward, at: Scope, x: Vector) -> Value:

@@ -186,12 +186,15 @@ class QKNorm(nn.Module):
     Or over the values of all heads as one vector, with a gain for each (OLMo Team 2024, section 3.3).
     """
 
-    def __init__(self, model: config.ModelConfig) -> None:
+    k: Norm
+
+    def __init__(self, model: config.ModelConfig, *, of_keys: bool = True) -> None:
         super().__init__()
         self.over_heads = model.qk_norm_over == "heads"
         n_queries, n_keys = (model.n_heads, model.n_kv_heads) if self.over_heads else (1, 1)
         self.q = build(model.norm, n_queries * model.d_head)
-        self.k = build(model.norm, n_keys * model.d_head)
+        if of_keys:
+            self.k = build(model.norm, n_keys * model.d_head)
 
     def queries(self, q: Tensor) -> Tensor:
         """[.., H, T, K] -> the same, normalized."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from viz_model import config
 from viz_model.config import ModelConfig, Side
@@ -176,34 +177,36 @@ class Rope(Position):
 
     def __init__(self, position: config.Rope, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
-        frequencies = ops.rotary_frequencies(position.rotated(model.d_head), position.base)
+        self.unscaled = rotary_frequencies(position, model.d_head)
         # [R/2] radians a position
-        self.frequencies, self.stretch = scale_frequencies(frequencies, position.base, position.scaling)
+        self.frequencies, self.stretch = scale_frequencies(self.unscaled, position.base, position.scaling)
         self.interleaved = position.pairing == "interleaved"
+        self.n_pairs = position.span(model.d_head) // 2  # those that do not turn included
 
     def angles(self, start: int, length: int) -> Tensor:
         """[T, R/2] radians, float64: single precision loses the fast waves at far positions."""
         return torch.arange(start, start + length, dtype=torch.float64)[:, None] * self.frequencies
 
     def rotate(self, x: Tensor, start: int) -> Tensor:
-        angles = self.angles(start, x.shape[-2])
+        angles = functional.pad(self.angles(start, x.shape[-2]), (0, self.n_pairs - len(self.frequencies)))
         return ops.rotate(x, angles, interleaved=self.interleaved, stretch=self.stretch)
 
     @staticmethod
     def declare_rotated(position: config.Rope, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
         head, t, k = index
-        n, half = position.rotated(at.sizes["K"]), position.rotated(at.sizes["K"]) // 2
+        width = at.sizes["K"]
+        n, span = position.rotated(width), position.span(width)
+        half = span // 2
         interleaved = position.pairing == "interleaved"
         pair = k // 2 if interleaved else k % half
         is_first = (k % 2).equals(0) if interleaved else k < half
         after, before = (k + 1, k - 1) if interleaved else (k + half, k - half)
-        turns = Setting("b", position.base, "config") ** (-2 * pair / Setting("R", n, "config"))
+        turns = Setting("b", position.base, "config") ** (-2 * pair / Setting("R", span, "config"))
         stretch = 1.0
         if position.scaling is not None:
-            frequencies, stretch = scale_frequencies(
-                ops.rotary_frequencies(n, position.base), position.base, position.scaling
-            )
-            slower = frequencies / ops.rotary_frequencies(n, position.base)
+            unscaled = rotary_frequencies(position, width)
+            frequencies, stretch = scale_frequencies(unscaled, position.base, position.scaling)
+            slower = functional.pad(frequencies / unscaled, (0, half - n // 2), value=1.0)
             turns = turns * Table(r"\kappa", slower, "scheme", "")[pair]
         angle = t * turns
         own = x[index]
@@ -214,32 +217,41 @@ class Rope(Position):
         )
         if stretch != 1:
             turned = Setting("m", stretch, "scheme") * turned
-        if n < at.sizes["K"]:
+        if n < span:
+            turned = where(pair < n // 2, turned, own)
+        elif n < width:
             turned = where(k < n, turned, own)
         which = {"q": "queries", "k": "keys"}[letter]
         return at.value(
             f"{letter}_rotated", index, turned,
             symbol=f"{letter}'", label=f"{which}, rotated by position", role="position",
-            lines=lambda code: _turned(code, position, n, at, x, t),
+            lines=lambda code: _turned(code, position, n, span, at, x, t),
         )  # fmt: skip
 
 
-def _turned(code: Code, position: config.Rope, n: int, at: Scope, x: Value, t: Index) -> str:
-    shape, axis = (f"({n // 2}, 2)", "-1") if position.pairing == "interleaved" else (f"(2, {n // 2})", "-2")
-    theta, stretch = f"{float(position.base)} ** -(torch.arange(0, {n}, 2, dtype=torch.float64) / {n})", ""
+def rotary_frequencies(position: config.Rope, d_head: int) -> Tensor:
+    """Radians a position of each of the R/2 pairs that turn, before any scaling, float64."""
+    return ops.rotary_frequencies(position.span(d_head), position.base)[: position.rotated(d_head) // 2]
+
+
+def _turned(code: Code, position: config.Rope, n: int, span: int, at: Scope, x: Value, t: Index) -> str:
+    shape, axis = (f"({span // 2}, 2)", "-1") if position.pairing == "interleaved" else (f"(2, {span // 2})", "-2")
+    theta, stretch = f"{float(position.base)} ** -(torch.arange(0, {n}, 2, dtype=torch.float64) / {span})", ""
     if position.scaling is not None:
         code.lines.append(
             f"rope = lm.model.get_submodule({at.module.rstrip('.')!r})  # {type(position.scaling).__name__}"
         )
         theta, stretch = "rope.frequencies", " * rope.stretch"
+    if n < span:
+        theta = f"torch.nn.functional.pad({theta}, (0, {(span - n) // 2}))"
     code.lines += [
-        f"angle = torch.arange({code.length(t)})[:, None] * {theta}  # [T, {n // 2}]",
+        f"angle = torch.arange({code.length(t)})[:, None] * {theta}  # [T, {span // 2}]",
         f"cos, sin = (angle.cos(){stretch}).float(), (angle.sin(){stretch}).float()",
         f'x = trace["{x.site}"]',
-        f"a, b = x[..., :{n}].unflatten(-1, {shape}).unbind({axis})",
+        f"a, b = x[..., :{span}].unflatten(-1, {shape}).unbind({axis})",
     ]
     turned = f"torch.stack((a * cos - b * sin, a * sin + b * cos), {axis}).flatten(-2)"
-    return turned if n == at.sizes["K"] else f"torch.cat(({turned}, x[..., {n}:]), -1)"
+    return turned if span == at.sizes["K"] else f"torch.cat(({turned}, x[..., {span}:]), -1)"
 
 
 class Alibi(Position):

@@ -15,7 +15,8 @@ import functools
 from collections.abc import Mapping
 
 from viz_model.config import ModelConfig, Side
-from viz_model.model import block, heads, inputs, norms
+from viz_model.model import block, heads, inputs, layer_inputs, norms
+from viz_model.model.attention_declared import Shared
 from viz_model.values.declaration import Role, Scope, Site
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Element, Index, Value
@@ -80,17 +81,21 @@ def prefix(config: ModelConfig, side: Side) -> str:
 
 def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None) -> Value:
     """Declare a stack; ``source`` is what its cross-attention reads. Returns the vectors that leave it."""
-    own = prefix(config, side)
-    at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=own, module=f"{side}.", stack=own)
+    before = prefix(config, side)
+    at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=before, module=f"{side}.", stack=before)
     x = inputs.declare(config, side, at)
+    embedded = layer_inputs.declare_embedded(config, side, at, x) if config.d_layer_input else None
+    shared: dict[int, Shared] = {}
     kind, schemes = block.kind(config, side), (config.position, *block.other_positions(config, side))
     for i in range(config.depth(side)):
         layer = config.layer(side, i)
         which = schemes.index(layer.position)
         scheme = f"{side}.other_positions.{which - 1}" if which else f"{side}.position"
-        here = at.block(i, config.weights_of(i))
+        own = config.of_layer(side, i)
+        here = at.block(i, config.weights_of(i)).with_axis("K", own.d_head).with_axis("G", own.n_kv_heads)
         crossed = source if block.crosses(config, side) else None
-        part = block.Parts(config, side, layer, here, scheme, crossed)
+        read = None if embedded is None else layer_inputs.OfBlock(embedded, i)
+        part = block.Parts(own, side, layer, here, scheme, crossed, shared, i, read)
         x = kind.declare(part, part.stream("in", x))
     if config.norm_place(side) != "post":
         x = norms.declare(config.norm, at.at("final.norm", "final_norm"), x, (at.index("T"), at.index("D")))
@@ -172,6 +177,13 @@ def leaving(config: ModelConfig, side: Side) -> str:
     return prefix(config, side) + (last if config.norm_place(side) == "post" else "final.norm.out")
 
 
+def resid_of(config: ModelConfig, sublayer: str) -> str:
+    """The stream once a sub-layer has written to it, named inside its block: ``resid.mid``, at last ``resid.out``."""
+    last = "resid.whole" if config.block_scale else "resid.out"
+    after = {"attn": "resid.mid", "cross": "resid.cross", "ffn": "resid.ffn" if config.d_layer_input else last}
+    return after.get(sublayer, last)
+
+
 def written(config: ModelConfig, side: Side, sublayer: str) -> str:
     """What is added to the stream for a sub-layer, named inside its block: ``attn.out``, or a norm of it."""
     norm = {"branch": ".norm.out", "both": ".out_norm.out"}.get(config.norm_place(side), ".out")
@@ -181,10 +193,17 @@ def written(config: ModelConfig, side: Side, sublayer: str) -> str:
 def scored(at: str, config: ModelConfig) -> tuple[str, str]:
     """The full names of the queries and keys that scores are made of: plain, normalized or rotated.
 
-    ``at`` is like ``decoder.blocks.0.cross``.
+    ``at`` is like ``decoder.blocks.0.cross``. Keys that another layer has made are named there.
     """
     q, k = table(config)[f"{at}.scores"].reads
-    return q.site, k.site
+    return q.site, made(k.site, config)
+
+
+def made(name: str, config: ModelConfig) -> str:
+    """The full name of keys or values where they are made: another layer may read them."""
+    site = find(name, config)
+    read = site.expression if site.derived and site.role in ("key", "value") else None
+    return read.value.site if isinstance(read, Element) and read.index == site.index else name
 
 
 @functools.cache

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.config import ModelConfig, Side
-from viz_model.model import block, heads, inputs, masks, norms, ops, positions
+from viz_model.model import block, heads, inputs, layer_inputs, masks, norms, ops, positions
 from viz_model.model.attention import Attention, BlockCache, Given, Source
 from viz_model.model.block import Block
 from viz_model.model.deltanet import GatedDeltaNet
@@ -31,17 +31,20 @@ class Stack(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.arrange(config)
         is_used = any(layer.position == config.position for layer in self.layers)
-        self.position = positions.build(config.position, config, side) if is_used else positions.Nowhere()
+        places = [layer.position for layer in self.layers]
+        own = {scheme: config.of_layer(side, places.index(scheme)) for scheme in places}
+        self.position = positions.build(config.position, own[config.position], side) if is_used else positions.Nowhere()
         others = block.other_positions(config, side)
-        self.other_positions = nn.ModuleList(positions.build(other, config, side) for other in others)
+        self.other_positions = nn.ModuleList(positions.build(other, own[other], side) for other in others)
         self.segment = inputs.segments(config)
         self.embed_norm = norms.build(config.norm, config.d_embedding) if config.embedding_norm else None
         self.project = nn.Linear(config.d_embedding, config.d_model) if config.projects_embedding else None
         kind = block.kind(config, side)
         if config.shared_blocks:  # one module, which stands in every place
-            self.blocks = nn.ModuleList([kind(config, side, self.layers[0], dropout)] * len(self.layers))
+            self.blocks = nn.ModuleList([kind(config, side, 0, dropout)] * len(self.layers))
         else:
-            self.blocks = nn.ModuleList(kind(config, side, layer, dropout) for layer in self.layers)
+            self.blocks = nn.ModuleList(kind(config, side, n, dropout) for n in range(len(self.layers)))
+        self.embedded = layer_inputs.LayerInputs(config) if config.d_layer_input else None
         is_post = config.norm_place(side) == "post"
         self.final_norm = None if is_post else norms.build(config.norm, config.d_model)
 
@@ -70,6 +73,7 @@ class Stack(nn.Module):
         self,
         rows: Tensor,
         *,
+        ids: Tensor | None = None,
         segments: Tensor | None = None,
         padding: Tensor | None = None,
         visible: Tensor | None = None,
@@ -80,6 +84,7 @@ class Stack(nn.Module):
         """Embedding rows [B, T, D] -> the vectors [B, T, D] that the output reads.
 
         Args:
+            ids: [B, T] of the rows, where blocks have a second embedding of each token.
             segments: [B, T] kinds of token; all of kind 0 where none are given.
             padding: [B, T], True on positions that nobody may look at.
             visible: boolean [T, T] in place of the mask of every layer, or [L, T, T], one for each.
@@ -88,13 +93,16 @@ class Stack(nn.Module):
         """
         start = cache[0].seen if cache else 0
         x = self.embed(rows, start, segments, tap)
+        embedded = None if self.embedded is None else self.embedded(ids, x, tap)  # [B, T, L, P]
+        shared: dict[int, tuple[Tensor, Tensor]] = {}
         biases: dict[object, Tensor | None] = {}  # layers alike in scheme and window share one matrix
         for i, layer in enumerate(self.layers):
             alike = (self._scheme[i], layer.window, i if visible is not None and visible.dim() == 3 else None)
             if alike not in biases:
                 biases[alike] = self.attn_bias(i, start, x, visible, padding)
             past = cache[i] if cache else None
-            given = Given(self.position_of(i), biases[alike], source, past, start, padding)
+            own = None if embedded is None else embedded[..., i, :]
+            given = Given(self.position_of(i), biases[alike], source, past, start, padding, shared, own)
             x = self.block(i)(x, given, tap.at(f"blocks.{i}"))
             if past is not None:
                 past.seen += rows.shape[-2]
@@ -127,9 +135,17 @@ class Stack(nn.Module):
         visible: Tensor | None,
         source: Source | None,
         tap: Tap,
+        shared: dict[int, tuple[Tensor, Tensor]] | None = None,
+        embedded: Tensor | None = None,
     ) -> Tensor:
-        """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D]."""
-        given = Given(self.position_of(layer), self.attn_bias(layer, 0, x, visible, None), source)
+        """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D].
+
+        Args:
+            shared: by layer keys and values [B, G, T, K] that it reads of another.
+            embedded: the second embedding of each token for this block, [B, T, P].
+        """
+        bias = self.attn_bias(layer, 0, x, visible, None)
+        given = Given(self.position_of(layer), bias, source, shared=shared or {}, embedded=embedded)
         out: Tensor = self.block(layer)(x, given, tap)
         return out
 
@@ -279,6 +295,7 @@ class Transformer(nn.Module):
         (side,) = self.config.sides
         vectors: Tensor = self.stack(side)(
             self.embed(ids, tap, pixels),
+            ids=ids,
             segments=segments,
             padding=padding,
             visible=seen.get(side),

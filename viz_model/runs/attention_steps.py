@@ -156,5 +156,5 @@ class AttentionSteps:
         q, k = (self.values[name] for name in names)
         if head is None:
             return q[:, rows], ops.share_heads(k, config.n_heads)
-        group = config.kv_head(head)
+        group = config.kv_head(head, len(k))
         return q[head : head + 1, rows], k[group : group + 1]

@@ -214,7 +214,12 @@ def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float 
 def _kv_head(trace: Trace, site: Site, index: tuple[int, ...]) -> int | None:
     """The shared key–value head behind a cell of a query head."""
     reads_one = site.name.rpartition(".")[2] in ("scores", "capped", "masked", "pattern", "z")
-    return trace.config.kv_head(index[0]) if reads_one and trace.config.n_kv_heads < trace.config.n_heads else None
+    side, name = sites.split_side(site.full)
+    layer, _ = sites.split_name(name)
+    if not reads_one or layer is None:
+        return None
+    own = trace.config.of_layer(side or trace.config.sides[-1], layer)
+    return own.kv_head(index[0]) if own.n_kv_heads < own.n_heads else None
 
 
 def _same(site: Site, index: tuple[int, ...], working: Working) -> Cell | None:

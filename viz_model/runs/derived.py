@@ -54,7 +54,7 @@ def evaluated(trace: Trace, site: Site, head: int | None, rows: slice) -> Tensor
         elif index.axis == "H" and head is not None:
             at = at[head : head + 1]
         elif index.axis == "G" and head is not None:
-            at = at[trace.config.kv_head(head) :][:1]
+            at = at[trace.config.kv_head(head, len(at)) :][:1]
         where[index] = at.view(-1, *(1,) * n)
     shape = torch.broadcast_shapes(*(at.shape for at in where.values()))
     value = site.expression.evaluate(Point(where, trace.reader, torch.float32)).value.expand(shape)

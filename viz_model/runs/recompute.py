@@ -146,8 +146,28 @@ class Recomputed(Mapping[str, Tensor]):
             visible=self._visible.get(side),
             source=source,
             tap=tap.at(at),
+            shared=self._shared(stack, side, layer),
+            embedded=self._embedded(side, layer),
         )
         return {name: value[0] for name, value in tap.values.items()}
+
+    def _shared(self, stack: Stack, side: Side, layer: int) -> dict[int, tuple[Tensor, Tensor]]:
+        """The keys and values [1, G, T, K] that a layer reads of another, by its number, as the model runs."""
+        source = self._model.config.source_of(side, layer)
+        if source is None:
+            return {}
+        at, running = f"{sites.prefix(self._model.config, side)}blocks.{source}", stored.running(stack)
+        if not self.reads_block(at):
+            x = self._read(at, running.block(source))[None]
+            return {source: running.block(source).attn.keys_and_values(x, running.position_of(source))}
+        _, keys = sites.scored(f"{at}.attn", self._model.config)
+        k, v = (stored.as_run(running, self[name][None]) for name in (keys, f"{at}.attn.v"))
+        return {source: (k, v)}
+
+    def _embedded(self, side: Side, layer: int, rows: slice = slice(None)) -> Tensor | None:
+        """The second embedding of each token for a block, [1, T, P], where there is one."""
+        found = self.kept.get(f"{sites.prefix(self._model.config, side)}embed.second")
+        return None if found is None else found[None, rows, layer]
 
     def reads_block(self, at: str) -> bool:
         """Whether a part is read from the whole block: it is held already, or something in it was changed."""
@@ -183,13 +203,18 @@ class Recomputed(Mapping[str, Tensor]):
         scheme = stack.position_of(layer)
         if position:
             past = block.attn_input(x[:, :position])
-            if isinstance(block.attn, Attention):
-                cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
-            else:
+            if not isinstance(block.attn, Attention):
                 block.attn(past, Given(scheme, cache=cache))  # what it leaves for the next token
+            elif block.attn.kind.keys_of is None:
+                cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
         row = x[:, position : position + 1]
         tap = recorder(self._model.config)
-        block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache, position), tap.at(at))
+        shared = self._shared(stack, stack.side, layer)
+        shared = {n: (k[..., : position + 1, :], v[..., : position + 1, :]) for n, (k, v) in shared.items()}
+        embedded = self._embedded(stack.side, layer, slice(position, position + 1))
+        embedded = None if embedded is None else stored.as_run(stack, embedded)
+        bias = stack.attn_bias(layer, position, row)
+        block(row, Given(scheme, bias, None, cache, position, None, shared, embedded), tap.at(at))
         # Keys and values behind the tap are of this position alone; the cache held the others.
         return {name: stored.single(value[0]) for name, value in tap.values.items()}
 
@@ -206,7 +231,7 @@ class Recomputed(Mapping[str, Tensor]):
             return None
         stack, layer, block = self._place(at)
         x, scheme, tap = self._read(at, block), stack.position_of(layer), recorder(self._model.config)
-        index, within = self._model.config.kv_head(head), tap.at(f"{at}.attn")
+        index, within = self._model.config.kv_head(head, block.attn.n_kv_heads), tap.at(f"{at}.attn")
         match letter:
             case "q":
                 index = head
@@ -242,14 +267,16 @@ class Recomputed(Mapping[str, Tensor]):
         head, ``at`` is like ``decoder.blocks.0``, ``rows`` are the queries.
         """
         stack, layer, block = self._place(at)
-        group = None if head is None else self._model.config.kv_head(head)
+        group = None if head is None else self._model.config.kv_head(head, block.attn.n_kv_heads)
         if self.reads_block(at):
-            values = self.block(f"{at}.attn.q")
-            q, k = (values[name] for name in sites.scored(f"{at}.attn", self._model.config))
+            q, k = (self[name] for name in sites.scored(f"{at}.attn", self._model.config))
             return (
                 (q[:, rows], k) if head is None or group is None else (q[head : head + 1, rows], k[group : group + 1])
             )
         x, scheme = self._read(at, block), stack.position_of(layer)
         start, _, _ = rows.indices(len(x))
-        made = block.attn.queries(x[rows], scheme, start, head=head), block.attn.keys(x, scheme, head=group)
-        return stored.single(made[0]), stored.single(made[1])
+        q = stored.single(block.attn.queries(x[rows], scheme, start, head=head))
+        if block.attn.kind.keys_of is not None:
+            k = stored.single(self._shared(stack, stack.side, layer)[block.attn.kind.keys_of][0][0])
+            return q, k if group is None else k[group : group + 1]
+        return q, stored.single(block.attn.keys(x, scheme, head=group))

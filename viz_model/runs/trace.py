@@ -259,7 +259,7 @@ class Trace:
         Raises:
             KeyError: no such site. IndexError: no such head. ValueError: the site has no heads.
         """
-        full = self.full_name(name)
+        full = sites.made(self.full_name(name), self.config)
         site = sites.find(full, self.config)
         if not site.has_heads:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
@@ -268,7 +268,7 @@ class Trace:
             found = self._alone(full, head, self.values) if isinstance(self.values, Recomputed) else None
             if found is not None:
                 return found
-            return self.values[full][self.config.kv_head(head) if site.axes[0] == "G" else head]
+            return self.values[full][site.row_of(head, self.config.n_heads)]
         return self._derive(full, head)[0]
 
     def _alone(self, full: str, head: int, values: Recomputed) -> Tensor | None:
@@ -306,7 +306,7 @@ class Trace:
         found = self._rows(full, rows).select(axis, 0)
         if head is None:
             return found
-        return found[self.config.kv_head(head) if site.axes[0] == "G" else head]
+        return found[site.row_of(head, self.config.n_heads)]
 
     def chunks(self, name: str, rows: int = 64) -> Iterator[Tensor]:
         """``trace[name]`` some positions at a time, in order: [≤ rows, …], or [H, ≤ rows, Tk] of an attention pattern.

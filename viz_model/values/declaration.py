@@ -155,6 +155,10 @@ class Site:
             found.append(positions if size is None else size)
         return tuple(found)
 
+    def row_of(self, head: int, n_heads: int) -> int:
+        """Which row of a value with heads a query head has, or reads where heads share it."""
+        return head * self.index[0].size // n_heads if self.axes[0] == "G" and self.index[0].size else head
+
     def length(self, lengths: Callable[[str], int]) -> tuple[int, ...]:
         """The sizes of :attr:`axes`, given the number of positions of each stack by its prefix."""
         own = iter(self.index)

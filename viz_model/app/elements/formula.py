@@ -79,7 +79,7 @@ def _counts(page: Page, index: Index) -> str:
     """A letter that counts, and how far."""
     config = page.trace.config
     axis = named_axis(index.axis, config)
-    if axis == "G" and config.n_kv_heads == config.n_heads:
+    if axis == "G" and index.size == config.n_heads:
         axis = "H"
     words = page.t(f"common.symbol_{axis}", axis=index.axis)
     size = index.length(page.trace.whole.reader.length)

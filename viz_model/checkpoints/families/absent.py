@@ -51,7 +51,7 @@ _ROWS = (
     ("phimoe", "mixtral", "experts that are drawn one after the other, and norms with biases"),
     ("gemma3", "gemma3_text", "pictures among the tokens"),
     ("gemma3n gemma3n_text", "gemma3_text", "an embedding for each layer, and several streams beside each other"),
-    ("gemma4 gemma4_text", "gemma3_text", "an embedding for each layer, and layers that share keys and values"),
+    ("gemma4", "gemma4_text", "pictures and sound among the tokens"),
     ("longt5", "t5", "attention to a neighborhood and to summaries of blocks"),
     ("switch_transformers", "t5", "experts, of which a router chooses one for each token"),
     ("pegasus", "bart", "waves in the place of learned positions, and norms before sub-layers"),

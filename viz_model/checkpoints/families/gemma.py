@@ -36,8 +36,13 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 
 def read(a: Attributes, turned: llama.Turned = rope.read, **absent: int) -> ModelConfig:
-    """What all generations have in common; the arguments are those of :func:`llama.read`."""
+    """What the generations up to the third have in common; the arguments are those of :func:`llama.read`."""
     a.one_value("use_bidirectional_attention", False)
+    return tied(a, turned, **absent)
+
+
+def tied(a: Attributes, turned: llama.Turned, **absent: int) -> ModelConfig:
+    """What all generations have in common."""
     base = llama.read(a, turned=turned, ffn=Gated(activation=_activation(a)), tied=True, fixed=None, **absent)
     return replace(base, attention_bias=a.flag("attention_bias", False), scale_embedding=True)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from viz_model.checkpoints.families import windows
 from viz_model.checkpoints.families.attributes import Attributes
@@ -15,6 +16,10 @@ from viz_model.config import LinearScaling, Llama3Scaling, LongScaling, Rope, Ro
 
 TRAINED = "original_max_position_embeddings"
 TYPES = ("default", "dynamic", "linear", "llama3", "longrope", "yarn")
+ACROSS = "proportional"
+"""Pairs run over the whole head, of which a part turns; no scaling."""
+PROPORTIONAL = Rope(fraction=0.25, over="head")
+"""What Gemma 4's layers that see all have where a file says nothing."""
 
 
 def read(attributes: Attributes, n_context: int, base: float = 10_000.0, share: float | None = None) -> Rope:
@@ -57,17 +62,34 @@ def within(
     return Rope(base=base, fraction=1.0 if share is None else share, scaling=_scaling(inner, n_context, trained))
 
 
-def by_kind(a: Attributes, n_context: int, everywhere: float, nearby: float) -> tuple[Rope, Rope]:
-    """The rotation of layers that see all, and of those that see a window; their bases where the file names none."""
+def by_kind(
+    a: Attributes, n_context: int, everywhere: float, nearby: float, far: Rope | None = None
+) -> tuple[Rope, Rope]:
+    """The rotation of layers that see all, and of those that see a window; their bases where the file names none.
+
+    ``far`` is the former where the file says nothing, of a family in which it may be :data:`ACROSS`.
+    """
     parameters, found = a.inner("rope_parameters"), []
     for name, base in ((windows.SEES_ALL, everywhere), (windows.SLIDES, nearby)):
         inner = None if parameters is None else parameters.inner(name)
-        found.append(Rope(base=base) if inner is None else within(inner, n_context, base))
+        if inner is None:
+            found.append(replace(far if far and name == windows.SEES_ALL else Rope(), base=base))
+        elif far is not None and inner.plain.get("rope_type") == ACROSS:
+            found.append(_across(inner, base))
+        else:
+            found.append(within(inner, n_context, base))
         if inner is not None:
             inner.finish()
     if parameters is not None:
         parameters.finish()
     return found[0], found[1]
+
+
+def _across(inner: Attributes, base: float) -> Rope:
+    inner.no_effect(["rope_type"])
+    share, factor = inner.number("partial_rotary_factor", 1.0), inner.number("factor", 1.0)
+    scaling = None if factor == 1 else LinearScaling(factor=factor)
+    return Rope(base=inner.number("rope_theta", base), fraction=share, over="head", scaling=scaling)
 
 
 def of_words(kinds: Sequence[str], everywhere: Rope, nearby: Rope) -> tuple[Rope, ...]:

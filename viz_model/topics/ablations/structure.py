@@ -146,7 +146,7 @@ def _entropies(lab: Lab) -> dict[str, Any]:
 
 
 def _ask_scale(lab: Lab) -> Facts:
-    look, width = lab.look, lab.plain.config.d_head
+    look, width = lab.look, lab.look.here.d_head
     is_root, root = digits.root(width)
     return {
         "head": look.head_number,

@@ -105,7 +105,7 @@ def facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str
         return kv_cache.cache(config, 1, heads, n_bytes, n_source=0).total
 
     own = kv_cache.cache(config, n, None, n_bytes, n_source=n).total
-    is_usual = all(isinstance(mixer, Attending) for mixer in config.mixers)
+    is_usual = all(mixer == Attending() for mixer in config.mixers)
     return f"cache_{parts.sharing(config)}" if is_usual else "cache_mixed", {
         "layers": str(config.n_layers),
         "g": str(config.n_kv_heads),

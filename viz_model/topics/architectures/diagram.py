@@ -58,7 +58,7 @@ class DiagramView(NamedTuple):
                 alike=alike,
                 n_layers=config.depth(stack.side),
                 n_heads=config.n_heads,
-                n_kv_heads=config.n_kv_heads,
+                n_kv_heads=config.of_layer(stack.side, stack.layer).n_kv_heads,
                 adds=config.residual,
             )
 

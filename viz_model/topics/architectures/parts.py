@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from viz_model.config import DeltaNet, ModelConfig, ShortConv, hidden_width
+from viz_model.config import Attending, DeltaNet, ModelConfig, ShortConv, hidden_width
 from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Plain
@@ -63,11 +63,16 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("segments", "embedding", "number" if config.n_segments else "no", {"n": str(config.n_segments)}),
         _by_layer("position", "position", config.position, config.positions),
         Part("embedding_norm", "embedding", _yes(config.embedding_norm)),
+        Part(
+            "layer_input", "embedding", "number" if config.d_layer_input else "no", {"n": f"{config.d_layer_input:,}"}
+        ),
         _layers(config),
         _norm(config),
         Part("norm_at", "norm_placement", _norm_at(config)),
-        Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": str(config.d_head)}),
+        Part("block_scale", "norm_placement", _yes(config.block_scale)),
+        Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": _of_layers(config, "d_head")}),
         Part("kv_heads", "attention", sharing(config), _groups(config)),
+        _values(config),
         Part("attention_bias", "attention", _biases(config)),
         Part("qk_norm", "attention", _qk_norm(config)),
         Part("scale_scores", "attention", *_division(config)),
@@ -215,7 +220,24 @@ def sharing(config: ModelConfig) -> Literal["mha", "gqa", "mqa"]:
 
 
 def _groups(config: ModelConfig) -> dict[str, str]:
-    return {"g": str(config.n_kv_heads), "per": str(config.n_heads // config.n_kv_heads), "h": str(config.n_heads)}
+    groups = _of_layers(config, "n_kv_heads")
+    per = " / ".join(str(config.n_heads // int(each)) for each in groups.split(" / "))
+    return {"g": groups, "per": per, "h": str(config.n_heads)}
+
+
+def _of_layers(config: ModelConfig, size: str) -> str:
+    """A size that layers may have of their own: each that occurs, in the order of the layers."""
+    side = config.sides[-1]
+    return " / ".join(dict.fromkeys(str(getattr(config.of_layer(side, n), size)) for n in range(config.depth(side))))
+
+
+def _values(config: ModelConfig) -> Part:
+    """Where values and keys are not each what a matrix makes: what layers have."""
+    mixers = [mixer for mixer in config.mixers if isinstance(mixer, Attending)]
+    found = [name for name in ("value_norm", "values_of_keys") if any(getattr(mixer, name) for mixer in mixers)]
+    read = sum(mixer.keys_of is not None for mixer in mixers)
+    found += ["keys_of"] if read else []
+    return Part("values", "attention", "values_" + "_".join(found) if found else "values_own", {"n": str(read)})
 
 
 def _windows(config: ModelConfig) -> Part:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import Attending, ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
@@ -47,8 +47,8 @@ class Element(NamedTuple):
 
 # Values that are one step together, by the part they are of. Every other value is a step by itself.
 _ATTENTION = {
-    **dict.fromkeys(("q", "k", "v"), "heads"),
-    **dict.fromkeys(("q_normed", "k_normed"), "qk_norm"),
+    **dict.fromkeys(("q", "k", "v", "v_plain"), "heads"),
+    **dict.fromkeys(("q_normed", "k_normed", "v_scale"), "qk_norm"),
     **dict.fromkeys(("q_rotated", "k_rotated"), "rotate"),
     **dict.fromkeys(("mask", "masked", "pattern"), "softmax"),
     **dict.fromkeys(("z", "head_out"), "out"),
@@ -62,11 +62,13 @@ _FFN = {
     "expert_out": "out",
     "shared_gate": "shared",
 }
-_STEPS = {"attn": _ATTENTION, "cross": _ATTENTION, "ffn": _FFN}
+_INPUT = dict.fromkeys(("gate", "act", "out"), "let_in")
+_STEPS = {"attn": _ATTENTION, "cross": _ATTENTION, "ffn": _FFN, "input": _INPUT}
 _KNOWN = {
     "attn": {*_ATTENTION.values(), "scores", "capped", "bias"},
     "cross": {*_ATTENTION.values(), "scores", "capped"},
     "ffn": {*_FFN.values(), "router"},
+    "input": {*_INPUT.values()},
 }
 """Steps that a part alone has, and so the texts of them."""
 _ROLES = {"qk_norm": "norm", "bias": "position"}
@@ -99,6 +101,7 @@ def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]], *, on_branc
     if name in ("embed.out", "resid.in"):  # what the steps before have made
         return next(reversed(boxes))
     if not is_inside:
+        step = step.partition("_")[0] if step.startswith("second") else step
         return {"tokens": "embed.token", "embed": f"embed.{step}", "final": "end.norm"}.get(group, "end.head")
     if group == "resid":
         return f"{_group(next(reversed(boxes)))}.add"
@@ -126,6 +129,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
     """A step with its text: by its place, by what the config says of it, or by the class of its variant."""
     group, _, step = key.partition(".")
     own, is_cross = config.layer(side, layer), group == "cross"
+    sizes, mixer = config.of_layer(side, layer), own.mixer if isinstance(own.mixer, Attending) else Attending()
     text_key, values, variant = "", {}, ""
     match "" if _is_of_another(group, step) else step:
         case "norm_pre" if config.parallel and group == "ffn":
@@ -135,6 +139,8 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             text_key = "plan_no_norm"
         case "norm" | "norm_pre" | "norm_post" | "out_norm" | "qk_norm":
             text_key, values = "plan_qk_norm" if step == "qk_norm" else "plan_norm", {"norm": _name(config.norm)}
+            text_key = "plan_qkv_norm" if step == "qk_norm" and mixer.value_norm else text_key
+            text_key = "plan_q_norm" if step == "qk_norm" and mixer.keys_of is not None else text_key
         case "token":
             text_key = "plan_token_scaled" if config.scale_embedding else "plan_token"
         case "segment":
@@ -146,9 +152,19 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             text_key = f"plan_{variant.lower()}"
         case "add":
             text_key = "plan_add" if config.residual else "plan_replace"
+            if made and made[-1].name == "resid.out" and config.block_scale:
+                text_key = f"{text_key}_scaled"
+        case "second":
+            text_key, values = "plan_second", {"width": f"{config.d_layer_input:,}"}
+        case "let_in":
+            text_key, values = "plan_let_in", {"activation": ACTIVATIONS[own.ffn.activation]}
         case "heads":
             text_key = "plan_heads_cross" if is_cross else "plan_heads"
-            values = {"h": str(config.n_heads), "g": str(config.n_kv_heads), "k": str(config.d_head)}
+            values = {"h": str(sizes.n_heads), "g": str(sizes.n_kv_heads), "k": str(sizes.d_head)}
+            if mixer.keys_of is not None:
+                text_key, values = "plan_heads_read", {"h": values["h"], "layer": str(mixer.keys_of), "k": values["k"]}
+            elif mixer.values_of_keys:
+                text_key = "plan_heads_of_keys"
         case "scores":
             text_key = "plan_scores" if config.scale_scores else "plan_scores_unscaled"
             if config.scale_scores and not config.divides_by_root:

@@ -60,6 +60,7 @@ def by_hand(block: Node) -> dict[str, str]:
     sums: dict[str, int] = {}
     for path, leaf in parameters.leaves(block):
         factors = [r" \cdot ".join(f"{size:,}" for size in sizes) or "1" for sizes in leaf.shapes.values()]
+        path = path or next(iter(leaf.shapes))  # what the block has without a module
         name = path.replace("_", r"\_")
         own = leaf.size - sum(child.size for child in leaf.children)
         lines.append(rf"\texttt{{{name}}}: &\quad {' + '.join(factors)} &&= {own:,}")

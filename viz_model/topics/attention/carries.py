@@ -46,7 +46,7 @@ def carried(look: Look) -> Carried:
     added = []
     for n, layer in enumerate(look.layers):
         attention: Any = look.trace.stack.block(layer).attn
-        w_o = attention.o.weight.detach().numpy().reshape(-1, config.n_heads, config.d_head)  # [D, H, K]
+        w_o = attention.o.weight.detach().numpy().reshape(config.d_model, config.n_heads, -1)  # [D, H, K]
         written = np.einsum("htk,dhk->htd", look.of_heads("attn.v")[n], w_o)
         lengths = np.linalg.norm(written, axis=-1)  # [H, T]
         added.append(row.weight[n] * np.take_along_axis(lengths, row.at[n], -1))

@@ -74,7 +74,7 @@ def draw(look: Look) -> Scene:
     """A strip for the query and the key in each form, with its length behind it; both share a scale."""
     look = look.narrow
     found, words = look.once(forms), look.words
-    group = look.by("head", np.array([heads.shared_with(look.config, head)[0] for head in range(look.n_heads)]))
+    group = look.by("head", np.array([heads.shared_with(look.here, head)[0] for head in range(look.n_heads)]))
     best = look.by(PLACE, look.once(largest).at)
     drawn = []
     for letter in "qk":
@@ -92,7 +92,7 @@ def draw(look: Look) -> Scene:
                     behind=Phrase(f"{words('form_length')} {{{{length}}}}", {"length": length}),
                 )
             )
-    columns = tuple(map(str, range(look.config.d_head)))
+    columns = tuple(map(str, range(look.here.d_head)))
     view = StripsView(tuple(drawn), columns, 56 + 34 * len(drawn), column_axis=words("form_axis"))
     scene = strips.scene(view, "attention.forms", words("forms_alt"), {"masked": look.common("masked")})
     sites = [f"attn.{letter}{form}" for form in names(look) for letter in "qk"]

@@ -107,7 +107,7 @@ def of_one(look: Look, name: str) -> Scene:
 
 def shared(look: Look) -> list[int]:
     """Of each head, whose keys and values it reads."""
-    return [heads.shared_with(look.config, n)[0] for n in range(look.n_heads)]
+    return [heads.shared_with(look.here, n)[0] for n in range(look.n_heads)]
 
 
 def numbers_of(look: Look, name: str) -> Any:
@@ -139,7 +139,7 @@ def lines(look: Look) -> Scene:
 
 
 def chain_title(look: Look) -> Iterator[Line]:
-    config = look.config
+    config = look.here
     yield look.title("matrices_title", head=look.head_number, layer=look.layer_number)
     yield look.text("matrices", n=len(look), d_head=config.d_head)
 
@@ -160,7 +160,7 @@ def heading(name: str) -> Callable[[Look], Iterator[Line]]:
 
     def tell(look: Look) -> Iterator[Line]:
         if name in known(look, CHAIN):
-            n, width = len(look), look.config.d_head
+            n, width = len(look), look.here.d_head
             size = f"{n} × {width if name in VECTORS else n}"
             yield Line(f"{_symbol(look, name)} {look.words(f'matrix_{name}')} [{size}]")
             if name == "mask":

@@ -154,7 +154,7 @@ def draw(look: Look) -> Scene:
     """Rows are queries, columns keys; a click on a map selects its head, another asks for a number."""
     found, words = look.once(every), look.words
     names = heatmap.spans(look.labels, found.pool)
-    is_shared = look.config.n_kv_heads < look.n_heads
+    is_shared = look.here.n_kv_heads < look.n_heads
     top = HEAD_HEIGHT + (18 if is_shared else 0)
     has_names = found.pool == 1 and len(names) <= MOST_NAMED
     longest = max(width_of(short(name, MOST_LETTERS)) for name in names) if has_names else 0.0
@@ -197,7 +197,7 @@ def draw(look: Look) -> Scene:
             )
             marks += [listed, keys]
         if is_shared:
-            group, sharing = heads.shared_with(look.config, head)
+            group, sharing = heads.shared_with(look.here, head)
             shares = words("grid_shared", heads=heads.span(sharing), group=group)
             marks += [
                 Rect(id="shared", x=EDGE, y=25, width=4, height=14, fill="key"),
@@ -236,7 +236,8 @@ def tell(look: Look) -> Iterator[Line]:
     seen = look.once(sight)
     counts = {"size": look.by("layer", seen.size, "whole"), "hidden": look.by("layer", seen.hidden, "whole")}
     yield look.claim(SIGHT, seen, "layer", cells=seen.n**2, **counts, **_sums(look))
-    if config.n_kv_heads < config.n_heads:
+    config, reads = look.here, look.config.source_of(look.trace.stack.side, look.layer)
+    if config.n_kv_heads < config.n_heads and reads is None:  # what it keeps is told
         groups = [heads.shared_with(config, head) for head in range(config.n_heads)]
         names = [heads.span(sharing) for _, sharing in groups]
         sizes = {"n_heads": config.n_heads, "n_kv_heads": config.n_kv_heads, "times": len(groups[0][1])}

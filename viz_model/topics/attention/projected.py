@@ -50,8 +50,19 @@ def _elements(expression: Expression) -> Iterator[Element]:
         yield from _elements(part)
 
 
+def made_of(look: Look, letter: str) -> str:
+    """What a matrix makes: values before their norm, where they have one."""
+    made = f"attn.{letter}_plain"
+    return made if look.has(made) else f"attn.{letter}"
+
+
+def read_of(look: Look) -> int | None:
+    """The layer whose keys and values the selected one reads, where it makes none of its own."""
+    return look.config.source_of(look.trace.stack.side, look.layer)
+
+
 def products(look: Look) -> Products:
-    config = look.config
+    config = look.here
     weights: dict[str, list[np.ndarray]] = {letter: [] for letter in LETTERS}
     for layer in look.layers:
         attention: Any = look.trace.stack.block(layer).attn
@@ -59,7 +70,7 @@ def products(look: Look) -> Products:
             stored = getattr(attention, letter).weight.detach().numpy()  # [H·K or G·K, D]
             of_head = stored.reshape(-1, config.d_head, stored.shape[-1]).swapaxes(-1, -2)
             weights[letter].append(of_head.repeat(config.n_heads // len(of_head), axis=0))
-    made = {letter: look.of_heads(f"attn.{letter}") for letter in LETTERS}
+    made = {letter: look.of_heads(made_of(look, letter)) for letter in LETTERS}
     return Products(look.every(read_site(look)), {name: np.stack(each) for name, each in weights.items()}, made)
 
 
@@ -70,16 +81,19 @@ def latent(look: Look) -> Latent | None:
 
 
 def title(look: Look) -> Iterator[Line]:
+    if (layer := read_of(look)) is not None:
+        yield look.title("projected_read_title", layer=look.layer_number, source=layer)
+        return
     yield Line(look.words("projected_title", head=look.head_number, layer=look.layer_number), "title")
 
 
 def draw(look: Look) -> Scene | None:
     """X on the left, and for each letter W and the product, the selected token's row framed."""
-    if latent(look) is not None:
+    if latent(look) is not None or read_of(look) is not None:
         return None
     found, words, n = look.once(products), look.words, len(look)
     pool, deep = -(-n // MOST_ROWS), -(-found.x.shape[-1] // MOST_DEEP)
-    names, config = heatmap.spans(look.labels, pool), look.config
+    names, config = heatmap.spans(look.labels, pool), look.here
     whole = 3 * TALL + 2 * GAP
     group = by("head", np.array([heads.shared_with(config, head)[0] for head in range(look.n_heads)]))
 
@@ -153,12 +167,15 @@ def _frame(id: str, place: tuple[float, float], y: float, height: float, n: int,
 
 
 def tell(look: Look) -> Iterator[Line]:
+    if (layer := read_of(look)) is not None:
+        yield look.text("projected_read", layer=layer)
+        return
     if (narrow := latent(look)) is not None:
-        config = look.config
+        config = look.here
         own, shared = narrow.rank + narrow.d_rotated, 2 * config.n_heads * config.d_head
         yield look.text("projected_latent", rank=narrow.rank, shared=narrow.d_rotated, own=own, each=shared)
         return
-    config = look.config
+    config = look.here
     bias: Any = look.trace.stack.block(look.layers.start).attn.q.bias
     yield look.text(
         "projected" if bias is None else "projected_bias", token=look.token_named(), d=config.d_model, k=config.d_head,

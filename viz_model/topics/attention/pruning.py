@@ -40,7 +40,8 @@ def can_be_compared(trace: Trace, layer: int) -> bool:
     """Whether heads that are off are all that an edit changes in a layer's self-attention."""
     at = trace.full_name(f"blocks.{layer}.attn.")
     changed = [edit for name, edits in trace.changes.items() if name.startswith(at) for edit in edits]
-    return all(isinstance(edit, AblateHead) and edit.to == "zero" for edit in changed)
+    makes_keys = trace.config.source_of(trace.stack.side, layer) is None
+    return makes_keys and all(isinstance(edit, AblateHead) and edit.to == "zero" for edit in changed)
 
 
 @torch.inference_mode()
@@ -50,7 +51,8 @@ def pruned(trace: Trace, layer: int, off: Collection[int]) -> Pruned:
     Removed are their rows of W_Q, their columns of W_O, and of W_K and W_V the rows of key–value heads that no
     other query head reads (Michel et al. 2019; in BERT's code ``prune_heads``).
     """
-    config, at, attention = trace.config, f"blocks.{layer}.attn.", trace.stack.block(layer).attn
+    config = trace.config.of_layer(trace.stack.side, layer)
+    at, attention = f"blocks.{layer}.attn.", trace.stack.block(layer).attn
     kept = [head for head in range(config.n_heads) if head not in off]
     read = [config.kv_head(head) for head in kept]
     groups = sorted({*read})

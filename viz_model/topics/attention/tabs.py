@@ -35,7 +35,7 @@ def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     at = 0, look.head, look.token
     said = {name: pick(value, look.place) for name, value in facts(look.narrow).items()}
     named = {name: f"`{said[name]}`" for name in ("token", "key")}
-    config = look.config
+    config = look.here
     caps = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
     numbers = by_hand(look.trace, look.layer, look.head, look.token, int(row.at[at]))
     return look.text("hand", **named), numbers, {"n_seen": int(row.n_seen[at]), "d_head": config.d_head, **caps}

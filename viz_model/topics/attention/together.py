@@ -21,7 +21,7 @@ MOST_COLUMNS, MOST_HEADS = 512, 12
 
 def sizes(look: Look) -> dict[str, str]:
     """For prose: the sizes of the heads."""
-    config = look.config
+    config = look.here
     width = config.n_heads * config.d_head
     return {
         "n_heads": str(config.n_heads),
@@ -32,7 +32,7 @@ def sizes(look: Look) -> dict[str, str]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    config, given = look.config, sizes(look)
+    config, given = look.here, sizes(look)
     yield look.title("together_title", layer=look.layer_number, token=look.token_named(), **given)
     yield look.text("heads" if config.n_heads * config.d_head == config.d_model else "heads_free", **given)
     if config.n_kv_heads < config.n_heads:
@@ -43,7 +43,7 @@ def tell(look: Look) -> Iterator[Line]:
 
 def _columns(look: Look, pool: int = 1) -> tuple[str, ...]:
     """Head and dimension of every number of the concatenation: ``2 · 17``."""
-    config = look.config
+    config = look.here
     return tuple(f"{head} · {d}" for head in range(config.n_heads) for d in range(0, config.d_head, pool))
 
 
@@ -58,14 +58,14 @@ def side_by_side(look: Look) -> Scene:
     look = look.narrow
     z = look.every("attn.z").swapaxes(1, 2)  # [L, T, H, K]
     row = z.reshape(*z.shape[:2], -1)
-    at, dimensions = np.divmod(np.arange(row.shape[-1]), look.config.d_head)
+    at, dimensions = np.divmod(np.arange(row.shape[-1]), look.here.d_head)
     lists = {"columns": tuple(dimensions.tolist()), "beside": tuple(at.tolist())}
     where = look.cells("attn.z", (BESIDE, "token", COLUMN), **lists)
     top = look.by("layer token", np.maximum(np.abs(row).max(-1), 1e-30))
     strip = Strip(
         look.words("together_mixed"), look.by("layer token", row), top=top, cells=where, behind=_length(look, row)
     )
-    parts = tuple((str(head), look.config.d_head) for head in range(look.n_heads))
+    parts = tuple((str(head), look.here.d_head) for head in range(look.n_heads))
     view = StripsView((strip,), _columns(look), 110, column_axis=look.words("together_axis"), parts=parts)
     scene = strips.scene(view, "attention.together.row", look.words("together_row_alt"), _masked(look))
     return look.drawn(scene, ["attn.z"])
@@ -83,7 +83,7 @@ def output_matrix(look: Look) -> Scene:
     """
     look = look.narrow
     w_o = look.trace.stack.block(look.layer).attn.o.weight.detach().numpy()
-    width = look.config.d_head
+    width = look.here.d_head
     fitting = (n for n in range(1, width) if width % n == 0 and w_o.shape[1] // n <= MOST_COLUMNS)
     across = next(fitting, width)
     pool = Pool(-(-len(w_o) // (heatmap.MOST_CELLS // (w_o.shape[1] // across))), across)

@@ -120,7 +120,7 @@ def shown(look: Look) -> Shown:
         columns, names = rows, [look.labels[n] for n in rows]
     index: tuple[Any, ...] = (ROW, COLUMN)
     if site.has_heads:
-        index = (look.config.kv_head(look.head) if site.axes[0] == "G" else look.head, *index)
+        index = (look.here.kv_head(look.head) if site.axes[0] == "G" else look.head, *index)
     return Shown(site.full, index, rows, columns, names)
 
 

@@ -120,8 +120,7 @@ GATE: Verdict[Neuron] = Verdict("block.gate", Claim("holds_back", lambda neuron:
 
 
 def _zero(value: float) -> float:
-    """What rounds to 0 as 0, not as −0."""
-    return 0.0 if abs(value) < 5e-3 else value
+    return 0.0 if abs(value) < 5e-3 else value  # and not −0
 
 
 def _writes(neuron: Neuron) -> float:

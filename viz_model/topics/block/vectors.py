@@ -296,6 +296,7 @@ class Written(NamedTuple):
     ffn: Any
     cross: Any = 0.0
     state: Any = 0.0
+    input: Any = 0.0
 
 
 def _adds_most(part: str) -> Claim[Written]:
@@ -306,7 +307,7 @@ def _adds_most(part: str) -> Claim[Written]:
     return Claim(part, holds)
 
 
-WRITTEN: Verdict[Written] = Verdict("block.written", *map(_adds_most, ("attn", "cross", "ffn", "state")))
+WRITTEN: Verdict[Written] = Verdict("block.written", *map(_adds_most, ("attn", "cross", "ffn", "state", "input")))
 
 
 def written(found: Vectors) -> Written:
@@ -372,6 +373,11 @@ def tell(look: Look) -> Iterator[Line]:
     wrote = "added" if found.residual else "wrote"
     added, reads = (look.words(f"{key}{found.reader}", **given) for key in (wrote, "reads"))
     yield look.text(f"see_{found.of_sums}", **given, added=added, reads=reads)
+    if "input" in given:
+        yield look.text("see_input", **given)
+    if look.config.block_scale:
+        scale = [look.trace.stack.block(layer).get_parameter("scale").item() for layer in look.layers]
+        yield look.text("see_scale", scale=look.by("layer", np.array(scale), "3"))
     lengths = written(found)
     sizes = np.sort(np.stack([np.broadcast_to(one, lengths.ffn.shape) for one in lengths]), axis=0)
     times = sizes[-1] / np.where(sizes[-2] > 0, sizes[-2], 1.0)
@@ -394,7 +400,7 @@ def equations(found: Vectors) -> str:
 
 def _latex(said: str) -> str:
     """A name or a formula of the steps as LaTeX: t³ with its index, words upright, vectors bold."""
-    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
     return re.sub(
         "[A-Za-z]+", lambda found: rf"\{'mathbf' if found[0] in _LETTERS else 'text'}{{{found[0]}}}", plain
     ).replace("…", r"\dots")

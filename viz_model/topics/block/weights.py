@@ -140,7 +140,7 @@ def title(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    config = look.config
+    config = look.here
     way = of_one(look)
     yield look.text(f"weights{way.reader}", **facts(look), **_here(look).facts())
     if config.n_kv_heads < config.n_heads and not way.holds_state:

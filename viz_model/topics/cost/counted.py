@@ -36,6 +36,8 @@ class Multiplications(NamedTuple):
     head: int
     places: int = 0
     """What a feed-forward multiplies for each pair of positions, where it mixes all of them."""
+    inputs: int = 0
+    """What second embeddings take, in blocks and before them."""
 
     @property
     def pairs(self) -> int:
@@ -50,6 +52,8 @@ class Multiplications(NamedTuple):
 def group(site: Site) -> str:
     """The field of :class:`Multiplications` that a value's multiplications belong to, by its name, axes and role."""
     part, _, step = site.name.partition(".")
+    if part == "input" or step.startswith("second"):
+        return "inputs"
     if part == "ffn":
         return "places" if _runs_over_positions(site.expression) else "ffn"
     if part == "cross":

@@ -90,7 +90,7 @@ def draw(look: Look) -> Iterator[Line]:
     """A row a way."""
     if look.config.kind == "encoder":
         return
-    found, words, n = ways(look.config, len(look)), look.words, len(look)
+    found, words, n = ways(look.here, len(look)), look.words, len(look)
     columns = (words(f"kept_{name}", n=f"{n:,}") for name in ("way", "numbers", "bytes", "rebuilt", "step"))
     rows = [
         [
@@ -104,8 +104,8 @@ def draw(look: Look) -> Iterator[Line]:
 
 def tell(look: Look) -> Iterator[Line]:
     if look.config.kind != "encoder":
-        found = ways(look.config, len(look))
+        found = ways(look.here, len(look))
         yield look.text(
             "kept", rank=f"{found.rank:,}", shared=f"{found.shared:,}", both=f"{found.rank + found.shared:,}",
-            h=look.n_heads, k=look.config.d_head, layers=look.n_layers,
+            h=look.n_heads, k=look.here.d_head, layers=look.n_layers,
         )  # fmt: skip

@@ -68,7 +68,7 @@ def _view(look: Look) -> KindsView:
 def _facts(look: Look) -> dict[str, int]:
     found = view(look)
     n = found.total().total()
-    return {"kinds": len(found.counts), "h": look.n_heads, "k": look.config.d_head, "n": n}
+    return {"kinds": len(found.counts), "h": look.n_heads, "k": look.here.d_head, "n": n}
 
 
 def is_alone(look: Look) -> bool:
@@ -105,7 +105,7 @@ def draw(look: Look) -> Plot:
 def tell(look: Look) -> Offer:
     labels, counts = HEAD.labels(look.t.language), view(look).total()
     listed = " · ".join(f"{labels[kind]} {n}" for kind, n in counts.most_common())
-    product = look.n_heads * look.config.d_head
+    product = look.n_heads * look.here.d_head
     said = look.text(
         "many_alone" if is_alone(look) else "many",
         **_facts(look),

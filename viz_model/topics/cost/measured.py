@@ -106,10 +106,14 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
     causal = attn_bias is None  # which the fused kernel knows without a matrix
     added = ops.additive(stack.visible(layer, length, length)) if attn_bias is None else attn_bias
 
-    def heads() -> tuple[Tensor, Tensor, Tensor]:
-        return attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
+    source = attn.kind.keys_of
+    maker = attn if source is None else stack.block(source).attn
 
-    q, k, v = heads()
+    def heads() -> tuple[Tensor, ...]:
+        q = attn.queries(x, scheme)
+        return (q, *attn.keys_and_values(x, scheme)) if source is None else (q,)
+
+    q, (k, v) = attn.queries(x, scheme), maker.keys_and_values(x, scheme)
     k, v = ops.share_heads(k, attn.n_heads), ops.share_heads(v, attn.n_heads)
     own = scheme.content_bias(q, k, 0, attn.scale)
     if own is not None:

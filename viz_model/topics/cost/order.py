@@ -74,7 +74,7 @@ def shuffled(trace: Trace) -> Shuffled | None:
         source = trace.model.encode(torch.tensor([trace.ids, trace.ids]))
 
     def change(stack: Stack, mask: Tensor) -> float:
-        first, second = stack(rows, visible=mask, source=source)
+        first, second = stack(rows, ids=both_orders, visible=mask, source=source)
         return float((second - first[order]).abs().max() / first.square().mean().sqrt())
 
     plain, both, past = without_positions(stack, trace.config), masks.everything(length, length), masks.causal

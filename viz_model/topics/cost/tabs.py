@@ -23,6 +23,7 @@ def _per_table(config: ModelConfig, one: Multiplications) -> str:
 def sizes(config: ModelConfig, side: Side, layer: int) -> dict[str, str]:
     """For the formulas: the model's sizes, and what they come to."""
     one, passes = of_block(config, side, layer), crossings(config, side)
+    config = config.of_layer(side, layer)
     return {
         **{letter: _plain(size) for letter, size in sites.sizes(config).items()},
         "m": _per_table(config, one),
@@ -42,6 +43,7 @@ def is_textbook(config: ModelConfig, side: Side) -> bool:
 def by_hand(config: ModelConfig, side: Side, layer: int, length: int) -> dict[str, str]:
     """For prose: the scores of one block worked out factor by factor, beside the feed-forward layer."""
     one, here, twice = (of_block(config, side, layer, n) for n in (1, length, 2 * length))
+    config = config.of_layer(side, layer)
     n, h, k = length, config.n_heads, config.d_head
     numbers = {
         "n": n,
@@ -83,15 +85,16 @@ def counts(look: Look) -> Sequence[tuple[str, str, Mapping[str, Sequence[object]
     runs = [(len(look) * by, count(look.config, side, len(look) * by, source * by)) for by in FACTORS]
     columns: dict[str, list[object]] = {look.words("length"): [n for n, _ in runs]}
     for name in Multiplications._fields:
-        if name != "places" or runs[0][1].places:  # which next to no model has
+        if name not in ("places", "inputs") or getattr(runs[0][1], name):  # which next to no model has
             columns[look.words(name)] = [getattr(run, name) for _, run in runs]
     return [("multiplications", "", columns)]
 
 
 def _attending(look: Look) -> int:
-    """The selected layer, or where that does not attend the first that does: the code is of attention."""
-    layers = (n for n in range(look.n_layers) if look.site("attn.pattern", n) in look.trace)
-    return look.layer if look.has("attn.pattern") else next(layers, look.layer)
+    """The selected layer, or where that makes no keys the first that does: the code is of attention."""
+    makes = [n for n in range(look.n_layers) if look.site("attn.pattern", n) in look.trace]
+    makes = [n for n in makes if look.config.source_of(look.trace.stack.side, n) is None]
+    return look.layer if look.layer in makes else next(iter(makes), look.layer)
 
 
 def _code(look: Look) -> tuple[str, dict[str, Any]]:

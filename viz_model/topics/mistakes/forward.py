@@ -78,7 +78,12 @@ class Here:
         bias = stack.attn_bias(self.layer, 0, x, run.visible.get(stack.side))
         crosses = self.block.cross is not None
         source = Source(self.made(sites.leaving(run.config, "encoder"))[None]) if crosses else None
-        return Given(stack.position_of(self.layer), bias, source)
+        read = run.config.source_of(stack.side, self.layer)
+        shared = {}
+        if read is not None:
+            at = run.full_name(f"blocks.{read}.attn.v").removesuffix(".v")
+            shared[read] = self.made(sites.scored(at, run.config)[1])[None], self.made(f"{at}.v")[None]
+        return Given(stack.position_of(self.layer), bias, source, shared=shared)
 
     def tap(self, part: str = "") -> Tap:
         """The run's own edits, for the block, or a part of it, that runs once more."""

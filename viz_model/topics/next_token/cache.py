@@ -63,12 +63,19 @@ class CacheView(NamedTuple):
     @property
     def a_token(self) -> int:
         """Bytes that one more token takes in all layers."""
-        return 2 * self.n_layers * self.a_cell
+        return kv_cache.bytes_of(self.config, 1) if self.is_mixed else 2 * self.n_layers * self.a_cell
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether layers differ in what they keep of a token."""
+        kept = kv_cache.numbers(self.config)
+        return len(set(kept)) > 1 or len(kept) < self.config.n_layers
 
     def facts(self) -> dict[str, str]:
         n_heads, n_kv_heads = self.config.n_heads, self.config.n_kv_heads
         return {
             "layers": str(self.n_layers),
+            "keep": str(len(kv_cache.numbers(self.config))),
             "heads": str(n_heads),
             "kv_heads": str(n_kv_heads),
             "shared_by": str(n_heads // n_kv_heads),
@@ -114,8 +121,8 @@ def title(look: Look) -> Iterator[Line]:
 def tell(look: Look) -> Iterator[Line]:
     found, shared = view(look), look.of("kv_cache")
     facts, config = found.facts(), look.config
-    yield shared.text("filling", **facts)
-    if config.n_kv_heads < config.n_heads:
+    yield shared.text("filling_mixed" if found.is_mixed else "filling", **facts)
+    if config.n_kv_heads < config.n_heads and not found.is_mixed:
         yield shared.text("shared", **facts)
     if found.source_labels:
         yield shared.text("source", **facts)

@@ -23,7 +23,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Quiz
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs, Worked
-from viz_model.model import ops, positions
+from viz_model.model import positions
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import added, key, waves
 from viz_model.topics.position.arrows import Plane
@@ -75,8 +75,8 @@ class Frequencies(NamedTuple):
 
 
 def frequencies(look: Look) -> Frequencies:
-    used = _rope(look).frequencies
-    return Frequencies(used.numpy(), ops.rotary_frequencies(2 * len(used), rotary(look).base).numpy())
+    found = _rope(look)
+    return Frequencies(found.frequencies.numpy(), found.unscaled.numpy())
 
 
 def pair(look: Look) -> int:
@@ -88,7 +88,7 @@ def pair(look: Look) -> int:
 def columns(look: Look) -> tuple[int, int]:
     """The two values of a head's query and key that the pair is."""
     found = _rope(look)
-    return pair_columns(pair(look), len(found.frequencies), interleaved=found.interleaved)
+    return pair_columns(pair(look), found.n_pairs, interleaved=found.interleaved)
 
 
 def unrotated(look: Look, letter: str) -> str:
@@ -141,12 +141,16 @@ def arrows(look: Look, role: str) -> Arrows:
 
 def heads_of(look: Look, role: str) -> dict[str, Any]:
     """Which head's vectors a query head reads, for tables that have no more heads than there are."""
-    if role == "query" or look.config.n_kv_heads == look.n_heads:
+    if role == "query" or look.here.n_kv_heads == look.n_heads:
         return {}
-    return {"head": by("head", np.array([look.config.kv_head(head) for head in range(look.n_heads)]))}
+    return {"head": by("head", np.array([look.here.kv_head(head) for head in range(look.n_heads)]))}
 
 
 def whose(look: Look, role: str) -> Iterator[Line]:
+    source = look.config.source_of(look.trace.stack.side, look.layer)
+    if role == "key" and source is not None:
+        yield Line(look.words("rope_key_read", layer=source), "part")
+        return
     known = heads_of(look, role).get("head", by("head", np.arange(look.n_heads)))
     yield Line(look.words(f"rope_{role}", head=known._replace(write="whole")), "part")
 
@@ -200,7 +204,7 @@ def source(look: Look) -> Iterator[Line]:
 
 def facts(look: Look) -> dict[str, Any]:
     """The pair at each token, and the frequencies of the layer, for prose."""
-    found, model, chosen = look.once(frequencies), look.config, pair(look)
+    found, model, chosen = look.once(frequencies), look.here, pair(look)
     lengths, degrees, at = found.wavelengths, np.degrees(found.used), np.arange(len(look))
     angle, frequency = at * found.used[chosen], found.used[chosen]
     first, second = columns(look)
@@ -217,6 +221,7 @@ def facts(look: Look) -> dict[str, Any]:
         "base": f"{rotary(look).base:,g}",
         "pairs": len(lengths),
         "rotated": 2 * len(lengths),
+        "span": 2 * _rope(look).n_pairs,
         "width": model.d_head,
         "kept": model.d_head - 2 * len(lengths),
         "fastest": f"{lengths.min():,.1f}",
@@ -234,10 +239,10 @@ def facts(look: Look) -> dict[str, Any]:
 
 def tell(look: Look) -> Iterator[Line]:
     """The turn of the selected token, and what is special in this model's rotation."""
-    known, sizes, scaling = facts(look), look.config, rotary(look).scaling
+    known, sizes, scaling = facts(look), look.here, rotary(look).scaling
     yield look.text("rope_see", **known)
     if known["kept"]:
-        yield look.text("rope_partial", **known)
+        yield look.text("rope_partial" if rotary(look).over == "part" else "rope_partial_pairs", **known)
     if sizes.qk_norm:
         yield look.text("rope_normed")
     if sizes.n_kv_heads < sizes.n_heads:

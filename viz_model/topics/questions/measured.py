@@ -232,13 +232,14 @@ def context(look: Look, step: int) -> Measured:
     blocks = [site for name, site in sites.in_order(config) if name.startswith("blocks.")]
     rest = sum(counts.used(weight, site) for weight, site in counts.weights(blocks).values() if len(weight.shape) > 1)
     windows = [config.window("decoder", layer) for layer in range(config.n_layers)]
-    one = 2 * config.n_heads * config.d_head  # a score and a share of the mix, of one key in all heads of a layer
-    attention = [sum(one * min(seen, window or seen) for window in windows) for seen in LENGTHS]
+    # A score and a share of the mix, of one key in all heads of each layer.
+    one = [2 * config.n_heads * config.of_layer("decoder", layer).d_head for layer in range(config.n_layers)]
+    attention = [sum(k * min(seen, window or seen) for k, window in zip(one, windows, strict=True)) for seen in LENGTHS]
     facts = {
         "length": f"{length:,}",
         "attention": f"{attention[step]:,}",
         "rest": f"{rest:,}",
-        "equal": f"{rest / (one * config.n_layers):,.0f}",
+        "equal": f"{rest / sum(one):,.0f}",
         "cache": byte_size(kv_cache.bytes_of(config, length)),
         "context": f"{config.n_context:,}",
         "n_windows": sum(map(bool, windows)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,9 @@ class Run:
 
     @classmethod
     def of(cls, look: Look) -> Run:
+        source = look.config.source_of(look.trace.stack.side, look.layer)
+        if source is not None:  # it tells of the layer in which keys and values are made
+            look = replace(look, layer=source)
         return look.once(cls, ("walk", look.layer, look.head, look.token))
 
     @property
@@ -197,6 +200,7 @@ def start(trace: Trace) -> tuple[int, int, int]:
     n = len(trace)
     marks = list(heads.marks(trace))
     layers = [n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace]
+    layers = [n for n in layers if trace.config.source_of(trace.stack.side, n) is None]
     if isinstance(trace.values, Recomputed):
         layers = layers[len(layers) // 2 :][:1]
     at = np.arange(n)
