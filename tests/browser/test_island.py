@@ -200,10 +200,10 @@ def test_a_click_on_one_side_selects_on_both_in_the_same_frame(visit: Visit) -> 
     assert left["said"] == right["said"] and not left["differs"][0], "both texts begin alike"
     left, right = now(page, 0, ".chip:nth-child(3)")
     assert left["token"] == right["token"] == 2 and left["differs"][0] and right["differs"][0]
-    assert "of ·cat." in left["said"] and "of ·dog." in right["said"]
+    assert "of ·cat are" in left["said"] and "of ·dog are" in right["said"]
     left, right = now(page, 1, ".chip:nth-child(7)")
     assert (left["token"], right["token"]) == (3, 6)
-    assert "of ·sat." in left["said"] and "of ·mat." in right["said"]
+    assert "of ·sat are" in left["said"] and "of ·mat are" in right["said"]
     wait_for_query(page, token="6")
     left, right = now(page, 1, ".target[data-mark='head.5']")
     assert left["head"] == right["head"] and left["title"].startswith("Head 5") and right["title"].startswith("Head 5")
