@@ -168,6 +168,23 @@ def test_both_stacks_of_an_encoder_decoder_are_observed(made: str) -> None:
         vm.observe_run(lm.source.get_encoder(), ids, target=[1])
 
 
+class Uneven(torch.nn.Module):
+    """Reports more heads in its second layer than in its first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(9, 4)
+
+    def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
+        n = input_ids.shape[1]
+        return {"logits": self.table(input_ids), "attentions": [torch.eye(n).expand(1, h, n, n) for h in (2, 3)]}
+
+
+def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
+    seen = vm.observe_run(Uneven(), [1, 2, 3])
+    assert seen.sites == ("tokens.ids", "logits", "probs")
+
+
 def bloom() -> vm.LanguageModel:
     """A class that is not recomputed here, whose tokens are single bytes."""
     config = transformers.BloomConfig(vocab_size=300, hidden_size=32, n_layer=2, n_head=4)

@@ -273,9 +273,9 @@ def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
 
 
 def _maps(given: Any, size: tuple[int, int]) -> list[Tensor]:
-    """Attention weights of all layers, or nothing: a band of them, say, is no map of tokens."""
+    """Attention weights of all layers, or nothing: a band of them is no map of tokens, and layers have heads alike."""
     found = [one for one in given or () if isinstance(one, Tensor) and one.dim() == 4]
-    return found if all(one.shape[2:] == size for one in found) else []
+    return found if all(one.shape[1:] == (found[0].shape[1], *size) for one in found) else []
 
 
 def _fitting(said: Any, first: str, n: int) -> tuple[list[Tensor], list[Tensor]]:
