@@ -155,6 +155,12 @@ def test_both_stacks_of_an_encoder_decoder_are_observed(made: str) -> None:
     assert torch.equal(run["logits"], said.logits[0]) and len(decoder["embed.out"]) == 3
     assert (decoder.leaving in decoder) == (encoder.leaving in encoder) == made.startswith("Switch")
     assert lm.trace(ids=ids).target_ids == (lm.config.start_id,)
+    nothing: dict[str, Any]
+    for nothing in ({"text": ""}, {"ids": []}):
+        with pytest.raises(ValueError, match="the text is empty"):
+            lm.trace(**nothing)
+    if made.startswith("Bart"):  # whose positions end
+        assert lm.said("5 " * 40, 60) == lm.said("5 " * 32, 60) and len(lm.trace("5 " * 40, max_tokens=32).ids) == 32
     drawn = lm.trace(ids=ids)["logits"][-1].argmax().item()  # this Bart ends at once
     assert lm.said("3 5 7 9", 1) == ("" if drawn == lm.source.generation_config.eos_token_id else str(drawn))
     lm.source.generation_config.decoder_start_token_id = lm.source.config.decoder_start_token_id = None

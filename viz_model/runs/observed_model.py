@@ -122,12 +122,13 @@ class ObservedModel(LanguageModel):
         """What an encoder–decoder writes by itself of a text, in at most so many tokens: nothing where it cannot."""
         if (start := self.config.start_id) is None or not self.config.has_logits:
             return ""
-        ids, reads = self.tokenizer.encode(text), [start]
+        ids, reads = self.shortened(self.tokenizer.encode(text), self.config.n_context), [start]
         source: Any = self.source
         ends = getattr(getattr(source, "generation_config", source.config), "eos_token_id", None)
         ends = {ends} if ends is None or isinstance(ends, int) else set(ends)
         with torch.inference_mode():
-            while len(reads) <= most and not (reads[1:] and reads[-1] in ends):  # some begin with the token that ends
+            # Some begin with the token that ends.
+            while len(reads) <= min(most, self.config.n_context) and not (reads[1:] and reads[-1] in ends):
                 reads.append(int(_said(source, ids, reads)["logits"][0, -1].argmax()))
         return self.tokenizer.decode([id for id in reads[1:] if id not in ends])
 
@@ -184,13 +185,15 @@ def observe_run(
         name: what the model is called; by default its class.
 
     Raises:
-        ValueError: the model says none of these, or a text was given without a tokenizer.
+        ValueError: the model says none of these, a text was given without a tokenizer, or there is nothing to run.
     """
     name = name or type(model).__name__
     if tokenizer is None and (isinstance(text, str) or isinstance(target, str)):
         raise ValueError("give a tokenizer, or ids in place of a text")
     ids = list(tokenizer(text)["input_ids"]) if isinstance(text, str) else plain(text)
     reads = _reads(model, target, tokenizer)
+    if not ids or reads == []:
+        raise ValueError("the text is empty: there is nothing to run")
     normed: list[Tensor] = []  # kept, so that no other tensor takes the place of one in memory
     norms = [
         module

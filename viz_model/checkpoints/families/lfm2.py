@@ -13,8 +13,7 @@ from collections.abc import Collection
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding
-from viz_model.checkpoints.weights import ModelError
-from viz_model.config import Attending, Gated, ModelConfig, RMSNorm, ShortConv
+from viz_model.config import Gated, Mixer, ModelConfig, RMSNorm, ShortConv
 
 SIZES = {
     **llama.SIZES,
@@ -60,13 +59,11 @@ def _width(a: Attributes, width: int) -> int:
     return width if a.is_null("block_ffn_dim_multiplier") else multiple * -(-int(times * width) // multiple)
 
 
-def _mixers(a: Attributes, n_layers: int, convolution: ShortConv) -> tuple[Attending | ShortConv, ...]:
+def _mixers(a: Attributes, n_layers: int, convolution: ShortConv) -> tuple[Mixer, ...]:
     kinds, attending = a.words("layer_types"), a.items("full_attn_idxs")
     if kinds is None:
         kinds = [windows.SEES_ALL if attending is None or n in attending else CONV for n in range(n_layers)]
-    if unknown := sorted(set(kinds) - {CONV, windows.SEES_ALL}):
-        raise ModelError(f"{a.path}: layer_types: expected {CONV} or {windows.SEES_ALL}, got {unknown[0]!r}")
-    return tuple(convolution if kind == CONV else Attending() for kind in kinds)
+    return windows.mixers(a, kinds, CONV, convolution)
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -15,8 +15,7 @@ from functools import partial
 from viz_model.checkpoints.families import experts, gemma, llama, qwen2_moe, qwen3, qwen3_moe, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename
-from viz_model.checkpoints.weights import ModelError
-from viz_model.config import Attending, DeltaNet, Experts, ModelConfig
+from viz_model.config import DeltaNet, Experts, Mixer, ModelConfig
 
 NAMES = {**llama.NAMES, "mixers": "linear_num_value_heads", "ffn": "num_experts_per_tok"}
 LINEAR = "linear_attention"
@@ -57,13 +56,11 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     )
 
 
-def _mixers(a: Attributes, n_layers: int, delta: DeltaNet) -> tuple[Attending | DeltaNet, ...]:
+def _mixers(a: Attributes, n_layers: int, delta: DeltaNet) -> tuple[Mixer, ...]:
     every, kinds = a.size("full_attention_interval", 4), a.words("layer_types")
     if kinds is None:
         kinds = [LINEAR if (layer + 1) % every else windows.SEES_ALL for layer in range(n_layers)]
-    if unknown := sorted(set(kinds) - {LINEAR, windows.SEES_ALL}):
-        raise ModelError(f"{a.path}: layer_types: expected {LINEAR} or {windows.SEES_ALL}, got {unknown[0]!r}")
-    return tuple(delta if kind == LINEAR else Attending() for kind in kinds)
+    return windows.mixers(a, kinds, LINEAR, delta)
 
 
 def renames(config: ModelConfig) -> list[Rename]:

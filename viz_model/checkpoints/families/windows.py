@@ -1,4 +1,4 @@
-"""Windows of attention as config files spell them: a word for each layer, and one size for those that slide."""
+"""What layers are as config files spell it: a word for each, of its attention, its window, or what stands there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError
+from viz_model.config import Attending, Mixer
 
 SLIDES, SEES_ALL = "sliding_attention", "full_attention"
 
@@ -27,6 +28,17 @@ def of_words(a: Attributes, kinds: Sequence[str], window: int) -> tuple[int, ...
     if SLIDES in kinds and not window:
         raise ModelError(f"{a.path}: layer_types: sliding_attention, but no sliding_window is in use")
     return tuple(sizes[kind] for kind in kinds) if SLIDES in kinds else ()
+
+
+def mixers(a: Attributes, kinds: Sequence[str], word: str, other: Mixer) -> tuple[Mixer, ...]:
+    """What carries from token to token in each layer: ``other`` where ``word`` stands, or else attention.
+
+    Raises:
+        ModelError: a word is unknown.
+    """
+    if unknown := sorted(set(kinds) - {word, SEES_ALL}):
+        raise ModelError(f"{a.path}: layer_types: expected {word} or {SEES_ALL}, got {unknown[0]!r}")
+    return tuple(other if kind == word else Attending() for kind in kinds)
 
 
 def every(n_layers: int, window: int) -> tuple[int, ...]:
