@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from viz_model.app import runs
 from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.checkpoints import room
 from viz_model.drawing.digits import byte_size
-from viz_model.texts import LANGUAGES
+from viz_model.island.look import Look
+from viz_model.measures import kv_cache
+from viz_model.texts import LANGUAGES, Texts
+from viz_model.topics.next_token import cache
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NAMES = ("tiny-qwen3", "tiny-translator", "story-pre-ln", "tiny-bert")
@@ -47,6 +51,32 @@ def test_a_page_opens_and_its_numbers_are_derived(page: str, model: str) -> None
             exec(compile(code, page, "exec"), {})
         lines = printed.getvalue().split()
         assert "True" in lines and "False" not in lines, code
+
+
+@pytest.mark.parametrize(("page", "model"), turns(["next_token", "cost", "attention", "position", "block"], NAMES))
+def test_all_sections_of_a_page_are_said(page: str, model: str) -> None:
+    trace = vm.load(model).trace("A little cat sat")
+    html = vm.page(trace, page, writes=False).html
+    assert "{{" not in html.split("<script")[0] and len(html) > 100_000
+
+
+def test_a_cache_is_weighed_in_the_type_that_runs() -> None:
+    lm = vm.load("tiny-qwen3")
+    trace = lm.trace("A little cat sat")
+    look = Look.at(trace, Texts.of("en", lm.config), "next_token")
+    found = cache.view(look)
+    assert look.itemsize == found.held.itemsize == 2
+    assert found.held.n_bytes == kv_cache.held_after(trace).n_bytes == len(trace) * found.a_token
+    values = [trace[site].numel() for site in trace.sites if site.endswith("attn.v")]
+    assert found.held.n_bytes == 2 * 2 * sum(values)  # as many keys, 2 bytes each
+
+
+def test_a_run_is_pickled() -> None:
+    trace = vm.load("tiny-qwen3").trace("A little cat sat")
+    again = pickle.loads(pickle.dumps(trace))
+    assert torch.equal(again["probs"], trace["probs"])
+    weight = "decoder.blocks.0.attn.q.weight"
+    assert torch.equal(again.model.get_parameter(weight), trace.model.get_parameter(weight))
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

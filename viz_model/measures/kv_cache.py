@@ -17,6 +17,7 @@ from torch import Tensor
 
 from viz_model.config import Attending, DeltaNet, Latent, ModelConfig, ShortConv
 from viz_model.measures.timing import expected, timed
+from viz_model.model import stored
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
@@ -81,6 +82,7 @@ class Held(NamedTuple):
         source_values: [L, S].
         n_bytes: of all keys and values of the positions.
         n_source_bytes: of those of the source.
+        itemsize: bytes of one number.
     """
 
     keys: np.ndarray
@@ -89,6 +91,7 @@ class Held(NamedTuple):
     source_values: np.ndarray
     n_bytes: int
     n_source_bytes: int
+    itemsize: int = 4
 
 
 def held(cache: Sequence[BlockCache]) -> Held:
@@ -110,7 +113,7 @@ def held_after(trace: Trace) -> Held:
     for layer in range(trace.n_layers):
         own.append(_kept(trace, f"blocks.{layer}.attn"))
         source.append(_kept(trace, f"blocks.{layer}.cross"))
-    return _held(own, source)
+    return _held(own, source, stored.dtype_of(trace.model).itemsize)
 
 
 def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
@@ -121,25 +124,32 @@ def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
 
 @torch.inference_mode()
 def _held(
-    own: Sequence[tuple[Tensor | None, Tensor | None]], source: Sequence[tuple[Tensor | None, Tensor | None]]
+    own: Sequence[tuple[Tensor | None, Tensor | None]],
+    source: Sequence[tuple[Tensor | None, Tensor | None]],
+    itemsize: int = 0,
 ) -> Held:
+    itemsize = itemsize or next(x.element_size() for pair in (*own, *source) for x in pair if x is not None)
+
     def lengths(found: Sequence[tuple[Tensor | None, Tensor | None]], which: int) -> np.ndarray:
         length = max(0 if (x := pair[which]) is None else x.shape[-2] for pair in found)
-        rows = [np.zeros(length) if (x := pair[which]) is None else x[0].norm(dim=(0, 2)).numpy() for pair in found]
+        pairs = [pair[which] for pair in found]
+        rows = [np.zeros(length) if x is None else stored.single(x[0]).norm(dim=(0, 2)).numpy() for x in pairs]
         return np.stack(rows)
 
     def size(found: Sequence[tuple[Tensor | None, Tensor | None]]) -> int:
-        return sum(0 if x is None else x.numel() * x.element_size() for pair in found for x in pair)
+        return sum(x.numel() * itemsize for pair in found for x in pair if x is not None)
 
-    return Held(lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source))
+    return Held(
+        lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), itemsize
+    )
 
 
-def bytes_of(config: ModelConfig, positions: int) -> int:
-    """A key and a value of K single-precision numbers for each layer, key–value head and position: 2·L·G·K·T·4.
+def bytes_of(config: ModelConfig, positions: int, itemsize: int = 4) -> int:
+    """A key and a value of K numbers for each layer, key–value head and position: 2·L·G·K·T, of 4 bytes each.
 
     Layers that read the keys and values of another keep none.
     """
-    return 2 * sum(numbers(config)) * positions * 4
+    return 2 * sum(numbers(config)) * positions * itemsize
 
 
 def numbers(config: ModelConfig) -> list[int]:

@@ -121,8 +121,18 @@ class _Reading:
 
     def __init__(self, model: Transformer) -> None:
         self._dtype, self._device = _place(model)
+        self._forget()
+
+    def _forget(self) -> None:
         self._kept: OrderedDict[int, nn.Parameter] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_dtype": self._dtype, "_device": self._device}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
 
     def of(self, module: M, known: dict[int, nn.Module]) -> M:
         """The module as it is read: a copy down to its weights, which both have in common.

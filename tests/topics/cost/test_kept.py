@@ -22,7 +22,7 @@ def test_a_step_at_the_first_token_is_what_a_block_counts(groups: int) -> None:
     config = replace(vm.load("story-modern").config, n_kv_heads=groups)
     counted, way = of_block(config, "decoder", 0, 1), kept.grouped(config, 1, groups)
     assert way.step == counted.projections + counted.scores + counted.mixing
-    assert way.kept * config.n_layers * kept.N_BYTES == kv_cache.cache(config, 1, groups, kept.N_BYTES).total
+    assert way.kept * config.n_layers * 4 == kv_cache.cache(config, 1, groups, 4).total
 
 
 @pytest.mark.parametrize("query_rank", [0, 9])
@@ -32,7 +32,7 @@ def test_so_is_one_of_latent_attention_that_rebuilds(query_rank: int) -> None:
     counted, way = of_block(config, "decoder", 0, 1), kept.ways(config, 1).ways["mla"]
     assert way.step == counted.projections + counted.scores + counted.mixing
     assert way.rebuilt == 7 * config.n_heads * (6 + 6)
-    assert way.kept * config.n_layers * kept.N_BYTES == kv_cache.cache(config, 1, None, kept.N_BYTES).total
+    assert way.kept * config.n_layers * 4 == kv_cache.cache(config, 1, None, 4).total
 
 
 def test_absorbed_matrices_compare_the_same_numbers() -> None:

@@ -19,8 +19,8 @@ from viz_model.island.page import Plot
 from viz_model.island.prose import Line
 from viz_model.measures import kv_cache
 
-N_BYTES, FARTHEST = 4, 2**17
-"""Bytes of a number in this run, and the longest text that is counted."""
+FARTHEST = 2**17
+"""Tokens of the longest text that is counted."""
 
 
 class Kept(NamedTuple):
@@ -43,16 +43,18 @@ class Kept(NamedTuple):
     even: int
 
     @classmethod
-    def of(cls, config: ModelConfig, n: int) -> Kept:
+    def of(cls, config: ModelConfig, n: int, itemsize: int = 4) -> Kept:
         lengths = np.unique(np.geomspace(1, FARTHEST, 60).round().astype(np.int64))
-        states = kv_cache.cache(config, 0, None, N_BYTES).total
+        states = kv_cache.cache(config, 0, None, itemsize).total
 
         def both(length: int) -> tuple[int, int]:
-            own, instead = (kv_cache.cache(config, length, heads, N_BYTES).total for heads in (None, config.n_kv_heads))
+            own, instead = (
+                kv_cache.cache(config, length, heads, itemsize).total for heads in (None, config.n_kv_heads)
+            )
             return own, instead
 
         own, instead = (np.array(each) for each in zip(*map(both, lengths.tolist()), strict=True))
-        even = states // (held(config) * 2 * config.n_kv_heads * config.d_head * N_BYTES) + 1
+        even = states // (held(config) * 2 * config.n_kv_heads * config.d_head * itemsize) + 1
         return cls(lengths, states, own - states, instead, n, both(n), even)
 
 
@@ -71,7 +73,7 @@ KEPT: Verdict[Kept] = Verdict("attention.constant", Claim("more", lambda kept: k
 
 
 def view(look: Look) -> Kept:
-    return look.once(lambda look: Kept.of(look.config, len(look)), "constant")
+    return look.once(lambda look: Kept.of(look.config, len(look), look.itemsize), "constant")
 
 
 def draw(look: Look) -> Plot:

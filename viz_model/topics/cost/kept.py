@@ -11,9 +11,6 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import table
 
-N_BYTES = 4
-"""Of a number in this run."""
-
 
 class Way(NamedTuple):
     """One way, of one layer.
@@ -91,11 +88,12 @@ def draw(look: Look) -> Iterator[Line]:
     if look.config.kind == "encoder":
         return
     found, words, n = ways(look.here, len(look)), look.words, len(look)
+    size = n * look.itemsize * look.n_layers
     columns = (words(f"kept_{name}", n=f"{n:,}") for name in ("way", "numbers", "bytes", "rebuilt", "step"))
     rows = [
         [
             words(f"kept_{name}", groups=found.groups), f"{way.kept:,}",
-            byte_size(way.kept * n * N_BYTES * look.n_layers), big(way.rebuilt) if way.rebuilt else "0", big(way.step),
+            byte_size(way.kept * size), big(way.rebuilt) if way.rebuilt else "0", big(way.step),
         ]
         for name, way in found.ways.items()
     ]  # fmt: skip

@@ -17,8 +17,6 @@ from viz_model.topics.cross_attention.weights import facts
 
 MOST_BLOCKS = 5
 """Blocks of a stack that are drawn at the most; of a deeper one the ends and the selected one."""
-BYTES = 4
-"""A number in single precision."""
 TOP, PITCH, TALL = 34.0, 42.0, 28.0
 """Pixels above the middle of the first box, from box to box, and of a box."""
 LEFT, RIGHT, RAIL = (0.0, 0.38), (0.56, 1.0), 0.47
@@ -133,7 +131,7 @@ def source(look: Look) -> Iterator[Line]:
 def tell(look: Look) -> Iterator[Line]:
     known, config = facts(look), look.config
     n_source, n_target = int(known["n_source"]), int(known["n_target"])
-    kept = kv_cache.cache(config, n_target, config.n_kv_heads, BYTES, n_source)
+    kept = kv_cache.cache(config, n_target, config.n_kv_heads, look.itemsize, n_source)
     yield look.text("wiring", **known)
     yield look.text(
         "cache",
@@ -142,6 +140,7 @@ def tell(look: Look) -> Iterator[Line]:
         source_bytes=f"{kept.cross_attention:,}",
         target_bytes=f"{kept.self_attention:,}",
         products=f"{spared(config, n_source):,}",
+        a_number=look.itemsize,
     )
 
 

@@ -22,7 +22,7 @@ FRAME = 10
 """Places for tokens to come that the picture shows: it moves on when they are full."""
 MOST_PLACES, MOST_CELLS = 160, 2_400
 """Tokens of the cache that are drawn at the most, those at its end, where new ones come; and tokens times layers."""
-BYTES, FAINT = 4, 0.22
+FAINT = 0.22
 """Of one number in single precision; and how much of its color a bar keeps that is still to come."""
 UPPER, NAMES = 126.0, 60.0
 """Pixels of the bars, and of the names below the cells."""
@@ -58,12 +58,14 @@ class CacheView(NamedTuple):
     @property
     def a_cell(self) -> int:
         """Bytes of one key, or one value, of one layer."""
-        return self.config.n_kv_heads * self.config.d_head * BYTES
+        return self.config.n_kv_heads * self.config.d_head * self.held.itemsize
 
     @property
     def a_token(self) -> int:
         """Bytes that one more token takes in all layers."""
-        return kv_cache.bytes_of(self.config, 1) if self.is_mixed else 2 * self.n_layers * self.a_cell
+        return (
+            kv_cache.bytes_of(self.config, 1, self.held.itemsize) if self.is_mixed else 2 * self.n_layers * self.a_cell
+        )
 
     @property
     def is_mixed(self) -> bool:
@@ -81,6 +83,7 @@ class CacheView(NamedTuple):
             "shared_by": str(n_heads // n_kv_heads),
             "d_head": str(self.config.d_head),
             "n_cached": f"{len(self.labels):,}",
+            "a_number": str(self.held.itemsize),
             "a_cell": f"{self.a_cell:,}",
             "a_token": f"{self.a_token:,}",
             "a_token_size": byte_size(self.a_token),
