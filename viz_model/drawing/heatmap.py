@@ -77,16 +77,12 @@ def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:
 
     A cell is NaN where all that it stands for is NaN or infinite: masked.
     """
-    short = [-size % each for size, each in zip(values.shape[-2:], pool, strict=True)]
-    known = np.where(np.isfinite(values), values, np.nan)
-    if any(short):
-        known = np.pad(known, [(0, 0)] * (values.ndim - 2) + [(0, n) for n in short], constant_values=np.nan)
-    height, width = (size // each for size, each in zip(known.shape[-2:], pool, strict=True))
-    cells = known.reshape(*values.shape[:-2], height, pool.rows, width, pool.columns).swapaxes(-3, -2)
-    groups = cells.reshape(*cells.shape[:-2], -1)
-    largest = np.where(np.isnan(groups), -1.0, np.abs(groups)).argmax(-1)[..., None]
-    found: np.ndarray = np.take_along_axis(groups, largest, -1)[..., 0]
-    return found
+    high = low = np.where(np.isfinite(values), values, np.nan)
+    for axis, each in ((-2, pool.rows), (-1, pool.columns)):
+        if each > 1:
+            starts = np.arange(0, values.shape[axis], each)
+            high, low = np.fmax.reduceat(high, starts, axis), np.fmin.reduceat(low, starts, axis)
+    return np.where(high >= -low, high, low)
 
 
 def pooled(values: np.ndarray, pool: Pool) -> np.ndarray:

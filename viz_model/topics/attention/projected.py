@@ -29,7 +29,10 @@ MOST_ROWS, MOST_DEEP = 64, 24
 
 
 class Products(NamedTuple):
-    """What is read, [L, T, D], and by letter the ``weights`` [L, H, D, K] and what they make of it [L, H, T, K]."""
+    """What is read, [L, T, D], and by letter the ``weights`` and what they make of it, [L, H, T, K].
+
+    A weight is [L, H, D, K]; of keys and values that heads share [L, G, D, K].
+    """
 
     x: np.ndarray
     weights: dict[str, np.ndarray]
@@ -68,8 +71,7 @@ def products(look: Look) -> Products:
         attention: Any = look.trace.stack.block(layer).attn
         for letter in LETTERS:
             stored = getattr(attention, letter).weight.detach().numpy()  # [H·K or G·K, D]
-            of_head = stored.reshape(-1, config.d_head, stored.shape[-1]).swapaxes(-1, -2)
-            weights[letter].append(of_head.repeat(config.n_heads // len(of_head), axis=0))
+            weights[letter].append(stored.reshape(-1, config.d_head, stored.shape[-1]).swapaxes(-1, -2))
     made = {letter: look.of_heads(made_of(look, letter)) for letter in LETTERS}
     return Products(look.every(read_site(look)), {name: np.stack(each) for name, each in weights.items()}, made)
 
@@ -102,7 +104,7 @@ def draw(look: Look) -> Scene | None:
         return Cells(id=id, values=values, look="signed", **place_, **more)
 
     def top(values: np.ndarray, axes: str) -> Any:
-        most = np.abs(values).max((-2, -1))
+        most = np.abs(values).max((-2, -1))  # of pooled numbers, too: they are those furthest from 0
         return look.by(axes, np.where(most > 0, most, 1.0).astype(np.float32))
 
     site = read_site(look)
@@ -110,17 +112,16 @@ def draw(look: Look) -> Scene | None:
     marks: list[Mark] = [
         Text(id="x.name", text=words("projected_x", t=n, d=config.d_model), x=(LEFT[0], 0), y=10, bold=True),
         cells(
-            "x", look.by("layer", x), LEFT, TOP, whole, top=top(found.x, "layer"), rows=names, name="X",
+            "x", look.by("layer", x), LEFT, TOP, whole, top=top(x, "layer"), rows=names, name="X",
             columns=tuple(map(str, range(x.shape[-1]))), site=look.full(site),
             where=look.cells(site, (ROW, COLUMN)) if pool == 1 else None,
         ),
     ]  # fmt: skip
     for n_row, (letter, role) in enumerate(LETTERS.items()):
         y = TOP + n_row * (TALL + GAP)
-        w, made = (
-            heatmap.pooled(found.weights[letter], Pool(deep, 1)),
-            heatmap.pooled(found.made[letter], Pool(pool, 1)),
-        )
+        w = heatmap.pooled(found.weights[letter], Pool(deep, 1))
+        w = w.repeat(config.n_heads // w.shape[1], axis=1)
+        made = heatmap.pooled(found.made[letter], Pool(pool, 1))
         columns = tuple(map(str, range(config.d_head)))
         head: Any = "head" if letter == "q" else group
         marks += [
@@ -130,7 +131,7 @@ def draw(look: Look) -> Scene | None:
                 x=(MIDDLE[0], 0), y=y - 11, bold=True,
             ),
             cells(
-                f"w.{letter}", look.by("layer head", w), MIDDLE, y, TALL, top=top(found.weights[letter], "layer head"),
+                f"w.{letter}", look.by("layer head", w), MIDDLE, y, TALL, top=top(w, "layer head"),
                 rows=heatmap.spans(tuple(map(str, range(config.d_model))), deep), columns=columns, role=role,
                 name=f"W_{letter.upper()}", site=f"W_{letter.upper()}",
                 # Of every layer and head: rows that share cells are for the eye, and a byte a number is enough.
@@ -143,7 +144,7 @@ def draw(look: Look) -> Scene | None:
             ),
             cells(
                 f"made.{letter}", look.by("layer head", made), RIGHT, y, TALL, role=role, rows=names, columns=columns,
-                top=top(found.made[letter], "layer head"), name=letter.upper(), site=look.full(f"attn.{letter}"),
+                top=top(made, "layer head"), name=letter.upper(), site=look.full(f"attn.{letter}"),
                 where=look.cells(f"attn.{letter}", (head, ROW, COLUMN)) if pool == 1 else None,
             ),
         ]  # fmt: skip
