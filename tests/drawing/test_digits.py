@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz_model.drawing.digits import root, small, three, written
-from viz_model.texts import said
+from viz_model.texts import LANGUAGES, said
 
 
 def test_a_root_is_equal_only_where_it_ends() -> None:
@@ -19,3 +19,12 @@ def test_what_is_very_small_or_large_has_a_power_of_ten() -> None:
 def test_below_zero_stands_a_minus_and_codes_stay() -> None:
     told = {"x": "-1.42", "share": "-6%", "id": "-100", "name": "GPT-2"}
     assert said("{{x}} {{share}} {{id}} {{name}}", told) == "−1.42 −6% -100 GPT-2"
+
+
+def test_what_is_counted_is_one_where_the_number_is_1() -> None:
+    one = LANGUAGES["en"].one
+    template = "All {{n}} [tokens](#term-token) are **{{n}}** times."
+    assert said(template, {"n": 1}, one) == "All 1 [token](#term-token) is **1** times."
+    assert (
+        said(template, {"n": 21}, one) == said(template, {"n": 21}) == "All 21 [tokens](#term-token) are **21** times."
+    )

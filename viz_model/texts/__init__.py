@@ -17,7 +17,7 @@ import functools
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ ENGLISH = "en"
 """The language that has every text."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_COUNTED = re.compile(r"\{\{(\w+)\}\}(\*{0,2} \[?)(\w+)(\]\(#[\w-]+\))?(?: (\w+))?")
+"""A number and what it counts, which may lead to its definition, and the word after it: a verb, maybe."""
 _NEGATIVE = re.compile(r"-\d[\d,]*(?:\.\d+%?|%)")
 
 
@@ -45,6 +47,7 @@ class Language:
         letters: what its words begin with, as ranges of a regular expression.
         large: the number that ``models.size_large`` counts.
         small: the number that ``models.size_small`` counts.
+        one: of words that follow a number, what they are where it is 1: "tokens" is "token", and "are" is "is".
     """
 
     folder: Path
@@ -52,6 +55,7 @@ class Language:
     letters: str = "A-Za-z"
     large: int = 1_000_000_000
     small: int = 1_000_000
+    one: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> Language:
@@ -94,7 +98,7 @@ class Texts:
             KeyError: no such label, or a placeholder without a value.
         """
         group, _, name = key.partition(".")
-        return said(self.labels(group)[name], values)
+        return said(self.labels(group)[name], values, LANGUAGES[self.language].one)
 
     def prose(self, key: str, /, **values: object) -> str:
         """The Markdown section ``group.key`` with its placeholders filled.
@@ -103,7 +107,7 @@ class Texts:
             KeyError: no such section, or a placeholder without a value.
         """
         group, _, section = key.partition(".")
-        return said(self.sections(group)[section], values)
+        return said(self.sections(group)[section], values, LANGUAGES[self.language].one)
 
     def knows(self, key: str) -> bool:
         """Whether there is such a section: of a variant that nobody has written of there is none."""
@@ -211,11 +215,23 @@ def fill(template: str, values: Mapping[str, object]) -> str:
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
 
 
-def said(template: str, values: Mapping[str, object]) -> str:
+def said(template: str, values: Mapping[str, object], one: Mapping[str, str] | None = None) -> str:
     """:func:`fill` for what is read: a decimal or a percentage below zero has a minus, where Python writes a hyphen.
+
+    Args:
+        one: what words are after the number 1 (:class:`Language`).
 
     Raises:
         KeyError: a placeholder without a value.
     """
     written = {name: str(value) for name, value in values.items()}
+    if one:
+        template = _COUNTED.sub(lambda found: _one(found, one) if written.get(found[1]) == "1" else found[0], template)
     return fill(template, {name: f"−{x[1:]}" if _NEGATIVE.fullmatch(x) else x for name, x in written.items()})
+
+
+def _one(found: re.Match[str], one: Mapping[str, str]) -> str:
+    name, between, counted, link, verb = found.groups()
+    if counted not in one:
+        return found[0]
+    return f"{{{{{name}}}}}{between}{one[counted]}{link or ''}{'' if verb is None else ' ' + one.get(verb, verb)}"
