@@ -89,6 +89,17 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
     assert lowest <= 768
 
 
+@pytest.mark.parametrize("model", ["story-pre-ln", "digits-vit"])
+def test_the_place_of_the_maps_is_as_high_as_they_are(model: str, visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, model=model)
+    page.locator(".st-key-sidebar_heads svg").wait_for()
+    maps, place = page.evaluate(
+        """() => { const maps = document.querySelector('.st-key-sidebar_heads')
+          return [maps.offsetHeight, maps.parentElement.offsetHeight] }"""
+    )
+    assert maps == place
+
+
 FIELD, HEAD = ".viz-island .sentence:visible", ".viz-island .bar"
 """The box that one types in, and what stays in sight with it."""
 

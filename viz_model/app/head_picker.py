@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from viz_model.app import components, export_menu, runs, state
@@ -16,6 +18,8 @@ from viz_model.topics.attention import every_head
 
 MOST_ROWS, TALL = 6, 260
 """Layers that stand in the sidebar in full; of deeper models the maps scroll within so many pixels."""
+ACROSS, AROUND = 240, 24
+"""Pixels of the sidebar beside its margins, and of what a picture has around it."""
 
 _KEY = "heads"
 """Of the large maps, in the names of files."""
@@ -33,6 +37,13 @@ def _picture(run: runs.RunKey, side: Side, language: str, most: int) -> bytes:
     return encode(export_menu.with_menu(scene, Texts(language)) if most == every_head.LARGE else scene)
 
 
+def _height(n_layers: int, n_heads: int) -> int:
+    if n_layers > MOST_ROWS:
+        return TALL
+    a_map = min((ACROSS - every_head.SIDE) / n_heads, every_head.SMALL)
+    return math.ceil(every_head.TOP + n_layers * a_map + AROUND)
+
+
 def draw(page: Page) -> None:
     """The maps with the name of the one that is looked at, and a door to all of them enlarged.
 
@@ -44,8 +55,8 @@ def draw(page: Page) -> None:
         return
     said, door = st.columns([6, 1], gap="small", vertical_alignment="center")
     said.caption(t("common.heads"), help=t("common.heads_help"))
-    is_deep = page.trace.n_layers > MOST_ROWS
-    with st.container(height=TALL, border=False) if is_deep else st.container():
+    # As high as the maps will be, which come after the texts below them.
+    with st.container(height=_height(page.trace.n_layers, page.lm.config.n_heads), border=False):
         components.picture(_picture(run, side, t.language, every_head.SMALL), key="sidebar_heads")
     label = t("common.heads_large")
     if door.button("", icon=":material/open_in_full:", help=label, key="sidebar.heads_large", type="tertiary"):
