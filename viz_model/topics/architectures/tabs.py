@@ -17,6 +17,8 @@ from viz_model.island.tabs import Tabs, Worked
 from viz_model.topics.architectures import pair, parameters, parts, where
 from viz_model.topics.architectures.parameters import Node
 
+NAMED = frozenset("VDHGKF1")
+"""Letters that the first sentence explains, and the length of what is a single number."""
 _LETTERS = {"C": r"T_{\max}", "B": r"B_{\mathrm{buckets}}"}
 
 
@@ -79,6 +81,8 @@ def by_hand(block: Node) -> dict[str, str]:
 
 def begins(look: Look) -> Iterator[Line]:
     yield look.text("formula", first=pair.own(look).code_name)
+    if {letter for row in parameters.formulas(look.config) for term in row.terms for letter, _ in term.axes} - NAMED:
+        yield look.text("formula_other")
     yield look.text("cache_formula")
     for name, latex in formulas(look):
         yield line(f"**{name}**\n\n$$\n{latex}\n$$")
