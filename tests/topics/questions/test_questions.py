@@ -43,7 +43,7 @@ def test_every_question_has_a_picture_and_a_short_answer(question: object, lang:
         (scene,) = islands.pictures(PAGE, here).values()
         assert scene.id == f"questions.{question.name}" and scene.title  # type: ignore[attr-defined]
         answer = said(here)
-        assert "{{" not in answer
+        assert "{{" not in answer and "∞" not in answer
         told = " ".join(islands.one(questions.answer(here), here.place))
         assert len(re.findall(r"\w+", told)) <= MOST_WORDS or lang == "zh"
 

@@ -77,8 +77,11 @@ def repeats(look: Look, step: int) -> Measured:
     # The first token of a copy is given by the copy before.
     by_copy = [given[max(0, n * len(own) - 1) : (n + 1) * len(own) - 1] for n in range(copies)]
     means = [float(one.mean()) if len(one) else math.nan for one in by_copy]
-    facts = {"first": percent(means[0]), "last": percent(means[-1]), "n": copies}
-    return Measured([str(look.words("copy", n=n + 1)) for n in range(copies)], {"given": means}, "%1", facts)
+    facts = {"last": percent(means[-1]), "n": copies}
+    names, of = [str(look.words("copy", n=n + 1)) for n in range(copies)], "_one"
+    if len(own) > 1:  # before the first token of all stands nothing
+        facts["first"], of = percent(means[0]), ""
+    return Measured(names, {"given": means}, "%1", facts, of)
 
 
 TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
