@@ -23,6 +23,7 @@ def test_below_zero_stands_a_minus_and_codes_stay() -> None:
 
 def test_what_is_counted_is_one_where_the_number_is_1() -> None:
     one = LANGUAGES["en"].one
+    assert said("8 × {{n}} numbers", {"n": 1}, one) == "8 × 1 numbers"
     template = "All {{n}} [tokens](#term-token) are **{{n}}** times."
     assert said(template, {"n": 1}, one) == "All 1 [token](#term-token) is **1** times."
     assert (

@@ -32,8 +32,8 @@ ENGLISH = "en"
 """The language that has every text."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_COUNTED = re.compile(r"\{\{(\w+)\}\}(\*{0,2} \[?)(\w+)(\]\(#[\w-]+\))?(?: (\w+))?")
-"""A number and what it counts, which may lead to its definition, and the word after it: a verb, maybe."""
+_COUNTED = re.compile(r"(?<![×·/] )\{\{(\w+)\}\}(\*{0,2} \[?)(\w+)(\]\(#[\w-]+\))?(?: (\w+))?")
+"""A number, no factor of others, and what it counts, which may lead to its definition; and the word after it."""
 _NEGATIVE = re.compile(r"-\d[\d,]*(?:\.\d+%?|%)")
 
 

@@ -55,8 +55,10 @@ def draw(look: Look) -> Scene:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    known = facts(look)
-    yield look.text("here_same" if known.get("is_same") else f"here_{kind(look)}", **known)
+    known, of = facts(look), kind(look)
+    if asked(look).neuron is None and look.trace.mask(look.layer)[look.token].sum() == 1:
+        of = "alone"
+    yield look.text("here_same" if known.get("is_same") else f"here_{of}", **known)
     yield look.source("attn.pattern" if asked(look).neuron is None else "ffn.act")
 
 
