@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import RMSNorm, Variant
+from viz_model.config import FeedForwardScheme, RMSNorm
 from viz_model.model import feedforward, norms
 from viz_model.model.neighbors import ALONE, Neighbors
 from viz_model.model.tap import NO_TAP, Tap
@@ -18,7 +18,7 @@ from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquaredConfig(Variant):
+class SquaredConfig(FeedForwardScheme):
     bias: bool = True
 
 
@@ -49,7 +49,7 @@ class Squared(feedforward.FeedForward):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepConfig(Variant):
+class DeepConfig(FeedForwardScheme):
     pieces: int = 2
     """Of each second neuron: the largest of them is its value."""
 
@@ -92,7 +92,7 @@ class Deep(feedforward.FeedForward):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefinedConfig(Variant):
+class RefinedConfig(FeedForwardScheme):
     eps: float = 1e-6
 
 
@@ -137,7 +137,7 @@ class Refined(feedforward.FeedForward):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NarrowConfig(Variant):
+class NarrowConfig(FeedForwardScheme):
     width: int = 7
 
 
@@ -168,7 +168,7 @@ class Narrow(feedforward.FeedForward):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShiftedConfig(Variant):
+class ShiftedConfig(FeedForwardScheme):
     pass
 
 
@@ -214,7 +214,7 @@ class Shifted(feedforward.TokenMixing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvolvedConfig(Variant):
+class ConvolvedConfig(FeedForwardScheme):
     width: int = 3
 
 
@@ -254,7 +254,7 @@ class Convolved(feedforward.TokenMixing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpatialConfig(Variant):
+class SpatialConfig(FeedForwardScheme):
     context: int = 16
     """Positions that there may be."""
 

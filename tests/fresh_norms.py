@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from viz_model.config import ConfigError, ModelConfig, Variant
+from viz_model.config import ConfigError, ModelConfig, NormScheme
 from viz_model.model import norms
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
@@ -16,7 +16,7 @@ from viz_model.values.operations import Largest, Sum, absolute, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquashConfig(Variant):
+class SquashConfig(NormScheme):
     alpha: float = 0.5
 
 
@@ -42,7 +42,7 @@ class Squash(norms.Norm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SizedConfig(Variant):
+class SizedConfig(NormScheme):
     eps: float = 1e-3
 
 
@@ -70,7 +70,7 @@ class Sized(norms.Norm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupedConfig(Variant):
+class GroupedConfig(NormScheme):
     groups: int = 2
     eps: float = 1e-3
 

@@ -33,7 +33,7 @@ class Logarithmic(positions.Position):
         self.r2 = nn.Parameter(torch.ones(model.n_heads))
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor:
-        distance = ops.distances(n_queries, n_keys).abs()
+        distance = ops.distances(n_queries, n_keys).abs().to(self.r1.device)
         return -self.r1[:, None, None] * torch.log(1 + self.r2.abs()[:, None, None] * distance)
 
     @staticmethod
@@ -60,9 +60,9 @@ class Asked(positions.Position):
         self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
 
     def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
-        at = torch.arange(start, start + q.shape[-2])
+        at = torch.arange(start, start + q.shape[-2], device=q.device)
         slope = torch.sigmoid(torch.einsum("...hik,hk->...hi", q, self.u))
-        return -slope[..., None] * (torch.arange(k.shape[-2]) - at[:, None]).abs()
+        return -slope[..., None] * (torch.arange(k.shape[-2], device=q.device) - at[:, None]).abs()
 
     @staticmethod
     def declare_content_bias(
@@ -137,7 +137,7 @@ class Extrapolated(positions.Position):
 
     def _turned(self, x: Tensor, start: int, sign: int) -> Tensor:
         place = torch.arange(start, start + x.shape[-2], dtype=torch.float64)[:, None]
-        size = (self.zeta ** (sign * place)).repeat_interleave(2, -1).to(x.dtype)
+        size = (self.zeta ** (sign * place)).repeat_interleave(2, -1).to(x)
         return ops.rotate(x, place * self.frequencies, interleaved=True) * size
 
     @staticmethod

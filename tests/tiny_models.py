@@ -129,6 +129,8 @@ def candidates() -> tuple[ModelConfig, ...]:
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
+    # A new one stands here, as {"position": config.Alibi()}: in a list above it would change all other rows.
+    added: list[dict[str, Any]] = []
     for n, (kind, norm_at, position) in enumerate(itertools.product(kinds, places, positions)):
         # The other choices take turns, each with a period of its own, so that all of them meet.
         heads = [(3, 3, 8), (4, 2, 4), (5, 1, 12), (6, 3, 4)][n % 4]
@@ -159,6 +161,9 @@ def candidates() -> tuple[ModelConfig, ...]:
                 start_id=0 if kind == "encoder_decoder" else None,
             )
         )
+    for (kind, norm_at), more in itertools.product(itertools.product(kinds, places), added):
+        two = {"n_encoder_layers": 3, "start_id": 0} if kind == "encoder_decoder" else {}
+        found.append(tiny_config(norm_at, kind=kind, **two, **more))
     return tuple(found)
 
 

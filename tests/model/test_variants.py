@@ -7,6 +7,7 @@ import itertools
 import math
 import typing
 
+import fresh_variants
 import pytest
 import tiers
 import torch
@@ -247,6 +248,16 @@ def test_nothing_is_left_behind_on_another_device(config: ModelConfig, padded: b
 
     Not as in training, where which rows an expert reads depends on numbers.
     """
+    _check_on_meta(config, padded)
+
+
+def test_nor_by_what_contributing_shows() -> None:
+    with fresh_variants.installed():
+        for config in (*fresh_variants.fresh_configs(), *fresh_variants.looking_configs()):
+            _check_on_meta(config, padded=False)
+
+
+def _check_on_meta(config: ModelConfig, padded: bool) -> None:
     model = Transformer(config).eval().to("meta")
     ids = torch.zeros(2, 6, dtype=torch.long, device="meta")
     target = ids[:, :4] if config.kind == "encoder_decoder" else None

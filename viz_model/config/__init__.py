@@ -6,14 +6,14 @@ that the file of its class has in :mod:`viz_model.model`. This package knows not
 that is all it does.
 """
 
-from viz_model.config.feedforward import Activation, Dense, Experts, FeedForward, Gated, hidden_width
+from viz_model.config.feedforward import Activation, Dense, Experts, FeedForward, FeedForwardScheme, Gated, hidden_width
 from viz_model.config.fields import check_fields
 from viz_model.config.heads import ClassHead, Head, LanguageHead, MaskedHead, NoHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
 from viz_model.config.mixers import Attending, DeltaNet, Latent, Mixer, ShortConv
 from viz_model.config.model import DEFAULTED, Kind, Layer, ModelConfig, NormAt, Side, variants
-from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
+from viz_model.config.norms import LayerNorm, NoNorm, Norm, NormScheme, RMSNorm
 from viz_model.config.positions import (
     ActsOn,
     Alibi,
@@ -46,6 +46,7 @@ __all__ = [
     "Dense",
     "Experts",
     "FeedForward",
+    "FeedForwardScheme",
     "Gated",
     "Head",
     "Input",
@@ -66,6 +67,7 @@ __all__ = [
     "NoPosition",
     "Norm",
     "NormAt",
+    "NormScheme",
     "Patches",
     "Position",
     "PositionScheme",

@@ -16,17 +16,40 @@ Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu", "relu2", "g
 max(0, x)² (So et al. 2021), ``gelu_quick`` x·σ(1.702x) (Hendrycks & Gimpel 2016)."""
 
 
+class FeedForwardScheme(Variant):
+    """A feed-forward layer. What a member has of these is a field or a ClassVar of its own under the same name."""
+
+    @property
+    def activation(self) -> Activation | None:
+        """None where it is none of those that have a name."""
+        return None
+
+    @property
+    def gated(self) -> bool:
+        """Whether one linear part is multiplied by another that is activated."""
+        return False
+
+    @property
+    def bias(self) -> bool:
+        """Whether its linear layers add one."""
+        return False
+
+    @property
+    def d_hidden(self) -> int:
+        """F, where it is not that of the model; 0 is ``d_ffn``."""
+        return 0
+
+
 @dataclass(frozen=True, kw_only=True)
-class Dense(Variant):
+class Dense(FeedForwardScheme):
     """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
 
     activation: Activation = "relu"
     bias: bool = True
-    gated: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated(Variant):
+class Gated(FeedForwardScheme):
     """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020).
 
     With a ``limit`` gates are at most that, the linear part is kept between ± it, and 1 is added (gpt-oss).
@@ -36,7 +59,6 @@ class Gated(Variant):
     bias: bool = False
     limit: float | None = None
     d_hidden: int = 0
-    """F, where it is not that of the model; 0 is ``d_ffn``."""
     gated: ClassVar[bool] = True
 
     def check(self, model: ModelConfig) -> None:
@@ -47,7 +69,7 @@ class Gated(Variant):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experts(Variant):
+class Experts(FeedForwardScheme):
     """Several networks, of which a router chooses ``top_k`` for each token (Shazeer et al. 2017, section 2).
 
     ``softmax`` says over which logits the weights are made: those of all experts, before the choice (Switch, OLMoE,
@@ -101,7 +123,7 @@ class Experts(Variant):
     def check(self, model: ModelConfig) -> None:
         if (limit := getattr(self.expert, "limit", None)) is not None and not limit > 0:
             raise ConfigError(f"ffn: limit: expected a number above 0, or none, got {limit!r}")
-        if getattr(self.expert, "d_hidden", 0):
+        if self.expert.d_hidden:
             raise ConfigError("ffn: d_hidden: the width of experts is d_expert")
         if not 1 <= self.top_k <= self.n_experts <= 2**10:
             raise ConfigError(
@@ -128,4 +150,4 @@ FeedForward: TypeAlias = Dense | Gated | Experts
 
 def hidden_width(ffn: FeedForward, d_ffn: int) -> int:
     """F, the hidden width of the network that a token passes, or of each of them."""
-    return ffn.width(d_ffn) if isinstance(ffn, Experts) else getattr(ffn, "d_hidden", 0) or d_ffn
+    return ffn.width(d_ffn) if isinstance(ffn, Experts) else ffn.d_hidden or d_ffn

@@ -224,6 +224,8 @@ class ModelConfig:
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
             raise ConfigError("scale_width: a cap on scores, and a width of their own, are of models of one stack")
+        if self.d_layer_input and any(ffn.activation is None for ffn in (self.ffn, *self.ffns)):
+            raise ConfigError("d_layer_input: its gate opens as the feed-forward does, which names no activation")
         for field in ("attention_sink", "attention_gate"):
             if getattr(self, field) and self.kind == "encoder_decoder":
                 raise ConfigError(f"{field}: only the attention of a model of one stack has one")
@@ -276,7 +278,7 @@ class ModelConfig:
         """The same with the sizes of a layer, where it has its own: K, G and F."""
         _, _, ffn, _, mixer = self.layer(side, layer)
         own = {name: getattr(mixer, name, 0) or getattr(self, name) for name in ("d_head", "n_kv_heads")}
-        own["d_ffn"] = getattr(ffn, "d_hidden", 0) or self.d_ffn
+        own["d_ffn"] = ffn.d_hidden or self.d_ffn
         found = copy.copy(self)
         for name, size in own.items():  # what is checked of a model is checked
             object.__setattr__(found, name, size)

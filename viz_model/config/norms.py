@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from viz_model.config.variant import ConfigError, Variant
 
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from viz_model.config.model import ModelConfig
 
 
-@dataclass(frozen=True, kw_only=True)
-class _WithEps(Variant):
-    """A norm that divides by a root, which ε keeps from being 0."""
+class NormScheme(Variant):
+    """A norm. What a member has of these is a field of its own under the same name."""
 
-    eps: float
+    eps: float = 0.0
+    """Added under the root that is divided by, here and where a part has a norm of its own; 0 where nothing is."""
+
+
+class _WithEps(NormScheme):
+    """A norm that divides by a root, which ε keeps from being 0."""
 
     def check(self, model: ModelConfig) -> None:
         if not 0 < self.eps < 1:
@@ -31,8 +35,6 @@ class LayerNorm(_WithEps):
 
     eps: float = 1e-5
     shift: bool = True
-    centered: ClassVar[bool] = True
-    """Whether the mean is subtracted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +42,11 @@ class RMSNorm(_WithEps):
     """Divide by the root of the mean square, then scale; no mean, no shift (Zhang & Sennrich 2019)."""
 
     eps: float = 1e-6
-    centered: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoNorm(Variant):
+class NoNorm(NormScheme):
     """Nothing is measured and nothing is changed: what a norm does is seen best where it is missing."""
-
-    eps: ClassVar[float] = 0.0
-    centered: ClassVar[bool] = False
 
 
 Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm

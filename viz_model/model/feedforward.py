@@ -442,7 +442,7 @@ def kind(ffn: config.FeedForward) -> type[FeedForward]:
 
 
 def build(ffn: config.FeedForward, d_model: int, d_ffn: int) -> FeedForward:
-    return kind(ffn)(ffn, d_model, getattr(ffn, "d_hidden", 0) or d_ffn)
+    return kind(ffn)(ffn, d_model, ffn.d_hidden or d_ffn)
 
 
 def declare(ffn: config.FeedForward, at: Scope, x: Vector) -> Value:

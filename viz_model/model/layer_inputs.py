@@ -49,6 +49,7 @@ class LayerInput(nn.Module):
         super().__init__()
         self.gate = nn.Linear(config.d_model, config.d_layer_input, bias=False)
         self.up = nn.Linear(config.d_layer_input, config.d_model, bias=False)
+        assert ffn.activation is not None  # or the config would have been refused
         self.activation = ACTIVATIONS[ffn.activation]
 
     def forward(self, x: Tensor, embedded: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
@@ -98,6 +99,7 @@ def declare_embedded(config: ModelConfig, side: Side, at: Scope, x: Value) -> Va
 def declare(config: ModelConfig, ffn: FeedForward, at: Scope, x: Vector, embedded: Vector) -> Value:
     """Declare what a block adds of its second embedding of each token to the stream ``x``."""
     at = at.with_axis("P", config.d_layer_input)
+    assert ffn.activation is not None
     t, d, p = at.index("T"), at.index("D"), at.index("P", "p")
     gate = at.value(
         "gate", (t, p), _linear(at, "gate", r"\text{gate}", x, p, d),

@@ -124,8 +124,7 @@ def _states(config: ModelConfig) -> str:
 
 
 def _feed_forward(config: ModelConfig, layer: Layer) -> str:
-    activation, is_gated = getattr(layer.ffn, "activation", None), getattr(layer.ffn, "gated", False)
-    told = f"{activation or type(layer.ffn).__name__}{', gated' if is_gated else ''}"
+    told = f"{layer.ffn.activation or type(layer.ffn).__name__}{', gated' if layer.ffn.gated else ''}"
     if (experts := layer.experts) is None:
         return f"{config.d_ffn}, {told}"
     return f"{experts.top_k} of {experts.n_experts} experts of {experts.width(config.d_ffn)}, {told}"

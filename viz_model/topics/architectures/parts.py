@@ -16,7 +16,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 from viz_model.topics.architectures import pair, parameters
 from viz_model.topics.architectures.parameters import Node
-from viz_model.topics.architectures.plan import ACTIVATIONS
+from viz_model.topics.architectures.plan import activation
 
 
 def default_partner(name: str, twin: str | None, configs: Mapping[str, ModelConfig]) -> str | None:
@@ -78,9 +78,9 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("scale_scores", "attention", *_division(config)),
         _cap("score_cap", "attention", config.score_cap),
         _windows(config),
-        _by_layer("ffn", "block", config.ffn, config.ffns, **_activation(config.ffn)),
+        _by_layer("ffn", "block", config.ffn, config.ffns, **activation(config.ffn)),
         Part("hidden", "block", "hidden", {"n": f"{width:,}", "times": f"{width / config.d_model:.3g}"}),
-        Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
+        Part("ffn_bias", "block", _yes(config.ffn.bias)),
         Part("final_norm", "norm_placement", _yes({*map(config.norm_place, config.sides)} != {"post"})),
         _variant("head", "next_token", config.head),
         Part("tied", "next_token", _yes(config.tie_embeddings) if config.has_logits else "nohead"),
@@ -191,11 +191,6 @@ def _by_layer(name: str, page: str, same: object, each: Sequence[object], **valu
     if len(set(each)) < 2:
         return _variant(name, page, each[0] if each else same, **values)
     return Part(name, page, "by_layer", {"n": _runs([type(one).__name__ for one in each])})
-
-
-def _activation(ffn: object) -> dict[str, str]:
-    name = getattr(ffn, "activation", None)
-    return {"activation": ACTIVATIONS.get(name, name)} if name else {}
 
 
 def _layers(config: ModelConfig) -> Part:

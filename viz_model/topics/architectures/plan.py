@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from viz_model.config import Attending, ModelConfig, Side
+from viz_model.config import Attending, FeedForwardScheme, ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
@@ -72,6 +72,12 @@ _KNOWN = {
 }
 """Steps that a part alone has, and so the texts of them."""
 _ROLES = {"qk_norm": "norm", "bias": "position"}
+
+
+def activation(ffn: FeedForwardScheme) -> dict[str, str]:
+    """What its activation is called; nothing where that has no name."""
+    name = ffn.activation
+    return {"activation": ACTIVATIONS.get(name, name)} if name else {}
 
 
 def plan(config: ModelConfig, side: Side, layer: int = 0) -> tuple[Element, ...]:
@@ -157,7 +163,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
         case "second":
             text_key, values = "plan_second", {"width": f"{config.d_layer_input:,}"}
         case "let_in":
-            text_key, values = "plan_let_in", {"activation": ACTIVATIONS[own.ffn.activation]}
+            text_key, values = "plan_let_in", activation(own.ffn)
         case "heads":
             text_key = "plan_heads_cross" if is_cross else "plan_heads"
             values = {"h": str(sizes.n_heads), "g": str(sizes.n_kv_heads), "k": str(sizes.d_head)}
@@ -184,7 +190,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
                 "k": str(routed.top_k),
                 "width": f"{config.d_model if step == 'out' else width:,}",
                 "bias": "" if step == "shared" else _bias(made),
-                "activation": ACTIVATIONS[routed.activation] + (" ⊙" if routed.gated else ""),
+                **{name: said + " ⊙" * routed.gated for name, said in activation(routed).items()},
             }
         case "up" | "act" | "out":
             made_of = [site.name.removeprefix("ffn.") for site in made if site.name != "ffn.up_kept"]
@@ -192,9 +198,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             if step == "up" and not _widen(made):
                 text_key = ""
             variant = _name(own.ffn)
-            values = {"width": f"{made[-1].index[-1].size:,}", "bias": _bias(made)}
-            if activation := getattr(own.ffn, "activation", None):
-                values["activation"] = ACTIVATIONS.get(activation, activation)
+            values = {"width": f"{made[-1].index[-1].size:,}", "bias": _bias(made), **activation(own.ffn)}
         case "head" if made:
             # The size of the vocabulary is a row of the table; here it would make every two heads differ.
             variant = _name(config.head)

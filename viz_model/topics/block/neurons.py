@@ -145,7 +145,7 @@ def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:
         active=measures.positive(act) if fires else measures.half(act),
         fires=fires,
         n_neurons=act.shape[-1],
-        activation=getattr(trace.config.layer(trace.stack.side, layer).ffn, "activation", ""),
+        activation=trace.config.layer(trace.stack.side, layer).ffn.activation or "",
         path=measures.direct_path(trace),
         strongest=told[: len(chosen)],
         closed=told[len(chosen) :],
