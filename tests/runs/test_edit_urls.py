@@ -173,6 +173,7 @@ def test_what_is_too_long_for_an_address_is_not_written() -> None:
 CONFIGS = [tiny_config(ffns=(choices.Dense(), ffn)) for ffn in EXPERTS if ffn.n_groups == 1]
 CONFIGS.append(tiny_config(kind="encoder_decoder", start_id=0, ffn=EXPERTS[1]))
 every = pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
+GROUPED = [tiny_config(ffns=(choices.Dense(), ffn)) for ffn in EXPERTS if ffn.n_groups > 1]
 
 
 def by_hand(config: ModelConfig, router: torch.Tensor) -> torch.Tensor:
@@ -208,25 +209,27 @@ def test_an_expert_that_is_out_is_asked_by_nobody_and_the_others_share_its_weigh
     check_identities(edited)
 
 
-@every
-@pytest.mark.parametrize("position", [None, 2])
-def test_one_expert_alone_writes_what_its_network_writes(config: ModelConfig, position: int | None) -> None:
+@pytest.mark.parametrize("config", [*CONFIGS, *GROUPED], ids=range(len([*CONFIGS, *GROUPED])))
+@pytest.mark.parametrize(("expert", "position"), [(2, None), (2, 2), (0, 2)])
+def test_one_expert_alone_writes_what_its_network_writes(
+    config: ModelConfig, expert: int, position: int | None
+) -> None:
     lm, side = language_model(config), config.sides[-1]
     plain = run_both(lm).at(side)
-    edited = run_both(lm, edits=[ExpertOnly(layer=1, expert=2, position=position)]).at(side)
+    edited = run_both(lm, edits=[ExpertOnly(layer=1, expert=expert, position=position)]).at(side)
     rows = range(len(plain)) if position is None else [position]
     layer = lm.model.stack(side).block(1).ffn
     assert isinstance(layer, Experts)
-    own = slice(2 * layer.width, 3 * layer.width)
+    own = slice(expert * layer.width, (expert + 1) * layer.width)
     x = edited["blocks.1.ffn.norm.out"] if "blocks.1.ffn.norm.out" in edited else edited["blocks.1.resid.mid"]
-    hidden = edited["blocks.1.ffn.expert_act"][:, 2]
+    hidden = edited["blocks.1.ffn.expert_act"][:, expert]
     written = hidden @ layer.down.weight[:, own].T
     if layer.down_bias is not None:
-        written = written + layer.down_bias.weight[:, 2]
+        written = written + layer.down_bias.weight[:, expert]
     for n in range(len(plain)):
         if n in rows:
-            assert edited["blocks.1.ffn.chosen"][n].tolist() == [float(e == 2) for e in range(layer.ffn.n_experts)]
-            close(edited["blocks.1.ffn.expert_out"][n, 2], written[n])
+            assert edited["blocks.1.ffn.chosen"][n].tolist() == [float(e == expert) for e in range(layer.ffn.n_experts)]
+            close(edited["blocks.1.ffn.expert_out"][n, expert], written[n])
         else:
             close(edited["blocks.1.ffn.chosen"][n], plain["blocks.1.ffn.chosen"][n])
     assert x.shape == written.shape
@@ -246,6 +249,8 @@ def test_what_is_out_is_out_for_what_comes_after_and_the_last_one_stays() -> Non
     for each in refused:
         with pytest.raises(ValueError, match=f"^{last}"):
             run_both(lm, edits=each)
+        with pytest.raises(ValueError, match=f"^{last}"):  # whose weights the edit sets, and not their logits
+            run_both(language_model(GROUPED[0]), edits=[ExpertOff(layer=1, expert=0), ExpertOnly(layer=1, expert=0)])
 
 
 @pytest.mark.parametrize(

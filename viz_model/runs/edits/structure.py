@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from viz_model import config
 from viz_model.config import ModelConfig, Side
@@ -166,7 +167,8 @@ class ExpertOff(ValueEdit):
 class ExpertOnly(ValueEdit):
     """Send tokens to one expert alone, at one position or at all: the router logits of all others are −∞.
 
-    What the expert writes then counts with a weight of 1.
+    What the expert writes then counts with a weight of 1. Where sigmoids make the weights, and a number of each expert
+    or its group decides beside them, logits of −∞ close no expert: there the weights themselves are set.
 
     Raises:
         ValueError: the expert was taken out before (told when the run comes there).
@@ -183,7 +185,10 @@ class ExpertOnly(ValueEdit):
         return self.position is not None
 
     def site(self, config: ModelConfig) -> str:
-        return _router(config, self.side, self.layer, self.expert)
+        router, stack = _router(config, self.side, self.layer, self.expert), stack_of(config, self.side)
+        routed = config.layer(stack, self.layer).experts
+        is_open = routed is not None and (routed.softmax == "sigmoid" or routed.choice_bias)
+        return place(config, stack, self.layer, "ffn.chosen") if is_open else router
 
     def prepare(self, run: Run) -> Run:
         planned = super().prepare(run)
@@ -193,9 +198,14 @@ class ExpertOnly(ValueEdit):
 
     def apply(self, value: Tensor, name: str, seen: Mapping[str, Tensor]) -> Tensor:
         rows = slice(None) if self.position is None else self.position
+        value = value.clone()
+        if name.endswith(".chosen"):
+            logits = seen[f"{name.removesuffix('chosen')}router"][..., rows, [self.expert]]
+            _left(logits, self.layer)
+            value[..., rows, :] = functional.one_hot(torch.tensor(self.expert), value.shape[-1]).to(value)
+            return value
         alone = torch.full_like(value, -math.inf)
         alone[..., self.expert] = value[..., self.expert]
-        value = value.clone()
         value[..., rows, :] = alone[..., rows, :]
         return _left(value, self.layer)
 
