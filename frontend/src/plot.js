@@ -43,6 +43,7 @@ function build(root) {
       if (!("drawn" in root.dataset)) stage.on("plotly_relayout", retick)
       root.dataset.drawn = "" // for tests
       retick()
+      document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true") // Plotly's ruler, which it leaves in the page
     })
   }
   // On a logarithmic axis other powers are worth writing once one is closer.

@@ -15,7 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 
-from viz_model.app import runs, state
+from viz_model.app import examples, runs, state
 
 FORMER, LATTER = "The cat sat on the mat", "The dog ran home"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": FORMER}
@@ -179,3 +179,25 @@ def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.Monke
     app.query_params["token"] = "3"
     app.run()
     assert not app.exception and not ran
+
+
+@pytest.mark.server
+def test_the_box_says_the_example_where_that_is_typed(app: str) -> None:
+    """Which is no choice: what the page was opened with would be said in its place."""
+    example = examples.of(runs.model("story-pre-ln"), "en")[0]
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        visitor.type(example)
+        assert (visitor.text, visitor.box) == (example, example) and not visitor.errors
+
+
+@pytest.mark.server
+def test_a_story_says_its_chapter_where_its_text_cannot_be_read(app: str) -> None:
+    """Without a chapter the address would lead to another page."""
+    with Visitor(
+        app, "overview", {"model": "read-digits", "lang": "en", "to": "en", "target": "three dogs"}
+    ) as visitor:
+        visitor.open()
+        visitor.open("", {})
+        said = parse_qs(visitor.query)
+        assert (said["target"], said["chapter"]) == (["three dogs"], ["write"]) and not visitor.errors

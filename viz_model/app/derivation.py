@@ -32,7 +32,6 @@ from viz_model.app.cell_names import (
     where,
     written,
 )
-from viz_model.app.view import ViewState
 from viz_model.drawing import theme
 from viz_model.explain import backward
 from viz_model.island.edited import describe
@@ -67,7 +66,7 @@ def offer(first: Callable[[], Cell], t: Texts) -> None:
 
 
 @st.fragment(key=state.DRAWER)
-def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts, *, writes: bool = True) -> None:
+def watch(here: str, trace: vm.Trace, t: Texts, *, writes: bool = True) -> None:
     """Listen for clicks on the cells of a page's pictures, and show what was asked.
 
     In a fragment, so that a click opens the drawer without running the page again.
@@ -78,12 +77,12 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts, *, writes: bool
     """
     if state.cell() is None:
         if writes:
-            state.write(state.now(view))
+            state.write(state.now())
         return
 
     @st.dialog(t("derivation.title"), width="medium", position="right", on_dismiss=close)
     def drawer() -> None:
-        _drawer(here, view, trace, t)
+        _drawer(here, trace, t)
 
     drawer()
 
@@ -162,11 +161,11 @@ def lines(step: Step, *, factors: bool = False) -> str:
 # The drawer
 
 
-def _drawer(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
+def _drawer(here: str, trace: vm.Trace, t: Texts) -> None:
     cell = state.cell()
     if cell is None:
         st.rerun()
-    state.write(state.now(view))
+    state.write(state.now())
     if trace.config.observed:
         st.info(t("derivation.observed"))
         return

@@ -165,7 +165,7 @@ def saved(page: Page, scene: Scene, key: str, known: Known, *, own: bool = True)
         names = tuple(dict.fromkeys([*map(name_of, known.sites), *(one.where.site for one in shown)]))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
     seen: dict[str, Any] = {name: n for name, n in _selected(page).items() if name not in page.without}
-    view = share.without(dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False))
+    view = share.without(dataclasses.replace(state.now(), **seen, cell=None, lesson=None, present=False))
     address, frame = (share.address(view), _frame(view, scene, key)) if is_shared else ("", "")
     code = python_lines.of(shown, run, page.view.model, known.call, known.other) if is_shared else ""
     heads, layer = _heads(page, names)

@@ -332,7 +332,7 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
         state.run_again()
         return
     if any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to", "as_text")):
-        state.run_alone(state.BODY, state.PLACE)
+        state.run_alone(state.BODY, state.PLACE, state.ASK)
 
 
 def _know(view: ViewState, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:

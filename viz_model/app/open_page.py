@@ -87,7 +87,7 @@ def begin(
         places, slots = Places(frame.field(reads_pictures)), Slots(None, None)
     if frame.is_bare() and taught is None and has_sidebar:
         with places.leaving:
-            share.whole(view, t)
+            share.whole(t)
     frame.notices(t)
     return Opening(view, lm, t, example, taught, places, slots, pages)
 

@@ -50,9 +50,9 @@ def code(address: str) -> bytes | None:
 
 
 @st.fragment(key=state.LINK)
-def door(view: ViewState, t: Texts) -> None:
+def door(t: Texts) -> None:
     """To all ways to share what is shown."""
-    view = state.now(view)
+    view = state.now()
     state.write(view)
     if st.button(t("common.share"), width="stretch", icon=":material/link:", key="sidebar.share"):
         _ways(view, t)
@@ -83,9 +83,9 @@ def _ways(view: ViewState, t: Texts) -> None:
 
 
 @st.fragment(key=state.LINK)
-def whole(view: ViewState, t: Texts) -> None:
+def whole(t: Texts) -> None:
     """From a page that stands alone to the whole app: from within another page in a window of its own."""
-    view = state.now(view)
+    view = state.now()
     state.write(view)
     if view.present:
         st.button(

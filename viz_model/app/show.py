@@ -141,6 +141,8 @@ def _body(opened: Opened) -> None:
     """The page itself, and what is Streamlit's own below it."""
     now, t, topic = now_on(opened), opened.opening.t, opened.topic
     if not isinstance(now, Now):
+        if island.rests():  # a story has no sidebar, which writes it on other pages
+            state.write(state.now())
         _mount(opened, None, now)
         return
     page = now.page
@@ -148,7 +150,7 @@ def _body(opened: Opened) -> None:
         interventions.banner(page.run_key, t)
     is_plain = opened.page is not None and opened.page.reads_plain
     trace = runs.trace(page.run_key.plain).at(page.trace.stack.side) if is_plain else page.trace
-    derivation.watch(topic.name, page.view, trace, t, writes=island.rests())
+    derivation.watch(topic.name, trace, t, writes=island.rests())
     if topic.is_story and opened.page is not None:
         look = look_at(opened.page, page)
         _mount(opened, now, now.notes, look)
@@ -207,7 +209,7 @@ def _mount(
     data = island.unchanged() or _message(opened, now, notes, look, alone)
     options = island.options_of(opened.page) if opened.page else {}
     sections = tuple(section.name for section in opened.page.sections) if opened.page else ()
-    name, text = opened.topic.name, state.now(opened.opening.view).text
+    name, text = opened.topic.name, state.now().text
     sides = () if is_of_decoder(opened.topic, opened.opening.lm.config) else opened.opening.lm.config.sides
     heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text, sides))
     island.mount(data, name, options, sections, heard)
@@ -215,7 +217,7 @@ def _mount(
 
 def _message(opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Look | None, alone: Item | None) -> bytes:
     topic, opening, shown = opened.topic, opened.opening, opened.page
-    t, view, arrays = opening.t, state.now(opening.view), Arrays()
+    t, view, arrays = opening.t, state.now(), Arrays()
     sections = tuple(section.name for section in shown.sections) if shown else ()
     options = island.options_of(shown) if shown else {}
     is_open = island.open_of(view, topic.name, sections)

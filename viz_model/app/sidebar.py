@@ -42,7 +42,7 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     interventions.chips(view, t)
     language(view, t)
     if not frame.is_bare():
-        share.door(view, t)
+        share.door(t)
     return Slots(place, st.container())
 
 

@@ -29,7 +29,7 @@ HEARD = 1.0
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
-_GONE_TO, _FORMER, _AGAIN = "view.gone_to", "view.former", "view.again"
+_GONE_TO, _FORMER, _AGAIN, _READ = "view.gone_to", "view.former", "view.again", "view.read"
 _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
@@ -146,22 +146,23 @@ def fitted(view: ViewState, config: ModelConfig, example: str, languages: Sequen
         head=None if view.head is None else min(view.head, config.n_heads - 1),
     )
     knows = view.to is None or view.to in languages
-    if not knows and from_address():
-        values = {"asked": str(view.to)[:80], "known": ", ".join(languages) or "–"}
-        st.session_state[_NOTICES] = [*notices(), Notice("common.unknown_to", values)]
+    if not knows:
         within = replace(within, to=None)
+        if from_address():
+            values = {"asked": str(view.to)[:80], "known": ", ".join(languages) or "–"}
+            st.session_state[_NOTICES] = [*notices(), Notice("common.unknown_to", values)]
     if within != view:
         st.session_state[_SESSION] = within
     first, reads_pictures = next(iter(languages), None), config.reads_pictures
     if view.lang in languages and view.target is None:  # who reads Chinese is shown a translation into it
         first = view.lang
-    return replace(
-        within,
-        text=None if reads_pictures else example if within.text is None else within.text,
-        also=None if reads_pictures or within.lesson is not None else within.also,
-        drawing=(within.drawing or example) if reads_pictures else None,
-        to=within.to if within.to in languages else first,
-    )
+    read: dict[str, Any] = {
+        "text": None if reads_pictures else example if within.text is None else within.text,
+        "drawing": (within.drawing or example) if reads_pictures else None,
+        "to": within.to or first,
+    }
+    st.session_state[_READ] = read
+    return replace(within, also=None if reads_pictures or within.lesson is not None else within.also, **read)
 
 
 def shown(view: ViewState, *, layer: int, head: int) -> Shown:
@@ -196,15 +197,16 @@ def write(view: ViewState) -> None:
     st.session_state[_WRITTEN] = query
 
 
-def now(shown: ViewState) -> ViewState:
-    """The view that a page was opened with, and what parts of it have changed since.
+def now() -> ViewState:
+    """The view as the visitor has it now, with the text and language that it leaves open.
 
-    Nobody need have chosen what the model reads: then it is what the page was opened with.
+    Those of the model and language for which it was fitted last; what a model reads may be its example.
     """
     view = current()
-    read = {name: (getattr(shown, name), getattr(view, name)) for name in ("text", "drawing", "to")}
+    read: dict[str, Any] = st.session_state[_READ]
+    said = {name: getattr(view, name) for name in read}
     return replace(
-        view, **{name: held if held is None or said is None else said for name, (held, said) in read.items()}
+        view, **{name: held if held is None or said[name] is None else said[name] for name, held in read.items()}
     )
 
 

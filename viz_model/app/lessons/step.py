@@ -135,7 +135,7 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
         _back_to_view(taught, t)
         with st.popover(t("lesson.more"), type="tertiary", icon=":material/more_horiz:", key="lesson_more"):
             sidebar.language(view, t)
-        share.door(view, t)
+        share.door(t)
         st.button(
             t("lesson.leave"),
             key="lesson.leave",
