@@ -54,6 +54,9 @@ def test_every_step_is_told_in_every_language(config: ModelConfig) -> None:
     for side in config.sides:
         for layer in range(config.depth(side)):
             for element in plans.plan(config, side, layer):
+                if element.key == "ffn.act" and config.layer(side, layer).ffn.activation is None:
+                    assert not element.text_key  # its formula stands there
+                    continue
                 for t in SPEAK.values():
                     own = t(f"architectures.{element.text_key}", **element.values)
                     assert own and own != element.text_key and "{{" not in own

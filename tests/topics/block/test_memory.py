@@ -44,14 +44,14 @@ def test_matches_are_the_largest_products_over_the_vocabulary(config_: ModelConf
         view = memory.memory(trace, 1, 3, reads, most=5)
         assert view is not None
         ffn = trace.stack.block(1).ffn
-        first = cast(nn.Linear, ffn.get_submodule("gate" if isinstance(config_.ffn, config.Gated) else "up"))
+        first = cast(nn.Linear, ffn.get_submodule("gate" if config_.ffn.gated else "up"))
         with torch.inference_mode():
             sums = [first(alone(trace, 1, id))[3].item() for id in range(config_.n_vocab)]
         assert [value for _, value in view.matched] == pytest.approx(sorted(sums, reverse=True)[:5], abs=1e-4)
         np.testing.assert_array_equal(view.value, ffn.down.weight[:, 3].numpy())
         # The key, and what is read, make the neuron of the run.
         made = float(view.key @ reads) + (0.0 if first.bias is None else first.bias[3].item())
-        name = "gate" if isinstance(config_.ffn, config.Gated) else "up"
+        name = "gate" if config_.ffn.gated else "up"
         assert made == pytest.approx(trace[f"blocks.1.ffn.{name}"][2, 3].item(), abs=1e-4)
         assert bool(view.promoted) == (direct_path(trace) == "logits")
         if view.promoted:

@@ -25,6 +25,7 @@ from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.measures import neurons as hidden
 from viz_model.measures import passage
+from viz_model.model import norms
 from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
 from viz_model.topics.block import PAGE, PICTURES, lengths, neurons, norm, tabs, vectors, weights
@@ -40,6 +41,9 @@ ACTIVATIONS: dict[str, Any] = {
 }
 
 every = pytest.mark.parametrize("config_", variants(), ids=describe)
+measured = pytest.mark.parametrize(
+    "config_", [c for c in variants() if norms.kind(c.norm) in norms.COMPARED], ids=describe
+)
 of_one_network = pytest.mark.parametrize(
     "config_", [c for c in variants() if c.ffn.activation and not isinstance(c.ffn, config.Experts)], ids=describe
 )
@@ -84,7 +88,7 @@ def normalize(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
     return y if shift is None else y + shift.numpy()
 
 
-@every
+@measured
 def test_steps_follow_the_equations(config_: ModelConfig) -> None:
     for trace in views_of(config_):
         part, eps = trace.stack.block(1), config_.norm.eps
@@ -110,7 +114,7 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
         np.testing.assert_array_equal(stream, trace["blocks.1.resid.out"][2].numpy())
 
 
-@every
+@measured
 def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> None:
     for trace in views_of(config_):
         view = vectors.vectors(trace, 0, 1)
@@ -163,7 +167,7 @@ def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     assert level.outlier is None and not by_depth.scale(level.lengths, "length", "log").is_log
 
 
-@every
+@measured
 def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> None:
     for trace in views_of(config_):
         for sublayer in passage.sublayers(trace, 1):
@@ -180,7 +184,7 @@ def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> No
             assert list(view.sites) == known
 
 
-@every
+@measured
 def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
     trace = views_of(config_)[0]
     found = norm.norm_view(trace, 0, "attn", 2).normed
@@ -382,8 +386,8 @@ def test_everything_is_drawn_and_said_for_every_kind(config_: ModelConfig) -> No
             assert said and not any("{{" in one for one in said)
             pictures = islands.pictures(PAGE, look)
         view, curve = neurons.neurons_view(trace, 1, 2), neurons.curve_view(trace, 1, 2)
-        norms = [mark for mark in pictures["block.norm"].panels[0].marks if isinstance(mark, Items)]
-        assert len(norms) == 8
+        strips = [mark for mark in pictures["block.norm"].panels[0].marks if isinstance(mark, Items)]
+        assert len(strips) == (8 if norms.kind(config_.norm) in norms.COMPARED else 4)
         gains = [mark for mark in pictures["block.parameters"].panels[0].marks if isinstance(mark, Cells)]
         assert len(gains) == (1 if isinstance(config_.norm, config.RMSNorm) else 2)
         bars = items(pictures["block.neurons"], "bars")

@@ -129,9 +129,9 @@ def test_without_positions_a_set_is_a_set(config: ModelConfig) -> None:
         found = order.shuffled(trace.at(side))
         assert found is not None and sorted(found.order) == list(range(len(found.order)))
         assert found.bare < order.SAME
-        assert found.bare_masked > 0.01
+        assert found.bare_masked > order.SAME
         tells = not isinstance(config.position, choices.NoPosition)
-        assert (found.own > 0.01) == tells
+        assert (found.own > order.SAME) == tells
 
 
 def test_one_token_has_no_other_order() -> None:

@@ -195,7 +195,7 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
         case "up" | "act" | "out":
             made_of = [site.name.removeprefix("ffn.") for site in made if site.name != "ffn.up_kept"]
             text_key = "plan_back" if made_of == ["out"] else "_".join(("plan", *made_of))
-            if step == "up" and not _widen(made):
+            if (step == "up" and not _widen(made)) or (step == "act" and own.ffn.activation is None):
                 text_key = ""
             variant = _name(own.ffn)
             values = {"width": f"{made[-1].index[-1].size:,}", "bias": _bias(made), **activation(own.ffn)}
