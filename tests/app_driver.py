@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import math
@@ -21,8 +22,10 @@ from streamlit.testing.v1 import AppTest
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.frame import FIRST
+from viz_model.config import ModelConfig
 from viz_model.drawing import cells
 from viz_model.explain.backward import derivation
+from viz_model.island.page import Page, Topic
 from viz_model.runs.derivation import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +66,18 @@ def tell(app: AppTest, key: str, event: str, value: object) -> AppTest:
     app._run(states)
     assert not app.exception, app.exception[0].message
     return app
+
+
+def topic_of(page: str) -> Topic:
+    """What a page tells of."""
+    found: Topic = importlib.import_module(f"viz_model.topics.{page}").TOPIC
+    return found
+
+
+def shown_of(page: str, config: ModelConfig) -> Page | None:
+    """What a page shows of a model; None where it says of which models it is."""
+    topic = topic_of(page)
+    return topic.page(config) if topic.needs is None or topic.needs(config) else None
 
 
 def run_code(app: AppTest) -> list[str]:

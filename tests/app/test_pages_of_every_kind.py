@@ -21,6 +21,7 @@ from app_driver import (
     pictures,
     run_of,
     said,
+    shown_of,
     take,
 )
 from streamlit.testing.v1 import AppTest
@@ -28,7 +29,7 @@ from tiers import crossed, some, turns
 
 import viz_model as vm
 from viz_model.app import examples, runs, sidebar
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import SECTIONS
 from viz_model.measures.continuation import Drawing
 from viz_model.runs.generation import MOST_SAID
 from viz_model.texts import LANGUAGES, Texts
@@ -84,10 +85,8 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, view: tuple[str,
     assert app.query_params["model"] == model
     assert "{{" not in said(app)
     shown = [block.value for block in app.code if "import viz_model" in block.value]
-    is_elsewhere = vm.load(model).config.kind != "decoder"
-    elsewhere = {"cross_attention": model not in TWO_SIDED, "questions": is_elsewhere, "units": is_elsewhere}
-    elsewhere["backward"] = is_elsewhere
-    assert shown or page == FIRST or elsewhere.get(page)
+    of_it = shown_of(page, vm.load(model).config)
+    assert shown or of_it is None or of_it.tabs is None
     for code in shown:
         assert len(code.splitlines()) <= MOST_LINES
         printed = io.StringIO()

@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import ISLAND, check_cells, heading, island_lines, messages, offer, open_page, said, tell
+from app_driver import ISLAND, check_cells, heading, island_lines, messages, offer, open_page, said, shown_of, tell
 from streamlit.testing.v1 import AppTest
 from tiers import some, turns
 
@@ -31,17 +31,6 @@ from viz_model.topics.attribution import patches as worths
 
 MODEL = "digits-vit"
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-WITHOUT_SENSE = {
-    "tokens",
-    "batch",
-    "questions",
-    "units",
-    "backward",
-    "cross_attention",
-    "norm_placement",
-    "mistakes",
-    "training_lab",
-}
 FOREIGN = {
     "en": re.compile(r"\bsentences?\b|next token|your text\b|\bthe text\b|words? (before|after)", re.I),
     "zh": re.compile("句子|这句话|整句话|下一个词元|你的文本"),
@@ -79,7 +68,7 @@ def prose(app: AppTest) -> str:
 def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str) -> None:
     app = open_page(page, {"model": MODEL, "lang": language})
     t, said = Texts(language, pictures=True), prose(app)
-    if page in WITHOUT_SENSE:
+    if shown_of(page, vm.load(MODEL).config) is None:
         assert heading(app) == t(f"common.page_{page}")
         assert t(f"pictures.why_{page}") in said
         others = [button for button in app.button if button.key == f"pictures.{page}.other"]

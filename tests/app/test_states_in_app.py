@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import check_cells, open_page, run_code, run_of, said
+from app_driver import check_cells, open_page, run_code, run_of, said, topic_of
 from tiers import turns
 
 import viz_model as vm
@@ -11,8 +11,6 @@ from viz_model.app.frame import SECTIONS
 from viz_model.texts import Texts
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-ELSEWHERE = {"mistakes"}
-"""This is of attention in every layer."""
 OF_WEIGHTS = {"position", "walk", "ablations"}
 """These say at a layer without weights where there are some."""
 
@@ -23,9 +21,9 @@ def test_a_page_opens(page: str, layer: str) -> None:
     app = open_page(
         page, {"model": "story-next", "text": "Tom had a red ball.", "lang": lang, "token": "2", "layer": layer}
     )
-    found, t = said(app), Texts(lang)
+    found, t, topic = said(app), Texts(lang), topic_of(page)
     assert "{{" not in found and "False" not in (run_code(app) if app.code else "")
-    assert (t("common.mixed_otherwise")[:20] in found) == (page in ELSEWHERE)
+    assert (t("common.mixed_otherwise")[:20] in found) == (not (topic.mixes or topic.sums_heads))
     there = t("common.unattended", layer=layer, layers="3") in found
     assert there == (page in OF_WEIGHTS and layer == "0")
     check_cells(app, run_of(app, vm.load("story-next")))

@@ -265,7 +265,7 @@ def test_a_page_has_the_words_of_a_new_language_and_english_beside_them(invented
     assert heading(app) == "Attenxx" and "Leadxx." in said(app)
     assert Texts(ENGLISH).prose("attention.question").splitlines()[0] in said(app)
     offered = [[option.content for option in part.proto.options] for part in app.get("button_group")]
-    assert ["English", "中文", "Xxish"] in offered
+    assert [language.name for language in LANGUAGES.values()] in offered and LANGUAGES[invented].name == "Xxish"
 
 
 def test_what_a_language_lacks_is_english_key_by_key(invented: str) -> None:
@@ -282,9 +282,11 @@ def test_what_a_language_lacks_is_english_key_by_key(invented: str) -> None:
     assert new.error("nobody has translated this") == english.error("nobody has translated this")
 
 
-def test_a_browser_gets_the_language_of_its_locale(invented: str) -> None:
-    asked = ("zh-CN", "zh", "ZH_tw", "xx", "de-DE", "", None)
+def test_a_browser_gets_the_language_of_its_locale(invented: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("zh-CN", "zh", "ZH_tw", "xx", "yy-YY", "", None)
     assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
+    monkeypatch.setitem(LANGUAGES, "zh-tw", LANGUAGES[invented])
+    assert [texts.preferred(locale) for locale in asked[:3]] == ["zh", "zh", "zh-tw"]
 
 
 def test_a_language_says_of_itself_only_what_is_known(tmp_path: Path) -> None:

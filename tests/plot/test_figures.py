@@ -447,7 +447,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("head", {"layer": 0, "head": 0, "matrix": "Q"}, "matrix: 'Q' is not one of q, k, v, "),
     ("steps", {"layer": 0, "head": 0, "token": 99}, "token: there are tokens 0 to 9, not 99"),
     ("steps", {"layer": 0, "head": 0, "token": 1.5}, "token: a whole number is needed, not 1.5"),
-    ("overview", {"lang": "fr"}, "lang: 'fr' is not one of en, zh"),
+    ("overview", {"lang": "none"}, "lang: 'none' is not one of en, "),
     ("overview", {"theme": "blue"}, "theme: 'blue' is not one of light, dark, paper"),
     ("overview", {"stack": "encoder"}, "stack: this model has decoder, not 'encoder'"),
     ("block", {"layer": 0, "dimension": 192}, "dimension: there are dimensions 0 to 191, not 192"),

@@ -6,7 +6,7 @@
 >>> figure.data.values.shape  # [Tq, Tk]
 (6, 6)
 
-Every function takes a :class:`viz_model.Trace`, ``lang`` ("en" or "zh") and ``theme`` ("light", "dark", "paper"), and
+Every function takes a :class:`viz_model.Trace`, ``lang`` (a folder of `viz_model/texts`: "en", "zh") and ``theme`` ("light", "dark", "paper"), and
 returns a :class:`Figure`, which shows itself in a notebook and has ``save("x.svg")``, ``.png``, ``.pdf``, ``.html``,
 ``.csv``. ``title``, ``caption``, ``legend``, ``highlight``, ``square`` and ``letters`` lay it out
 (:class:`viz_model.plot.figure.Style`), and :func:`grid` puts several into one. Of a model with two stacks ``stack`` is

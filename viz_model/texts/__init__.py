@@ -71,8 +71,8 @@ LANGUAGES = {folder.name: Language.read(folder) for folder in _FOLDERS}
 
 def preferred(locale: str | None) -> str:
     """The language for a browser's locale, such as "zh-CN"; English where there is none for it."""
-    asked = (locale or "").lower().replace("_", "-").split("-")[0]
-    return asked if asked in LANGUAGES else ENGLISH
+    asked = (locale or "").lower().replace("_", "-")
+    return next((code for code in (asked, asked.partition("-")[0]) if code in LANGUAGES), ENGLISH)
 
 
 class Texts:
