@@ -25,7 +25,7 @@ from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells
 from viz_model.measures import patches
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts import Texts
 from viz_model.topics.attribution import PICTURES
 from viz_model.topics.attribution import patches as worths
 
@@ -64,7 +64,7 @@ def prose(app: AppTest) -> str:
     return "\n".join([*own, *island_lines(app)])
 
 
-@pytest.mark.parametrize(("page", "language"), turns(PAGES, list(LANGUAGES)))
+@pytest.mark.parametrize(("page", "language"), turns(PAGES, list(FOREIGN)))
 def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str) -> None:
     app = open_page(page, {"model": MODEL, "lang": language})
     t, said = Texts(language, pictures=True), prose(app)
@@ -146,7 +146,7 @@ def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
         "en": {MODEL: ("Picture", "Class"), "story-bert": ("Text in", "Text out")},
         "zh": {MODEL: ("图片", "分类"), "story-bert": ("输入", "输出")},
     }
-    for language in LANGUAGES:
+    for language in FOREIGN:
         for name, names in said[language].items():
             config = vm.load(name).config
             assert tuple(section_name(end, config, Texts(language)) for end in ends) == names
@@ -165,7 +165,7 @@ def large(**changes: Any) -> ModelConfig:
     return dataclasses.replace(digits, inputs=patches, n_context=217, head=ClassHead(labels=LABELS), **changes)
 
 
-@pytest.mark.parametrize("language", some(list(LANGUAGES), 1))
+@pytest.mark.parametrize("language", some(list(FOREIGN), 1))
 def test_a_large_picture_in_color_is_read_small_and_nothing_is_said_of_digits(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

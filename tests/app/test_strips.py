@@ -35,7 +35,7 @@ from viz_model.app import examples, sidebar
 from viz_model.app.frame import SECTIONS
 from viz_model.checkpoints import examples as beside
 from viz_model.config import Patches
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts import Texts
 from viz_model.tokenizers.numerals import NUMERALS
 
 MODEL = "read-digits"
@@ -63,7 +63,7 @@ def words(language: str) -> str:
     return {"en": ", ", "zh": "、"}[language].join(NUMERALS[language][n] for n in first.numbers)
 
 
-@pytest.mark.parametrize(("page", "language"), turns(PAGES, list(LANGUAGES)))
+@pytest.mark.parametrize(("page", "language"), turns(PAGES, list(FOREIGN)))
 def test_every_page_speaks_of_it_or_says_why_not(page: str, language: str) -> None:
     app = open_page(page, {"model": MODEL, "lang": language})
     t, told = Texts(language, strips=True), said(app)
@@ -79,7 +79,7 @@ def test_every_page_speaks_of_it_or_says_why_not(page: str, language: str) -> No
     check_cells(app, shown(language))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", FOREIGN)
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 @pytest.mark.parametrize("page", ["overview", "position", "block", "cost"])
 def test_pages_of_either_half(page: str, side: str, language: str) -> None:
@@ -102,7 +102,7 @@ def island(app: Any) -> list[Any]:
     return [one for one in messages(app).values() if one.header["kind"] == "island"]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", FOREIGN)
 def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_page(language: str) -> None:
     app = open_page("cross_attention", {"lang": language, "layer": "1"})
     assert app.query_params["model"] == MODEL and boxes(app)["target"] == words(language)
@@ -186,7 +186,7 @@ def test_the_other_half_is_one_click_away() -> None:
     assert app.query_params["side"] == "encoder" and "overview.picture" in pictures(app)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", FOREIGN)
 def test_it_is_described_in_a_line(language: str) -> None:
     lm = vm.load(MODEL)
     t = Texts.of(language, lm.config)

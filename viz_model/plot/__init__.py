@@ -6,9 +6,9 @@
 >>> figure.data.values.shape  # [Tq, Tk]
 (6, 6)
 
-Every function takes a :class:`viz_model.Trace`, ``lang`` (a folder of `viz_model/texts`: "en", "zh") and ``theme`` ("light", "dark", "paper"), and
-returns a :class:`Figure`, which shows itself in a notebook and has ``save("x.svg")``, ``.png``, ``.pdf``, ``.html``,
-``.csv``. ``title``, ``caption``, ``legend``, ``highlight``, ``square`` and ``letters`` lay it out
+Every function takes a :class:`viz_model.Trace`, ``lang`` ("en", "zh", any folder of ``texts/``) and ``theme`` ("light",
+"dark", "paper"), and returns a :class:`Figure`, which shows itself in a notebook and has ``save("x.svg")``, ``.png``,
+``.pdf``, ``.html``, ``.csv``. ``title``, ``caption``, ``legend``, ``highlight``, ``square`` and ``letters`` lay it out
 (:class:`viz_model.plot.figure.Style`), and :func:`grid` puts several into one. Of a model with two stacks ``stack`` is
 "encoder" or "decoder", the decoder unless said. Layers, heads and positions count from 0, or from the end where they
 are negative. What there is not is refused with a ``ValueError`` that says what there is.
