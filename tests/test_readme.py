@@ -139,3 +139,10 @@ def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
     api = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
     assert all(f'id="viz_model.{name}"' in api for name in ("load", "models", "LanguageModel", "Trace", "ModelConfig"))
     assert all(f'id="viz_model.plot.{name}"' in api for name in vm.plot.__all__ if name != "show")
+
+
+def test_every_file_that_contributing_names_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./-]+\.(?:py|js|toml|md|json))`", text)) - {"topics/attention/bits.py"}  # its example
+    there = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*.*") if "node_modules" not in path.parts]
+    assert named and not {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in there)}
