@@ -136,7 +136,7 @@ class Visitor:
         """Write in a box of Streamlit's own."""
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.string_value = self._element("text_input", key).id, text
+        state.id, state.string_value = self.element("text_input", key).id, text
         if not wait:
             self._send(message)
             return 0.0
@@ -145,7 +145,7 @@ class Visitor:
     def _told(self, typed: Mapping[str, str], chosen: Mapping[str, int]) -> BackMsg:
         """What the page's component says once its visitor rests."""
         self._sent += 1
-        header, part, message = self._header, self._element("bidi_component", ISLAND), BackMsg()
+        header, part, message = self._header, self.element("bidi_component", ISLAND), BackMsg()
         place = {**header["chosen"], **chosen}
         told = {"seq": self._sent, "nav": header["nav"], **typed, "place": place, "options": header["options"]}
         state = message.rerun_script.widget_states.widgets.add()
@@ -157,13 +157,13 @@ class Visitor:
     @property
     def _header(self) -> dict[str, Any]:
         """Of the page's message."""
-        part = self._element("bidi_component", ISLAND)
+        part = self.element("bidi_component", ISLAND)
         header: dict[str, Any] = json.loads(_header_of(part.bytes))
         return header
 
     def choose(self, key: str, option: str) -> float:
         """Click an option of a segmented control, by what is written on it."""
-        group = self._element("button_group", key)
+        group = self.element("button_group", key)
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
         state.id = group.id
@@ -192,7 +192,7 @@ class Visitor:
         """What a component says when something in it is clicked."""
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
-        asked = self._element("bidi_component", key)
+        asked = self.element("bidi_component", key)
         state.id = f"$$STREAMLIT_INTERNAL_KEY_{asked.id}__events"
         message.rerun_script.fragment_id = self._inside.get(asked.id, "")
         state.json_trigger_value = json.dumps([{"event": event, "value": picked}])
@@ -227,7 +227,7 @@ class Visitor:
         """:meth:`pictures`, each as a short fingerprint."""
         return {place: hashlib.sha256(drawn).hexdigest()[:16] for place, drawn in self.pictures().items()}
 
-    def _element(self, kind: str, key: str) -> Any:
+    def element(self, kind: str, key: str) -> Any:
         found = [getattr(e, kind) for e in self.elements.values() if e.WhichOneof("type") == kind]
         return next(element for element in found if element.id.endswith(key))
 

@@ -201,3 +201,16 @@ def test_a_story_says_its_chapter_where_its_text_cannot_be_read(app: str) -> Non
         visitor.open("", {})
         said = parse_qs(visitor.query)
         assert (said["target"], said["chapter"]) == (["three dogs"], ["write"]) and not visitor.errors
+
+
+@pytest.mark.server
+def test_a_slider_with_other_ends_stands_where_it_stood(app: str) -> None:
+    """The browser takes it for another slider, and begins where that begins unless it is told."""
+    with Visitor(
+        app, "training_lab", {**QUERY, "text": "The cat sat on the mat and was", "door_ignored": "1"}
+    ) as visitor:
+        visitor.open()
+        for ends, text in enumerate((SENTENCE, FORMER, LATTER, SENTENCE)):
+            visitor.type(text)
+            slider = visitor.element("slider", "training_lab.ignored")
+            assert slider.set_value and list(slider.value) == [min(4, slider.max)], ends

@@ -359,15 +359,15 @@ def current() -> ViewState:
     return found
 
 
-def follow(key: str, value: Any) -> None:
-    """Make a widget show ``value``; call it before the widget.
+def follow(key: str, value: Any, *, is_new: bool = False) -> None:
+    """Make a widget show ``value``; call it before the widget. One that ``is_new`` to the browser is told in any case.
 
     The widget is only written to when it differs. Writing the same value back would overwrite
     what a visitor typed while the last run was still under way. After Back or Forward what the browser
     shows may be another thing than it said.
     """
     held, again = st.session_state.get(key), st.session_state.setdefault(_AGAIN, set())
-    if held == value and key not in again and not goes_through_history():
+    if held == value and key not in again and not is_new and not goes_through_history():
         return
     if held is not None and held != value:
         st.session_state[_FORMER] = {**st.session_state.get(_FORMER, {}), key: (held, time.monotonic())}

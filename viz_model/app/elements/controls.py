@@ -14,6 +14,9 @@ from viz_model.app.page import Page
 
 V = TypeVar("V")
 
+_OFFERED = "controls.offered"
+"""Of each widget, what it offered when it was drawn last."""
+
 
 def choose(page: Page, choice: Choice[V], options: Sequence[V], default: V | None = None, **more: Any) -> V:
     """One of a few options, each labeled with the page's ``name_option``.
@@ -58,7 +61,10 @@ def control(
     key, within, shown = f"{page.text_key}.{choice.name}", state.inside(), page.chosen(choice)
     if value is not None:
         shown = value
-    state.follow(key, write(shown))
+    offered: dict[str, Any] = st.session_state.setdefault(_OFFERED, {})
+    # With other ends a slider is another one for the browser, and stands where a new one begins unless it is told.
+    state.follow(key, write(shown), is_new=offered.get(key) != values)
+    offered[key] = values
 
     def changed() -> None:
         held = st.session_state[key]
