@@ -6,13 +6,16 @@ import dataclasses
 import json
 from typing import Any
 
+import fresh_variants
 import pytest
+from fresh_feedforwards import SquaredConfig
 from tiny_models import tiny_config
 
 from viz_model.config import (
     DEFAULTED,
     LIMITS,
     ConfigError,
+    Gated,
     LayerNorm,
     LinearScaling,
     ModelConfig,
@@ -132,3 +135,9 @@ def test_from_dict_names_what_is_missing(field: str) -> None:
 def test_from_dict_wants_an_object(plain: Any) -> None:
     with pytest.raises(ConfigError):
         ModelConfig.from_dict(plain)
+
+
+def test_a_gate_beside_a_feed_forward_needs_an_activation_with_a_name() -> None:
+    with fresh_variants.installed(), pytest.raises(ConfigError, match=r"^d_layer_input: its gate opens as"):
+        tiny_config("both", d_layer_input=6, ffn=SquaredConfig())
+    assert tiny_config("both", d_layer_input=6, ffn=Gated()).d_layer_input == 6
