@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,8 @@ CODECS = {".mp4": ["-vcodec", "libx264"], ".webm": ["-vcodec", "libvpx-vp9"]}
 MOTION = 1.2
 """Seconds of a change (``frontend/src/walk.js``)."""
 WORDS, LETTERS = 200, 350
-"""Read in a minute: words, and letters of a language that is written without blanks."""
+"""Read in a minute: words, and letters of scripts that are written without blanks."""
+_WORD, _LETTER = re.compile(r"[^\s\u2e80-\uffef]+"), re.compile(r"[\u2e80-\uffef]")
 
 Frame: TypeAlias = tuple[Image.Image, float]
 """A picture and for how many seconds it stands."""
@@ -126,7 +128,7 @@ class Film:
     def _reading(self, text: str) -> float:
         if not self.captions:
             return 1.0 / self.pace
-        minutes = len(text) / LETTERS if self.file.opening.language == "zh" else len(text.split()) / WORDS
+        minutes = len(_LETTER.findall(text)) / LETTERS + len(_WORD.findall(text)) / WORDS
         return max(1.0, 60 * minutes) / self.pace
 
 
