@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from viz_model.checkpoints.weights import ModelError, one_line, read_file, read_json
@@ -20,6 +21,7 @@ MAX_BYTES = 2**26
 MASKS = ("[MASK]", "<mask>")
 # What ends a text in models whose files do not say it.
 ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>")
+_USUAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 # A byte, as pieces in the manner of SentencePiece name it.
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 
@@ -29,7 +31,7 @@ class Settings:
     """What a folder says of its tokenizer beside the vocabulary.
 
     Attributes:
-        plain: ``tokenizer_config.json``, with ``special_tokens_map.json`` below it.
+        plain: ``tokenizer_config.json``, and over it ``special_tokens_map.json`` where that is read.
         model_type: of ``config.json``.
         eos_id: the id that ``config.json`` or a GGUF file gives to the end of a text.
         before, after: names of control tokens around a text, where no post-processor says them.
@@ -49,10 +51,12 @@ class Settings:
         template = folder / "chat_template.jinja"
         if template.exists():
             plain = {**plain, "chat_template": _read_text(template)}
+        if "added_tokens_decoder" in plain:  # newer than the map, which is then not read
+            mapped = {}
         eos = config.get("eos_token_id")
         eos = eos[0] if isinstance(eos, list) and eos else eos
         return cls(
-            plain={**mapped, **plain},
+            plain={**_class_of(config), **plain, **mapped},
             model_type=str(config.get("model_type", "")),
             eos_id=eos if isinstance(eos, int) else None,
         )
@@ -88,14 +92,33 @@ class Settings:
         name = self.plain.get("tokenizer_class")
         return re.sub("(Tokenizer)?(Fast)?$", "", name, count=1) if isinstance(name, str) else ""
 
-    def names(self) -> list[str]:
-        """The control tokens that a folder names: the usual ones, and more of its own."""
+    def names(self, defaults: Mapping[str, str] = MappingProxyType({}), more: Iterable[str] = ()) -> list[str]:
+        """The control tokens of :meth:`controls`, without how they are looked for."""
+        return list(self.controls(defaults, more))
+
+    def controls(
+        self, defaults: Mapping[str, str] = MappingProxyType({}), more: Iterable[str] = ()
+    ) -> dict[str, dict[str, bool]]:
+        """The control tokens that a folder names, the usual ones in their order and more of its own, and how each is
+        looked for in a text.
+
+        Args:
+            defaults: what the usual ones are called where the folder does not say it, by "bos", "eos", ….
+            more: others that its class adds.
+        """
+        own = {f"{name}_token": content for name, content in defaults.items()}
+        own |= {key: value for key, value in self.plain.items() if key.endswith("_token")}
+        usual = [f"{name}_token" for name in _USUAL]
         given = (self.plain.get(key) for key in ("extra_special_tokens", "additional_special_tokens"))
         found = next((more for more in given if isinstance(more, dict | list) and more), [])
-        more = list(found.values() if isinstance(found, dict) else found)
-        own = [value for key, value in self.plain.items() if key.endswith("_token")]
-        texts = [entry.get("content") if isinstance(entry, dict) else entry for entry in (*own, *more)]
-        return list(dict.fromkeys(text for text in texts if isinstance(text, str) and text))
+        values = [*(own.get(key) for key in usual), *(own[key] for key in own if key not in usual)]
+        values += found.values() if isinstance(found, dict) else found
+        listed: dict[str, dict[str, bool]] = {}
+        for entry in (*values, *more):
+            text = entry.get("content") if isinstance(entry, dict) else entry
+            if isinstance(text, str) and text:
+                listed.setdefault(text, _flags(entry if isinstance(entry, dict) else {}))
+        return listed
 
     def added(self) -> list[dict[str, Any]]:
         """Tokens added to the vocabulary, in the format of ``tokenizer.json``."""
@@ -106,6 +129,11 @@ class Settings:
             for id, entry in entries
             if id.isdecimal() and id.isascii() and isinstance(entry, dict) and isinstance(entry.get("content"), str)
         ]
+
+
+def _class_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The class of a tokenizer that ``config.json`` names, for folders that name it nowhere else."""
+    return {name: config[name] for name in ("tokenizer_class",) if isinstance(config.get(name), str)}
 
 
 def _flags(entry: Mapping[str, Any]) -> dict[str, bool]:

@@ -19,6 +19,10 @@ _SIGNS_AND_BLANKS = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _LLAMA3 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + _SIGNS_AND_BLANKS
 _QWEN2 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + _SIGNS_AND_BLANKS
 
+QWEN3_5 = _split(
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
 PRE_TOKENIZERS: dict[str, list[dict[str, Any]]] = {
     "gpt-2": [BY_GPT2],
     "smollm": [{"type": "Digits", "individual_digits": True}, BY_GPT2],
