@@ -628,9 +628,12 @@ def test_an_unknown_family_is_told_what_knows_most_of_its_attributes(folder: Pat
     refused(
         folder, "'another' is not read here; the nearest that is read is gpt2, which knows all its", "observe_model"
     )
-    made = {"PersimmonConfig": ("gpt_neox", "qk_layernorm"), "ErnieConfig": ("bert", "use_task_id")}
+    made = {"AriaTextConfig": ("llama", "moe_topk"), "VoxtralConfig": ("llama, which does not know audio_config",)}
+    same = ("Bart", "Bert", "GPT2", "Llama", "Mixtral", "T5")
+    made |= {f"{name}Config": (f"is {name.lower()}, which knows",) for name in same}
     for name, said in made.items():
         plain = getattr(transformers, name)().to_dict()
+        plain["model_type"] = f"{plain['model_type']}_of_mine"
         (folder / "config.json").write_text(json.dumps(plain, default=str), encoding="utf-8")
         refused(folder, f"'{plain['model_type']}' is not read here; the nearest", *said)
     change_config(folder, model_type=3)

@@ -186,9 +186,22 @@ class Uneven(torch.nn.Module):
         return {"logits": self.table(input_ids), "attentions": [torch.eye(n).expand(1, h, n, n) for h in (2, 3)]}
 
 
+class Scores(Uneven):
+    """Reports scores in the place of weights, as SqueezeBERT does, and a context without an end, as XLNet does."""
+
+    config = transformers.PreTrainedConfig(max_position_embeddings=-1, pad_token_id=0)
+
+    def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
+        assert (input_ids > 0).all()
+        maps = [torch.randn(1, 2, *input_ids.shape[1:], input_ids.shape[1]) - 1] * 2
+        return {"logits": self.table(input_ids), "attentions": maps}
+
+
 def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
-    seen = vm.observe_run(Uneven(), [1, 2, 3])
-    assert seen.sites == ("tokens.ids", "logits", "probs")
+    for model in (Uneven(), Scores()):
+        seen = vm.observe_run(model, [1, 2, 3])
+        assert seen.sites == ("tokens.ids", "logits", "probs")
+    assert vm.observe_model(Scores()).config.n_context == 512
 
 
 def bloom() -> vm.LanguageModel:

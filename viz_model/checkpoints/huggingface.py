@@ -288,16 +288,28 @@ def family_of(plain: dict[str, Any], path: Path) -> Family:
     return FAMILIES[name]
 
 
+_SIMPLEST = ("bart", "bert", "gpt2", "llama", "mixtral", "t5")
+
+
 def _nearest(plain: dict[str, Any], path: Path) -> tuple[str, list[str]]:
-    """The family that knows most of a config's attributes, which name what a model computes; and those left over."""
-    left: dict[str, list[str]] = {}
+    """The family that knows most of a config's attributes, which name what a model computes; and those left over.
+
+    Of a model that reads sound or pictures too, the family of the part that reads texts.
+    """
+    if isinstance(inner := plain.get("text_config"), dict):
+        name = inner.get("model_type")
+        best = name if isinstance(name, str) and name in FAMILIES else _nearest({**inner, "text_config": None}, path)[0]
+        return best, sorted(name for name in plain if any(part in name for part in ("audio", "image", "vision")))
+    left: dict[str, tuple[list[str], int]] = {}
     for name, family in FAMILIES.items():
         attributes = Attributes({**plain, "model_type": name}, path)
         attributes.no_effect([*NO_EFFECT, *ONE_VALUE, "auto_map"])
         with contextlib.suppress(ModelError, ConfigError):  # it has asked for what it knows until then
             family.config(attributes, HEADS)
-        left[name] = attributes.left
-    return min(left.items(), key=lambda item: len(item[1]))
+        left[name] = attributes.left, attributes.n_lacking
+    # Of those that know as many, the one that asks for the fewest others, and of these the one that others build on.
+    best = min(left, key=lambda name: (len(left[name][0]), left[name][1], name not in _SIMPLEST))
+    return best, left[best][0]
 
 
 def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -> ModelConfig:

@@ -231,12 +231,17 @@ def _stack(
     )
 
 
+def are_weights(found: Tensor) -> bool:
+    """Whether no number is negative, and no row sums to more than 1."""
+    return not found.numel() or bool(found.min() >= 0 and found.sum(-1).max() <= 1 + _ROUNDING)
+
+
 def _weights(given: Any, name: str, size: tuple[int, int]) -> Tensor:
     """Attention weights [H, Tq, Tk]."""
     found = _array(given, name, 3)
     if found.shape[1:] != size:
         raise ValueError(f"{name}: expected [H, {size[0]}, {size[1]}] for {size[0]} tokens, got {list(found.shape)}")
-    if found.min() < 0 or found.sum(-1).max() > 1 + _ROUNDING:
+    if not are_weights(found):
         raise ValueError(f"{name}: the rows of a query sum to 1, or to less where a sink takes the rest; these do not")
     return found
 

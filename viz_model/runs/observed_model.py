@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.runs.language_model import LanguageModel, plain
-from viz_model.runs.observed import observe, shapes
+from viz_model.runs.observed import are_weights, observe, shapes
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.text import check_text
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
@@ -154,11 +154,14 @@ def observe_model(model: nn.Module, tokenizer: Any = None, *, name: str = "") ->
         ValueError: the model does not run on two tokens, or says nothing of what it computes.
     """
     start = _start(model) if _is_pair(model) else None
-    seen = observe_run(model, [0, 1], tokenizer, target=[start or 0] if _is_pair(model) else None, name=name)
+    padding = getattr(getattr(model, "config", None), "pad_token_id", None)
+    two = [id for id in range(3) if id != padding][:2]  # some warn of padding, and fail in that
+    seen = observe_run(model, two, tokenizer, target=[start or 0] if _is_pair(model) else None, name=name)
     said: Any = getattr(model, "config", None)
-    longest = getattr(said, "max_position_embeddings", None) or 512
+    longest = getattr(said, "max_position_embeddings", None)
+    longest = longest if isinstance(longest, int) and longest > 0 else 512  # XLNet says −1: no end
     rows = max(seen.config.n_vocab, int(getattr(said, "vocab_size", 0) or 0))
-    config = replace(seen.config, n_context=int(longest), n_vocab=rows, start_id=start)
+    config = replace(seen.config, n_context=longest, n_vocab=rows, start_id=start)
     reader = IdTokenizer(rows) if tokenizer is None else Reader(tokenizer, rows)
     return ObservedModel(seen.name, shapes(config), reader, None, Path(), source=model, reader=tokenizer)
 
@@ -276,9 +279,11 @@ def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
 
 
 def _maps(given: Any, size: tuple[int, int]) -> list[Tensor]:
-    """Attention weights of all layers, or nothing: a band of them is no map of tokens, and layers have heads alike."""
+    """Attention weights of all layers, or nothing: a band of them is no map of tokens, layers have heads alike, and
+    scores before the softmax are no weights."""
     found = [one for one in given or () if isinstance(one, Tensor) and one.dim() == 4]
-    return found if all(one.shape[1:] == (found[0].shape[1], *size) for one in found) else []
+    fits = all(one.shape[1:] == (found[0].shape[1], *size) for one in found)
+    return found if fits and all(map(are_weights, found)) else []
 
 
 def _fitting(said: Any, first: str, n: int) -> tuple[list[Tensor], list[Tensor]]:

@@ -81,6 +81,10 @@ def names(table: Table) -> dict[str, str]:
     return {field: name for field, (name, _) in table.items()}
 
 
+OBSERVED = "vm.observe_model or viz-model --observe shows what its own runs report"
+"""What can be done with a model that is not read here."""
+
+
 class Attributes:
     """The attributes of one JSON object. ``null`` is the same as absent, unless :meth:`is_null` is asked.
 
@@ -94,7 +98,7 @@ class Attributes:
         self.path = path
         self._values = {name: value for name, value in plain.items() if value is not None}
         self._nulls = frozenset(plain) - frozenset(self._values)
-        self._left = set(self._values)
+        self._left, self._lacking = set(self._values), set[str]()
         self._within = within
         self._called = called or {}
 
@@ -201,7 +205,8 @@ class Attributes:
         """An attribute with which a single value can be run; its absence means that value."""
         value = self._values.get(name, only)
         if type(value) is not type(only) or value != only:
-            self._refuse(name, value, f"{json.dumps(only)}, the only value that is supported")
+            found = f"expected {json.dumps(only)}, the only value that is read, got {_shown(value)}"
+            raise ModelError(f"{self.path}: {self._place(name)}: {found}; {OBSERVED}")
         self._left.discard(name)
 
     def no_effect(self, names: Iterable[str]) -> None:
@@ -212,6 +217,11 @@ class Attributes:
     def left(self) -> list[str]:
         """The attributes that nobody has asked for, in alphabetical order, but for those that say nothing."""
         return sorted(name for name in self._left if not (name in IDLE and IDLE[name](self._values[name])))
+
+    @property
+    def n_lacking(self) -> int:
+        """How many attributes were asked for that are absent."""
+        return len(self._lacking)
 
     def finish(self) -> None:
         """Raise ModelError if an attribute is left over."""
@@ -225,6 +235,8 @@ class Attributes:
 
     def _take(self, name: str, default: Any) -> Any:
         self._left.discard(name)
+        if name not in self._values:
+            self._lacking.add(name)
         value = self._values.get(name, default)
         if value is None:
             raise ModelError(f"{self.path}: {self._place(name)}: missing")
