@@ -54,8 +54,9 @@ def built(kind: str) -> Iterator[tuple[str, str, Any]]:
             if model_type in FAMILIES and any(name.lower().startswith(family) for family in SIZES):
                 yield model_type, name, Reference(name).build()
                 continue
-            plain = CONFIG_MAPPING[model_type]().to_dict()
-            config = CONFIG_MAPPING[model_type](**{key: size for key, size in SIZED.items() if key in plain})
+            config_class: Any = CONFIG_MAPPING[model_type]
+            plain = config_class().to_dict()
+            config = config_class(**{key: size for key, size in SIZED.items() if key in plain})
             config._attn_implementation = "eager"
             with torch.device("meta"):
                 if sum(weight.numel() for weight in cls(config).parameters()) > LARGEST:

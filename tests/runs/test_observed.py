@@ -189,7 +189,7 @@ class Uneven(torch.nn.Module):
 class Scores(Uneven):
     """Reports scores in the place of weights, as SqueezeBERT does, and a context without an end, as XLNet does."""
 
-    config = transformers.PreTrainedConfig(max_position_embeddings=-1, pad_token_id=0)
+    config = transformers.PreTrainedConfig(**dict[str, Any](max_position_embeddings=-1, pad_token_id=0))
 
     def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
         assert (input_ids > 0).all()

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from viz_model.checkpoints.families import absent, gemma, gemma3, llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes
+from viz_model.checkpoints.families import gemma, gemma3, llama, rope, windows
+from viz_model.checkpoints.families.attributes import OBSERVED, Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Attending, Gated, LanguageHead, ModelConfig, Rope
@@ -30,7 +30,7 @@ NAMES = {
 def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     if a.flag("enable_moe_block", False):
         told = "experts beside a network for all tokens are not read here; the nearest that is read has none"
-        raise ModelError(f"{a.path}: enable_moe_block: {told}; {absent.OBSERVED}")
+        raise ModelError(f"{a.path}: enable_moe_block: {told}; {OBSERVED}")
     a.no_effect(["num_experts", "top_k_experts", "moe_intermediate_size"])
     a.one_value("use_bidirectional_attention", "vision")  # which says nothing of tokens
     turns: list[Rope] = []
