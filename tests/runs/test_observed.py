@@ -109,7 +109,11 @@ def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
         ),
         ({"attentions": ["x"]}, "expected numbers in 3 axes"),
         ({"hidden_states": [np.ones((3, 4))]}, r"hidden_states\[0\]: expected \[2, D\]"),
-        ({"hidden_states": [np.full((2, 4), np.nan)]}, "expected finite numbers in 2 axes"),
+        ({"hidden_states": [np.full((2, 4), np.nan)]}, "it holds numbers that are not finite"),
+        ({"hidden_states": [np.ones(4)]}, r"expected numbers in 2 axes, got the shape \[4\]"),
+        ({"attentions": [np.eye(2)[None], None]}, r"attentions\[1\]: it is None; leave the argument out"),
+        ({"tokens": "ab", "logits": np.ones((2, 4))}, "expected a list of tokens or of ids, got a text"),
+        ({"tokens": ["a", 2], "logits": np.ones((2, 4))}, "expected names alone, or ids alone"),
         ({"hidden_states": [np.ones((2, 4))], "attentions": [np.eye(2)[None]]}, "expected 2 for 1 layers, got 1"),
         ({"logits": np.ones((3, 4))}, r"logits: expected \[2, V\]"),
         ({"tokens": [-1, 2], "logits": np.ones((2, 4))}, "an id is -1"),
@@ -172,6 +176,56 @@ def test_both_stacks_of_an_encoder_decoder_are_observed(made: str) -> None:
         assert picture in {scene.id for _, scene in scenes(of.page, of.opening.looks["en"]["decoder"])}
     with pytest.raises(ValueError, match="target: only an encoder–decoder has one"):
         vm.observe_run(lm.source.get_encoder(), ids, target=[1])
+
+
+def test_arrays_of_every_kind_are_taken() -> None:
+    maps = np.tril(np.full((3, 2, 4, 4), 1 / np.arange(1, 5)[:, None]))
+    expected = vm.observe([5, 6, 7, 8], attentions=list(maps))["blocks.2.attn.pattern"]
+    kinds: list[Any] = [
+        maps.astype(np.float16),
+        torch.tensor(maps).bfloat16(),
+        maps[:, None],
+        maps.tolist(),
+        tuple(maps),
+    ]
+    tokens: list[Any] = [[5, 6, 7, 8], np.arange(5, 9), torch.arange(5, 9)[None], torch.tensor([[5, 6, 7, 8]])]
+    for attentions in kinds:
+        for ids in tokens:
+            run = vm.observe(ids, attentions=attentions, logits=np.ones((4, 11)))
+            assert run.ids == (5, 6, 7, 8) and run.config.kind == "decoder"
+            torch.testing.assert_close(run["blocks.2.attn.pattern"], expected, atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["The", "Ġc", "at", "Ġä½ł", "ĠĠ"], ["The", "cat", "你", "·"]),
+        (["<s>", "▁The", "▁c", "at", "</s>"], ["<s>", "The", "cat</s>"]),
+        (["[CLS]", "the", "c", "##at", "[SEP]"], ["[CLS]", "the", "cat", "[SEP]"]),
+    ],
+)
+def test_names_of_tokens_spell_words(tokens: list[str], words: list[str]) -> None:
+    run = vm.observe(tokens, attentions=[np.eye(5)[None]])
+    assert list(vm.words(run, "blocks.0.attn.pattern").labels) == words
+    with pytest.raises(ValueError, match="by: expected words, or of each word"):
+        vm.words(run, "blocks.0.attn.pattern", by=[2, 3])  # type: ignore[list-item]
+
+
+def test_what_needs_weights_says_that_there_are_none() -> None:
+    run = vm.observe(["a", "b"], attentions=[np.eye(2)[None]], logits=np.ones((2, 4)))
+    asked: dict[str, Any] = {
+        "gradients": vm.explain.gradients,
+        "routes": vm.explain.routes,
+        "position": vm.plot.position,
+    }
+    asked["grad"] = lambda run: run.grad(lambda values: values["logits"].sum(), "logits")
+    for name, ask in asked.items():
+        with pytest.raises(ValueError, match=f"{name}: this run was observed, .* weights of its model are not known"):
+            ask(run)
+    with pytest.raises(ValueError, match="overview: no hidden states of this run were observed"):
+        vm.show(run)
+    states = vm.observe(["a", "b"], hidden_states=list(np.ones((3, 2, 4))))
+    assert vm.show(states).scene.id == "overview.observed"
 
 
 class Uneven(torch.nn.Module):

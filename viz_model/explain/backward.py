@@ -28,7 +28,7 @@ from viz_model.model.heads import ClassHead
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.derivation import SMALLEST, TOLERANCE, Cell, Derivation, begin, derive
-from viz_model.runs.gradient import Kept, run_again
+from viz_model.runs.gradient import Kept, needs_weights, run_again
 from viz_model.runs.trace import Trace, counted
 from viz_model.values import backward as rules
 from viz_model.values.declaration import Site
@@ -227,6 +227,7 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
         ValueError: the model predicts nothing, interventions have put other numbers into the run, or the gradients
             take more memory than is free.
     """
+    needs_weights(trace, "gradients")
     trace = trace.at(trace.config.sides[-1])
     config = trace.config
     if not config.has_logits and not config.classes:

@@ -24,6 +24,7 @@ from viz_model.explain.frozen import Frozen, Node, Pullback, asked, biases
 from viz_model.explain.sums import Against
 from viz_model.explain.written import Part
 from viz_model.measures.lens import predicts
+from viz_model.runs.gradient import needs_weights
 from viz_model.runs.trace import Trace
 
 MOST_OPENED, MOST_KEPT = 400, 24
@@ -101,6 +102,7 @@ def routes(
     Raises:
         IndexError: no such position or token. ValueError: this model has no logits.
     """
+    needs_weights(trace, "routes")
     with torch.inference_mode():
         if trace.side is None:
             trace = trace.at(trace.config.sides[-1])

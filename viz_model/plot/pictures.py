@@ -15,6 +15,7 @@ from viz_model.plot import asking
 from viz_model.plot.asking import Asked, Made, Options, drawn, figure, selected, spelled
 from viz_model.plot.figure import Figure, Style, themed
 from viz_model.runs.generation import Sampling
+from viz_model.runs.gradient import needs_weights
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
@@ -37,6 +38,7 @@ from viz_model.topics.embedding import lookup as embeddings
 from viz_model.topics.next_token import asked as next_token_asked
 from viz_model.topics.next_token import choice as choices
 from viz_model.topics.overview import drawn as whole_picture
+from viz_model.topics.overview import observed
 from viz_model.topics.overview import whole as whole_run
 from viz_model.topics.tokens import cuts
 
@@ -47,12 +49,16 @@ def overview(trace: Trace, *, layer: int = 0, token: int = -1, **options: Unpack
 
     Of a model that reads pictures: patches, vectors, where the chosen one looks in each block, the class.
     ``token`` is the position that is followed. Of more than 56 tokens several share a row; of more than six blocks
-    some are left out, but not ``layer``.
+    some are left out, but not ``layer``. Of a run that was observed: how long its hidden states are.
 
     Raises:
         ValueError: as :func:`viz_model.plot.asking.selected` says; so do all functions here.
     """
     of = selected(trace, "overview", layer=layer, token=token, **options)
+    if of.config.observed:
+        if not observed.states(of):
+            raise ValueError("overview: no hidden states of this run were observed; heads() draws its attention")
+        return of, drawn(of, observed.draw)
     return of, drawn(of, whole_picture.draw if of.config.is_vision_encoder else whole_run.draw)
 
 
@@ -96,6 +102,7 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
     """
     of = selected(trace, "position", layer=layer, head=head, token=token, **options)
+    needs_weights(trace, "position")
     made = positions.picture(of)
     if made is None:
         raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")

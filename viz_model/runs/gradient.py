@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from viz_model.runs.trace import Trace
 
 
+def needs_weights(trace: Trace, name: str) -> None:
+    """Raises ValueError for a run that was observed, of whose model no weights are known."""
+    if trace.config.observed:
+        raise ValueError(f"{name}: this run was observed, not recomputed: the weights of its model are not known here")
+
+
 class Kept:
     """A tap that keeps every value in the graph, each by itself: two names of one tensor have gradients of their own.
 
@@ -64,6 +70,7 @@ class Graph(Mapping[str, Tensor]):
     """The values of a run as autograd has them: all that are recorded, attention's patterns, and what the head says."""
 
     def __init__(self, trace: Trace) -> None:
+        needs_weights(trace, "grad")
         self._trace, kept = trace, Kept(trace, begins=True)
         leaving = run_again(trace.model, trace, kept)
         head = trace.model.head

@@ -5,6 +5,7 @@ Nothing is computed again here but probabilities from logits. What was not hande
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -18,7 +19,9 @@ from viz_model.config import LanguageHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display
 from viz_model.runs.trace import Trace, counted
-from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
+from viz_model.tokenizers.descriptions import from_symbols
+from viz_model.tokenizers.text import CONTINUES
+from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer, token_of
 
 Arrays = Sequence[Any]
 _ROUNDING = 1e-2
@@ -75,6 +78,7 @@ class _Named(Tokenizer):
 
     def __init__(self, names: Sequence[str], n_logits: int) -> None:
         self._names, self._first = tuple(dict.fromkeys(names)), n_logits
+        self._bytes = spelled_as_text(self._names)
         self.name, self.n_vocab = "observed", n_logits + len(self._names)
 
     def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
@@ -88,8 +92,19 @@ class _Named(Tokenizer):
 
     def token(self, id: int) -> Token:
         self._unused(int(id))
-        name = str(id) if id < self._first else self._names[id - self._first]
-        return Token(int(id), name.encode("utf-8", "replace"), name)
+        return Token(int(id), str(id).encode(), str(id)) if id < self._first else self._read(id)
+
+    def _read(self, id: int) -> Token:
+        name, raw = self._names[id - self._first], self._bytes[id - self._first]
+        goes_on = name.startswith(CONTINUES) and len(name) > len(CONTINUES)  # of a word
+        return Token(int(id), raw[len(CONTINUES) :], name) if goes_on else token_of(int(id), raw)
+
+
+def spelled_as_text(names: Sequence[str]) -> list[bytes]:
+    """What names of tokens spell: in GPT-2's alphabet, where one begins with Ġ, or with ▁ for a space."""
+    if any(name.startswith("Ġ") for name in names):
+        return [from_symbols(name) or name.encode("utf-8", "replace") for name in names]
+    return [name.replace("▁", " ").encode("utf-8", "replace") for name in names]
 
 
 def observe(
@@ -111,7 +126,8 @@ def observe(
     Arrays are tensors, NumPy arrays or nested lists; an axis of 1 in front, of a batch, is left away.
 
     Args:
-        tokens: names or ids of T tokens; of an encoder–decoder, those of the source.
+        tokens: names or ids of T tokens, as ``convert_ids_to_tokens`` gives them too; of an encoder–decoder, those of
+            the source.
         attentions: for each layer [H, T, T]: rows are queries, and sum to 1, or to less where a sink takes the rest.
         hidden_states: [T, D] for each layer and one more: what enters the first block, and what leaves each.
         logits: [T, V]; of an encoder–decoder at each of the target's tokens.
@@ -126,6 +142,7 @@ def observe(
     Raises:
         ValueError: nothing was handed over, or shapes do not fit together.
     """
+    tokens, target = _listed(tokens, "tokens"), None if target is None else _listed(target, "target")
     first = "" if target is None else "encoder."
     said = None if logits is None else _array(logits, "logits", 2)
     given = [*tokens, *(target or ())]
@@ -133,7 +150,7 @@ def observe(
     if target is not None:
         read = (decoder_attentions, decoder_hidden_states, cross_attentions)
         stacks.append(_stack("decoder.", "decoder_", len(target), *read, is_last_normed, len(tokens)))
-    elif cross_attentions or decoder_attentions or decoder_hidden_states:
+    elif any(map(len, (cross_attentions, decoder_attentions, decoder_hidden_states))):
         raise ValueError("target: what a decoder has read is asked for with what is handed over of it")
     if not given or not (said is not None or any(stack.values for stack in stacks)):
         raise ValueError("give tokens, and attentions=[…], hidden_states=[…] or logits=…")
@@ -152,7 +169,7 @@ def observe(
     if said is not None:
         values["logits"] = said
     heads = max(sizes["heads"], default=1)
-    decodes = last.is_causal or (said is not None and not attentions)
+    decodes = last.is_causal or (said is not None and not len(attentions))
     config = ModelConfig(
         n_vocab=named.n_vocab,
         n_context=max(len(stack) for stack in (tokens, target or ())),
@@ -246,8 +263,18 @@ def _weights(given: Any, name: str, size: tuple[int, int]) -> Tensor:
     return found
 
 
+def _listed(given: Any, name: str) -> list[Any]:
+    """Names or ids of tokens, without a batch of one."""
+    if isinstance(given, str):
+        raise ValueError(f"{name}: expected a list of tokens or of ids, got a text")
+    found = given.tolist() if isinstance(given, Tensor | np.ndarray) else list(given)
+    return found[0] if len(found) == 1 and isinstance(found[0], list) else found
+
+
 def _array(given: Any, name: str, axes: int) -> Tensor:
     """An array in single precision, without a batch of one."""
+    if given is None:
+        raise ValueError(f"{name}: it is None; leave the argument out where some layers report nothing")
     try:
         found = given.detach() if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given, dtype=np.float32))
     except (TypeError, ValueError):
@@ -255,8 +282,10 @@ def _array(given: Any, name: str, axes: int) -> Tensor:
     found = found.to("cpu", torch.float32)
     if found.dim() == axes + 1 and len(found) == 1:
         found = found[0]
-    if found.dim() != axes or not found.numel() or not found.isfinite().all():
-        raise ValueError(f"{name}: expected finite numbers in {axes} axes, got the shape {list(found.shape)}")
+    if found.dim() != axes or not found.numel():
+        raise ValueError(f"{name}: expected numbers in {axes} axes, got the shape {list(found.shape)}")
+    if not found.isfinite().all():
+        raise ValueError(f"{name}: it holds numbers that are not finite")
     return found
 
 
@@ -264,7 +293,10 @@ def _tokens(given: Sequence[Any], n_logits: int, tokenizer: Tokenizer | None) ->
     if all(isinstance(token, str) for token in given):
         named = _Named(given, n_logits)
         return named, named.ids(given)
-    ids = [int(id) for id in given]
+    try:
+        ids = [operator.index(id) for id in given]
+    except TypeError:
+        raise ValueError("tokens: expected names alone, or ids alone") from None
     if min(ids) < 0:
         raise ValueError(f"tokens: an id is {min(ids)}, expected at least 0")
     return tokenizer or IdTokenizer(max(n_logits, *ids, 0) + (max(ids) >= n_logits)), ids

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.tokenizers.text import CONTINUES
 from viz_model.tokenizers.tokenizer import Token, Tokens
 
 if TYPE_CHECKING:
     from viz_model.runs.trace import Trace
-
-CONTINUES = "##"
 
 
 class Words(NamedTuple):
@@ -78,7 +77,13 @@ def spans_of(trace: Trace, by: Sequence[str] | Sequence[tuple[int, int]] | None)
     elif by and all(isinstance(one, str) for one in by):
         starts = _starts_of([str(one) for one in by], tokens, controls)
     else:
-        given = [(int(one[0]), int(one[1])) for one in by]
+        try:
+            pairs: Sequence[Any] = by
+            given = [(int(start), int(stop)) for start, stop in pairs]
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"by: expected words, or of each word (first token, one behind its last), got {by!r:.80}"
+            ) from None
         edges = [0, *(stop for _, stop in given)]
         if [start for start, _ in given] != edges[:-1] or edges[-1] != len(tokens) or edges != sorted(set(edges)):
             raise ValueError(f"by: spans of words follow one another from 0 to {len(tokens)}, got {given[:8]}")

@@ -7,6 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+CONTINUES = "##"
+"""Before a piece of WordPiece that goes on with a word."""
+
 
 class TextError(ValueError):
     """Text that a model cannot be given. The message says where and why."""
