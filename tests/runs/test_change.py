@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tiny_models import describe, few, language_model, traced
 from torch import Tensor
 
 import viz_model as vm
-from viz_model.runs.edits import AblateHead, Change, Skip
+from viz_model.config import ModelConfig
+from viz_model.runs.edits import AblateHead, Change, FixPattern, Skip
 
 TEXT = "Tom had a cat and a dog. The cat and the"
 TEXTS = ["The cat sat", "A dog ran to the tree.", "小猫"]
@@ -24,12 +26,18 @@ def cut(z: Tensor) -> Tensor:
     return z
 
 
+def at_itself(pattern: Tensor) -> Tensor:
+    pattern[3] = torch.eye(pattern.shape[-1])
+    return pattern
+
+
 @pytest.mark.parametrize(
     ("changed", "by", "known"),
     [
         ("blocks.1.attn.z", cut, AblateHead(layer=1, head=2)),
         ("blocks.2.ffn.out", lambda out: 0.0, Skip(layer=2, part="ffn")),
         ("blocks.0.attn.out", lambda out: out * 0, Skip(layer=0, part="attn")),
+        ("blocks.1.attn.pattern", at_itself, FixPattern(layer=1, head=3, pattern="self")),
     ],
 )
 def test_a_function_does_what_an_edit_does(changed: str, by: Callable[[Tensor], Tensor], known: vm.edits.Edit) -> None:
@@ -88,5 +96,29 @@ def test_the_mean_over_texts() -> None:
     for site in ("blocks.0.attn.pattern", "blocks.0.attn.scores"):
         with pytest.raises(ValueError, match="no mean over texts"):
             vm.mean(lm, TEXTS, site)
+    ids = [lm.trace(text).ids for text in TEXTS]
+    assert torch.equal(vm.mean(lm, ids, "blocks.1.attn.z"), vm.mean(lm, TEXTS, "blocks.1.attn.z"))
     with pytest.raises(ValueError, match="there are none"):
         vm.mean(lm, [], "embed.out")
+    with pytest.raises(ValueError, match="expected several, got one text"):
+        vm.mean(lm, "The cat", "embed.out")
+
+
+def test_a_text_beyond_the_context_is_told_where_it_is_read() -> None:
+    lm = vm.load("story-pre-ln")
+    with pytest.warns(UserWarning, match=r"has 300 tokens and the context of story-pre-ln 256: 44 are left out"):
+        assert len(lm.generate(ids=[5] * 300, max_new_tokens=1).trace.ids) == 256
+
+
+@pytest.mark.parametrize("config_", [each for each in few() if not each.reads_pictures], ids=describe)
+def test_a_pattern_is_changed_in_every_kind_of_model(config_: ModelConfig) -> None:
+    lm, plain = language_model(config_), traced(config_)
+    for at in [name for name in plain.sites if name.endswith(".pattern")][:2]:
+        edits = [Change(at=at, by=lambda pattern: pattern.roll(1, 0))]
+        run = lm.trace(ids=plain.ids, target_ids=plain.target_ids, edits=edits)
+        torch.testing.assert_close(run[at], plain[at].roll(1, 0), atol=1e-5, rtol=1e-5)
+        z = at.replace("pattern", "z")
+        assert run.shape(z) == plain.shape(z)
+        v = run[at.replace("pattern", "v")]
+        mixed = run[at] @ v.repeat_interleave(len(run[at]) // len(v), 0)
+        torch.testing.assert_close(run[z], mixed, atol=1e-5, rtol=1e-5)

@@ -208,7 +208,7 @@ def test_names_of_tokens_spell_words(tokens: list[str], words: list[str]) -> Non
     run = vm.observe(tokens, attentions=[np.eye(5)[None]])
     assert list(vm.words(run, "blocks.0.attn.pattern").labels) == words
     with pytest.raises(ValueError, match="by: expected words, or of each word"):
-        vm.words(run, "blocks.0.attn.pattern", by=[2, 3])  # type: ignore[list-item]
+        vm.words(run, "blocks.0.attn.pattern", by=[2, 3])  # type: ignore[arg-type]
 
 
 def test_what_needs_weights_says_that_there_are_none() -> None:

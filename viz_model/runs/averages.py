@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 POSITIONS = ("T", "Tq", "Tk")
 
 
-def mean(lm: LanguageModel, texts: Iterable[str], name: str) -> Tensor:
+def mean(lm: LanguageModel, texts: Iterable[str | Sequence[int]], name: str) -> Tensor:
     """The mean of a value over all positions of many texts, with one position: of ``blocks.0.attn.z``, [H, 1, K].
 
     A head is ablated to it, as Wang et al. 2022 (section 2.2) do, by an edit:
@@ -25,12 +25,17 @@ def mean(lm: LanguageModel, texts: Iterable[str], name: str) -> Tensor:
     ...     return z
     >>> lm.trace("The cat", edits=[vm.edits.Change(at="blocks.1.attn.z", by=off)])
 
+    Args:
+        texts: texts, or the ids of each.
+
     Raises:
         KeyError: no such site. ValueError: it has no positions, or there are no texts.
     """
+    if isinstance(texts, str):
+        raise ValueError("texts: expected several, got one text")
     total, n = None, 0
     for text in texts:
-        trace = lm.trace(text)
+        trace = lm.trace(text) if isinstance(text, str) else lm.trace(ids=text)
         site, value = trace.site(name), trace[name]
         axis = site.before
         if site.axes[axis] not in POSITIONS or value.dim() != axis + 2 or site.axes[-1] in POSITIONS:

@@ -197,11 +197,7 @@ class LanguageModel:
         decoded = None if reads is None else reads[:most]
         for what, given, kept in (("text", ids, run), ("target", reads or (), decoded or ())):
             if max_tokens is None and len(given) > len(kept):
-                warnings.warn(
-                    f"the {what} has {len(given):,} tokens and the context of {self.name} {most:,}: "
-                    f"{len(given) - len(kept):,} are left out",
-                    stacklevel=2,
-                )
+                self._warn_of_cut(what, len(given), most)
         vectors = self._vectors(edits, decoded, max_tokens, target_language)
         return record(
             self.model,
@@ -269,6 +265,8 @@ class LanguageModel:
             raise ValueError("the text is empty: there is nothing to continue")
         if wrong := [id for id in read if not 0 <= id < self.config.n_ids]:
             raise ValueError(f"token id {wrong[0]}: the vocabulary has {self.config.n_ids}")
+        if len(read) > self.config.n_context and picture is None:
+            self._warn_of_cut("text", len(read), self.config.n_context)
         made = generation.generate(
             self.decoder(read, target, target_language, edits, picture),
             self.tokenizer,
@@ -383,6 +381,10 @@ class LanguageModel:
             # Outside inference mode a copy is a tensor like any other, which a gradient may pass.
             vectors[edit] = run[edit.site][edit.read_at].clone()
         return vectors
+
+    def _warn_of_cut(self, what: str, n: int, most: int) -> None:
+        cut = f"the {what} has {n:,} tokens and the context of {self.name} {most:,}: {n - most:,} are left out"
+        warnings.warn(cut, stacklevel=3)
 
     def shortened(self, ids: list[int], most: int) -> list[int]:
         """At most so many ids of a text: the control tokens at its end stand behind whatever is left."""

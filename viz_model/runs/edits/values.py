@@ -286,7 +286,8 @@ class Change(ValueEdit):
     No address can say such an edit; it is made in Python alone.
 
     Attributes:
-        at: the full name of a recorded value; of a derived one there is nothing in the run to change.
+        at: the full name of a recorded value, or of an attention pattern; of other derived ones there is nothing in the
+            run to change.
         by: from a copy of the value, as ``trace[at]`` has it, to one of the same shape, or to a number for all of it.
     """
 
@@ -303,7 +304,7 @@ class Change(ValueEdit):
         return True
 
     def site(self, config: ModelConfig) -> str:
-        recorded = sites.recorded(config)
+        recorded = sites.recorded(config) | {name for name in sites.table(config) if name.endswith(".pattern")}
         if self.at not in recorded:
             near = difflib.get_close_matches(self.at, recorded, n=3, cutoff=0.5) or ["blocks.0.resid.in"]
             raise ValueError(f"at: no recorded value is called {self.at[:80]!r}; try {', '.join(near)}")
