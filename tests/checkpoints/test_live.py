@@ -73,6 +73,25 @@ def test_a_state_dict_and_its_config() -> None:
     assert torch.equal(again.trace(ids=IDS)["logits"], ours.trace(ids=IDS)["logits"])
 
 
+@pytest.mark.parametrize(
+    "made", ["GPTNeoXForCausalLM", "MixtralForCausalLM", "BartForConditionalGeneration", "BertModel"]
+)
+def test_a_state_dict_of_a_model_in_memory_within_others(made: str) -> None:
+    model = Reference(made).build()
+    first = vm.load(model).model.state_dict()
+    for prefix in ("", "model.", "net.model.", "module._orig_mod."):
+        tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}
+        found = vm.load(tensors, config=model.config).model.state_dict()
+        assert all(torch.equal(tensor, first[name]) for name, tensor in found.items())
+
+
+def test_a_model_that_pytorch_wraps_is_shown_itself() -> None:
+    model = Reference("GPT2LMHeadModel").build()
+    lm = vm.load(nn.DataParallel(model))
+    assert lm.name == "GPT2LMHeadModel"
+    compared(lm, model)
+
+
 def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     folder = KINDS["qwen"](tmp_path / "qwen")
     (folder / "config.json").write_text('{"model_type": "qwen3"}')
@@ -93,6 +112,10 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
         vm.load(model).trace(messages)
 
 
+class Adapted(nn.Linear):
+    config, merge_and_unload = transformers.LlamaConfig(), None
+
+
 class Unknown(nn.Module):
     config = transformers.MPNetConfig()
 
@@ -100,7 +123,13 @@ class Unknown(nn.Module):
 @pytest.mark.parametrize(
     ("source", "more", "says"),
     [
-        (nn.Linear(2, 2), {}, "Linear: it has no config"),
+        (nn.Linear(2, 2), {}, "Linear: it has no config; .* vm.observe"),
+        (Adapted(2, 2), {}, r"Adapted: it has an adapter; hand over its merge_and_unload\(\)"),
+        (
+            {"state_dict": {"a": torch.zeros(2)}, "epoch": 3},
+            {"config": {}},
+            "'state_dict' is dict, expected tensors by",
+        ),
         ({"a": torch.zeros(2)}, {}, "state_dict: .*give its config"),
         ({}, {"config": 3}, "config: expected a mapping or a config of transformers, got int"),
         (3, {}, "expected a name, a path, a model or a state_dict, got int"),
@@ -113,8 +142,10 @@ def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> N
         vm.load(source, **more)
 
 
-def test_a_tokenizer_that_does_not_fit() -> None:
+def test_a_tokenizer_that_does_not_fit(tmp_path: Path) -> None:
     model = Reference("LlamaForCausalLM").build()
     for tokenizer in (vm.load("story-pre-ln").tokenizer, object()):
         with pytest.raises(ModelError, match="tokenizer: "):
             vm.load(model, tokenizer)
+    with pytest.raises(ModelError, match=f"tokenizer: {tmp_path} holds no tokenizer.json"):
+        vm.load(model, tmp_path)

@@ -240,6 +240,11 @@ class Uneven(torch.nn.Module):
         return {"logits": self.table(input_ids), "attentions": [torch.eye(n).expand(1, h, n, n) for h in (2, 3)]}
 
 
+def test_a_model_that_is_called_otherwise_says_what_can_be_done() -> None:
+    with pytest.raises(ValueError, match="Linear: it does not run as a model of transformers .* vm.observe"):
+        vm.observe_model(torch.nn.Linear(2, 2))
+
+
 class Scores(Uneven):
     """Reports scores in the place of weights, as SqueezeBERT does, and a context without an end, as XLNet does."""
 

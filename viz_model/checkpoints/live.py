@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from viz_model.checkpoints import huggingface
@@ -42,15 +43,27 @@ def from_memory(
         ModelError: a class that is not known here, or tensors or a tokenizer that do not fit.
     """
     if isinstance(source, nn.Module):
+        source = _within(source)
         config = getattr(source, "config", None) if config is None else config
         if config is None:
-            raise ModelError(f"{type(source).__name__}: it has no config; give one, config=…")
+            raise ModelError(
+                f"{type(source).__name__}: it has no config; give one, config=…, or hand what it computes to vm.observe"
+            )
+        if hasattr(source, "merge_and_unload"):
+            raise ModelError(f"{type(source).__name__}: it has an adapter; hand over its merge_and_unload()")
         tensors = _saved(source)
         name = name or type(source).__name__
     else:
         tensors, name = dict(source), name or "state_dict"
         if config is None:
             raise ModelError("state_dict: its shapes do not say what is computed with them; give its config, config=…")
+        if wrong := next((key for key, value in tensors.items() if not isinstance(value, Tensor)), None):
+            held = next((key for key, value in tensors.items() if isinstance(value, Mapping)), wrong)
+            raise ModelError(
+                f"state_dict: {str(held)[:80]!r} is {type(tensors[held]).__name__}, expected tensors by their names; "
+                "of a checkpoint of a training, hand over the part that holds the model's"
+            )
+        tensors = _without_wrapper(tensors)
     archive = StateArchive(tensors)
     if where.device is None:
         where = replace(where, device=next((tensor.device for tensor in tensors.values()), None))
@@ -60,7 +73,13 @@ def from_memory(
         model = fill(config, own, unchanged(config), where=where, in_place=True)
         return LanguageModel(name, model, _tokenizer(tokenizer, config.n_vocab, ""), None, Path())
     plain = _plain(config, source)
-    model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
+    try:
+        model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
+    except ModelError:
+        if isinstance(source, nn.Module) or (named := _as_in_files(tensors, config)) is None:
+            raise
+        archive = StateArchive(named)
+        model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     path, read = folder / "config.json", model.config
     if read.reads_pictures:
         raise ModelError(f"{name}: a model of pictures is loaded from its folder, with its image processor")
@@ -75,6 +94,30 @@ def from_memory(
     )
 
 
+def _within(model: nn.Module) -> nn.Module:
+    """The model in what PyTorch wraps around it: for several devices, or compiled."""
+    while (inner := next((model._modules[name] for name in _WRAPPED if name in model._modules), None)) is not None:
+        if len(model._modules) > 1:
+            break
+        model = inner
+    return model
+
+
+def _without_wrapper(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors under the names they have in a model of Transformers, where an own class holds it as a part."""
+    first, second = ({name.split(".")[n] if name.count(".") >= n else "" for name in tensors} for n in (0, 1))
+    is_own = not first.isdisjoint((*_PARTS, *_WHOLES)) and second.isdisjoint((*_WHOLES, "embeddings"))
+    if len(first) != 1 or "" in second or is_own:
+        return tensors
+    return _without_wrapper({name.partition(".")[2]: tensor for name, tensor in tensors.items()})
+
+
+_WRAPPED = ("module", "_orig_mod")
+_WHOLES = ("model", "transformer", "bert", "roberta", "distilbert", "albert", "electra", "gpt_neox", "lm_head")
+_PARTS = ("encoder", "decoder", "embeddings", "layers")
+"""How the names of Transformers' files begin: a whole model beside its head, or a part of it."""
+
+
 def _saved(model: nn.Module) -> dict[str, Tensor]:
     """The tensors of a model under the names that its files would have."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
@@ -86,6 +129,20 @@ def _saved(model: nn.Module) -> dict[str, Tensor]:
         return dict(revert(model, tensors))
     except Exception:  # of a model that was not made by from_pretrained; its names are those of its modules
         return tensors
+
+
+def _as_in_files(tensors: Mapping[str, Tensor], config: Any) -> dict[str, Tensor] | None:
+    """Tensors of a model in memory, which may be joined there, as its files hold them; None where nobody can say."""
+    if not hasattr(config, "to_diff_dict"):
+        return None
+    transformers: Any = import_module("transformers")
+    try:
+        with torch.device("meta"):
+            model = transformers.AutoModelForCausalLM.from_config(config)
+        revert: Any = import_module("transformers.core_model_loading").revert_weight_conversion
+        return dict(revert(model, dict(tensors)))
+    except Exception:  # of another kind of model, or an older library
+        return None
 
 
 def _plain(config: Any, source: object) -> dict[str, Any]:
@@ -111,7 +168,10 @@ def _tokenizer(given: Any, n_rows: int, model_type: str) -> Tokenizer:
             raise ModelError(f"tokenizer: it has {given.n_vocab} tokens, but the model has rows for {n_rows}")
         return given
     if isinstance(given, str | Path):
-        return reading.from_folder(Path(given), n_rows)
+        found = reading.from_folder(Path(given), n_rows)
+        if isinstance(found, IdTokenizer):
+            raise ModelError(f"tokenizer: {given} holds no tokenizer.json, nor what is read in its place")
+        return found
     if not hasattr(given, "save_pretrained"):
         raise ModelError(f"tokenizer: expected one of transformers, a folder or None, got {type(given).__name__}")
     with tempfile.TemporaryDirectory() as folder:

@@ -274,6 +274,11 @@ def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
             output_hidden_states=True,
             return_dict=True,
         )
+    except (TypeError, NotImplementedError) as error:  # another way of calling it
+        raise ValueError(
+            f"{type(model).__name__}: it does not run as a model of transformers does ({error}); "
+            "hand what it computes to vm.observe"
+        ) from None
     finally:
         model.train(was)
 
