@@ -161,6 +161,7 @@ def test_a_gguf_that_is_a_pipe(tmp_path: Path) -> None:
 def described(folder: Path, **changes: Any) -> None:
     plain = json.loads((folder / "tokenizer.json").read_text())
     put(folder, "tokenizer.json", json.dumps({**plain, **changes}).encode())
+    put(folder, "tokenizer_config.json", b'{"tokenizer_class": "PreTrainedTokenizerFast"}')  # reads it as it is
 
 
 def replace(before: str, after: str) -> dict[str, Any]:

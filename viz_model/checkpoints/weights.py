@@ -274,24 +274,6 @@ def _their_name(place: str, renames: Iterable[Rename], archive: Archive) -> str:
     return place
 
 
-def refuse_adapter(folder: Path) -> None:
-    """Raises ModelError for a folder that holds what is added to the weights of a model, there or elsewhere."""
-    path = folder / "adapter_config.json"
-    if not path.exists():
-        return
-    plain = read_json(path, MAX_CONFIG_BYTES)
-    if any((folder / name).exists() for name in (*SAFETENSORS, *BINS)):
-        raise ModelError(
-            f"{path}: an adapter lies beside a model, and Transformers adds it to the weights; merge it first, "
-            "merge_and_unload() of peft and save_pretrained, or move it away to see the model without it"
-        )
-    kind, base = (repr(plain.get(name))[:80] for name in ("peft_type", "base_model_name_or_path"))
-    raise ModelError(
-        f"{path}: this is an adapter ({kind}), not a model; merge it into its base ({base}) first: "
-        "merge_and_unload() of peft, and save_pretrained"
-    )
-
-
 def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
     """A JSON object from a file.
 
