@@ -91,18 +91,25 @@ def place(model: str, revision: str | None = None) -> str:
     Raises:
         SystemExit: there is nothing of the name, or it cannot be read.
     """
-    if Path(model).exists():
-        return str(Path(model).absolute())
+    from viz_model.checkpoints.places import meant, within
+
+    if (path := Path(model)).exists():
+        if not within(path) and path.is_file():
+            parser().error(f"--models: {model}: expected a model folder, a .gguf file, or a folder of these")
+        if not within(path):  # models may still come
+            print(f"--models: {model}: there is no model in it")
+        return str(path.absolute())
     # All that follows brings PyTorch, which a path does without.
     from viz_model.checkpoints import hub
     from viz_model.checkpoints.weights import ModelError
 
     if (asked := hub.asked(model)) is None:
-        parser().error(f"--models: {model}: no such file or folder, and no org/name of the Hugging Face hub")
+        said = "no such file or folder, and no org/name of the Hugging Face hub"
+        parser().error(f"--models: {model}: {said}{meant(model)}")
     try:
         return str(hub.fetch(asked, revision))
     except ModelError as error:
-        parser().error(f"--models: {error}")
+        parser().error(f"--models: {error}{meant(model)}")
 
 
 def size(model: Path) -> str:

@@ -78,7 +78,7 @@ def test_the_app_is_that_of_the_repository(
 
 
 def test_a_model_is_fetched_by_name_or_is_an_error(
-    started: list[list[str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
@@ -92,10 +92,20 @@ def test_a_model_is_fetched_by_name_or_is_an_error(
     command.main(["--models", "org/name/x.gguf", "--models", "https://huggingface.co/org/name", "--revision", "v1"])
     assert asked == [("org/name", "x.gguf", "v1"), ("org/name", None, "v1")] and len(started) == 1
     assert os.environ[command.MODELS] == os.pathsep.join(("/cache/name", "/cache/name", "already/there"))
-    for wrong, says in (("no/such/folder", "no such file or folder"), ("org/none", "org/none: not fetched")):
+    (tmp_path / "tiny").touch()
+    wrongs = {
+        "no/such/folder": "no such file or folder",
+        "org/none": "org/none: not fetched",
+        str(tmp_path / "tinny"): f"did you mean {tmp_path / 'tiny'}?",
+        str(tmp_path / "tiny"): "expected a model folder, a .gguf file, or a folder of these",
+    }
+    for wrong, says in wrongs.items():
         with pytest.raises(SystemExit):
             command.main(["--models", wrong])
         assert says in capsys.readouterr().err and len(started) == 1
+    (tmp_path / "shelf").mkdir()
+    command.main(["--models", str(tmp_path / "shelf")])
+    assert f"{tmp_path / 'shelf'}: there is no model in it" in capsys.readouterr().out and len(started) == 2
 
 
 def test_type_device_and_threads_are_handed_on(

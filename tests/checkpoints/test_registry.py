@@ -87,6 +87,26 @@ def test_an_unknown_name_has_no_config(tmp_path: Path) -> None:
             registry.config_of(name)
 
 
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("story-pre-n", "no model 'story-pre-n'; did you mean story-pre-ln, "),
+        ("", "no model '': expected one of story-pre-ln, "),
+        ("tiny/whit", r"no model .*; did you mean \S*tiny/white\?$"),
+        ("tiny", "tiny: no model, but a folder of models: black, white$"),
+        ("tiny/black/model.safetensors", "one file of a model; give its folder, .*black$"),
+        ("tiny/black/config.json", "one file of a model; give its folder, .*black$"),
+        ("last.ckpt", r"tensors without a config: vm.load\(state_dict, config=…\)"),
+    ],
+)
+def test_what_is_no_model_is_told_with_what_may_be_meant(source: str, says: str, tmp_path: Path) -> None:
+    for name in ("black", "white"):
+        write(tmp_path / "tiny" / name)
+    (tmp_path / "last.ckpt").touch()
+    with pytest.raises(ModelError, match=says):
+        vm.load(tmp_path / source if "/" in source or "." in source or source == "tiny" else source)
+
+
 def test_names_do_not_read_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "archive_of", None)
     monkeypatch.setattr(gguf_file, "GgufArchive", None)

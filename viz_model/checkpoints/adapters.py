@@ -14,12 +14,13 @@ import torch
 
 from viz_model.checkpoints import huggingface, live, room
 from viz_model.checkpoints.archives import archive_of
+from viz_model.checkpoints.places import ADAPTER as CONFIG
 from viz_model.checkpoints.room import Placing
 from viz_model.checkpoints.weights import BINS, MAX_CONFIG_BYTES, SAFETENSORS, ModelError, one_line, read_json
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading
 
-CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+WEIGHTS = "adapter_model.safetensors"
 _FIRST = "merge the two first: merge_and_unload() of peft, and save_pretrained"
 
 

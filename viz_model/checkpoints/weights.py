@@ -301,6 +301,8 @@ def read_file(path: Path, limit: int) -> bytes:
             raise ModelError(f"{path}: not a file")
         with path.open("rb") as file:
             data = file.read(limit + 1)
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file") from None
     except OSError as error:
         raise ModelError(f"{path}: {one_line(error)}") from None
     if len(data) > limit:
