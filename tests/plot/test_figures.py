@@ -333,7 +333,7 @@ def test_runs_of_unlike_models_and_of_a_change_are_compared() -> None:
     edited = vm.load("story-pre-ln").trace(text, edits=[vm.edits.AblateHead(layer=1, head=2)])
     changed = vm.plot.compare(decoder, edited)
     assert not changed.data.apart.distances[:2].any() and changed.data.apart.distances[2:].all()
-    assert changed.data.names == ("story-pre-ln (1)", "story-pre-ln (2)") and "(head-off.1.2)" in changed.caption
+    assert changed.data.names == ("story-pre-ln", "story-pre-ln (head-off.1.2)") and "(head-off.1.2)" in changed.caption
     english, french = (vm.load("translate-2017").trace("She reads.", target_language=to) for to in ("zh", "fr"))
     assert vm.plot.compare(english, french, stack="encoder").data.apart is not None
 

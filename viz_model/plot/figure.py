@@ -241,7 +241,7 @@ def _caption(trace: Trace, beside: Trace | None, scene: Scene) -> str:
     text = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
     texts = [_short(text) for text in (text, trace.target) if text]
     size = "" if trace.picture is None else " × ".join(map(str, trace.picture.shape[:2]))
-    names = list(dict.fromkeys(_named(run) for run in (trace, beside) if run is not None))
+    names = list(dict.fromkeys(named(run) for run in (trace, beside) if run is not None))
     # Of a picture the text is how an address writes it.
     said = [", ".join(names), size or " → ".join(f"“{text}”" for text in texts), ", ".join(_sites(trace, scene.sites))]
     return " · ".join(part for part in said if part)
@@ -254,7 +254,7 @@ def _sites(trace: Trace, names: Sequence[str]) -> list[str]:
     return [*told, f"+ {len(names) - MOST_SITES}"] if len(names) > MOST_SITES else told
 
 
-def _named(run: Trace) -> str:
+def named(run: Trace) -> str:
     """A run's model, and what was changed in it."""
     changes = edits.write(run.edits)
     return f"{run.name} ({changes})" if changes else run.name or ""

@@ -13,7 +13,7 @@ from viz_model.measures.lens import predicts
 from viz_model.model import sites
 from viz_model.plot import asking
 from viz_model.plot.asking import Asked, Made, Options, drawn, figure, selected, spelled
-from viz_model.plot.figure import Figure, Style, themed
+from viz_model.plot.figure import Figure, Style, named, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.gradient import needs_weights
 from viz_model.runs.language_model import LanguageModel
@@ -41,6 +41,9 @@ from viz_model.topics.overview import drawn as whole_picture
 from viz_model.topics.overview import observed
 from viz_model.topics.overview import whole as whole_run
 from viz_model.topics.tokens import cuts
+
+LONGEST_NAME = 40
+"""Characters of a run's name, with what was changed in it, that a legend has room for."""
 
 
 @figure
@@ -326,6 +329,8 @@ def compare(
     of = selected(first, "architectures", stack=stack, layer=layer, head=head, token=token, lang=lang)
     other = asking.from_stack(second, of.trace.stack.side if stack is None and len(second.config.sides) > 1 else stack)
     names = (of.trace.name or "1", other.name or "2")
+    if names[0] == names[1] and len(changed := named(other)) <= LONGEST_NAME:
+        names = (named(of.trace) or "1", changed or "2")
     if names[0] == names[1]:
         names = (f"{names[0]} (1)", f"{names[1]} (2)")
     lm = LanguageModel(names[1], other.model, other.tokenizer, None, Path())
