@@ -112,6 +112,13 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
         vm.load(model).trace(messages)
 
 
+def test_a_tokenizer_in_memory_is_read_as_it_is(tmp_path: Path) -> None:
+    theirs: Any = transformers.PreTrainedTokenizerFast.from_pretrained(KINDS["gpt2"](tmp_path / "gpt2"))
+    model = Reference("Qwen2ForCausalLM", {"vocab_size": len(theirs)}).build()  # whose class cuts otherwise
+    for text in ("It's 1234, isn't it?", "café e\u0301\n\n x", "THE'LL"):
+        assert list(vm.load(model, theirs).trace(text).ids) == theirs.encode(text)
+
+
 class Adapted(nn.Linear):
     config, merge_and_unload = transformers.LlamaConfig(), None
 

@@ -90,7 +90,7 @@ def test_an_unknown_name_has_no_config(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("story-pre-n", "no model 'story-pre-n'; did you mean story-pre-ln, "),
+        ("story-pre-n", "no model 'story-pre-n': expected .*; did you mean story-pre-ln, "),
         ("", "no model '': expected one of story-pre-ln, "),
         ("tiny/whit", r"no model .*; did you mean \S*tiny/white\?$"),
         ("tiny", "tiny: no model, but a folder of models: black, white$"),

@@ -180,6 +180,11 @@ def _tokenizer(given: Any, n_rows: int, model_type: str) -> Tokenizer:
         except Exception as error:  # whatever a class of somebody else raises
             raise ModelError(f"tokenizer: {type(given).__name__} cannot be saved: {one_line(error)[:200]}") from None
         (Path(folder) / "config.json").write_text(json.dumps({"model_type": model_type}))
+        if (Path(folder) / "tokenizer.json").exists():  # what it has built says everything, whatever its class builds
+            (Path(folder) / "config.json").unlink()
+            path = Path(folder) / "tokenizer_config.json"
+            plain = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            path.write_text(json.dumps({**plain, "tokenizer_class": "PreTrainedTokenizerFast"}), encoding="utf-8")
         tokenizer = reading.from_folder(Path(folder), n_rows)
     if isinstance(tokenizer, IdTokenizer):
         raise ModelError(f"tokenizer: the files of {type(given).__name__} are of a kind that is not read here")

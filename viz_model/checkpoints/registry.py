@@ -194,7 +194,7 @@ def load(
             raise ModelError(f"{error}{told}") from None
         return _named(_load_path(fetched, ignore, where), name)
     known = f"one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
-    raise ModelError(f"no model {name[:200]!r}{told or f': expected {known}'}")
+    raise ModelError(f"no model {name[:200]!r}: expected {known}{told}")
 
 
 @functools.cache
