@@ -65,7 +65,7 @@ def test_a_cache_is_weighed_in_the_type_that_runs() -> None:
     trace = lm.trace("A little cat sat")
     look = Look.at(trace, Texts.of("en", lm.config), "next_token")
     found = cache.view(look)
-    assert look.itemsize == found.held.itemsize == 2
+    assert kv_cache.itemsize(look.trace) == found.held.itemsize == 2
     assert found.held.n_bytes == kv_cache.held_after(trace).n_bytes == len(trace) * found.a_token
     values = [trace[site].numel() for site in trace.sites if site.endswith("attn.v")]
     assert found.held.n_bytes == 2 * 2 * sum(values)  # as many keys, 2 bytes each

@@ -20,7 +20,6 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
-from viz_model.model import stored
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
@@ -144,11 +143,6 @@ class Look:
     @property
     def config(self) -> ModelConfig:
         return self.trace.config
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of a number as the model computes it."""
-        return stored.dtype_of(self.trace.model).itemsize
 
     @property
     def here(self) -> ModelConfig:

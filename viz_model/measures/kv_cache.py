@@ -113,7 +113,7 @@ def held_after(trace: Trace) -> Held:
     for layer in range(trace.n_layers):
         own.append(_kept(trace, f"blocks.{layer}.attn"))
         source.append(_kept(trace, f"blocks.{layer}.cross"))
-    return _held(own, source, stored.dtype_of(trace.model).itemsize)
+    return _held(own, source, itemsize(trace))
 
 
 def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
@@ -126,9 +126,9 @@ def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
 def _held(
     own: Sequence[tuple[Tensor | None, Tensor | None]],
     source: Sequence[tuple[Tensor | None, Tensor | None]],
-    itemsize: int = 0,
+    each: int = 0,
 ) -> Held:
-    itemsize = itemsize or next(x.element_size() for pair in (*own, *source) for x in pair if x is not None)
+    each = each or next(x.element_size() for pair in (*own, *source) for x in pair if x is not None)
 
     def lengths(found: Sequence[tuple[Tensor | None, Tensor | None]], which: int) -> np.ndarray:
         length = max(0 if (x := pair[which]) is None else x.shape[-2] for pair in found)
@@ -137,11 +137,16 @@ def _held(
         return np.stack(rows)
 
     def size(found: Sequence[tuple[Tensor | None, Tensor | None]]) -> int:
-        return sum(x.numel() * itemsize for pair in found for x in pair if x is not None)
+        return sum(x.numel() * each for pair in found for x in pair if x is not None)
 
     return Held(
         lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), itemsize
     )
+
+
+def itemsize(trace: Trace) -> int:
+    """Bytes of a number as the model of a run computes it."""
+    return stored.dtype_of(trace.model).itemsize
 
 
 def bytes_of(config: ModelConfig, positions: int, itemsize: int = 4) -> int:

@@ -73,7 +73,7 @@ KEPT: Verdict[Kept] = Verdict("attention.constant", Claim("more", lambda kept: k
 
 
 def view(look: Look) -> Kept:
-    return look.once(lambda look: Kept.of(look.config, len(look), look.itemsize), "constant")
+    return look.once(lambda look: Kept.of(look.config, len(look), kv_cache.itemsize(look.trace)), "constant")
 
 
 def draw(look: Look) -> Plot:

@@ -9,6 +9,7 @@ from viz_model.config import Latent, ModelConfig
 from viz_model.drawing.digits import big, byte_size
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.measures import kv_cache
 from viz_model.texts.markdown import table
 
 
@@ -88,7 +89,7 @@ def draw(look: Look) -> Iterator[Line]:
     if look.config.kind == "encoder":
         return
     found, words, n = ways(look.here, len(look)), look.words, len(look)
-    size = n * look.itemsize * look.n_layers
+    size = n * kv_cache.itemsize(look.trace) * look.n_layers
     columns = (words(f"kept_{name}", n=f"{n:,}") for name in ("way", "numbers", "bytes", "rebuilt", "step"))
     rows = [
         [

@@ -131,7 +131,7 @@ def source(look: Look) -> Iterator[Line]:
 def tell(look: Look) -> Iterator[Line]:
     known, config = facts(look), look.config
     n_source, n_target = int(known["n_source"]), int(known["n_target"])
-    kept = kv_cache.cache(config, n_target, config.n_kv_heads, look.itemsize, n_source)
+    kept = kv_cache.cache(config, n_target, config.n_kv_heads, kv_cache.itemsize(look.trace), n_source)
     yield look.text("wiring", **known)
     yield look.text(
         "cache",
@@ -140,7 +140,7 @@ def tell(look: Look) -> Iterator[Line]:
         source_bytes=f"{kept.cross_attention:,}",
         target_bytes=f"{kept.self_attention:,}",
         products=f"{spared(config, n_source):,}",
-        a_number=look.itemsize,
+        a_number=kv_cache.itemsize(look.trace),
     )
 
 

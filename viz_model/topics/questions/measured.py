@@ -243,7 +243,7 @@ def context(look: Look, step: int) -> Measured:
         "attention": f"{attention[step]:,}",
         "rest": f"{rest:,}",
         "equal": f"{rest / sum(one):,.0f}",
-        "cache": byte_size(kv_cache.bytes_of(config, length, look.itemsize)),
+        "cache": byte_size(kv_cache.bytes_of(config, length, kv_cache.itemsize(look.trace))),
         "context": f"{config.n_context:,}",
         "n_windows": sum(map(bool, windows)),
         "layers": config.n_layers,
