@@ -243,6 +243,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted, more = parser().parse_known_args(given)
     if wanted.frame_ancestors and not wanted.public:
         parser().error("--frame-ancestors is for --public")
+    if wanted.revision and all(Path(model).exists() for model in wanted.models):
+        parser().error("--revision: only models of the hub have revisions, and --models names none")
     present = os.environ.get(MODELS)
     if paths := [*(place(model, wanted.revision) for model in wanted.models), *([present] if present else [])]:
         os.environ[MODELS] = os.pathsep.join(paths)

@@ -103,6 +103,9 @@ def test_a_model_is_fetched_by_name_or_is_an_error(
         with pytest.raises(SystemExit):
             command.main(["--models", wrong])
         assert says in capsys.readouterr().err and len(started) == 1
+    with pytest.raises(SystemExit):
+        command.main(["--models", str(tmp_path), "--revision", "v1"])
+    assert "--revision: only models of the hub have revisions" in capsys.readouterr().err
     (tmp_path / "shelf").mkdir()
     command.main(["--models", str(tmp_path / "shelf")])
     assert f"{tmp_path / 'shelf'}: there is no model in it" in capsys.readouterr().out and len(started) == 2

@@ -208,6 +208,9 @@ def test_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     lm = vm.load("org/tiny.model-1", revision="v2")
     assert (lm.name, lm.folder) == ("org/tiny.model-1", folder)
+    for here in (folder, "story-pre-ln"):
+        with pytest.raises(vm.ModelError, match="revision: it is on this machine"):
+            vm.load(here, revision="v2")
     small, everything = list(hub.SMALL), [*hub.SMALL, *hub.WEIGHTS]
     assert asked == [("org/tiny.model-1", small, "v2"), ("org/tiny.model-1", everything, "v2")]
 

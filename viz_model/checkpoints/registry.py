@@ -181,9 +181,11 @@ def load(
     name, found = str(source), _found()
     if name in HANDED_OVER:
         return HANDED_OVER[name]
+    path = Path(source)
+    if revision is not None and (name in found or (name and _exists(path))):
+        raise ModelError(f"{name[:200]}: revision: it is on this machine; only models of the hub have revisions")
     if name in found:
         return _named(_load_path(found[name], ignore, where), name)
-    path = Path(source)
     if name and _exists(path):
         return _load_path(path, ignore, where)
     told = places.meant(name[:200], found)

@@ -140,7 +140,7 @@ def _held(
         return sum(x.numel() * each for pair in found for x in pair if x is not None)
 
     return Held(
-        lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), itemsize
+        lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), each
     )
 
 
