@@ -80,7 +80,7 @@ MOST_BEATS = 9
 def story(look: Look) -> Story:
     """All chapters of a run."""
     run = Run.of(look)
-    own = {"embeddings": tokens.embeddings, "tokens": tokens.tokens} if look.trace.shows_patches else {}
+    own = {"embeddings": tokens.patch_embeddings, "tokens": tokens.patches} if look.trace.shows_patches else {}
     made = [_chapter(look, name, own.get(name, make), run) for name, make in CHAPTERS.items()]
     names = ("next", "back", "play", "pause", "hidden", "right", "wrong", "another", "chapters")
     place = {"layer": look.layer, "head": look.head}

@@ -2,15 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Box, Cells, Length, Mark, Text
+from viz_model.island.beats import Box, Cells, Length, Mark, Text, Toy
 from viz_model.topics.walk.run import Run
 
 HEIGHT, NAMES, DOT, PITCH = 430, 96, 10, 27
+WIDTH, RIGHT = (1, 0), (1, -4)
+"""The whole width; where a number ends that stands at its right edge."""
+
+
+@dataclass(frozen=True)
+class Pen:
+    """Draws marks that have fields in common, those of a row in their place: ``y`` is its top, ``high`` its height."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    y: float = 0
+    high: float = 0
+
+    def but(self, **fields: Any) -> Pen:
+        """The same with other fields."""
+        return replace(self, fields={**self.fields, **fields})
+
+    def text(self, text: Any, x: Length = 0, y: Length | None = None, **more: Any) -> Text:
+        """Words or a number, in a row in its middle."""
+        return Text(text=text, x=x, y=self.y + self.high / 2 if y is None else y, **{**self.fields, **more})
+
+    def end(self, text: Any, x: Length = RIGHT, y: Length | None = None, **more: Any) -> Text:
+        """The same on the left of ``x``."""
+        return self.text(text, x, y, anchor="end", **more)
+
+    def name(self, text: Any, y: Length | None = None, **more: Any) -> Text:
+        """The same on the left of a row."""
+        return self.end(text, NAMES - 8, y, **more)
+
+    def box(self, x: Length, y: Length, width: Length, height: Length, look: Any = "fill", **more: Any) -> Box:
+        return Box(look=look, x=x, y=y, width=width, height=height, **{**self.fields, **more})
+
+    def bar(self, x: Length, width: Length, gap: float = 4, look: Any = "fill", **more: Any) -> Box:
+        """As high as the row, but for a gap above and below."""
+        return self.box(x, self.y + gap, width, self.high - 2 * gap, look, **more)
+
+    def dot(self, x: Length, size: Any = DOT, **more: Any) -> Box:
+        """A point in the row, at lengths such as :func:`points` finds."""
+        return self.box(x, self.y + self.high / 2 - DOT / 2, size, size, "dot", **more)
+
+    def cells(self, values: Any, x: Length, y: Length, width: Length, height: Length, **more: Any) -> Cells:
+        return Cells(values=values, x=x, y=y, width=width, height=height, **{**self.fields, **more})
+
+    def strip(self, values: Any, x: Length, width: Length, top: Any, gap: float = 3, **more: Any) -> Cells:
+        """Numbers side by side in the row; ``top`` is full color."""
+        return self.cells(values, x, self.y + gap, width, self.high - 1 - 2 * gap, top=top, **more)
+
+    def rows(self, count: int, top: float, high: float) -> Iterator[tuple[int, Pen]]:
+        """Rows one below the other, each of which moves a moment after the one above it."""
+        for n in range(count):
+            yield n, Pen({**self.fields, "when": turn(n, count)}, top + high * n, high)
 
 
 def pitch(n: int, top: float, bottom: float = HEIGHT) -> float:
@@ -23,31 +74,26 @@ def turn(n: int, count: int) -> tuple[float, float]:
     return 0.6 * n / count, 0.6 * n / count + 0.4
 
 
-def name(text: Any, y: Any, **more: Any) -> Text:
-    """On the left of a row whose middle is at ``y``."""
-    return Text(text=text, x=NAMES - 8, y=y, anchor="end", **more)
+def token_rows(run: Run, top: float, pen: Pen | None = None) -> Iterator[tuple[int, Pen]]:
+    """The rows of the tokens that have one, each with its token."""
+    rows = (pen or Pen()).rows(len(run.window), top, pitch(len(run.window), top))
+    yield from ((run.window[n], row) for n, row in rows)
 
 
-def rows(run: Run, top: float, high: float, **more: Any) -> Iterator[Mark]:
-    """The names of the tokens that have a row; a click selects one."""
-    for n, at in enumerate(run.window):
-        chosen = run.by("token", np.where(np.arange(len(run)) == at, 1.0, 0.0))
-        yield name(run.labels[at], top + high * (n + 0.5), **more)
-        picked: dict[str, Any] = {"act": {"token": at}, "label": run.labels[at]}
-        yield Box(look="frame", width=(1, 0), y=top + high * n, height=high - 1, part="row", **picked, **more)
-        yield Box(x=NAMES - 4, width=3, y=top + high * n + 3, height=high - 7, present=chosen, part="chosen", **more)
+def names(run: Run, top: float, pen: Pen | None = None) -> Iterator[Mark]:
+    """The names of those rows; a click selects one."""
+    for n, row in token_rows(run, top, pen):
+        chosen = run.by("token", np.where(np.arange(len(run)) == n, 1.0, 0.0))
+        yield row.name(run.labels[n])
+        yield row.box(0, row.y, WIDTH, row.high - 1, "frame", part="row", act={"token": n}, label=run.labels[n])
+        yield row.box(NAMES - 4, row.y + 3, 3, row.high - 7, present=chosen, part="chosen")
     if rest := len(run) - len(run.window):
-        yield Text(text=run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small", **more)
+        yield (pen or Pen()).text(run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small")
 
 
-def beside_names(share: float) -> Length:
-    """A share of the room to the right of the names."""
-    return (share, NAMES * (1 - share))
-
-
-def strip(values: Any, x: Length, y: Length, width: Length, height: float = 18, top: Any = 1.0, **more: Any) -> Cells:
-    """Numbers side by side."""
-    return Cells(values=values, x=x, y=y, width=width, height=height, top=top, **more)
+def toy(name: str, data: Mapping[str, Any], label: Any, height: float = HEIGHT, **more: Any) -> Toy:
+    """What is tried by hand, as wide as the picture."""
+    return Toy(toy=name, width=WIDTH, height=height, data=data, label=label, **more)
 
 
 def points(values: np.ndarray, scale: tuple[float, float], left: Length, width: Length) -> np.ndarray:
@@ -76,19 +122,17 @@ def most(values: np.ndarray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0)) or 1.0
 
 
-def bars(
-    labels: Sequence[Any], shares: Sequence[Any], form: str, top: float, high: float, **more: Any
-) -> Iterator[Mark]:
-    """A row each: a label, a bar as long as ``shares`` says of what room there is, and the number."""
-    for n, (label, share) in enumerate(zip(labels, shares, strict=True)):
-        y = top + high * n
-        length, number = share
-        when = turn(n, len(labels))
-        yield Text(text=label, x=150, y=y + high / 2, anchor="end", when=when, **more)
-        yield Box(x=160, y=y + 4, width=length, height=high - 8, when=when, **more)
-        yield Text(text=number, form=form, x=(1, -4), y=y + high / 2, anchor="end", when=when, **more)
-
-
-def lengths(share: np.ndarray, width: float = 1.0, less: float = 240) -> np.ndarray:
+def lengths(share: Any, width: float = 1.0, less: float = 240) -> np.ndarray:
     """Shares of the room for bars, as lengths [..., 2]."""
-    return np.stack([width * share, -less * share], -1).astype(np.float32)
+    return np.stack([width * np.asarray(share), -less * np.asarray(share)], -1).astype(np.float32)
+
+
+def bars(
+    run: Run, labels: Sequence[Any], values: Any, form: str, top: float, high: float = 44, most: Any = 1, **more: Any
+) -> Iterator[Mark]:
+    """A row each: a label, a bar and its value, a number or one for each token; ``most`` takes all the room."""
+    axes = "token" if np.ndim(values[0]) else ""
+    for n, row in Pen(more).rows(len(labels), top, high):
+        yield row.end(labels[n], 150)
+        yield row.bar(160, run.by(axes, lengths(values[n] / most)))
+        yield row.end(run.by(axes, values[n]), form=form)

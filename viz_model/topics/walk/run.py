@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from viz_model.drawing.tables import Among
-from viz_model.island.beats import Beat, Guess
-from viz_model.island.look import Look
+from viz_model.drawing.tables import Among, Phrase
+from viz_model.island.beats import Beat, Chapter, Guess, Mark, ends
+from viz_model.island.look import MOST_TOKENS, Look
+from viz_model.island.prose import Line
 from viz_model.measures import heads, lens
 from viz_model.model import ops
 from viz_model.runs.recompute import Recomputed
@@ -48,9 +49,21 @@ class Run:
 
     # Words
 
-    def says(self, key: str, /, lights: str = "", guess: Guess | None = None, **values: Any) -> Beat:
+    def says(self, key: str, lights: str = "", guess: Guess | None = None, /, **values: Any) -> Beat:
         """A beat: the text of that name, for models of this kind and for a file where there is one."""
         return Beat(self.look.text(self.kind(key), **values), lights, guess)
+
+    def among(
+        self, keys: Sequence[str], case: np.ndarray, lights: str = "", guess: Guess | None = None, **values: Any
+    ) -> Beat:
+        """A beat of which ``case`` says by the token which of some texts it is: [T or 1]"""
+        texts = [self.look.text(key, **{name: f"{{{{{name}}}}}" for name in values}).words for key in keys]
+        return Beat(Line(Phrase(Among(texts, self.by("token", case)), values)), lights, guess)
+
+    def chapter(self, name: str, beats: Sequence[Beat], marks: Iterable[Mark], page: str = "") -> Chapter:
+        """A chapter, and the page on which there is more."""
+        opens = (page, self.look.words("closer", page=self.look.common(f"page_{page}"))) if page else None
+        return Chapter(name, self.look.words(f"title_{name}"), beats, list(marks), opens)
 
     def kind(self, key: str) -> str:
         ends = {"_recorded": self.is_recorded, "_saved": self.is_saved, "": True}
@@ -72,9 +85,10 @@ class Run:
         where = np.arange(len(self)) if at is None else np.asarray(at)
         return self.look.token_named(self.by(axes, where))
 
-    def label(self, at: Any, axes: str = "token") -> Any:
+    def label(self, at: Any = None, axes: str = "token") -> Any:
         """The same for the picture."""
-        return Among(self.labels, self.by(axes, np.asarray(at)))
+        where = np.arange(len(self)) if at is None else np.asarray(at)
+        return Among(self.labels, self.by(axes, where))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -82,6 +96,19 @@ class Run:
 
     def by(self, axes: str, values: Any, write: str = "") -> Any:
         return self.look.by(axes, values, write) if axes else values
+
+    def row(self, values: np.ndarray) -> Any:
+        """Numbers side by side, for each token: [T, D]"""
+        return self.by("token", values[:, None])
+
+    def ends(self, count: int, *entries: tuple[int, np.ndarray]) -> Any:
+        """A table over so many beats of values of each token [T or 1, …], by the beats from which on they stand
+        (:func:`viz_model.island.beats.ends`); of a long text it holds those of the selected token alone.
+        """
+        is_one = len(self) > MOST_TOKENS or len(entries[0][1]) == 1 < len(self)
+        own = [(at, values[[self.look.token]] if is_one and len(values) > 1 else values) for at, values in entries]
+        made = ends(count, *own, axes="token")
+        return made._replace(start={"token": self.look.token}) if is_one else made
 
     # Tokens
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -11,14 +10,13 @@ import torch
 from viz_model.claims import exceeds
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
-from viz_model.island.beats import Chapter, Guess, Text, Toy
-from viz_model.island.look import Look
+from viz_model.island.beats import Chapter, Guess, Mark
 from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
-from viz_model.runs.trace import Trace
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.write import of, words, writes
+from viz_model.topics.walk.layout import Pen
 from viz_model.topics.walk.run import Run
 
 MOST = 40
@@ -29,8 +27,7 @@ LARGE = 20_000_000
 
 def parts(run: Run) -> dict[str, Edit]:
     """What may be taken out of the run, one thing at a time."""
-    trace = run.trace
-    side = trace.stack.side
+    trace, side = run.trace, run.trace.stack.side
     found: dict[str, Edit] = {}
     if not isinstance(trace.config.layer(side, 0).position, WithoutPosition):
         found["position"] = edits.NoPosition()
@@ -54,50 +51,34 @@ def place(run: Run) -> tuple[int, int]:
 
 
 def chapter(run: Run) -> Chapter:
-    look, found = run.look, parts(run)
-    measured = _hurts(run, found)
-    names = list(found)
-    labels = [look.words(f"without_{name}", **dict(zip(("layer", "head"), place(run), strict=True))) for name in names]
-    beats = []
-    if measured is not None:
+    look, found, is_written = run.look, parts(run), writes(run)
+    layer, head = place(run)
+    labels = [look.words(f"without_{name}", layer=layer, head=head) for name in found]
+    beats = [run.says("broken_1" if is_written else "broken_1_read")]
+    if measured := _hurts(run, found):
         most = int(np.argmax(measured))
-        guess = Guess(look.text("guess_hurts"), labels, most)
         before, after = _surprise(run, None), measured[most]
-        values = {"worst": labels[most], "before": f"{before:.2f}", "after": f"{after:.2f}"}
-        key = "broken_1" if writes(run) else "broken_1_read"
-        beats.append(run.says(key))
-        hurts = "broken_hurts" if exceeds(after, before, 2) else "broken_spares"
-        beats.append(run.says(hurts, "", guess, **values))
-    else:
-        beats.append(run.says("broken_1" if writes(run) else "broken_1_read"))
+        key = "broken_hurts" if exceeds(after, before, 2) else "broken_spares"
+        guess = Guess(look.text("guess_hurts"), labels, most)
+        beats.append(run.says(key, "", guess, worst=labels[most], before=f"{before:.2f}", after=f"{after:.2f}"))
     if "mask" in found and run.trace.config.kind == "decoder":
         beats.append(run.says("broken_mask"))
     beats.append(run.says("broken_end"))
-    if writes(run):
-        offered = [
-            (edits.write((edit,)), label, look.words("without", what=label))
-            for edit, label in zip(found.values(), labels, strict=True)
-        ]
-        data: dict[str, Any] = {"of": of(run), "text": run.trace.text or "", "parts": offered, "most": MOST}
-        data |= {"whole": look.words("whole"), "words": words(run)}
-        marks: list[Any] = [
-            Toy(toy="broken", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("broken_label"))
-        ]
-    else:
-        marks = _changes(run, found, labels)
-    return Chapter("broken", look.words("title_broken"), beats, marks, ("ablations", look.words("closer_broken")))
-
-
-def _edited(run: Run, edit: Edit | None) -> torch.Tensor:
-    """The logits with a part taken out, or as the run has them: [T, V]"""
-    return (run.trace if edit is None else change.rerun(run.trace, (edit,)))["logits"]
+    if not is_written:
+        return run.chapter("broken", beats, _changes(run, found, labels), "ablations")
+    offered = [
+        (edits.write((edit,)), label, look.words("without", what=label))
+        for edit, label in zip(found.values(), labels, strict=True)
+    ]
+    data = {"of": of(run), "text": run.trace.text or "", "parts": offered, "most": MOST}
+    data |= {"whole": look.words("whole"), "words": words(run)}
+    return run.chapter("broken", beats, [layout.toy("broken", data, look.words("broken_label"))], "ablations")
 
 
 def _surprise(run: Run, edit: Edit | None) -> float:
-    """Mean surprise of the text's own tokens, in nats."""
-    logits = _edited(run, edit)
-    ids = torch.tensor(run.trace.own_ids)
-    return float(torch.nn.functional.cross_entropy(logits[:-1], ids[1:]))
+    """Mean surprise of the text's own tokens with a part taken out, or as the run has them, in nats."""
+    logits = (run.trace if edit is None else change.rerun(run.trace, (edit,)))["logits"]
+    return float(torch.nn.functional.cross_entropy(logits[:-1], torch.tensor(run.trace.own_ids)[1:]))
 
 
 def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
@@ -105,31 +86,22 @@ def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
     size = sum(weight.numel() for weight in run.trace.model.parameters())
     if run.trace.edits or size > LARGE or not writes(run) or len(run) < 3 or run.trace.config.kind != "decoder":
         return None
-    return [
-        run.look.once(partial(_surprised, run, edit), ("walk hurts", edits.write((edit,)))) for edit in found.values()
-    ]
+
+    def without(edit: Edit) -> float:
+        return run.look.once(lambda _: _surprise(run, edit), ("walk hurts", edits.write((edit,))))
+
+    return list(map(without, found.values()))
 
 
-def _surprised(run: Run, edit: Edit, _: Look) -> float:
-    return _surprise(run, edit)
-
-
-def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> list[Any]:
+def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Iterator[Mark]:
     """What becomes of the likeliest answer without each part."""
     look, classes = run.look, run.trace.config.classes
     if run.trace.edits or not (run.predicts or classes):
-        return []
+        return
     site, at = ("class.probs", 0) if classes else ("probs", look.token)
-
-    def probs(trace: Trace) -> torch.Tensor:
-        return trace[site].reshape(-1, trace[site].shape[-1])[at]
-
-    whole = probs(run.trace)
-    best = int(whole.argmax())
-    name = str(classes[best]) if classes else run.token(best)
-    shares = [float(whole[best]), *(float(probs(change.rerun(run.trace, (edit,)))[best]) for edit in found.values())]
-    rows = [(layout.lengths(np.array(one), less=300), one) for one in shares]
-    return [
-        Text(text=look.words("chance_of", token=name), x=0, y=30, look="bold"),
-        *layout.bars([look.words("whole"), *labels], rows, "percent", 60, 44, part="share"),
-    ]
+    traces = [run.trace, *(change.rerun(run.trace, (edit,)) for edit in found.values())]
+    probs = np.stack([trace[site].reshape(-1, trace[site].shape[-1])[at].numpy() for trace in traces])
+    best = int(probs[0].argmax())
+    yield Pen().text(look.words("chance_of", token=classes[best] if classes else run.token(best)), y=30, look="bold")
+    labels = [look.words("whole"), *labels]
+    yield from layout.bars(run, labels, probs[:, best], "percent", 60, part="share")

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
 
-from viz_model.island.beats import Cells, Chapter, Guess, Mark, Text, ends
+from viz_model.island.beats import Chapter, Guess, Mark, ends
 from viz_model.tokenizers.text import TextError
 from viz_model.topics.walk import layout
+from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
 from viz_model.topics.walk.run import Run
 
 N, TOP, SAMPLE, AMONG = 3, 56, 40, 60
-STRIP = (0.62, -layout.NAMES - 60)
 
 
 def chapter(run: Run) -> Chapter:
-    look, near = run.look, nearest(run)
-    values: dict[str, Any] = {"word": run.named(), "d": run.trace.config.d_embedding}
-    ids = near[0]
-    for n, letter in enumerate("abc"):
-        values[letter] = run.tokens(ids[:, n], "token", is_code=True)
-    others = np.stack([ids[:, 0], near[2], near[3]], -1)
+    (ids, cosines, *far), word = nearest(run), run.named()
+    others = np.stack([ids[:, 0], *far], -1)
     order = np.argsort(others, -1)
     options = run.tokens(np.take_along_axis(others, order, -1), "token")
-    is_word = run.trace.own_ids[look.token] not in run.trace.own_tokenizer.controls
-    guess = Guess(look.text("guess_row", word=run.named()), options, run.by("token", order.argmin(-1)))
+    is_word = run.trace.own_ids[run.look.token] not in run.trace.own_tokenizer.controls
+    guess = Guess(run.look.text("guess_row", word=word), options, run.by("token", order.argmin(-1)))
+    closest = {letter: run.tokens(ids[:, n], "token", is_code=True) for n, letter in enumerate("abc")}
     beats = [
-        run.says("embeddings_1", "stream matrix", **values),
-        run.says("embeddings_2", "", guess if is_word else None, **values),
-        run.says("embeddings_3", "stream", **values),
+        run.says("embeddings_1", "stream matrix", d=run.trace.config.d_embedding),
+        run.says("embeddings_2", "", guess if is_word else None, word=word, **closest),
+        run.says("embeddings_3", "stream", word=word),
     ]
-    title = look.words("title_embeddings")
-    return Chapter("embeddings", title, beats, list(_marks(run, near)), ("embedding", look.words("closer_embeddings")))
+    marks = [*_lookup(run), *layout.names(run, TOP, Pen({"until": 2})), *_closest(run, ids, cosines)]
+    return run.chapter("embeddings", beats, marks, "embedding")
 
 
 def table(run: Run) -> torch.Tensor:
@@ -96,71 +92,37 @@ def _words(run: Run) -> list[int]:
     return found or [0, 1, 2]
 
 
-def _marks(run: Run, near: tuple[np.ndarray, ...]) -> Iterator[Mark]:
-    look, d, own = run.look, run.trace.config.d_embedding, run.trace.own_ids
-    high = layout.pitch(len(run.window), TOP)
-    weights = table(run)
+def _lookup(run: Run) -> Iterator[Mark]:
+    """The table, and the rows that the tokens' numbers select, which come out of it."""
+    look, d, own, weights = run.look, run.trace.config.d_embedding, run.trace.own_ids, table(run)
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()
-    top = layout.most(weights[:400].numpy()) / 2
-    yield Text(
-        text=look.words("table", rows=f"{len(weights):,}", d=d),
-        x=(1, 0),
-        y=TOP - 16,
-        anchor="end",
-        until=2,
-        part="matrix",
-    )
-    yield Cells(values=sample, x=(0.7, 0), y=TOP, width=(0.3, 0), height=300, top=top, until=2, part="matrix")
-    yield Text(text=look.words("ids"), x=layout.NAMES, y=TOP - 16, until=2)
-    for n, at in enumerate(run.window):
-        y, when = TOP + high * n, layout.turn(n, len(run.window))
-        yield Text(text=str(own[at]), x=layout.NAMES + 44, y=y + high / 2, anchor="end", until=2)
-        row = 300 * own[at] / len(weights)
-        x, up = ends(N, (0, (0.7, 0)), (1, (0.0, layout.NAMES + 56))), ends(N, (0, TOP + row), (1, y + 3))
-        width = ends(N, (0, (0.3, 0)), (1, (0.62, -layout.NAMES - 60)), (3, (1.0, -layout.NAMES - 60)))
-        tall = ends(N, (0, 3.0), (1, high - 6))
-        strip = Cells(
-            values=weights[own[at]].numpy(),
-            x=x,
-            y=up,
-            width=width,
-            height=tall,
-            top=top,
-            when=when,
-            part="stream",
-            since=0,
-            until=2,
+    pen, top = Pen({"until": 2}), layout.most(weights[:400].numpy()) / 2
+    yield pen.end(look.words("table", rows=f"{len(weights):,}", d=d), WIDTH, TOP - 16, part="matrix")
+    yield pen.cells(sample, (0.7, 0), TOP, (0.3, 0), 300, top=top, part="matrix")
+    yield pen.text(look.words("ids"), NAMES, TOP - 16)
+    for at, row in layout.token_rows(run, TOP, pen):
+        values = weights[own[at]].numpy()
+        yield row.end(str(own[at]), NAMES + 44)
+        x, width = ends(N, (0, (0.7, 0)), (1, (0.0, NAMES + 56))), ends(N, (0, (0.3, 0)), (1, (0.62, -NAMES - 60)))
+        y, height = (
+            ends(N, (0, TOP + 300 * own[at] / len(weights)), (1, row.y + 3)),
+            ends(N, (0, 3.0), (1, row.high - 6)),
         )
-        yield strip
-        yield Cells(
-            values=weights[own[at]].numpy(),
-            x=(0, layout.NAMES),
-            y=y + 3,
-            width=(1, -layout.NAMES),
-            height=high - 6,
-            top=top,
-            since=3,
-            part="stream",
-        )
-    yield from layout.rows(run, TOP, high, until=2)
-    # The selected row, and below it those closest to it.
-    each = weights[[own[look.token]] if len(near[0]) == 1 else list(own)].numpy()
-    strips = {"x": layout.NAMES + 20, "width": (1, -layout.NAMES - 90), "top": top, "since": 2, "until": 3}
-    yield layout.name(run.label(range(len(run))), 50, since=2, until=3, look="bold")
-    yield layout.strip(run.by("token", each[:, None]), y=36, height=28, part="stream", **strips)
-    yield Text(text=look.words("cosine"), x=(1, -4), y=92, anchor="end", since=2, until=3)
-    for n in range(3):
-        y, when = 110 + 60 * n, layout.turn(n, 3)
-        yield layout.name(run.tokens(near[0][:, n], "token"), y + 14, since=2, until=3, when=when)
-        values = run.by("token", weights[near[0][:, n]].numpy()[:, None])
-        yield layout.strip(values, y=ends(N, (0, 36), (2, y)), height=28, when=when, **strips)
-        yield Text(
-            text=run.by("token", near[1][:, n]),
-            form="2",
-            x=(1, -4),
-            y=y + 14,
-            anchor="end",
-            since=2,
-            until=3,
-            when=when,
-        )
+        yield row.cells(values, x, y, width, height, top=top, part="stream")
+        yield row.strip(values, (0, NAMES), (1, -NAMES), top, since=3, until=99, part="stream")
+
+
+def _closest(run: Run, ids: np.ndarray, cosines: np.ndarray) -> Iterator[Mark]:
+    """The selected row, and below it those closest to it."""
+    weights, own = table(run), run.trace.own_ids
+    pen, top = Pen({"since": 2, "until": 3}), layout.most(weights[:400].numpy()) / 2
+    x, width = NAMES + 20, (1, -NAMES - 90)
+    each = weights[[own[run.look.token]] if len(ids) == 1 else list(own)].numpy()
+    yield pen.name(run.label(), 50, look="bold")
+    yield pen.cells(run.row(each), x, 36, width, 28, top=top, part="stream")
+    yield pen.end(run.look.words("cosine"), y=92)
+    for n, row in pen.rows(3, 110, 60):
+        yield row.name(run.tokens(ids[:, n], "token"), row.y + 14)
+        y = ends(N, (0, 36), (2, row.y))
+        yield row.cells(run.row(weights[ids[:, n]].numpy()), x, y, width, 28, top=top)
+        yield row.end(run.by("token", cosines[:, n]), y=row.y + 14, form="2")

@@ -8,33 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Beat, Box, Cells, Chapter, Mark, Text, ends
+from viz_model.island.beats import Beat, Chapter, Mark, ends
 from viz_model.island.look import Look
 from viz_model.measures import heads
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import scores
-from viz_model.topics.walk.layout import NAMES
+from viz_model.topics.walk.layout import HEIGHT, NAMES, WIDTH, Pen
 from viz_model.topics.walk.run import MOST_MAP, Run
 
 N, TOP, MOST_HEADS = 5, 40, 48
+KINDS = ("previous", "first", "itself", "next", "broad")
 
 
 def chapter(run: Run) -> Chapter:
-    look, config = run.look, run.trace.config
-    values = {"q": run.named(), "layer": look.layer, "n": config.n_heads, "d": config.d_model}
-    values["shared"] = config.n_heads // config.n_kv_heads
+    look, config, every = run.look, run.trace.config, shown(run)
     carries = "_states" if config.has_states else "_cross" if config.kind == "encoder_decoder" else ""
     has = "_one" if config.n_heads == 1 else "_shared" if config.n_kv_heads < config.n_heads else ""
-    every = shown(run)
+    shared = config.n_heads // config.n_kv_heads
     beats = [
-        run.says("heads_1", "value matrix", **values),
-        run.says("heads_2", "share value mixed", **values),
-        run.says(f"heads_3{carries}", "mixed written stream matrix", **values),
-        run.says(f"heads_4{has}", "", **values),
+        run.says("heads_1", "value matrix"),
+        run.says("heads_2", "share value mixed", q=run.named()),
+        run.says(f"heads_3{carries}", "mixed written stream matrix", q=run.named(), d=config.d_model),
+        run.says(f"heads_4{has}", layer=look.layer, n=config.n_heads, shared=shared),
         _all(run, every),
     ]
-    marks = [*_values(run), *_maps(run, every)]
-    return Chapter("heads", look.words("title_heads"), beats, marks, ("attention", look.words("closer_attention")))
+    return run.chapter("heads", beats, [*_values(run), *_output(run), *_maps(run, every)], "attention")
 
 
 def shown(run: Run) -> list[int]:
@@ -50,9 +48,6 @@ def _summaries(look: Look, layer: int) -> tuple[heads.HeadSummary, ...]:
     return heads.of_layer(look.trace, layer)
 
 
-KINDS = ("previous", "first", "itself", "next", "broad")
-
-
 def _all(run: Run, every: list[int]) -> Beat:
     """What heads do on this text, as it was measured: one of each of two kinds, where there are such."""
     look, found = run.look, dict[str, tuple[int, int]]()
@@ -60,185 +55,88 @@ def _all(run: Run, every: list[int]) -> Beat:
         for head, summary in enumerate(look.once(partial(_summaries, layer=layer), ("walk heads", layer))):
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
-    n = len(every) * run.trace.config.n_heads
-    said = [run.look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
+    said = [look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
     key = "heads_5" if said else "heads_5_only" if set(found) == {"alone"} else "heads_5_plain"
-    return run.says(key, n=n, does=run.look.words("does_joint").join(said))
+    return run.says(key, n=len(every) * run.trace.config.n_heads, does=look.words("does_joint").join(said))
 
 
 def _values(run: Run) -> Iterator[Mark]:
-    look, rows = run.look, run.shown
-    count = rows.shape[1]
-    high = layout.pitch(count, TOP, 300)
-    v, weight, z = run.head("v"), run.rows(run.pattern), run.head("z")
-    top = layout.most(v)
-    here: dict[str, Any] = {"until": 4}
-    strip: dict[str, Any] = {"x": NAMES + 66, "width": (0.62, -NAMES - 70)}
-    w_v = scores.matrix(run, "v")
-    yield Text(text=look.words("values"), x=NAMES + 66, y=TOP - 16, until=3, part="value")
-    yield Text(
-        text=look.words("matrix_v", rows=w_v.shape[0], columns=w_v.shape[1]),
-        x=(0.68, 0),
-        y=TOP - 16,
-        until=2,
-        part="matrix",
-    )
-    yield Cells(
-        values=w_v, top=layout.most(w_v) / 2, x=(0.68, 0), width=(0.3, 0), y=TOP, height=256, until=2, part="matrix"
-    )
-    yield Text(
-        text=look.words("weights"), x=NAMES + 58, y=TOP - 16, anchor="end", since=2, until=3, part="share", look="small"
-    )
-    for n in range(count):
-        y, when = TOP + high * n, layout.turn(n, count)
-        yield layout.name(run.label(rows[:, n]), y + high / 2, when=when, until=3)
-        yield Text(
-            text=run.by("token", weight[:, n]),
-            form="share",
-            x=NAMES + 58,
-            y=y + high / 2,
-            anchor="end",
-            since=2,
-            until=3,
-            part="share",
-            when=when,
-        )
-        yield Cells(
-            values=run.by("token", v[rows[:, n]][:, None]),
-            top=top,
-            y=y + 3,
-            height=high - 7,
-            until=3,
-            part="value",
-            when=when,
-            **strip,
-        )
-        scaled = (weight[:, n, None] * v[rows[:, n]])[:, None]
-        yield Cells(
-            values=run.by("token", scaled),
-            top=top,
-            x=(0.66, 0),
-            width=(0.34, 0),
-            y=y + 3,
-            height=high - 7,
-            since=2,
-            until=3,
-            part="value",
-            when=when,
-        )
-    rest = 1 - weight.sum(-1)
+    """The value of each key, and what its weight makes of it."""
+    look, shown = run.look, run.shown
+    v, weight, count = run.head("v"), run.rows(run.pattern), shown.shape[1]
+    high, top = layout.pitch(count, TOP, 300), layout.most(v)
+    value, share = Pen({"until": 3, "part": "value"}), Pen({"since": 2, "until": 3, "part": "share"})
+    yield from scores.draw_matrix(run, "v", Pen(y=TOP), 2)
+    yield value.text(look.words("values"), NAMES + 66, TOP - 16)
+    yield share.end(look.words("weights"), NAMES + 58, TOP - 16, look="small")
+    yield value.text(look.words("scaled_values"), (0.66, 0), TOP - 16, since=2)
+    for n, row in value.rows(count, TOP, high):
+        own, by_weight = v[shown[:, n]], weight[:, n, None] * v[shown[:, n]]
+        yield row.name(run.label(shown[:, n]), part="")
+        yield row.end(run.by("token", weight[:, n]), NAMES + 58, form="share", **share.fields)
+        yield row.strip(run.row(own), NAMES + 66, (0.62, -NAMES - 70), top)
+        yield row.strip(run.row(by_weight), (0.66, 0), (0.34, 0), top, since=2)
     if len(run) > count:
-        yield Text(
-            text=look.words("others_weigh", n=len(run) - count, share=run.by("token", rest, "share")),
-            x=0,
-            y=TOP + high * count + 12,
-            until=3,
-            since=2,
-            look="small",
-        )
-    yield Text(text=look.words("scaled_values"), x=(0.66, 0), y=TOP - 16, since=2, until=3, part="value")
-    yield Text(text=look.words("read"), x=0, y=ends(N, (0, 360), (3, 60)), since=2, part="mixed", look="bold", **here)
-    yield Cells(
-        values=run.by("token", z[:, None]),
-        top=layout.most(z),
-        x=ends(N, (0, (0.66, 0)), (3, (0.0, NAMES))),
-        width=ends(N, (0, (0.34, 0)), (3, (0.34, 0))),
-        y=ends(N, (0, 346), (3, 46)),
-        height=28,
-        since=2,
-        part="mixed",
-        when=(0.5, 1),
-        **here,
-    )
-    written, before = _written(run)
-    w_o = run.trace.stack.block(look.layer).attn.o.weight.detach().numpy()
-    d = z.shape[-1]
-    own = w_o[:, look.head * d : (look.head + 1) * d].T
-    third: dict[str, Any] = {"since": 3, "until": 4}
-    yield Text(text=look.words("matrix_o", rows=own.shape[0], columns=own.shape[1]), x=0, y=100, part="matrix", **third)
-    yield Cells(values=own, top=layout.most(own) / 2, x=0, y=112, width=(1, 0), height=90, part="matrix", **third)
-    for name, values, y, part in (
-        ("writes", written, 236, "written"),
-        ("stream_before", before, 304, "stream"),
-        ("stream_after", before + written, 372, "sum"),
+        rest = run.by("token", 1 - weight.sum(-1), "share")
+        said = look.words("others_weigh", n=len(run) - count, share=rest)
+        yield share.text(said, y=TOP + high * count + 12, look="small", part="")
+
+
+def _output(run: Run) -> Iterator[Mark]:
+    """The sum, which first stands below the values, and what W_O makes of it."""
+    look, z, own, (written, before) = run.look, run.head("z"), _matrix(run), _written(run)
+    mixed, third = Pen({"since": 2, "until": 4, "part": "mixed"}), Pen({"since": 3, "until": 4})
+    yield mixed.text(look.words("read"), y=ends(N, (0, 360), (3, 60)), look="bold")
+    x, y = ends(N, (0, (0.66, 0)), (3, (0.0, NAMES))), ends(N, (0, 346), (3, 46))
+    yield mixed.cells(run.row(z), x, y, (0.34, 0), 28, top=layout.most(z), when=(0.5, 1))
+    yield third.text(look.words("matrix", rows=own.shape[0], columns=own.shape[1]), y=100, part="matrix")
+    yield third.cells(own, 0, 112, WIDTH, 90, top=layout.most(own) / 2, part="matrix")
+    for name, values, y, part, top in (
+        ("writes", written, 236, "written", layout.most(written)),
+        ("stream_before", before, 304, "stream", layout.most(before) / 2),
+        ("stream_after", before + written, 372, "sum", layout.most(before) / 2),
     ):
-        most = layout.most(before) / 2 if name != "writes" else layout.most(written)
-        yield Text(text=look.words(name, q=run.label(range(len(run)))), x=0, y=y - 14, part=part, **third)
-        yield Cells(
-            values=run.by("token", values[:, None]),
-            top=most,
-            x=0,
-            y=y,
-            width=(1, 0),
-            height=26,
-            part=part,
-            when=(0.3, 1),
-            **third,
-        )
+        yield third.text(look.words(name, q=run.label()), y=y - 14, part=part)
+        yield third.cells(run.row(values), 0, y, WIDTH, 26, top=top, part=part, when=(0.3, 1))
+
+
+def _matrix(run: Run) -> np.ndarray:
+    """The rows of W_O that take what the head has read: [d, D]"""
+    d = run.head("z").shape[-1]
+    return scores.attention(run).o.weight.detach().numpy()[:, run.look.head * d : (run.look.head + 1) * d].T
 
 
 def _written(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """What the head writes, and the stream that it is added to: [T, D] each."""
-    z, d = run.head("z"), run.head("z").shape[-1]
-    weight = run.trace.stack.block(run.look.layer).attn.o.weight.detach().numpy()
     before = run.trace[f"blocks.{run.look.layer}.resid.in"].numpy()
-    return (z @ weight[:, run.look.head * d : (run.look.head + 1) * d].T).astype(np.float32), before
+    return (run.head("z") @ _matrix(run)).astype(np.float32), before
 
 
 def _maps(run: Run, every: list[int]) -> Iterator[Mark]:
-    """The weights of each head as a map: a row a query, a column a key."""
-    look, trace = run.look, run.trace
-    stop = min(len(run), max(MOST_MAP, look.token + 1))
-    part = slice(max(0, stop - MOST_MAP), stop)
-    n_heads = trace.config.n_heads
-    own: dict[str, Any] = {"since": 4, "until": 5}
-    size = min(230.0, 760 / min(n_heads, 4) - 16, 190.0 if n_heads > 4 else 230.0)
-    across = min(n_heads, 4 if size > 150 else 6)
-    lines = -(-n_heads // across)
-    size = min(size, (layout.HEIGHT - 40) / lines - 28)
+    """The weights of each head as a map: a row a query, a column a key. First those of the block, then all."""
+    look, n_heads = run.look, run.trace.config.n_heads
+    own, all_ = Pen({"since": 4, "until": 5}), Pen({"since": 5})
+    across = min(n_heads, 4)
+    size = min(230.0, 760 / across - 16, (HEIGHT - 40) / -(-n_heads // across) - 28)
+    yield own.text(look.words("heads_of", layer=look.layer), y=6, look="small")
     for head in range(n_heads):
-        weights = trace.head(f"blocks.{look.layer}.attn.pattern", head).numpy()[part, part]
-        x, y = (head % across) / across, 40 + (size + 28) * (head // across)
-        yield from _map(run, look.layer, head, weights, (x, 0), y, size, own)
-    yield Text(text=look.words("heads_of", layer=look.layer), x=0, y=6, look="small", **own)
-    tall = min((layout.HEIGHT - 24) / len(every) - 6, 760 / n_heads - 8)
+        x, y = ((head % across) / across, 0), 40 + (size + 28) * (head // across)
+        yield own.text(look.words("head", n=head), x, y - 10, look="small")
+        yield from _map(run, look.layer, head, x, y, size, own)
+    tall = min((HEIGHT - 24) / len(every) - 6, 760 / n_heads - 8)
     for row, layer in enumerate(every):
+        y = 24 + (tall + 6) * row
+        yield all_.text(look.words("block_short", n=layer), y=y + tall / 2, look="small")
         for head in range(n_heads):
-            weights = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()[part, part]
-            left = (0.08 + 0.92 * head / n_heads, 0)
-            y = 24 + (tall + 6) * row
-            yield from _map(run, layer, head, weights, left, y, tall, {"since": 5}, label=head == 0)
+            yield from _map(run, layer, head, (0.08 + 0.92 * head / n_heads, 0), y, tall, all_)
 
 
-def _map(
-    run: Run,
-    layer: int,
-    head: int,
-    weights: np.ndarray,
-    x: Any,
-    y: float,
-    size: float,
-    there: dict[str, Any],
-    label: bool = True,
-) -> Iterator[Mark]:
-    look = run.look
-    name = look.words("head_name", layer=layer, head=head)
-    if there["since"] == 4:
-        yield Text(text=look.words("head", n=head), x=x, y=y - 10, look="small", **there)
-    elif label:
-        yield Text(text=look.words("block_short", n=layer), x=0, y=y + size / 2, look="small", **there)
-    yield Cells(
-        values=weights,
-        look="single",
-        x=x,
-        y=y,
-        width=(size / 760, 0),
-        height="square",
-        act={"layer": layer, "head": head},
-        label=name,
-        **there,
-    )
-    if (layer, head) == (look.layer, look.head):
-        yield Box(
-            look="frame", x=(x[0], x[1] - 2), y=y - 2, width=(size / 760, 4), height="square", part="chosen", **there
-        )
+def _map(run: Run, layer: int, head: int, x: tuple[float, int], y: float, size: float, pen: Pen) -> Iterator[Mark]:
+    stop = min(len(run), max(MOST_MAP, run.look.token + 1))
+    part = slice(max(0, stop - MOST_MAP), stop)
+    weights = run.trace.head(f"blocks.{layer}.attn.pattern", head).numpy()[part, part]
+    picked: dict[str, Any] = {"act": {"layer": layer, "head": head}}
+    picked["label"] = run.look.words("head_name", layer=layer, head=head)
+    yield pen.cells(weights, x, y, (size / 760, 0), "square", look="single", **picked)
+    if (layer, head) == (run.look.layer, run.look.head):
+        yield pen.box((x[0], -2), y - 2, (size / 760, 4), "square", "frame", part="chosen")

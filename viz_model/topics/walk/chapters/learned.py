@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Beat, Box, Chapter, Guess, Mark, Text, Toy
+from viz_model.island.beats import Beat, Chapter, Guess, Mark
 from viz_model.topics.walk import layout
+from viz_model.topics.walk.layout import WIDTH, Pen
 from viz_model.topics.walk.run import Run
 from viz_model.training import first_words, log, recipe
 from viz_model.training.first_words import Moment
@@ -21,64 +22,26 @@ def chapter(run: Run) -> Chapter:
     look, language, lm = run.look, run.look.t.language, run.look.lm
     folder = None if lm is None else lm.folder
     moments = [] if folder is None else [one for one in first_words.read(folder) if language in one.texts]
-    reports = _log(run, folder)
-    beats, marks = list[Beat](), list[Mark]()
-    steps = f"{1 + int(reports[-1]['step']):,}" if reports else ""
-    base = _begun(run)
+    reports, beats, marks = _log(run, folder), list[Beat](), list[Mark]()
+    steps, base = f"{1 + int(reports[-1]['step']):,}" if reports else "", _begun(run)
     if moments:
-        beats.append(run.says("learned_1", "", text=_clean(moments[0].texts[language])))
+        beats.append(run.says("learned_1", text=_clean(moments[0].texts[language])))
+        for shown, when in ((moments, {"since": 3, "until": 4}), (moments[:1], {"until": 2})):
+            marks.append(layout.toy("moments", _moments(run, shown), look.words("moments_label"), **when))
     else:
-        beats.append(run.says("learned_1_begun" if base else "learned_1_plain", "", base=base))
-    beats.append(run.says("learned_2" if steps else "learned_2_plain", "", steps=steps))
+        beats.append(run.says("learned_1_begun" if base else "learned_1_plain", base=base))
+    beats.append(run.says("learned_2" if steps else "learned_2_plain", steps=steps))
     if moments:
-        beats.append(run.says("learned_3", "", n=f"{moments[-1].step:,}", steps=steps))
-        data = _moments(run, moments, language)
-        marks.append(
-            Toy(
-                toy="moments",
-                since=3,
-                until=4,
-                width=(1, 0),
-                height=layout.HEIGHT,
-                data=data,
-                label=look.words("moments_label"),
-            )
-        )
-        first = {**data, "moments": data["moments"][:1]}
-        marks.append(
-            Toy(
-                toy="moments",
-                until=2,
-                width=(1, 0),
-                height=layout.HEIGHT,
-                data=first,
-                label=look.words("moments_label"),
-            )
-        )
-    twin = None if lm is None else lm.twin
-    if lm is not None and twin is not None:
-        guess = Guess(look.text("guess_twin"), ["Pre-LN", "Post-LN"], 0)
-        beats.append(run.says("learned_4", "", guess))
+        beats.append(run.says("learned_3", n=f"{moments[-1].step:,}"))
+    if lm is not None and lm.twin is not None:
+        beats.append(run.says("learned_4", "", Guess(look.text("guess_twin"), ["Pre-LN", "Post-LN"], 0)))
         marks += _norms(run, len(beats))
-        data = {
-            "models": [lm.name, twin],
-            "labels": [look.words(f"norm_{run.trace.norm_at}"), look.words("norm_other_" + run.trace.norm_at)],
-        }
-        marks.append(
-            Toy(
-                toy="twin",
-                since=len(beats),
-                x=0,
-                y=340,
-                width=(1, 0),
-                height=70,
-                data=data,
-                label=look.words("twin_label"),
-            )
-        )
+        norms = ("norm_pre", "norm_post") if run.trace.norm_at == "pre" else ("norm_post", "norm_pre")
+        data = {"models": [lm.name, lm.twin], "labels": list(map(look.words, norms))}
+        marks.append(layout.toy("twin", data, look.words("twin_label"), 70, since=len(beats), y=340))
     if reports:
-        marks += _curve(run, reports, len(beats) if twin else 99)
-    return Chapter("learned", look.words("title_learned"), beats, marks, ("training_lab", look.words("closer_learned")))
+        marks += _curve(run, reports)
+    return run.chapter("learned", beats, marks, "training_lab")
 
 
 def _begun(run: Run) -> str:
@@ -97,8 +60,8 @@ def _clean(text: str) -> str:
     return " ".join(text.replace("�", "").split())
 
 
-def _moments(run: Run, moments: list[Moment], language: str) -> dict[str, Any]:
-    look = run.look
+def _moments(run: Run, moments: Sequence[Moment]) -> dict[str, Any]:
+    look, language = run.look, run.look.t.language
     return {
         "beginning": first_words.BEGINNINGS[language],
         "after": look.words("moments_after", step="{step}"),
@@ -111,66 +74,33 @@ def _moments(run: Run, moments: list[Moment], language: str) -> dict[str, Any]:
     }
 
 
-def _curve(run: Run, reports: list[dict[str, Any]], until: int) -> Iterator[Mark]:
+def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Iterator[Mark]:
     """The loss of the published run, step by step: points from high to low."""
-    look = run.look
-    steps = np.array([one["step"] + 1 for one in reports], dtype=float)
-    loss = np.array([one["loss"] for one in reports])
+    look, pen = run.look, Pen({"since": 2, "until": 3})
+    steps, loss = np.array([(one["step"] + 1.0, one["loss"]) for one in reports]).T
     at = np.unique(np.geomspace(1, len(reports), POINTS).astype(int)) - 1
-    here: dict[str, Any] = {"since": 2, "until": min(3, until)}
-    top, low = float(loss.max()), float(loss.min())
-    yield Text(text=look.words("curve_loss"), x=0, y=24, look="bold", **here)
-    yield Box(x=48, y=360, width=(1, -60), height=1, look="line", **here)
-    for value in (top, low):
-        y = 50 + 300 * (top - value) / ((top - low) or 1)
-        yield Text(text=value, form="2", x=40, y=y, anchor="end", look="small", **here)
+    share = np.log(steps / steps[0] + 1e-9) / (np.log(steps[-1] / steps[0]) or 1)
+    y = 50 + 300 * (loss.max() - loss) / (np.ptp(loss) or 1)
+    yield pen.text(look.words("curve_loss"), y=24, look="bold")
+    yield pen.box(48, 360, (1, -60), 1, "line")
+    for n in (loss.argmax(), loss.argmin()):
+        yield pen.end(float(loss[n]), 40, float(y[n]), form="2", look="small")
     for n, k in enumerate(at):
-        share = np.log(steps[k] / steps[0] + 1e-9) / (np.log(steps[-1] / steps[0]) or 1)
-        y = 50 + 300 * (top - loss[k]) / ((top - low) or 1)
-        yield Box(
-            look="dot",
-            x=(float(share), 48 - 60 * float(share)),
-            y=y,
-            width=6,
-            height=6,
-            part="share",
-            when=layout.turn(n, len(at)),
-            **here,
-        )
-    for label, k in (("curve_first", 0), ("curve_last", -1)):
-        anchor: Any = "start" if k == 0 else "end"
-        yield Text(
-            text=look.words(label, n=f"{int(steps[k]):,}"),
-            x=(0, 48) if k == 0 else (1, -8),
-            y=380,
-            anchor=anchor,
-            look="small",
-            **here,
-        )
+        x = (float(share[k]), 48 - 60 * float(share[k]))
+        yield pen.box(x, float(y[k]), 6, 6, "dot", part="share", when=layout.turn(n, len(at)))
+    first, last = (look.words("step", n=f"{int(steps[k]):,}") for k in (0, -1))
+    yield pen.text(first, 48, 380, look="small")
+    yield pen.end(last, (1, -8), 380, look="small")
 
 
 def _norms(run: Run, since: int) -> Iterator[Mark]:
     """One part of a block, Pre-LN above and Post-LN below: where the norm stands on the stream."""
-    look = run.look
-    for y, place in ((70, "pre"), (220, "post")):
-        is_own = run.trace.norm_at == place
-        yield Text(text=look.words(f"norm_{place}"), x=0, y=y - 40, since=since, look="bold" if is_own else "")
-        yield Box(x=0, y=y + 60, width=(1, 0), height=6, part="stream", since=since)
-        boxes = (
-            [("norm", 0.2, y - 12), ("part", 0.4, y - 12)]
-            if place == "pre"
-            else [("part", 0.3, y - 12), ("norm", 0.66, y + 42)]
-        )
-        for name, x, top in boxes:
-            yield Box(look="cover", x=(x, 0), y=top, width=(0.16, 0), height=42, since=since)
-            yield Box(
-                look="frame",
-                x=(x, 0),
-                y=top,
-                width=(0.16, 0),
-                height=42,
-                part="normed" if name == "norm" else "attn",
-                since=since,
-            )
-            yield Text(text=look.words(f"box_{name}"), x=(x + 0.08, 0), y=top + 21, anchor="middle", since=since)
-        yield Text(text="+", x=(0.6, 0), y=y + 46, anchor="middle", since=since, look="bold")
+    look, pen = run.look, Pen({"since": since})
+    for place, y, norm, part in (("pre", 70, (0.2, 58), (0.4, 58)), ("post", 220, (0.66, 262), (0.3, 208))):
+        yield pen.text(look.words(f"norm_{place}"), y=y - 40, look="bold" if run.trace.norm_at == place else "")
+        yield pen.box(0, y + 60, WIDTH, 6, part="stream")
+        for name, (x, top), role in (("norm", norm, "normed"), ("part", part, "attn")):
+            yield pen.box((x, 0), top, (0.16, 0), 42, "cover")
+            yield pen.box((x, 0), top, (0.16, 0), 42, "frame", part=role)
+            yield pen.text(look.words(f"box_{name}"), (x + 0.08, 0), top + 21, anchor="middle")
+        yield pen.text("+", (0.6, 0), y + 46, anchor="middle", look="bold")

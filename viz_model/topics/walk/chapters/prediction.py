@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,94 +10,77 @@ import torch
 
 from viz_model.config import NoNorm
 from viz_model.drawing.digits import written
-from viz_model.drawing.tables import Among, Phrase
-from viz_model.island.beats import Beat, Box, Chapter, Guess, Mark, Text, ends
-from viz_model.island.prose import Line
+from viz_model.drawing.tables import Among
+from viz_model.island.beats import Beat, Chapter, Guess, Mark
 from viz_model.measures import lens
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.chapters.stream import depths
+from viz_model.topics.walk.chapters.stream import after, depths
+from viz_model.topics.walk.chapters.write import class_probs
+from viz_model.topics.walk.layout import NAMES, Pen
 from viz_model.topics.walk.run import Run
 
 TOP, HIGH = 60, 46
 COOL = 0.5
+LINE: dict[str, Any] = {"left": (0, 160), "width": (1.0, -240)}
+"""Where logits stand as points."""
 
 
 def chapter(run: Run) -> Chapter:
-    look = run.look
-    title, opens = look.words("title_prediction"), ("next_token", look.words("closer_prediction"))
-    if run.trace.config.classes:
-        return Chapter("prediction", title, *_classes(run), opens)
-    if not run.predicts:
-        beats = [run.says("prediction_vectors", "", d=run.trace.config.d_model)]
-        marks = [*layout.rows(run, TOP, layout.pitch(len(run.window), TOP)), *_vectors(run)]
-        return Chapter("prediction", title, beats, marks, opens)
-    ids, logits = run.likely
     config = run.trace.config
+    if config.classes:
+        return run.chapter("prediction", *_classes(run), "next_token")
+    if not run.predicts:
+        beats = [run.says("prediction_vectors", d=config.d_model)]
+        return run.chapter("prediction", beats, [*layout.names(run, TOP), *_vectors(run)], "next_token")
+    ids, logits = run.likely
     probs, cool = (_softmax(run, ids, t) for t in (1.0, COOL))
-    values: dict[str, Any] = {
-        "token": run.named(),
-        "best": run.tokens(ids[:, 0], "token", is_code=True),
-        "n": f"{config.n_vocab:,}",
-        "logit": run.by("token", logits[:, 0], "2"),
-        "p": run.by("token", probs[:, 0], "percent"),
-        "d": config.d_model,
-    }
-    tied = "" if run.trace.config.tie_embeddings else "_untied"
+    best, n = run.tokens(ids[:, 0], "token", is_code=True), f"{config.n_vocab:,}"
     has_norm = run.trace.stack.final_norm is not None and not isinstance(config.norm, NoNorm)
-    key = f"prediction_1{tied}" if has_norm else f"prediction_1_plain{tied}"
-    if config.kind == "encoder":
-        key = "prediction_1_encoder"
-    beats = [run.says(key, "logit", **values)]
-    steps = {"logits": 1}
+    key = f"prediction_1{'' if has_norm else '_plain'}{'' if config.tie_embeddings else '_untied'}"
+    first = {"token": run.named(), "best": best, "logit": run.by("token", logits[:, 0], "2")}
+    beats, steps = [run.says("prediction_1" if config.kind == "encoder" else key, "logit", **first)], {"logits": 1}
     if has_norm and run.trace.norm_at == "pre":
         steps["grown"] = 2
-        beats.append(_without_norm(run, ids, values))
+        beats.append(_without_norm(run, ids, best))
     steps["probs"] = len(beats) + 1
-    beats.append(run.says("prediction_3", "share", **values))
+    p = run.by("token", probs[:, 0], "percent")
+    beats.append(run.says("prediction_3", "share", n=n, token=run.named(), best=best, p=p))
     if config.kind == "decoder":
         steps["cool"] = len(beats) + 1
-        beats.append(run.says("prediction_4", "share", **values))
+        beats.append(run.says("prediction_4", "share"))
     steps["depth"] = len(beats) + 1
-    passed, best, leads = _by_depth(run)
-    named = [look.words("start") if depth == 0 else look.words("after_block", n=depth - 1) for depth in passed]
-    guess = Guess(look.text("guess_depth"), named, run.by("token", leads))
-    beats.append(
-        run.says(
-            "prediction_5", "", guess, **values, when=Among(named, run.by("token", leads)), layers=run.trace.n_layers
-        )
-    )
-    marks = [
-        *_logits(run, ids, logits, probs, cool, steps),
-        *_grown(run, passed, named, steps),
-        *_depth(run, named, best, leads, steps["depth"]),
-    ]
-    return Chapter("prediction", title, beats, marks, opens)
+    passed, likeliest, leads = _by_depth(run)
+    named = [run.look.words("after_block", n=depth - 1) if depth else run.look.words("start") for depth in passed]
+    guess = Guess(run.look.text("guess_depth"), named, run.by("token", leads))
+    when = Among(named, run.by("token", leads))
+    beats.append(run.says("prediction_5", "", guess, best=best, when=when))
+    marks = [*_logits(run, ids, logits, probs, cool, steps), *_depth(run, named, likeliest, leads, steps["depth"])]
+    if "grown" in steps:
+        marks += _grown(run, passed, named, steps)
+    return run.chapter("prediction", beats, marks, "next_token")
+
+
+def _at(run: Run, ids: np.ndarray) -> list[int]:
+    """The tokens of which something was found: all, or the selected one."""
+    return [run.look.token] if len(ids) == 1 else list(range(len(run)))
 
 
 def _softmax(run: Run, ids: np.ndarray, temperature: float) -> np.ndarray:
     """Probabilities of tokens at a temperature: [T or 1, 5]"""
-    at = [run.look.token] if len(ids) == 1 and len(run) > 1 else list(range(len(run)))
-    probs = (run.trace["logits"][at].double() / temperature).softmax(-1).numpy()
+    probs = (run.trace["logits"][_at(run, ids)].double() / temperature).softmax(-1).numpy()
     return np.take_along_axis(probs, ids, -1).astype(np.float32)
 
 
-def _without_norm(run: Run, ids: np.ndarray, values: dict[str, Any]) -> Beat:
+def _without_norm(run: Run, ids: np.ndarray, best: Any) -> Beat:
     """How long the stream has grown, and where the likeliest token would stand without the last norm."""
-    trace = run.trace
-    at = [run.look.token] if len(ids) == 1 and len(run) > 1 else list(range(len(run)))
-    first, last = trace["embed.out"][at], trace[f"blocks.{trace.n_layers - 1}.resid.out"][at]
+    trace, at = run.trace, _at(run, ids)
+    first, last = trace["embed.out"][at], trace[after(trace.n_layers)][at]
     with torch.inference_mode():
         plain = trace.model.head(last).numpy()
-    own = np.take_along_axis(plain, ids[:, :1], -1)
-    rank = 1 + (plain > own).sum(-1)
+    rank = 1 + (plain > np.take_along_axis(plain, ids[:, :1], -1)).sum(-1)
     sizes = {name: run.by("token", part.norm(dim=-1).numpy(), "1") for name, part in (("a", first), ("b", last))}
-    case = (rank > 1).astype(int)
-    texts = [
-        run.look.text(key, **{name: f"{{{{{name}}}}}" for name in ("a", "b", "best", "rank")}).words
-        for key in ("prediction_2_stays", "prediction_2")
-    ]
-    filled = {**sizes, "best": values["best"], "rank": run.by("token", rank.astype(np.int32), "whole")}
-    return Beat(Line(Phrase(Among(texts, run.by("token", case)), filled)))
+    falls, rank = (rank > 1).astype(int), run.by("token", rank.astype(np.int32), "whole")
+    return run.among(("prediction_2_stays", "prediction_2"), falls, best=best, rank=rank, **sizes)
 
 
 def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
@@ -119,141 +102,71 @@ def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
 
 
 def _logits(
-    run: Run, ids: np.ndarray, logits: np.ndarray, probs: np.ndarray, cool: np.ndarray, steps: dict[str, int]
+    run: Run, ids: np.ndarray, logits: np.ndarray, probs: np.ndarray, cool: np.ndarray, steps: Mapping[str, int]
 ) -> Iterator[Mark]:
-    look, until = run.look, steps["depth"]
-    n, shown = steps["depth"], steps.get("grown", steps["probs"])
-    scale = layout.span(logits)
-    line: dict[str, Any] = {"left": (0, 160), "width": (1.0, -240)}
-    yield Text(text=look.words("after", token=run.label(range(len(run)))), x=0, y=22, look="bold", until=until)
-    yield Text(text=look.words("logits"), x=(1, -4), y=44, anchor="end", until=shown, part="logit")
-    yield Text(
-        text=look.words("probabilities"),
-        x=(1, -4),
-        y=44,
-        anchor="end",
-        since=steps["probs"],
-        until=steps.get("cool", until),
-        part="share",
-    )
+    """The likeliest tokens: their logits as points, then their probabilities as bars, also at a lower temperature."""
+    look, n, since = run.look, steps["depth"], steps["probs"]
+    shown, cooled = steps.get("grown", since), steps.get("cool", n)
+    logit, share = Pen({"until": shown, "part": "logit"}), Pen({"since": since, "until": n, "part": "share"})
+    yield Pen({"until": n}).text(look.words("after", token=run.label()), y=22, look="bold")
+    yield logit.end(look.words("logits"), y=44)
+    yield share.end(look.words("probabilities"), y=44, until=cooled)
     if "cool" in steps:
-        yield Text(
-            text=look.words("at_temperature", t=COOL),
-            x=(1, -4),
-            y=44,
-            anchor="end",
-            since=steps["cool"],
-            until=until,
-            part="share",
-        )
-    for row in range(ids.shape[1]):
-        y, when = TOP + HIGH * row, layout.turn(row, ids.shape[1])
-        for since, end in ((0, shown), (steps["probs"], until)):
-            label = run.tokens(ids[:, row], "token")
-            yield Text(text=label, x=150, y=y + HIGH / 2, anchor="end", since=since, until=end)
-        x = run.by("token", layout.points(logits[:, row], scale, **line))
-        yield Box(look="dot", x=x, y=y + HIGH / 2 - 5, width=10, height=10, until=shown, part="logit", when=when)
-        yield Text(
-            text=run.by("token", logits[:, row]),
-            form="2",
-            x=(1, -4),
-            y=y + HIGH / 2,
-            anchor="end",
-            until=shown,
-            part="logit",
-        )
-        parts = [(0, 0 * probs[:, row]), (steps["probs"], probs[:, row])]
-        if "cool" in steps:
-            parts.append((steps["cool"], cool[:, row]))
-        wide = ends(n, *((at, layout.lengths(part)) for at, part in parts), axes="token")
-        number = ends(n, *parts, axes="token")
-        if len(ids) == 1 < len(run):
-            wide, number = (one._replace(start={"token": look.token}) for one in (wide, number))
-        yield Box(
-            x=160, y=y + 8, width=wide, height=HIGH - 16, since=steps["probs"], until=until, part="share", when=when
-        )
-        yield Text(
-            text=number,
-            form="percent",
-            x=(1, -4),
-            y=y + HIGH / 2,
-            anchor="end",
-            since=steps["probs"],
-            until=until,
-            part="share",
-        )
-    rest = 1 - probs.sum(-1)
-    y = TOP + HIGH * ids.shape[1] + 20
-    said = look.words("rest", n=f"{run.trace.config.n_vocab - ids.shape[1]:,}", p=run.by("token", rest, "percent"))
-    yield Text(text=said, x=160, y=y, since=steps["probs"], until=steps.get("cool", until), look="small")
+        yield share.end(look.words("at_temperature", t=COOL), y=44, since=cooled)
+    for k, row in Pen().rows(ids.shape[1], TOP, HIGH):
+        points, bars = row.but(**logit.fields), row.but(**share.fields)
+        for pen in (points, bars):
+            yield pen.end(run.tokens(ids[:, k], "token"), 150, part="")
+        yield points.dot(run.by("token", layout.points(logits[:, k], layout.span(logits), **LINE)))
+        yield points.end(run.by("token", logits[:, k]), form="2")
+        parts = [(0, 0 * probs[:, k]), (since, probs[:, k]), (cooled, (cool if "cool" in steps else probs)[:, k])]
+        yield bars.bar(160, run.ends(n, *((at, layout.lengths(part)) for at, part in parts)), 8)
+        yield bars.end(run.ends(n, *parts), form="percent")
+    rest = run.by("token", 1 - probs.sum(-1), "percent")
+    said = look.words("rest", n=f"{run.trace.config.n_vocab - ids.shape[1]:,}", p=rest)
+    yield share.text(said, 160, TOP + HIGH * ids.shape[1] + 20, until=cooled, look="small", part="")
 
 
-def _grown(run: Run, passed: tuple[int, ...], named: list[str], steps: dict[str, int]) -> Iterator[Mark]:
+def _grown(run: Run, passed: Sequence[int], named: Sequence[str], steps: Mapping[str, int]) -> Iterator[Mark]:
     """The length of each token's vector after so many blocks."""
-    if "grown" not in steps:
-        return
-    sites = ["embed.out" if depth == 0 else f"blocks.{depth - 1}.resid.out" for depth in passed]
-    length = np.stack([run.trace[site].norm(dim=-1).numpy() for site in sites], -1)
-    there: dict[str, Any] = {"since": steps["grown"], "until": steps["probs"]}
-    yield Text(text=run.look.words("length_of"), x=(1, -4), y=44, anchor="end", part="stream", **there)
-    top = length.max(-1)
-    rows = [(run.by("token", layout.lengths(one / top)), run.by("token", one)) for one in length.T]
-    yield from layout.bars(named, rows, "1", TOP, 44, part="stream", **there)
+    length = np.stack([run.trace[after(depth)].norm(dim=-1).numpy() for depth in passed])
+    there: dict[str, Any] = {"since": steps["grown"], "until": steps["probs"], "part": "stream"}
+    yield Pen(there).end(run.look.words("length_of"), y=44)
+    yield from layout.bars(run, named, length, "1", TOP, most=length.max(0), **there)
 
 
-def _depth(run: Run, named: list[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Iterator[Mark]:
+def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Iterator[Mark]:
     """What would be predicted after each block; the rows from which on it stays."""
-    yield Text(
-        text=run.look.words("if_it_stopped", token=run.label(range(len(run)))), x=0, y=22, since=since, look="bold"
-    )
+    pen = Pen({"since": since})
+    yield pen.text(run.look.words("if_it_stopped", token=run.label()), y=22, look="bold")
     high = layout.pitch(len(named), 50) * 1.6 if len(named) < 7 else 44
-    for n, name in enumerate(named):
-        y, when = 50 + high * n, layout.turn(n, len(named))
-        yield Text(text=name, x=150, y=y + high / 2, anchor="end", since=since, when=when)
+    for n, row in pen.rows(len(named), 50, high):
+        yield row.end(named[n], 150)
         stays = run.by("token", np.where(n >= leads, 1.0, 0.0))
-        yield Box(x=160, y=y + 4, width=220, height=high - 8, since=since, part="share", present=stays, when=when)
-        yield Box(look="frame", x=160, y=y + 4, width=220, height=high - 8, since=since, when=when)
-        yield Text(text=run.tokens(ids[:, n], "token"), x=172, y=y + high / 2, since=since, when=when, look="bold")
+        yield row.bar(160, 220, present=stays, part="share")
+        yield row.bar(160, 220, look="frame")
+        yield row.text(run.tokens(ids[:, n], "token"), 172, look="bold")
 
 
 def _classes(run: Run) -> tuple[list[Beat], list[Mark]]:
-    trace, look = run.trace, run.look
-    probs = trace["class.probs"].numpy().reshape(-1)
-    logits = trace["class.logits"].numpy().reshape(-1)
+    probs, logits, names = class_probs(run), run.trace["class.logits"].numpy().reshape(-1), run.trace.config.classes
     best = int(probs.argmax())
-    names = [str(one) for one in trace.config.classes]
-    values: dict[str, Any] = {
-        "best": names[best],
-        "p": written(probs[best], "percent"),
-        "n": len(names),
-        "logit": written(logits[best], "2"),
-    }
-    shares = [(layout.lengths(p), p) for p in probs]
-    marks: list[Mark] = [*layout.bars(names, shares, "percent", 40, 36, part="share", since=2)]
-    scale = layout.span(logits)
-    for n, (name, logit) in enumerate(zip(names, logits, strict=True)):
-        y = 40 + 36 * n
-        x = layout.points(np.array(logit), scale, (0, 160), (1.0, -240))
-        marks.append(Text(text=name, x=150, y=y + 18, anchor="end", until=2))
-        marks.append(Box(look="dot", x=x, y=y + 13, width=10, height=10, until=2, part="logit"))
-        marks.append(Text(text=float(logit), form="2", x=(1, -4), y=y + 18, anchor="end", until=2, part="logit"))
-    beats = [run.says("prediction_classes_1", "logit", **values), run.says("prediction_classes_2", "share", **values)]
-    marks.append(Text(text=look.words("classes"), x=0, y=18))
+    named = {"best": names[best], "p": written(probs[best], "percent")}
+    logit = {"n": len(names), "logit": written(logits[best], "2")}
+    beats = [
+        run.says("prediction_classes_1", "logit", **named, **logit),
+        run.says("prediction_classes_2", "share", **named),
+    ]
+    marks: list[Mark] = [Pen().text(run.look.words("classes"), y=18)]
+    marks += layout.bars(run, names, probs, "percent", 40, 36, part="share", since=2)
+    for n, row in Pen({"until": 2}).rows(len(names), 40, 36):
+        marks.append(row.end(names[n], 150))
+        marks.append(row.dot(layout.points(logits[n], layout.span(logits), **LINE), part="logit"))
+        marks.append(row.end(float(logits[n]), form="2", part="logit"))
     return beats, marks
 
 
 def _vectors(run: Run) -> Iterator[Mark]:
-    trace, high = run.trace, layout.pitch(len(run.window), TOP)
-    values = trace[f"blocks.{trace.n_layers - 1}.resid.out"].numpy()
-    top = layout.most(values) / 2
-    for n, at in enumerate(run.window):
-        yield layout.strip(
-            values[at],
-            layout.NAMES,
-            TOP + high * n + 3,
-            (1, -layout.NAMES),
-            high - 7,
-            top,
-            part="stream",
-            when=layout.turn(n, len(run.window)),
-        )
+    values = run.trace[after(run.trace.n_layers)].numpy()
+    for at, row in layout.token_rows(run, TOP):
+        yield row.strip(values[at], NAMES, (1, -NAMES), layout.most(values) / 2, part="stream")

@@ -8,72 +8,48 @@ import numpy as np
 
 from viz_model.drawing.tables import Among
 from viz_model.island import query
-from viz_model.island.beats import Box, Chapter, Mark, Text
+from viz_model.island.beats import Chapter, Mark
 from viz_model.topics.walk import layout
+from viz_model.topics.walk.layout import Pen
 from viz_model.topics.walk.run import MOST_ROWS, Run
 
-TOP = 60
+TOP, LEFT = 60, 0.45
 
 
 def chapter(run: Run) -> Chapter | None:
     if "blocks.0.cross.pattern" not in run.trace:
         return None
     weights, layer, head = reads(run)
-    values = {"q": run.named(), "layer": layer, "head": head}
-    best = weights.argmax(-1)
-    is_code = not run.look.config.reads_pictures
-    values["most"] = Among(query.key_names(run.look, "cross"), run.by("token", best), is_code=is_code)
-    values["share"] = run.by("token", weights.max(-1), "percent")
-    beats = [run.says("source_1", "query key", **values), run.says("source_2", "share", **values)]
-    marks = list(_marks(run, weights))
-    return Chapter(
-        "source", run.look.words("title_source"), beats, marks, ("cross_attention", run.look.words("closer_source"))
-    )
+    best, is_code = run.by("token", weights.argmax(-1)), not run.look.config.reads_pictures
+    most = Among(query.key_names(run.look, "cross"), best, is_code=is_code)
+    share = run.by("token", weights.max(-1), "percent")
+    second = run.says("source_2", "share", q=run.named(), layer=layer, head=head, most=most, share=share)
+    return run.chapter("source", [run.says("source_1", "query key"), second], _marks(run, weights), "cross_attention")
 
 
 def reads(run: Run) -> tuple[np.ndarray, int, int]:
     """The head of cross-attention that reads one word of the source most firmly at the selected token: its weights
     [T, S], its layer and its number.
     """
-    trace = run.trace
-    read = trace.at("encoder")
+    trace, read = run.trace, run.trace.at("encoder")
     words = [n for n, id in enumerate(read.own_ids) if id not in read.own_tokenizer.controls] or list(range(len(read)))
-    rows = np.stack(
-        [trace.row(f"blocks.{layer}.cross.pattern", run.look.token).numpy() for layer in range(trace.n_layers)]
-    )
+    sites = [f"blocks.{layer}.cross.pattern" for layer in range(trace.n_layers)]
+    rows = np.stack([trace.row(site, run.look.token).numpy() for site in sites])
     layer, head = np.unravel_index(rows[..., words].max(-1).argmax(), rows.shape[:2])
-    return trace.head(f"blocks.{layer}.cross.pattern", int(head)).numpy(), int(layer), int(head)
+    return trace.head(sites[layer], int(head)).numpy(), int(layer), int(head)
 
 
 def _marks(run: Run, weights: np.ndarray) -> Iterator[Mark]:
     look, read = run.look, run.trace.at("encoder")
-    yield Text(text=look.words("written_text"), x=0, y=TOP - 24, part="query")
-    yield Text(text=look.words("read_text"), x=(0.45, 0), y=TOP - 24, part="key")
-    high = layout.pitch(len(run.window), TOP)
-    yield from layout.rows(run, TOP, high)
+    key, share = Pen({"part": "key"}), Pen({"part": "share", "since": 2})
+    yield Pen({"part": "query"}).text(look.words("written_text"), y=TOP - 24)
+    yield key.text(look.words("read_text"), (LEFT, 0), TOP - 24)
+    yield from layout.names(run, TOP)
     names, shown = query.key_names(look, "cross"), np.arange(min(len(read), MOST_ROWS))
     if look.config.reads_pictures:  # which begins with a blank corner
         shown = np.sort(weights.max(0).argsort()[-MOST_ROWS:])
-    high = layout.pitch(len(shown), TOP)
-    for row, n in enumerate(shown.tolist()):
-        y = TOP + high * row
-        yield Text(text=names[n], x=(0.45, 96), y=y + high / 2, anchor="end", part="key")
-        width = run.by("token", layout.lengths(weights[:, n], 0.42, 120))
-        yield Box(
-            x=(0.45, 110),
-            y=y + 4,
-            width=width,
-            height=high - 8,
-            since=2,
-            part="share",
-            when=layout.turn(row, len(shown)),
-        )
-        yield Text(
-            text=run.by("token", weights[:, n]),
-            form="percent",
-            x=(1, -4),
-            y=y + high / 2,
-            anchor="end",
-            since=2,
-            part="share",
-        )
+    for n, row in share.rows(len(shown), TOP, layout.pitch(len(shown), TOP)):
+        own = weights[:, shown[n]]
+        yield row.end(names[shown[n]], (LEFT, 96), **key.fields, since=0)
+        yield row.bar((LEFT, 110), run.by("token", layout.lengths(own, 0.42, 120)))
+        yield row.end(run.by("token", own), form="percent")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
 
 from viz_model.config import LayerNorm, RMSNorm
-from viz_model.island.beats import Beat, Box, Chapter, Mark, Text
+from viz_model.island.beats import Chapter, Mark
 from viz_model.topics.walk import layout
+from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
 from viz_model.topics.walk.run import Run
 
 TOP, FEW, MOST_DEPTHS = 60, 24, 6
@@ -26,28 +26,30 @@ def depths(run: Run) -> tuple[int, ...]:
     return (0, *(1 + round(n * (count - 1) / (MOST_DEPTHS - 1)) for n in range(MOST_DEPTHS)))
 
 
+def after(depth: int) -> str:
+    """The site of the stream after so many blocks."""
+    return f"blocks.{depth - 1}.resid.out" if depth else "embed.out"
+
+
 def chapter(run: Run) -> Chapter:
-    look, config = run.look, run.trace.config
-    place = run.trace.norm_at
-    values = {"d": config.d_model, "n": run.trace.n_layers, "token": run.named()}
-    values["states"] = sum(f"blocks.{n}.attn.state" in run.trace for n in range(run.trace.n_layers))
-    second = "_cross" if "blocks.0.cross.pattern" in run.trace else "_states" if values["states"] else ""
-    first = "stream_1"
-    if config.projects_embedding:
-        first, values["e"] = "stream_1_shared" if config.shared_blocks else "stream_1_narrow", config.d_embedding
-    beats: list[Beat] = [
-        run.says(first, "stream", **values),
-        run.says(f"stream_2{second}", "attn ffn cross", **values),
+    config, count, place = run.trace.config, run.trace.n_layers, run.trace.norm_at
+    states = sum(f"blocks.{n}.attn.state" in run.trace for n in range(count))
+    second = "_cross" if "blocks.0.cross.pattern" in run.trace else "_states" if states else ""
+    first = ("_shared" if config.shared_blocks else "_narrow") if config.projects_embedding else ""
+    beats = [
+        run.says(f"stream_1{first}", "stream", d=config.d_model, n=count, e=config.d_embedding),
+        run.says(f"stream_2{second}", "attn ffn cross", n=count, states=states),
     ]
+    marks = [*_flow(run), *_block(run)]
     normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
     if normed is not None:
         one, kind, learned = normed
-        numbers = {name: run.by("token", value, "2") for name, value in one.items() if value.ndim == 1}
-        beats.append(run.says(f"stream_3_{kind}_{PLACES[place]}", "stream normed", **values, **numbers))
+        numbers = {name: run.by("token", one[name], "2") for name in ("mean", "spread")}
+        beats.append(run.says(f"stream_3_{kind}_{PLACES[place]}", "stream normed", **numbers))
         if learned:
-            beats.append(run.says(f"stream_4_{kind}", "learned", **values))
-    marks = [*_flow(run), *_block(run), *_norm(run, normed)]
-    return Chapter("stream", look.words("title_stream"), beats, marks, ("block", look.words("closer_stream")))
+            beats.append(run.says(f"stream_4_{kind}", "learned"))
+        marks += _norm(run, *normed)
+    return run.chapter("stream", beats, marks, "block")
 
 
 def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
@@ -72,96 +74,49 @@ def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
 
 def _flow(run: Run) -> Iterator[Mark]:
     """Some numbers of each token before the first block and after each."""
-    trace, passed, at = run.trace, depths(run), list(run.window)
-    every = max(1, trace.config.d_model // FEW)
-    sites = ["embed.out" if depth == 0 else f"blocks.{depth - 1}.resid.out" for depth in passed]
-    values = np.stack([trace[site][at, ::every][:, :FEW].numpy() for site in sites])
-    high, width = layout.pitch(len(at), TOP), 1 / len(passed)
+    passed, at, high = depths(run), list(run.window), layout.pitch(len(run.window), TOP)
+    every, width = max(1, run.trace.config.d_model // FEW), 1 / len(passed)
     for n, depth in enumerate(passed):
-        x, middle = (layout.beside_names(width * share) for share in (n, n + 0.4))
-        label = run.look.words("input") if depth == 0 else run.look.words("block_short", n=depth - 1)
+        x, middle = ((width * share, NAMES * (1 - width * share)) for share in (n, n + 0.4))  # beside the names
         when = (0.8 * n / len(passed), 0.8 * n / len(passed) + 0.2)
-        since = 0 if n == 0 else 1
-        yield Text(text=label, x=middle, y=TOP - 18, anchor="middle", since=since, until=2, when=when, look="small")
-        for row in range(len(at)):
-            wide = (0.8 * width, -0.8 * width * layout.NAMES)
-            yield layout.strip(
-                values[n, row],
-                x,
-                TOP + high * row + 3,
-                wide,
-                high - 7,
-                layout.most(values[n]),
-                since=since,
-                until=2,
-                when=when,
-                part="stream",
-            )
-    yield from layout.rows(run, TOP, high, until=2)
+        pen = Pen({"since": min(n, 1), "until": 2, "when": when})
+        label = run.look.words("block_short", n=depth - 1) if depth else run.look.words("input")
+        yield pen.text(label, middle, TOP - 18, anchor="middle", look="small")
+        values = run.trace[after(depth)][at, ::every][:, :FEW].numpy()
+        for row, own in enumerate(values):
+            place, wide = Pen({**pen.fields, "part": "stream"}, TOP + high * row, high), 0.8 * width
+            yield place.strip(own, x, (wide, -wide * NAMES), layout.most(values))
+    yield from layout.names(run, TOP, Pen({"until": 2}))
 
 
 def _block(run: Run) -> Iterator[Mark]:
     """One block, drawn out: the stream, and beside it the parts that read it and add to it."""
-    look = run.look
+    look, pen = run.look, Pen({"since": 2, "until": 3})
     parts = ["attn", "cross", "ffn"] if "blocks.0.cross.pattern" in run.trace else ["attn", "ffn"]
-    there: dict[str, Any] = {"since": 2, "until": 3}
-    yield Text(text=look.words("block", n=look.layer), x=(0.5, 0), y=30, anchor="middle", look="bold", **there)
-    yield Box(look="frame", x=(0.08, 0), y=50, width=(0.84, 0), height=330, part="frame", **there)
-    yield Box(x=0, y=310, width=(1, 0), height=8, part="stream", **there)
-    yield Text(text=look.words("stream_line"), x=(0.5, 0), y=340, anchor="middle", part="stream", **there)
+    yield pen.text(look.words("block", n=look.layer), (0.5, 0), 30, anchor="middle", look="bold")
+    yield pen.box((0.08, 0), 50, (0.84, 0), 330, "frame", part="frame")
+    yield pen.box(0, 310, WIDTH, 8, part="stream")
+    yield pen.text(look.words("stream_line"), (0.5, 0), 340, anchor="middle", part="stream")
     wide = 0.84 / len(parts)
     for n, part in enumerate(parts):
-        x, when = 0.08 + wide * n, (0.4 * n, 0.4 * n + 0.4)
-        middle = (x + wide / 2, 0)
-        yield Box(
-            x=(x + wide * 0.14, 0),
-            y=110,
-            width=(wide * 0.72, 0),
-            height=96,
-            look="frame",
-            part=part,
-            when=when,
-            **there,
-        )
-        yield Text(
-            text=look.words(f"part_{part}"),
-            x=middle,
-            y=146,
-            anchor="middle",
-            look="bold",
-            part=part,
-            when=when,
-            **there,
-        )
-        yield Text(
-            text=look.words(f"does_{part}"),
-            x=middle,
-            y=176,
-            anchor="middle",
-            look="small",
-            part=part,
-            when=when,
-            **there,
-        )
+        x, own = 0.08 + wide * n, pen.but(part=part, when=(0.4 * n, 0.4 * n + 0.4))
+        yield own.box((x + wide * 0.14, 0), 110, (wide * 0.72, 0), 96, "frame")
+        for key, y, size in (("part", 146, "bold"), ("does", 176, "small")):
+            yield own.text(look.words(f"{key}_{part}"), (x + wide / 2, 0), y, anchor="middle", look=size)
         for left, sign in ((x + wide * 0.2, "↑"), (x + wide * 0.8, "↓ +")):
-            yield Box(x=(left, 0), y=206, width=3, height=104, part=part, when=when, **there)
-            yield Text(text=sign, x=(left, 10), y=258, part=part, when=when, **there)
+            yield own.box((left, 0), 206, 3, 104)
+            yield own.text(sign, (left, 10), 258)
 
 
-def _norm(run: Run, normed: tuple[dict[str, np.ndarray], str, bool] | None) -> Iterator[Mark]:
-    if normed is None:
-        return
-    one, kind, learned = normed
+def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Iterator[Mark]:
+    """The vector as it comes, rescaled, and with the learned factors."""
     look, top = run.look, max(3.0, layout.most(one["out"]) / 2)
-    rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed")] + (
-        [("out", 300, 4, "learned")] if learned else []
-    )
-    for name, y, since, part in rows:
-        values = one[name]
-        own = layout.most(one["line"]) / 2 if name == "line" else top
-        yield Text(text=look.words(f"norm_{name}"), x=0, y=y - 16, since=since, part=part)
-        yield layout.strip(run.by("token", values[:, None]), 0, y, (1, 0), 34, own, since=since, part=part)
-        mean, spread = values.mean(-1), values.std(-1) if kind == "layer" else np.sqrt((values**2).mean(-1))
-        said = look.words(f"norm_{kind}_sizes", mean=run.by("token", mean, "2"), spread=run.by("token", spread, "2"))
-        yield Text(text=said, x=(1, -2), y=y - 16, anchor="end", since=since, part=part)
-    yield Text(text=run.label(range(len(run))), x=0, y=18, since=3, look="bold")
+    rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed"), ("out", 300, 4, "learned")]
+    for name, y, since, part in rows if learned else rows[:2]:
+        values, pen = one[name], Pen({"since": since, "part": part})
+        yield pen.text(look.words(f"norm_{name}"), y=y - 16)
+        yield pen.cells(run.row(values), 0, y, WIDTH, 34, top=layout.most(values) / 2 if name == "line" else top)
+        spread = values.std(-1) if kind == "layer" else np.sqrt((values**2).mean(-1))
+        sizes = {"mean": run.by("token", values.mean(-1), "2"), "spread": run.by("token", spread, "2")}
+        yield pen.end(look.words(f"norm_{kind}_sizes", **sizes), (1, -2), y - 16)
+    yield Pen().text(run.label(), y=18, since=3, look="bold")

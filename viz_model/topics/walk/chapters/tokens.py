@@ -1,64 +1,64 @@
-"""Tokens: the text is cut into pieces, and each piece has a number."""
+"""Tokens: the text is cut into pieces, and each piece has a number. A picture is cut into patches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Cells, Chapter, Guess, Mark, Text, Toy, ends
+from viz_model.island.beats import Beat, Chapter, Guess, Mark, ends
 from viz_model.measures.patches import drawn, grid
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.write import pieces
+from viz_model.topics.walk.layout import NAMES, Pen
 from viz_model.topics.walk.run import Run
+
+GAP = 12
+"""Pixels between patches."""
 
 
 def chapter(run: Run) -> Chapter:
-    look, tokenizer, trace = run.look, run.trace.tokenizer, run.trace
-    beats = [run.says("tokens_1"), run.says("tokens_2", n=f"{trace.config.n_vocab:,}")]
-    split = next((n for n, token in enumerate(trace.tokens) if not token.is_whole), None)
-    if split is not None and not trace.config.reads_pictures:
-        last = next((n for n in range(split, len(trace)) if trace.tokens[n].is_whole), len(trace))
-        bytes_ = b"".join(token.bytes for token in trace.tokens[split:last])
-        character = bytes_.decode("utf-8", "ignore")[:1]
-        if character:
-            own = character.encode()
-            said = spelled(own)
+    tokens, tokenizer, config = run.trace.tokens, run.trace.tokenizer, run.trace.config
+    beats = [run.says("tokens_1"), run.says("tokens_2", n=f"{config.n_vocab:,}")]
+    split = next((n for n, token in enumerate(tokens) if not token.is_whole), None)
+    if split is not None and not config.reads_pictures:
+        last = next((n for n in range(split, len(tokens)) if tokens[n].is_whole), len(tokens))
+        character = b"".join(token.bytes for token in tokens[split:last]).decode("utf-8", "ignore")[:1]
+        if own := character.encode():
             parts = len(tokenizer.encode(character, special=False))
-            beats.append(run.says("tokens_bytes", char=literal(character), bytes=said, n=len(own), k=parts))
-    if tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer) and not trace.config.reads_pictures:
-        word = look.words("tokens_word")
-        cut = tokenizer.tokens(tokenizer.encode(word, special=False))
-        most = max(4, len(cut) + 1)
-        first = most - 3
-        options = [str(n) for n in range(first if len(cut) > 3 else 1, most + 1)]
-        guess = Guess(look.text("guess_tokens", word=word.strip()), options, options.index(str(len(cut))))
-        named = look.listed(literal(one.label) for one in cut)
-        beats.append(
-            run.says(
-                "tokens_rare" if len(cut) > 1 else "tokens_whole",
-                guess=guess,
-                word=word.strip(),
-                k=len(cut),
-                parts=named,
-            )
-        )
-    data = pieces(run, splits=3 if split is not None else 99)
-    mark = Toy(toy="pieces", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("pieces"))
-    return Chapter("tokens", look.words("title_tokens"), beats, [mark], ("tokens", look.words("closer_tokens")))
+            beats.append(run.says("tokens_bytes", char=literal(character), bytes=spelled(own), n=len(own), k=parts))
+    if tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer) and not config.reads_pictures:
+        beats.append(_word(run))
+    mark = layout.toy("pieces", pieces(run, splits=99 if split is None else 3), run.look.words("pieces"))
+    return run.chapter("tokens", beats, [mark], "tokens")
 
 
-def tokens(run: Run) -> Chapter:
-    patches, look = run.trace.config.patches, run.look
-    values: dict[str, Any] = {"n": patches.rows * patches.columns, "side": patches.patch}
-    beats = [run.says("patches_1", "", **values), run.says("patches_2", "", **values)]
-    return Chapter(
-        "tokens", look.words("title_tokens"), beats, list(_cut(run)), ("tokens", look.words("closer_tokens"))
-    )
+def _word(run: Run) -> Beat:
+    """Into how many tokens a word is cut."""
+    look, tokenizer = run.look, run.trace.tokenizer
+    word = look.words("tokens_word")
+    cut = tokenizer.tokens(tokenizer.encode(word, special=False))
+    most = max(4, len(cut) + 1)
+    options = [str(n) for n in range(most - 3 if len(cut) > 3 else 1, most + 1)]
+    guess = Guess(look.text("guess_tokens", word=word.strip()), options, options.index(str(len(cut))))
+    parts, key = look.listed(literal(one.label) for one in cut), "tokens_rare" if len(cut) > 1 else "tokens_whole"
+    return run.says(key, "", guess, word=word.strip(), k=len(cut), parts=parts)
+
+
+def patches(run: Run) -> Chapter:
+    """The same of a picture."""
+    cut = run.trace.config.patches
+    beats = [run.says("patches_1", n=cut.rows * cut.columns, side=cut.patch), run.says("patches_2")]
+    return run.chapter("tokens", beats, _cut(run), "tokens")
+
+
+def patch_embeddings(run: Run) -> Chapter:
+    """What becomes of the patches."""
+    beats = [run.says("patches_3"), run.says("patches_4", "stream", d=run.trace.config.d_model)]
+    return run.chapter("embeddings", beats, [*layout.names(run, 40), *_rows(run)], "embedding")
 
 
 def _pictures(run: Run) -> np.ndarray:
@@ -69,66 +69,23 @@ def _pictures(run: Run) -> np.ndarray:
 
 def _cut(run: Run) -> Iterator[Mark]:
     """The patches in their places, close together before beat 1, then apart."""
-    pictures = _pictures(run)
-    lines, across = grid(run.trace.config)
-    size = min(330 / lines, 500 / across)
-    special = len(run) - len(pictures)
+    pictures, (lines, across), pen = _pictures(run), grid(run.trace.config), Pen({"part": "ink"})
+    size, special = min(330 / lines, 500 / across), len(run) - len(pictures)
     for n, picture in enumerate(pictures):
-        row, column = divmod(n, across)
-        left = -(size + 12) * across / 2
-        x = ends(2, (0, (0.5, left + 6 * across + size * column)), (1, (0.5, left + (size + 12) * column)))
-        y = ends(2, (0, 40.0 + size * row), (1, 20.0 + (size + 12) * row))
-        at = n + special
-        yield Cells(
-            values=picture,
-            look="single",
-            part="ink",
-            x=x,
-            y=y,
-            width=size,
-            height=size,
-            act={"token": at},
-            label=run.labels[at],
-        )
-        yield Text(text=str(n), x=x, y=20.0 + (size + 12) * row - 5, since=2, look="small")
-
-
-def embeddings(run: Run) -> Chapter:
-    look, d = run.look, run.trace.config.d_model
-    beats = [run.says("patches_3", "", d=d), run.says("patches_4", "stream", d=d)]
-    return Chapter(
-        "embeddings",
-        look.words("title_embeddings"),
-        beats,
-        list(_rows(run)),
-        ("embedding", look.words("closer_embeddings")),
-    )
+        (row, column), at = divmod(n, across), n + special
+        left = -(size + GAP) * across / 2
+        x = ends(2, (0, (0.5, left + GAP / 2 * across + size * column)), (1, (0.5, left + (size + GAP) * column)))
+        y = 20.0 + (size + GAP) * row
+        moved, label = ends(2, (0, 40.0 + size * row), (1, y)), run.labels[at]
+        yield pen.cells(picture, x, moved, size, size, look="single", act={"token": at}, label=label)
+        yield pen.text(str(n), x, y - 5, since=2, look="small", part="")
 
 
 def _rows(run: Run) -> Iterator[Mark]:
     pictures, values = _pictures(run), run.rows_in
-    special, high, top = len(run) - len(pictures), layout.pitch(len(run.window), 40), layout.most(values) / 2
-    yield from layout.rows(run, 40, high)
-    for n, at in enumerate(run.window):
-        y, when = 40 + high * n, layout.turn(n, len(run.window))
+    special, top = len(run) - len(pictures), layout.most(values) / 2
+    for at, row in layout.token_rows(run, 40):
         if at >= special:
-            yield Cells(
-                values=pictures[at - special],
-                look="single",
-                part="ink",
-                x=layout.NAMES + 6,
-                y=y + 1,
-                width=high - 3,
-                height=high - 3,
-            )
-        yield layout.strip(
-            values[at],
-            layout.NAMES + 56,
-            y + 4,
-            (1, -layout.NAMES - 56),
-            high - 8,
-            top,
-            since=1,
-            part="stream",
-            when=when,
-        )
+            side = row.high - 3
+            yield row.cells(pictures[at - special], NAMES + 6, row.y + 1, side, side, look="single", part="ink")
+        yield row.strip(values[at], NAMES + 56, (1, -NAMES - 56), top, since=1, part="stream")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Chapter, Guess, Text, Toy
+from viz_model.island.beats import Chapter, Guess, Mark
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
 from viz_model.topics.walk import layout
+from viz_model.topics.walk.layout import Pen
 from viz_model.topics.walk.run import Run
 
 GPT_3 = 175e9
@@ -21,8 +23,8 @@ quotes so many characters of the text.
 """
 RECORDED = 60
 """Tokens that were written for a file without weights."""
-LIKELIEST, MOST_WRITTEN = 5, 400
-"""Tokens of a place that are shown; tokens after which a page is full."""
+LIKELIEST, MOST_WRITTEN, MOST_PIECES = 5, 400, 60
+"""Tokens of a place that are shown; tokens after which a page is full; pieces of a text that are shown."""
 WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
 
 
@@ -48,15 +50,14 @@ def of(run: Run) -> dict[str, Any]:
 def chapter(run: Run) -> Chapter:
     config = run.trace.config
     size = sum(weight.numel() for weight in run.trace.model.parameters())
-    values: dict[str, Any] = {"n": f"{size:,}", "times": f"{float(f'{GPT_3 / size:.2g}'):,.0f}"}
     first = "write_1_classes" if config.classes else "write_1" if run.predicts else "write_1_vectors"
-    beats = [run.says(first, "page" if writes(run) else "", **values)]
+    beats = [run.says(first, "page" if writes(run) else "", n=f"{size:,}")]
     if writes(run):
         beats.append(run.says("write_2", "bars", _guess(run)))
         if config.kind == "decoder" and not run.is_recorded:
             beats.append(run.says("write_3", "temperature"))
-    beats.append(run.says("write_4", **values))
-    return Chapter("write", run.look.words("title_write"), beats, list(_marks(run)), None)
+    beats.append(run.says("write_4", times=f"{float(f'{GPT_3 / size:.2g}'):,.0f}"))
+    return run.chapter("write", beats, _marks(run))
 
 
 def _guess(run: Run) -> Guess | None:
@@ -82,56 +83,44 @@ def _guess(run: Run) -> Guess | None:
     return Guess(asked, [run.token(id) for id in options[order]], int(order.argmin()))
 
 
-def _marks(run: Run) -> list[Any]:
+def _marks(run: Run) -> Iterator[Mark]:
     trace, look = run.trace, run.look
     if writes(run):
-        draws = trace.config.kind == "decoder"
-        data = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES, "draws": draws}
         is_picture = trace.config.reads_pictures  # drawn in a field of its own
+        data: dict[str, Any] = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES}
+        data |= {"draws": trace.config.kind == "decoder", "text": "" if is_picture else trace.text or ""}
         data |= {"types": False, "most": RECORDED} if run.is_recorded else {"types": not is_picture}
-        data["text"] = "" if is_picture else trace.text or ""
-        return [Toy(toy="writer", width=(1, 0), height=layout.HEIGHT, data=data, label=look.words("writer_page"))]
-    if trace.config.classes:
-        probs = trace["class.probs"].numpy().reshape(-1)
-        shares = [(layout.lengths(p), p) for p in probs]
-        return [
-            Text(text=look.words("classes"), x=0, y=14),
-            *layout.bars([str(one) for one in trace.config.classes], shares, "percent", 36, 36, part="share"),
-        ]
-    if run.predicts:
-        ids, _ = run.likely
-        probs = trace["probs"][[look.token] if len(ids) == 1 else list(range(len(run)))].numpy()
-        top = [probs[range(len(ids)), ids[:, n]] for n in range(ids.shape[1])]
-        shares = [(run.by("token", layout.lengths(p)), run.by("token", p)) for p in top]
-        named = [run.tokens(ids[:, n], "token") for n in range(ids.shape[1])]
-        return [
-            Toy(toy="pieces", width=(1, 0), height=150, data=pieces(run), label=look.words("pieces")),
-            Text(text=look.words("at_gap", token=run.label(range(len(run)))), x=0, y=180),
-            *layout.bars(named, shares, "percent", 204, 40, part="share"),
-        ]
-    return [Toy(toy="pieces", width=(1, 0), height=layout.HEIGHT, data=pieces(run), label=look.words("pieces"))]
+        yield layout.toy("writer", data, look.words("writer_page"))
+    elif trace.config.classes:
+        yield Pen().text(look.words("classes"), y=14)
+        yield from layout.bars(run, trace.config.classes, class_probs(run), "percent", 36, 36, part="share")
+    else:
+        yield layout.toy("pieces", pieces(run), look.words("pieces"), 150 if run.predicts else layout.HEIGHT)
+        if run.predicts:
+            (ids, _), at = run.likely, [look.token] if len(run.likely[0]) == 1 else list(range(len(run)))
+            named = [run.tokens(one, "token") for one in ids.T]
+            top = np.take_along_axis(trace["probs"][at].numpy(), ids, -1).T
+            yield Pen().text(look.words("at_gap", token=run.label()), y=180)
+            yield from layout.bars(run, named, top, "percent", 204, 40, part="share")
 
 
-MOST_PIECES = 60
+def class_probs(run: Run) -> np.ndarray:
+    """The probability of each class."""
+    return run.trace["class.probs"].numpy().reshape(-1)
 
 
 def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
     """Tokens as pieces of a text; from beat ``splits`` on those that are parts of a character show their bytes."""
-    tokens = run.trace.tokens
-    first = max(0, min(run.look.token - MOST_PIECES // 2, len(tokens) - MOST_PIECES))
-    shown = tokens[first : first + MOST_PIECES]
-    rest = len(tokens) - len(shown)
-    return {
-        "first": first,
-        "splits": splits,
-        "rest": run.look.words("more_tokens", n=rest) if rest else "",
-        "tokens": [
-            {
-                "label": label,
-                "id": str(token.id),
-                "split": not token.is_whole,
-                "bytes": spelled(token.bytes) if not token.is_whole else "",
-            }
-            for token, label in zip(shown, run.labels[first : first + MOST_PIECES], strict=True)
-        ],
-    }
+    rest = max(0, len(run) - MOST_PIECES)
+    first = max(0, min(run.look.token - MOST_PIECES // 2, rest))
+    made = [
+        {
+            "label": label,
+            "id": str(token.id),
+            "split": not token.is_whole,
+            "bytes": "" if token.is_whole else spelled(token.bytes),
+        }
+        for token, label in list(zip(run.trace.tokens, run.labels, strict=True))[first : first + MOST_PIECES]
+    ]
+    said = run.look.words("more_tokens", n=rest) if rest else ""
+    return {"first": first, "splits": splits, "rest": said, "tokens": made}
