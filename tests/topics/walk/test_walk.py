@@ -387,4 +387,4 @@ def test_a_decoder_of_one_token_is_not_said_to_look_both_ways() -> None:
     assert len(look) == 1
     shares = of(walk.story(look), "shares")
     words = said(shares.beats[0], {**look.place, "beat": 1, "key": 0})
-    assert "only token" in words and "both sides" not in words
+    assert "the causal mask" in words and "whole input" not in words

@@ -82,7 +82,7 @@ def story(look: Look) -> Story:
     run = Run.of(look)
     own = {"embeddings": tokens.patch_embeddings, "tokens": tokens.patches} if look.trace.shows_patches else {}
     made = [_chapter(look, name, own.get(name, make), run) for name, make in CHAPTERS.items()]
-    names = ("next", "back", "play", "pause", "hidden", "right", "wrong", "another", "chapters")
+    names = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
     place = {"layer": look.layer, "head": look.head}
     ways = [
         ("attention", place, look.words("way_heads")),
@@ -97,7 +97,7 @@ def story(look: Look) -> Story:
         {"key": int(run.shown.shape[1])},
         place,
         {"key": ("token", run.by("token", np.asarray(run.follow, dtype=np.int32)))},
-        {name: look.words(f"button_{name}") for name in names},
+        {"pause": look.words("writer_pause"), **{name: look.words(f"button_{name}") for name in names}},
         ways,
         writing.recorded(run),
     )

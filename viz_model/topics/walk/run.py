@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from viz_model.drawing.tables import Among, Phrase
+from viz_model.drawing.tables import Among, Phrase, Table
 from viz_model.island.beats import Beat, Chapter, Guess, Mark, ends
 from viz_model.island.look import MOST_TOKENS, Look
 from viz_model.island.prose import Line
@@ -50,15 +50,22 @@ class Run:
     # Words
 
     def says(self, key: str, lights: str = "", guess: Guess | None = None, /, **values: Any) -> Beat:
-        """A beat: the text of that name, for models of this kind and for a file where there is one."""
-        return Beat(self.look.text(self.kind(key), **values), lights, guess)
+        """A beat: the text of that name, for models of this kind and for a file where there is one; in its place {{more}}
+        stand labels that are named after it, as in ``"scores_5 later"``.
+        """
+        key, *names = key.split()
+        kept = {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
+        more = "".join(self.look.t(f"walk.{name}", **kept) for name in names)
+        return Beat(self.look.text(self.kind(key), more=more, **values), lights, guess)
 
     def among(
-        self, keys: Sequence[str], case: np.ndarray, lights: str = "", guess: Guess | None = None, **values: Any
+        self, keys: Sequence[str], case: np.ndarray, lights: str = "", guess: Guess | None = None, /, **values: Any
     ) -> Beat:
         """A beat of which ``case`` says by the token which of some texts it is: [T or 1]"""
-        texts = [self.look.text(key, **{name: f"{{{{{name}}}}}" for name in values}).words for key in keys]
-        return Beat(Line(Phrase(Among(texts, self.by("token", case)), values)), lights, guess)
+        said = [self.says(key, **values).said.words for key in keys]
+        texts = [one.template if isinstance(one, Phrase) else one for one in said]
+        tables = {name: value for name, value in values.items() if isinstance(value, Table)}
+        return Beat(Line(Phrase(Among(texts, self.by("token", case)), tables)), lights, guess)
 
     def chapter(self, name: str, beats: Sequence[Beat], marks: Iterable[Mark], page: str = "") -> Chapter:
         """A chapter, and the page on which there is more."""

@@ -33,17 +33,17 @@ def chapter(run: Run) -> Chapter:
         marks += _neurons(run, act, active if is_relu else None)
         if found := _one(run, act):
             number, fires, pushes = found
-            key = "ffn_3" if pushes else "ffn_3_fires"
+            key = "ffn_3 pushes" if pushes else "ffn_3"
             beats.append(run.says(key, "neuron", neuron=number, fires=fires, pushes=pushes))
             marks += _fires(run, act[:, number], number)
     else:
         beats.append(run.says("ffn_experts"))
     shares = _shares(run)
     network, attention = shares["ffn"], shares["attn"]
-    key = "ffn_size_most" if shares.get("embedding", 0) > network > attention else "ffn_size"
+    key = "ffn_size outweighs" if shares.get("embedding", 0) > network > attention else "ffn_size"
     beats.append(run.says(key, share=f"{network / (network + attention):.0%}"))
     values = np.array(list(shares.values())) / sum(shares.values())
-    labels, since = [look.words(f"weights_{name}") for name in shares], len(beats)
+    labels, since = [look.words(f"part_{name}") for name in shares], len(beats)
     marks += layout.bars(run, labels, values, "share", 110, since=since, part="share")
     marks.append(Pen().text(look.words("weights_of"), y=80, since=since))
     return run.chapter("ffn", beats, marks, "block")

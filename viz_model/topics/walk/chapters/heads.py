@@ -22,13 +22,13 @@ KINDS = ("previous", "first", "itself", "next", "broad")
 
 def chapter(run: Run) -> Chapter:
     look, config, every = run.look, run.trace.config, shown(run)
-    carries = "_states" if config.has_states else "_cross" if config.kind == "encoder_decoder" else ""
+    only = "" if config.kind == "encoder_decoder" else "moves_states" if config.has_states else "moves"
     has = "_one" if config.n_heads == 1 else "_shared" if config.n_kv_heads < config.n_heads else ""
     shared = config.n_heads // config.n_kv_heads
     beats = [
         run.says("heads_1", "value matrix"),
         run.says("heads_2", "share value mixed", q=run.named()),
-        run.says(f"heads_3{carries}", "mixed written stream matrix", q=run.named(), d=config.d_model),
+        run.says(f"heads_3 {only}", "mixed written stream matrix", q=run.named(), d=config.d_model),
         run.says(f"heads_4{has}", layer=look.layer, n=config.n_heads, shared=shared),
         _all(run, every),
     ]
@@ -56,8 +56,9 @@ def _all(run: Run, every: list[int]) -> Beat:
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
     said = [look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
-    key = "heads_5" if said else "heads_5_only" if set(found) == {"alone"} else "heads_5_plain"
-    return run.says(key, n=len(every) * run.trace.config.n_heads, does=look.words("does_joint").join(said))
+    what = "heads_do" if said else "heads_alone" if set(found) == {"alone"} else "heads_plain"
+    does = look.words("does_joint").join(said)
+    return run.says(f"heads_5 {what}", n=len(every) * run.trace.config.n_heads, does=does)
 
 
 def _values(run: Run) -> Iterator[Mark]:
@@ -126,7 +127,7 @@ def _maps(run: Run, every: list[int]) -> Iterator[Mark]:
     tall = min((HEIGHT - 24) / len(every) - 6, 760 / n_heads - 8)
     for row, layer in enumerate(every):
         y = 24 + (tall + 6) * row
-        yield all_.text(look.words("block_short", n=layer), y=y + tall / 2, look="small")
+        yield all_.text(look.words("block", n=layer), y=y + tall / 2, look="small")
         for head in range(n_heads):
             yield from _map(run, layer, head, (0.08 + 0.92 * head / n_heads, 0), y, tall, all_)
 

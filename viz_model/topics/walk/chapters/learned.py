@@ -30,7 +30,8 @@ def chapter(run: Run) -> Chapter:
             marks.append(layout.toy("moments", _moments(run, shown), look.words("moments_label"), **when))
     else:
         beats.append(run.says("learned_1_begun" if base else "learned_1_plain", base=base))
-    beats.append(run.says("learned_2" if steps else "learned_2_plain", steps=steps))
+    compare = look.words("compare_encoder" if run.trace.config.kind == "encoder" else "compare")
+    beats.append(run.says("learned_2" if steps else "learned_2_plain", steps=steps, compare=compare))
     if moments:
         beats.append(run.says("learned_3", n=f"{moments[-1].step:,}"))
     if lm is not None and lm.twin is not None:
@@ -99,8 +100,8 @@ def _norms(run: Run, since: int) -> Iterator[Mark]:
     for place, y, norm, part in (("pre", 70, (0.2, 58), (0.4, 58)), ("post", 220, (0.66, 262), (0.3, 208))):
         yield pen.text(look.words(f"norm_{place}"), y=y - 40, look="bold" if run.trace.norm_at == place else "")
         yield pen.box(0, y + 60, WIDTH, 6, part="stream")
-        for name, (x, top), role in (("norm", norm, "normed"), ("part", part, "attn")):
+        for name, (x, top), role in (("norm", norm, "normed"), ("attn", part, "attn")):
             yield pen.box((x, 0), top, (0.16, 0), 42, "cover")
             yield pen.box((x, 0), top, (0.16, 0), 42, "frame", part=role)
-            yield pen.text(look.words(f"box_{name}"), (x + 0.08, 0), top + 21, anchor="middle")
+            yield pen.text(look.words(f"part_{name}"), (x + 0.08, 0), top + 21, anchor="middle")
         yield pen.text("+", (0.6, 0), y + 46, anchor="middle", look="bold")

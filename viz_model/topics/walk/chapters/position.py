@@ -36,11 +36,11 @@ def pair(run: Run) -> tuple[int, int] | None:
 
 def chapter(run: Run) -> Chapter:
     kind, twins, d = way(run), pair(run), run.trace.config.d_embedding
-    once, scaled = "" if twins else "_once", "_scaled" if run.trace.config.scale_embedding else ""
+    scaled = "_scaled" if run.trace.config.scale_embedding else ""
     word = run.look.code_name(twins[0] if twins else run.look.token)
-    beats = [run.says(f"position_1{once}", "row", word=word), run.says(f"position_2_{kind}", "position", d=d)]
+    beats = [run.says("position_1", "row", word=word), run.says(f"position_2_{kind}", "position", d=d)]
     if kind in ("waves", "learned"):
-        beats.append(run.says(f"position_3{scaled}{once}", d=d, is_root=root(d)[0]))
+        beats.append(run.says(f"position_3{scaled}", d=d, is_root=root(d)[0]))
     return run.chapter("position", beats, _marks(run, kind, twins), "position")
 
 
@@ -65,7 +65,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         for n, (name, values, since) in enumerate(parts):
             top, pen = y + 16 + ROW * n, Pen({"since": since, "part": name})
             key = "row_scaled" if name == "row" and trace.config.scale_embedding else name
-            label = look.words(f"strip_{key}", d=trace.config.d_embedding)
+            label = look.words("key" if name == "key" else f"strip_{key}", d=trace.config.d_embedding)
             yield pen.end(label, NAMES + 48, top + HIGH / 2, look="small", part="")
             own = {"values": values[g], "x": X, "width": WIDE, "top": layout.most(values)}
             yield pen.cells(**own, y=ends(3, (0, y + 16), (since, top)), height=HIGH)

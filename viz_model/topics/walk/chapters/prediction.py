@@ -36,9 +36,10 @@ def chapter(run: Run) -> Chapter:
     probs, cool = (_softmax(run, ids, t) for t in (1.0, COOL))
     best, n = run.tokens(ids[:, 0], "token", is_code=True), f"{config.n_vocab:,}"
     has_norm = run.trace.stack.final_norm is not None and not isinstance(config.norm, NoNorm)
-    key = f"prediction_1{'' if has_norm else '_plain'}{'' if config.tie_embeddings else '_untied'}"
-    first = {"token": run.named(), "best": best, "logit": run.by("token", logits[:, 0], "2")}
-    beats, steps = [run.says("prediction_1" if config.kind == "encoder" else key, "logit", **first)], {"logits": 1}
+    key = "prediction_1" if has_norm or config.kind == "encoder" else "prediction_1_plain"
+    table = run.look.words("table_tied" if config.tie_embeddings or config.kind == "encoder" else "table_untied")
+    first = {"token": run.named(), "best": best, "table": table, "logit": run.by("token", logits[:, 0], "2")}
+    beats, steps = [run.says(key, "logit", **first)], {"logits": 1}
     if has_norm and run.trace.norm_at == "pre":
         steps["grown"] = 2
         beats.append(_without_norm(run, ids, best))

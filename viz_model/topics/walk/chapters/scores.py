@@ -17,7 +17,7 @@ from viz_model.topics.walk.run import Run
 N, TOP = 5, 136
 KEYS = (0.62, -NAMES - 8)
 """The width of a strip of numbers: from the names to 62 %."""
-BEST = ("scores_5", "scores_5_later", "scores_5_negative", "scores_5_negative_later", "scores_5_even", "scores_5_only")
+BEST = ("scores_5", "scores_5 later", "scores_5 negative", "scores_5 later negative", "scores_5_even", "scores_5_only")
 
 
 def chapter(run: Run) -> Chapter:
@@ -27,13 +27,13 @@ def chapter(run: Run) -> Chapter:
         right = run.by("token", (few == best[:, None]).argmax(-1))
         guess = Guess(run.look.text("guess_score", q=q), run.label(few), right)
     biased = "_bias" if attention(run).q.bias is not None else ""
-    rotated = "_rotated" if run.last("q") == "q_rotated" else ""
+    rotated = "both_turned" if run.last("q") == "q_rotated" else ""
     product = {"k": run.named(run.shown, "token key"), "score": run.by("token key", run.rows(run.dots), "2")}
     beats = [
         run.says("scores_1"),
         run.says(f"scores_2{biased}", "query line matrix", q=q, dk=d),
-        run.says(f"scores_3{rotated}", "key matrix"),
-        run.says("scores_4" if len(run) > 1 else "scores_4_only", "query key1 product score1", q=q, dk=d, **product),
+        run.says(f"scores_3 {rotated}", "key matrix"),
+        run.says("scores_4 tap_row" if len(run) > 1 else "scores_4", "query key1 product score1", q=q, dk=d, **product),
         run.among(BEST, _case(run), "score", guess, q=q, best=run.named(best)),
     ]
     return run.chapter("scores", beats, _marks(run), "attention")

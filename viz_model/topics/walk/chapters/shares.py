@@ -14,9 +14,8 @@ from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import DOT, NAMES, Pen, points
 from viz_model.topics.walk.run import Run
 
-TOP, SHARP = 48, 0.95
-MIDDLE = 0.54
-"""Where scores end that have weights beside them, as a share of the width."""
+TOP, MIDDLE = 48, 0.54
+"""Pixels above the rows; where scores end that have weights beside them, as a share of the width."""
 
 
 def chapter(run: Run) -> Chapter:
@@ -30,12 +29,11 @@ def chapter(run: Run) -> Chapter:
     beats.append(run.says("shares_2"))
     steps["toy"] = len(beats)
     if divides:
-        case = np.select([alone == 1, before > SHARP], [2, 0], 1)
-        beats.append(run.among(("shares_3", "shares_3_plain", "shares_3_only"), case, "share", **values))
+        beats.append(run.among(("shares_3", "shares_3_only"), alone, "share", **values))
         options = [look.words("flatter"), look.words("sharper"), look.words("same")]
         right = np.select([np.abs(after - before) < 5e-4, after < before], [2, 0], 1)
         guess = Guess(look.text("guess_scale"), options, run.by("token", right))
-        beats.append(run.among(("shares_4", "shares_4_only"), alone, "score share", guess, **values))
+        beats.append(run.says("shares_4", "score share", guess, **values))
     else:
         beats.append(run.among(("shares_whole", "shares_3_only"), alone, "score share", **values))
     steps |= {"softmax": steps["toy"] + 1, "last": len(beats)}
@@ -56,8 +54,8 @@ def _mask(run: Run, values: Mapping[str, Any]) -> Beat:
     """What the mask hides of each query: of a model that looks both ways nothing."""
     if bool(run.visible.all()) and run.trace.config.sides[-1] == "encoder":
         return run.says("shares_open", "score", **values)
-    case = np.full(len(run), 2) if len(run) == 1 else run.visible.all(-1).astype(int)
-    return run.among(("shares_1", "shares_1_last", "shares_1_only"), case, "hidden score", **values)
+    case = run.visible.all(-1).astype(int)
+    return run.among(("shares_1", "shares_1_last"), case, "hidden score", **values)
 
 
 def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> Iterator[Mark]:

@@ -45,7 +45,8 @@ def chapter(run: Run) -> Chapter:
     if normed is not None:
         one, kind, learned = normed
         numbers = {name: run.by("token", one[name], "2") for name in ("mean", "spread")}
-        beats.append(run.says(f"stream_3_{kind}_{PLACES[place]}", "stream normed", **numbers))
+        how = run.look.words(f"how_{kind}", **numbers)
+        beats.append(run.says(f"stream_3_{PLACES[place]}", "stream normed", how=how))
         if learned:
             beats.append(run.says(f"stream_4_{kind}", "learned"))
         marks += _norm(run, *normed)
@@ -80,7 +81,7 @@ def _flow(run: Run) -> Iterator[Mark]:
         x, middle = ((width * share, NAMES * (1 - width * share)) for share in (n, n + 0.4))  # beside the names
         when = (0.8 * n / len(passed), 0.8 * n / len(passed) + 0.2)
         pen = Pen({"since": min(n, 1), "until": 2, "when": when})
-        label = run.look.words("block_short", n=depth - 1) if depth else run.look.words("input")
+        label = run.look.words("block", n=depth - 1) if depth else run.look.words("input")
         yield pen.text(label, middle, TOP - 18, anchor="middle", look="small")
         values = run.trace[after(depth)][at, ::every][:, :FEW].numpy()
         for row, own in enumerate(values):

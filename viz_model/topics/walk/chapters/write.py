@@ -50,8 +50,8 @@ def of(run: Run) -> dict[str, Any]:
 def chapter(run: Run) -> Chapter:
     config = run.trace.config
     size = sum(weight.numel() for weight in run.trace.model.parameters())
-    first = "write_1_classes" if config.classes else "write_1" if run.predicts else "write_1_vectors"
-    beats = [run.says(first, "page" if writes(run) else "", n=f"{size:,}")]
+    what = "" if writes(run) else "_classes" if config.classes else "_encoder" if run.predicts else "_vectors"
+    beats = [run.says(f"write_1{what}", "page" if writes(run) else "", n=f"{size:,}")]
     if writes(run):
         beats.append(run.says("write_2", "bars", _guess(run)))
         if config.kind == "decoder" and not run.is_recorded:
