@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import (
     broken,
     embeddings,
-    feedforward,
+    ffn,
     heads,
     learned,
     position,
@@ -29,48 +29,26 @@ from viz_model.topics.walk.chapters import (
 )
 from viz_model.topics.walk.run import Run
 
-CHAPTERS = {
-    "write": write.chapter,
-    "tokens": tokens.chapter,
-    "embeddings": embeddings.chapter,
-    "position": position.chapter,
-    "stream": stream.chapter,
-    "scores": scores.chapter,
-    "shares": shares.chapter,
-    "heads": heads.chapter,
-    "source": source.chapter,
-    "ffn": feedforward.chapter,
-    "prediction": prediction.chapter,
-    "learned": learned.chapter,
-    "broken": broken.chapter,
-}
+IN_ORDER = (
+    *(write, tokens, embeddings, position, stream, scores, shares, heads, source),
+    *(ffn, prediction, learned, broken),
+)
+CHAPTERS: Mapping[str, Callable[[Run], Chapter | None]]
+CHAPTERS = {one.__name__.rpartition(".")[2]: one.chapter for one in IN_ORDER}
 """In the order in which one walks; a run has those that fit it."""
 
 EVERYWHERE = ("write", "tokens", "embeddings", "source", "prediction", "learned")
 """Chapters that are the same whichever layer and head is selected: made once."""
 
 FORMERLY = {
-    "look": "write",
-    "pieces": "tokens",
-    "vectors": "embeddings",
-    "places": "position",
-    "question": "scores",
-    "taken": "heads",
-    "alone": "ffn",
-    "again": "prediction",
-    "out": "prediction",
-    "break": "broken",
-    "learnt": "learned",
-    "end": "broken",
-    "embedding": "embeddings",
-    "attention": "scores",
-    "cross_attention": "source",
-    "block": "ffn",
-    "attribution": "prediction",
-    "next_token": "prediction",
-    "overview": "write",
-    "ablations": "broken",
-    "training_lab": "learned",
+    **dict.fromkeys(("look", "overview"), "write"),
+    **dict.fromkeys(("vectors", "embedding"), "embeddings"),
+    **dict.fromkeys(("question", "attention"), "scores"),
+    **dict.fromkeys(("alone", "block"), "ffn"),
+    **dict.fromkeys(("again", "out", "attribution", "next_token"), "prediction"),
+    **dict.fromkeys(("learnt", "training_lab"), "learned"),
+    **dict.fromkeys(("break", "end", "ablations"), "broken"),
+    **{"pieces": "tokens", "places": "position", "taken": "heads", "cross_attention": "source"},
 }
 """Chapters by the names that addresses have had for them."""
 
@@ -80,16 +58,10 @@ MOST_BEATS = 9
 def story(look: Look) -> Story:
     """All chapters of a run."""
     run = Run.of(look)
-    own = {"embeddings": tokens.patch_embeddings, "tokens": tokens.patches} if look.trace.shows_patches else {}
-    made = [_chapter(look, name, own.get(name, make), run) for name, make in CHAPTERS.items()]
+    made = [_chapter(look, name, make, run) for name, make in CHAPTERS.items()]
     names = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
-    place = {"layer": look.layer, "head": look.head}
-    ways = [
-        ("attention", place, look.words("way_heads")),
-        ("norm_placement", {}, look.words("way_norm")),
-        ("training_lab", {}, look.words("way_train")),
-        ("models", {}, look.words("way_own")),
-    ]
+    place, pages = {"layer": look.layer, "head": look.head}, ("attention", "norm_placement", "training_lab", "models")
+    ways = [(page, place if page == "attention" else {}, look.words(f"way_{page}")) for page in pages]
     text = f"{id(look.trace)} {look.layer} {look.head} {look.t.language}"
     return Story(
         text,

@@ -50,8 +50,8 @@ class Run:
     # Words
 
     def says(self, key: str, lights: str = "", guess: Guess | None = None, /, **values: Any) -> Beat:
-        """A beat: the text of that name, for models of this kind and for a file where there is one; in its place {{more}}
-        stand labels that are named after it, as in ``"scores_5 later"``.
+        """A beat: the text of that name, for models of this kind and for a file where there is one. Labels that follow,
+        as in ``"scores_5 later"``, stand in its place {{more}}.
         """
         key, *names = key.split()
         kept = {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
@@ -89,13 +89,11 @@ class Run:
 
     def named(self, at: Any = None, axes: str = "token") -> Any:
         """Tokens by their names: ``at`` are positions, by default each token's own."""
-        where = np.arange(len(self)) if at is None else np.asarray(at)
-        return self.look.token_named(self.by(axes, where))
+        return self.look.token_named(self.by(axes, np.arange(len(self)) if at is None else at))
 
-    def label(self, at: Any = None, axes: str = "token") -> Any:
+    def label(self, at: Any = None) -> Any:
         """The same for the picture."""
-        where = np.arange(len(self)) if at is None else np.asarray(at)
-        return Among(self.labels, self.by(axes, where))
+        return Among(self.labels, self.by("token", np.arange(len(self)) if at is None else at))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -252,11 +250,10 @@ def start(trace: Trace) -> tuple[int, int, int]:
     if trace.tokenizer.mask_id in trace.own_ids:  # a gap is what the model is asked about
         worth[[n for n, id in enumerate(trace.own_ids) if id != trace.tokenizer.mask_id]] = 0
         worth[trace.own_ids.index(trace.tokenizer.mask_id)] += 0.01
-    best = (-1.0, 0, 0, 0)
-    for layer in layers:
-        for head in range(trace.config.n_heads):
-            found = worth * trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
-            most = float(found.max())
-            if most > best[0]:
-                best = (most, layer, head, int(found.max(-1).argmax()))
-    return best[1:]
+
+    def found(layer: int) -> np.ndarray:
+        return worth * trace[f"blocks.{layer}.attn.pattern"].numpy()
+
+    layer = max(layers, key=lambda layer: found(layer).max())
+    head, token, _ = np.unravel_index(found(layer).argmax(), found(layer).shape)
+    return layer, int(head), int(token)

@@ -10,6 +10,7 @@ import torch
 from viz_model.island.beats import Chapter, Guess, Mark, ends
 from viz_model.tokenizers.text import TextError
 from viz_model.topics.walk import layout
+from viz_model.topics.walk.chapters import tokens
 from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
 from viz_model.topics.walk.run import Run
 
@@ -17,6 +18,9 @@ N, TOP, SAMPLE, AMONG = 3, 56, 40, 60
 
 
 def chapter(run: Run) -> Chapter:
+    if run.trace.shows_patches:
+        said = [run.says("patches_3"), run.says("patches_4", "stream", d=run.trace.config.d_model)]
+        return run.chapter("embeddings", said, tokens.embedded(run), "embedding")
     (ids, cosines, *far), word = nearest(run), run.named()
     others = np.stack([ids[:, 0], *far], -1)
     order = np.argsort(others, -1)

@@ -21,6 +21,10 @@ GAP = 12
 
 
 def chapter(run: Run) -> Chapter:
+    if run.trace.shows_patches:
+        cut = run.trace.config.patches
+        said = [run.says("patches_1", n=cut.rows * cut.columns, side=cut.patch), run.says("patches_2")]
+        return run.chapter("tokens", said, _cut(run), "tokens")
     tokens, tokenizer, config = run.trace.tokens, run.trace.tokenizer, run.trace.config
     beats = [run.says("tokens_1"), run.says("tokens_2", n=f"{config.n_vocab:,}")]
     split = next((n for n, token in enumerate(tokens) if not token.is_whole), None)
@@ -48,19 +52,6 @@ def _word(run: Run) -> Beat:
     return run.says(key, "", guess, word=word.strip(), k=len(cut), parts=parts)
 
 
-def patches(run: Run) -> Chapter:
-    """The same of a picture."""
-    cut = run.trace.config.patches
-    beats = [run.says("patches_1", n=cut.rows * cut.columns, side=cut.patch), run.says("patches_2")]
-    return run.chapter("tokens", beats, _cut(run), "tokens")
-
-
-def patch_embeddings(run: Run) -> Chapter:
-    """What becomes of the patches."""
-    beats = [run.says("patches_3"), run.says("patches_4", "stream", d=run.trace.config.d_model)]
-    return run.chapter("embeddings", beats, [*layout.names(run, 40), *_rows(run)], "embedding")
-
-
 def _pictures(run: Run) -> np.ndarray:
     """The ink or the light of the patches, from 0 to 1: [N, h, w]"""
     found = drawn(run.trace).astype(np.float32)
@@ -81,9 +72,11 @@ def _cut(run: Run) -> Iterator[Mark]:
         yield pen.text(str(n), x, y - 5, since=2, look="small", part="")
 
 
-def _rows(run: Run) -> Iterator[Mark]:
+def embedded(run: Run) -> Iterator[Mark]:
+    """The patches and their vectors, row by row."""
     pictures, values = _pictures(run), run.rows_in
     special, top = len(run) - len(pictures), layout.most(values) / 2
+    yield from layout.names(run, 40)
     for at, row in layout.token_rows(run, 40):
         if at >= special:
             side = row.high - 3
