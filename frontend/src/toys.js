@@ -16,9 +16,7 @@ const tinted = (element, value, most) => {
 }
 
 // Two lists, their products, and the sum.
-function dot(part, { data }) {
-  if (part.made) return
-  part.made = true
+function dot(part, data) {
   const lists = [[2, 1, -1], [1.5, 2, -1]], toy = child(part, 0, "div", "toy dot")
   const rows = lists.map((list, r) => {
     const row = child(toy, r, "div", "toyrow")
@@ -42,9 +40,7 @@ function dot(part, { data }) {
 }
 
 // Three scores, e to the power of each, and its share of the total.
-function softmax(part, { data }) {
-  if (part.made) return
-  part.made = true
+function softmax(part, data) {
   const scores = [2, 1, 0], toy = child(part, 0, "div", "toy softmax")
   const rows = scores.map((value, n) => {
     const row = child(toy, n, "label", "softrow"), number = child(row, 0, "span", "number")
@@ -85,29 +81,27 @@ function moments(part, { data }) {
 }
 
 // Whole and broken write side by side, from the same random numbers.
-function broken(part, { data }, { me }) {
-  if (part.made) return part.made(data)
-  let chosen = 0, timer = 0, key = "", now = data
+function broken(part) {
+  let chosen = 0, timer = 0, key = "", now = null
   const parts = child(part, 0, "div", "choices"), pages = child(part, 1, "div", "pages"), go = child(part, 2, "button", "go")
   go.type = "button"
   const sides = [0, 1].map(n => {
     const side = child(pages, n, "div", "side"), name = child(side, 0, "div", "listname"), paper = child(side, 1, "div", "paper")
     return { name, paper, text: story(() => show()) }
   })
+  const open = () => sides.filter(({ text }) => !text.isOver && text.at < now.most)
   function begin() {
-    stop()
     sides.forEach(({ text }, n) => text.begin(now.of, n ? now.parts[chosen][0] : ""))
-    show()
+    stop()
   }
   function run() {
     timer = setTimeout(() => {
       if (!part.isConnected) return
-      const open = sides.filter(({ text }) => !text.isOver && text.at < now.most)
-      if (!open.length) return stop()
+      const texts = open().map(({ text }) => text)
+      if (!texts.length) return stop()
       // Neither goes ahead of the other: what is not known yet is waited for.
-      if (open.some(({ text }) => text.isWaiting)) open.forEach(({ text }) => text.ahead())
-      else open.forEach(({ text }) => text.step())
-      show()
+      const isKnown = !texts.some(text => text.isWaiting)
+      texts.forEach(text => isKnown ? text.step() : text.ahead())
       run()
     }, 180)
     show()
@@ -119,7 +113,7 @@ function broken(part, { data }, { me }) {
   }
   go.onclick = () => {
     if (timer) return stop()
-    if (sides.every(({ text }) => text.isOver || text.at >= now.most)) sides.forEach(({ text }) => text.again())
+    if (!open().length) sides.forEach(({ text }) => text.again())
     run()
   }
   part.ends = () => clearTimeout(timer)
@@ -140,16 +134,14 @@ function broken(part, { data }, { me }) {
     })
     say(go, timer ? now.words.pause : now.words.write)
   }
-  part.made = fresh => {
-    now = fresh
+  return data => {
+    now = data
     const other = JSON.stringify([now.of, now.parts])
-    if (other !== key) {
-      key = other
-      chosen = Math.min(chosen, now.parts.length - 1)
-      begin()
-    }
+    if (other === key) return
+    key = other
+    chosen = Math.min(chosen, now.parts.length - 1)
+    begin()
   }
-  part.made(data)
 }
 
 // The same text with the other of two models.
@@ -180,4 +172,6 @@ function pieces(part, { data, act }, { place, select, me }) {
   say(child(part, 1, "div", "rest"), data.rest)
 }
 
-export const TOYS = { dot, softmax, moments, broken, pieces, twin, writer }
+// Those that keep something are made once, and then told what is new.
+const kept = make => (part, { data }, state) => (part.made ??= make(part, data) ?? (() => {}))(data, state)
+export const TOYS = { dot: kept(dot), softmax: kept(softmax), broken: kept(broken), writer: kept(writer), moments, pieces, twin }

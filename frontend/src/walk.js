@@ -33,14 +33,14 @@ function create(root) {
   const asked = () => beat().guess && guesses[named()]
   const isHeld = () => !!beat().guess && asked()?.answer === undefined
 
-  // To another place. Within a chapter things move there from where they are; a chapter begins as its entry 0 says.
-  function go(to) {
-    const before = selected()
+  // To another place. Within a chapter things move there from where they are; a chapter begins as its entry 0 says, and
+  // what an answered question shows begins as the beat before.
+  function go(to, before = selected()) {
     at = to
     from = before.chapter === at.chapter ? before : { ...selected(), beat: at.beat - 1 }
     begun = calm() ? -Infinity : performance.now()
     speak()
-    move()
+    draw()
   }
   // Past a question, what it would have shown stands above the next words: nobody misses it who does not guess.
   function step(by) {
@@ -146,20 +146,17 @@ function create(root) {
         write(words, filled(question.asked, of) ?? "")
         parts.push(words, ...options.map((option, n) => made("button", "answer", option, () => {
           kept.answer = n
-          from = { ...selected(), beat: at.beat - 1 }
-          begun = calm() ? -Infinity : performance.now()
-          speak()
-          move()
+          go(at, { ...selected(), beat: at.beat - 1 })
         })))
       } else {
         parts.push(made("b", kept.answer === right ? "right" : "wrong", kept.answer === right ? me.page.words.walk.right : `${me.page.words.walk.wrong} ${options[right]}`))
         if (others().length > 1) parts.push(made("button", "another", me.page.words.walk.another, another))
       }
     }
-    const isLast = at.beat === chapter().beats.length
-    if (isLast && !held && at.chapter === story.chapters.length - 1) {
-      for (const [page, changes, label] of story.ways) parts.push(made("button", "way", label, () => me.tell("picked", { of: "way", value: { page, ...changes } })))
-    } else if (isLast && !held && chapter().opens) parts.push(made("button", "closer", chapter().opens[1], () => me.tell("picked", { of: "way", value: { page: chapter().opens[0] } })))
+    const { opens } = chapter(), isEnd = at.chapter === story.chapters.length - 1, pages = isEnd ? story.ways : opens ? [[opens[0], {}, opens[1]]] : []
+    if (at.beat === chapter().beats.length && !held) {
+      for (const [page, changes, label] of pages) parts.push(made("button", isEnd ? "way" : "closer", label, () => me.tell("picked", { of: "way", value: { page, ...changes } })))
+    }
     const now = JSON.stringify(parts.map(part => part.outerHTML)) + named()
     if (guess.now === now) return
     guess.now = now
@@ -172,13 +169,10 @@ function create(root) {
     me.type({ text: texts[(n + 1) % texts.length] }, true, true)
   }
 
-  function move() {
-    cancelAnimationFrame(frame)
-    draw()
-  }
   // A question that is not yet answered holds the picture back: it shows the beat before.
   const shown = place => isHeld() && place.chapter === at.chapter ? { ...place, beat: Math.min(place.beat, at.beat - 1) } : place
   function draw() {
+    cancelAnimationFrame(frame)
     const t = Math.min(1, (performance.now() - begun) / MOTION)
     const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: isHeld() ? [] : beat().lights, dark: isDark(), colors: me.page.palette[isDark() ? "dark" : "light"] }
     const isWhole = paint(ground, chapter(), state)
@@ -226,12 +220,9 @@ function create(root) {
     },
     // Layer, head or token was selected: what follows them does, and things move there.
     selected(before) {
-      const old = { ...before, ...at }, now = follow(me.place)
       const { layer, head } = me.place
       if (layer !== story.at.layer || head !== story.at.head) return me.ask()
-      go({ ...at, ...now })
-      from = old
-      move()
+      go({ ...at, ...follow(me.place) }, { ...before, ...at })
     },
     stop,
   }

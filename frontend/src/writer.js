@@ -22,9 +22,12 @@ export function story(show) {
       show()
     })
   }
-  function anew() {
+  // What was asked for is no longer wanted; `more` says whether the next place is to be asked for.
+  function anew(more) {
     version++
     wanted = 0
+    if (more) want(0)
+    show()
   }
   return {
     get at() { return at },
@@ -36,50 +39,37 @@ export function story(show) {
     get drawn() { return drawn() },
     begin(question, change = "") {
       ;[of, edits, places, at] = [question, change, [], 0]
-      anew()
-      want(0)
+      anew(true)
     },
     again(other = false) {
-      if (other) seed++
-      places = other ? places.slice(0, 1).map(({ drawn, ...place }) => place) : places
+      if (other) [seed, places] = [seed + 1, places.slice(0, 1).map(({ drawn, ...place }) => place)]
       at = 0
-      anew()
-      if (!places.length) want(0)
-      show()
+      anew(!places.length)
     },
     ahead() { if (!wanted && !places.at(-1)?.drawn?.ends && places.length - at < AHEAD) want(places.length - at < 2 ? FEW : MANY) },
     // What was drawn stands on the page; false where it is not known yet.
     step() {
-      if (isOver()) return false
-      if (!places[at]?.drawn) { this.ahead(); return false }
-      at++
+      const isKnown = !isOver() && !!places[at]?.drawn
+      at += isKnown
       this.ahead()
-      return true
+      return isKnown
     },
     choose(token) {
-      places.length = at + 1
-      places[at] = { ...places[at], drawn: token }
+      places.splice(at, places.length, { ...places[at], drawn: token })
       at++
-      anew()
-      if (!token.ends) want(0)
-      show()
+      anew(!token.ends)
     },
     warm(degrees) { // what is not shown yet is drawn anew
       temperature = degrees
       places.length = Math.min(places.length, at + 1)
       if (places[at]) delete places[at].drawn
-      anew()
-      show()
+      anew(false)
     },
   }
 }
 
-export function writer(part, { data }, { me, lights }) {
-  part.writer ??= create(part)
-  part.writer(data, me, lights)
-}
-
-function create(part) {
+// The page on which it writes, and its tools.
+export function writer(part) {
   let me = null, data = null, key = "", timer = 0, isChosen = false, pace = 220
   const paper = child(part, 0, "div", "paper"), given = child(paper, 0, "span", "given"), own = child(paper, 1, "span", "own"), cursor = child(paper, 2, "i", "cursor"), ended = child(paper, 3, "span", "ended")
   const below = child(part, 1, "div", "below"), list = child(below, 0, "div", "likeliest"), tools = child(below, 1, "div", "tools")
@@ -155,9 +145,8 @@ function create(part) {
   }
   part.ends = () => clearTimeout(timer)
 
-  return (now, its, lights) => {
-    me = its
-    data = now
+  return (now, { me: its, lights }) => {
+    ;[data, me] = [now, its]
     part.dataset.lights = lights.join(" ")
     given.hidden = !data.types && !data.text // what it reads is a picture
     given.setAttribute("aria-label", me.page.boxes[0]?.label ?? "")

@@ -132,15 +132,13 @@ class Story(NamedTuple):
     recorded: Mapping[str, Any] | None = None
 
 
-def over(axes: str, *entries: Any) -> Any:
-    """A table over beats, an entry each and the last for all that follow; ``axes`` are those that every entry has."""
-    return by(f"beat {axes}".strip(), np.stack(np.broadcast_arrays(*entries)) if axes else list(entries))
-
-
 def ends(count: int, *entries: tuple[int, Any], axes: str = "") -> Any:
-    """The same from the beats on at which it changes: ``ends(4, (0, a), (2, b))`` is a, a, b, b, b."""
+    """A table over beats, from the beats on at which it changes: ``ends(4, (0, a), (2, b))`` is a, a, b, b, b, and so
+    for all that follow; ``axes`` are those that every entry has.
+    """
     at = [max(n for n, (since, _) in enumerate(entries) if since <= beat) for beat in range(count + 1)]
-    return over(axes, *(entries[n][1] for n in at))
+    values = [entries[n][1] for n in at]
+    return by(f"beat {axes}".strip(), np.stack(np.broadcast_arrays(*values)) if axes else values)
 
 
 def plain(story: Story, arrays: Arrays) -> dict[str, Any]:

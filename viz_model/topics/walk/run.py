@@ -73,19 +73,14 @@ class Run:
         return Chapter(name, self.look.words(f"title_{name}"), beats, list(marks), opens)
 
     def kind(self, key: str) -> str:
-        ends = {"_recorded": self.is_recorded, "_saved": self.is_saved, "": True}
+        ends = {"_recorded": self.is_recorded, "_saved": self.look.is_saved, "": True}
         found = [f"{one}{end}" for end in ends if ends[end] for one in (f"{key}_{self.trace.config.kind}", key)]
         return next((one for one in found if self.look.knows(one)), key)
 
     @property
-    def is_saved(self) -> bool:
-        """Whether it is for a file."""
-        return self.look.is_saved
-
-    @property
     def is_recorded(self) -> bool:
         """Whether it is for a file in which the model does not run, and nothing is typed."""
-        return self.is_saved and "weights" not in self.look.options
+        return self.look.is_saved and "weights" not in self.look.options
 
     def named(self, at: Any = None, axes: str = "token") -> Any:
         """Tokens by their names: ``at`` are positions, by default each token's own."""

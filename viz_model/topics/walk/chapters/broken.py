@@ -63,7 +63,7 @@ def chapter(run: Run) -> Chapter:
         beats.append(run.says(key, "", guess, worst=labels[most], before=f"{before:.2f}", after=f"{after:.2f}"))
     if "mask" in found and run.trace.config.kind == "decoder":
         beats.append(run.says("broken_mask"))
-    beats.append(run.says("broken_end" if run.is_saved else "broken_end your_turn"))
+    beats.append(run.says("broken_end" if run.look.is_saved else "broken_end your_turn"))
     if not is_written:
         return run.chapter("broken", beats, _changes(run, found, labels), "ablations")
     offered = [

@@ -97,7 +97,8 @@ def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Iterator[Mark]:
 def _norms(run: Run, since: int) -> Iterator[Mark]:
     """One part of a block, Pre-LN above and Post-LN below: where the norm stands on the stream."""
     look, pen = run.look, Pen({"since": since})
-    for place, y, norm, part in (("pre", 70, (0.2, 58), (0.4, 58)), ("post", 220, (0.66, 262), (0.3, 208))):
+    for place, y in (("pre", 70), ("post", 220)):
+        norm, part = ((0.2, y - 12), (0.4, y - 12)) if place == "pre" else ((0.66, y + 42), (0.3, y - 12))
         yield pen.text(look.words(f"norm_{place}"), y=y - 40, look="bold" if run.trace.norm_at == place else "")
         yield pen.box(0, y + 60, WIDTH, 6, part="stream")
         for name, (x, top), role in (("norm", norm, "normed"), ("attn", part, "attn")):

@@ -43,16 +43,19 @@ def of(run: Run) -> dict[str, Any]:
     """What is continued."""
     trace = run.trace
     target = {} if trace.target_ids is None else {"target": "", "to": trace.target_language or ""}
-    how = {"temperatures": TEMPERATURES, "likeliest": LIKELIEST, "most": MOST_WRITTEN} if run.is_saved else {}
+    how = {"temperatures": TEMPERATURES, "likeliest": LIKELIEST, "most": MOST_WRITTEN} if run.look.is_saved else {}
     return {"text": trace.text or "", **target, **how}
 
 
 def chapter(run: Run) -> Chapter:
     config = run.trace.config
     size = sum(weight.numel() for weight in run.trace.model.parameters())
-    what = "" if writes(run) else "_classes" if config.classes else "_encoder" if run.predicts else "_vectors"
-    beats = [run.says(f"write_1{what}", "page" if writes(run) else "", n=f"{size:,}")]
-    if writes(run):
+    if not writes(run):
+        reads = "reads_classes" if config.classes else "reads_encoder" if run.predicts else "reads_vectors"
+        beats = [run.says(f"write_1_reads {reads}", n=f"{size:,}")]
+    else:
+        begin = "begin_encoder_decoder" if config.kind == "encoder_decoder" else "begin"
+        beats = [run.says(f"write_1 {begin}", "page", n=f"{size:,}")]
         beats.append(run.says("write_2", "bars", _guess(run)))
         if config.kind == "decoder" and not run.is_recorded:
             beats.append(run.says("write_3", "temperature"))
