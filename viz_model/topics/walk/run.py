@@ -116,6 +116,10 @@ class Run:
         """``make`` of all tokens, or where that would be too much work of the selected one: [T or 1, …]"""
         return make(list(range(len(self))) if work <= MOST_WORK else [self.look.token])
 
+    def held(self, values: np.ndarray) -> list[int]:
+        """Of which tokens something was made so."""
+        return [self.look.token] if len(values) == 1 else list(range(len(self)))
+
     @cached_property
     def window(self) -> range:
         """Tokens that have a row where all have one alike; the selected one is among them."""

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from viz_model.runs import edits, generation
-from viz_model.runs.edits import Edit
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.walk.chapters import broken
@@ -42,29 +41,26 @@ def places(
         to: of a model that translates, the language.
         changes: edits, as an address writes them.
     """
-    tokenizer = lm.tokenizer
-    (read, picture), target = lm.entering(text), None
+    tokenizer, sampling, parsed = lm.tokenizer, generation.Sampling(temperature=temperature), edits.parse(changes)
+    read, picture = lm.entering(text)
     if lm.config.kind == "encoder_decoder":
-        target = ""
-        decoder = lm.decoder(read, target, to, edits.parse(changes), picture)
+        decoder = lm.decoder(read, "", to, parsed, picture)
         for id in written:
             decoder.append(id)
     else:
-        decoder = lm.decoder([*read, *written], edits=edits.parse(changes))
-    sampling = generation.Sampling(temperature=temperature)
-    found: list[dict[str, Any]] = []
+        decoder = lm.decoder([*read, *written], edits=parsed)
+    found = list[dict[str, Any]]()
     while True:
         logits = decoder.logits
         probs = (logits.double() / HEATS).softmax(-1)
         probs[0] = torch.zeros_like(probs[0]).index_fill(0, logits.argmax(), 1.0)
         likeliest = logits.topk(LIKELIEST).indices.tolist()
-        place = {"tokens": [_token(tokenizer, id) for id in likeliest], "p": _whole(probs[:, likeliest])}
-        found.append(place)
+        found.append({"tokens": [_token(tokenizer, id) for id in likeliest], "p": _whole(probs[:, likeliest])})
         if len(found) > n or len(written) + len(found) > MOST_WRITTEN:
             return found
         number = generation.number(seed, len(written) + len(found))
         id = generation.draw(generation.distribution(logits, sampling), number)
-        place["drawn"] = {**_token(tokenizer, id), "p": [row[0] for row in _whole(probs[:, [id]])]}
+        found[-1]["drawn"] = {**_token(tokenizer, id), "p": [row[0] for row in _whole(probs[:, [id]])]}
         if id == tokenizer.end_of_text:
             return found
         decoder.append(id)
@@ -85,22 +81,16 @@ def recorded(run: Run) -> dict[str, Any] | None:
     """What a saved walk without weights writes of its text, whole and with one thing taken out, by edits and
     temperature; None where it does not write.
     """
-    if "recorded" not in run.look.options or not writes(run) or run.look.lm is None or run.trace.edits:
+    lm, said = run.look.lm, of(run)
+    if "recorded" not in run.look.options or not writes(run) or lm is None or run.trace.edits:
         return None
-    writing = {f" {heat:g}": _recorded(run, (), heat, RECORDED) for heat in dict.fromkeys((heat_of(run), WARM))}
-    for edit in broken.parts(run).values():
-        writing[f"{edits.write((edit,))} {WARM:g}"] = _recorded(run, (edit,), WARM, broken.MOST)
-    return writing
 
+    def written(changes: str, temperature: float, n: int) -> list[dict[str, Any]]:
+        how: dict[str, Any] = {"temperature": temperature, "seed": SEED, "n": n, "to": said.get("to") or None}
+        key = ("walk recorded", changes, temperature)
+        return run.look.once(lambda _: places(lm, said["text"], (), changes=changes, **how), key)
 
-def heat_of(run: Run) -> float:
-    """The temperature at which it writes to begin with."""
-    return WARM if run.trace.config.kind == "decoder" else 0.0
-
-
-def _recorded(run: Run, changes: tuple[Edit, ...], heat: float, n: int) -> list[dict[str, Any]]:
-    said, lm = of(run), run.look.lm
-    assert lm is not None  # or nothing is recorded
-    key = ("walk recorded", edits.write(changes), heat)
-    how: dict[str, Any] = {"temperature": heat, "seed": SEED, "n": n, "to": said.get("to") or None}
-    return run.look.once(lambda _: places(lm, said["text"], (), changes=edits.write(changes), **how), key)
+    heats = dict.fromkeys((WARM if run.trace.config.kind == "decoder" else 0.0, WARM))
+    edited = [edits.write((edit,)) for edit in broken.parts(run).values()]
+    whole = {f" {heat:g}": written("", heat, RECORDED) for heat in heats}
+    return whole | {f"{one} {WARM:g}": written(one, WARM, broken.MOST) for one in edited}

@@ -121,7 +121,7 @@ def _closest(run: Run, ids: np.ndarray, cosines: np.ndarray) -> Iterator[Mark]:
     weights, own = table(run), run.trace.own_ids
     pen, top = Pen({"since": 2, "until": 3}), layout.most(weights[:400].numpy()) / 2
     x, width = NAMES + 20, (1, -NAMES - 90)
-    each = weights[[own[run.look.token]] if len(ids) == 1 else list(own)].numpy()
+    each = weights[[own[n] for n in run.held(ids)]].numpy()
     yield pen.name(run.label(), 50, look="bold")
     yield pen.cells(run.row(each), x, 36, width, 28, top=top, part="stream")
     yield pen.end(run.look.words("cosine"), y=92)

@@ -23,13 +23,13 @@ KINDS = ("previous", "first", "itself", "next", "broad")
 def chapter(run: Run) -> Chapter:
     look, config, every = run.look, run.trace.config, shown(run)
     only = "" if config.kind == "encoder_decoder" else "moves_states" if config.has_states else "moves"
-    has = "_one" if config.n_heads == 1 else "_shared" if config.n_kv_heads < config.n_heads else ""
     shared = config.n_heads // config.n_kv_heads
+    has = "only_head" if config.n_heads == 1 else "own_queries" if shared > 1 else "own_matrices"
     beats = [
         run.says("heads_1", "value matrix"),
         run.says("heads_2", "share value mixed", q=run.named()),
         run.says(f"heads_3 {only}", "mixed written stream matrix", q=run.named(), d=config.d_model),
-        run.says(f"heads_4{has}", layer=look.layer, n=config.n_heads, shared=shared),
+        run.says(f"heads_4 {has}", layer=look.layer, n=config.n_heads, shared=shared),
         _all(run, every),
     ]
     return run.chapter("heads", beats, [*_values(run), *_output(run), *_maps(run, every)], "attention")

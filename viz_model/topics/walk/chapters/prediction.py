@@ -61,27 +61,22 @@ def chapter(run: Run) -> Chapter:
     return run.chapter("prediction", beats, marks, "next_token")
 
 
-def _at(run: Run, ids: np.ndarray) -> list[int]:
-    """The tokens of which something was found: all, or the selected one."""
-    return [run.look.token] if len(ids) == 1 else list(range(len(run)))
-
-
 def _softmax(run: Run, ids: np.ndarray, temperature: float) -> np.ndarray:
     """Probabilities of tokens at a temperature: [T or 1, 5]"""
-    probs = (run.trace["logits"][_at(run, ids)].double() / temperature).softmax(-1).numpy()
+    probs = (run.trace["logits"][run.held(ids)].double() / temperature).softmax(-1).numpy()
     return np.take_along_axis(probs, ids, -1).astype(np.float32)
 
 
 def _without_norm(run: Run, ids: np.ndarray, best: Any) -> Beat:
     """How long the stream has grown, and where the likeliest token would stand without the last norm."""
-    trace, at = run.trace, _at(run, ids)
+    trace, at = run.trace, run.held(ids)
     first, last = trace["embed.out"][at], trace[after(trace.n_layers)][at]
     with torch.inference_mode():
         plain = trace.model.head(last).numpy()
     rank = 1 + (plain > np.take_along_axis(plain, ids[:, :1], -1)).sum(-1)
     sizes = {name: run.by("token", part.norm(dim=-1).numpy(), "1") for name, part in (("a", first), ("b", last))}
     falls, rank = (rank > 1).astype(int), run.by("token", rank.astype(np.int32), "whole")
-    return run.among(("prediction_2_stays", "prediction_2"), falls, best=best, rank=rank, **sizes)
+    return run.among(("prediction_2 stay", "prediction_2 fall"), falls, best=best, rank=rank, **sizes)
 
 
 def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:

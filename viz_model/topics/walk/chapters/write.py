@@ -100,9 +100,9 @@ def _marks(run: Run) -> Iterator[Mark]:
     else:
         yield layout.toy("pieces", pieces(run), look.words("pieces"), 150 if run.predicts else layout.HEIGHT)
         if run.predicts:
-            (ids, _), at = run.likely, [look.token] if len(run.likely[0]) == 1 else list(range(len(run)))
+            ids, _ = run.likely
             named = [run.tokens(one, "token") for one in ids.T]
-            top = np.take_along_axis(trace["probs"][at].numpy(), ids, -1).T
+            top = np.take_along_axis(trace["probs"][run.held(ids)].numpy(), ids, -1).T
             yield Pen().text(look.words("at_gap", token=run.label()), y=180)
             yield from layout.bars(run, named, top, "percent", 204, 40, part="share")
 
