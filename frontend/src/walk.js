@@ -142,8 +142,8 @@ function create(root) {
       const kept = asked(), of = { page: me.page, arrays: me.arrays, place: kept.place }
       const options = list(pick(question.options, kept.place, me.arrays)), right = pick(question.right, kept.place, me.arrays)
       if (held) {
-        const words = make("div")
-        write(words, filled(question.asked, of) ?? "")
+        const words = make("div", { className: "asked" })
+        write(words, `${me.page.words.guess}${filled(question.asked, of) ?? ""}`)
         parts.push(words, ...options.map((option, n) => made("button", "answer", option, () => {
           kept.answer = n
           go(at, { ...selected(), beat: at.beat - 1 })

@@ -67,6 +67,10 @@ class Run:
         tables = {name: value for name, value in values.items() if isinstance(value, Table)}
         return Beat(Line(Phrase(Among(texts, self.by("token", case)), tables)), lights, guess)
 
+    def asks(self, key: str, options: Any, right: Any, /, **values: Any) -> Guess:
+        """A question before a beat."""
+        return Guess(Line(self.look.words(key, **values)), options, right)
+
     def chapter(self, name: str, beats: Sequence[Beat], marks: Iterable[Mark], page: str = "") -> Chapter:
         """A chapter, and the page on which there is more."""
         opens = (page, self.look.words("closer", page=self.look.common(f"page_{page}"))) if page else None

@@ -10,7 +10,7 @@ import torch
 from viz_model.claims import exceeds
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
-from viz_model.island.beats import Chapter, Guess, Mark
+from viz_model.island.beats import Chapter, Mark
 from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
@@ -59,7 +59,7 @@ def chapter(run: Run) -> Chapter:
         most = int(np.argmax(measured))
         before, after = _surprise(run, None), measured[most]
         key = "broken_hurts" if exceeds(after, before, 2) else "broken_spares"
-        guess = Guess(look.text("guess_hurts"), labels, most)
+        guess = run.asks("guess_hurts", labels, most)
         beats.append(run.says(key, "", guess, worst=labels[most], before=f"{before:.2f}", after=f"{after:.2f}"))
     if "mask" in found and run.trace.config.kind == "decoder":
         beats.append(run.says("broken_mask"))

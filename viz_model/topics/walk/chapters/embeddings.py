@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from viz_model.island.beats import Chapter, Guess, Mark, ends
+from viz_model.island.beats import Chapter, Mark, ends
 from viz_model.tokenizers.text import TextError
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import tokens
@@ -26,7 +26,7 @@ def chapter(run: Run) -> Chapter:
     order = np.argsort(others, -1)
     options = run.tokens(np.take_along_axis(others, order, -1), "token")
     is_word = run.trace.own_ids[run.look.token] not in run.trace.own_tokenizer.controls
-    guess = Guess(run.look.text("guess_row", word=word), options, run.by("token", order.argmin(-1)))
+    guess = run.asks("guess_row", options, run.by("token", order.argmin(-1)), word=word)
     closest = {letter: run.tokens(ids[:, n], "token", is_code=True) for n, letter in enumerate("abc")}
     beats = [
         run.says("embeddings_1", "stream matrix", d=run.trace.config.d_embedding),

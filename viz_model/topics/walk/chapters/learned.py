@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Beat, Chapter, Guess, Mark
+from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import WIDTH, Pen
 from viz_model.topics.walk.run import Run
@@ -35,7 +35,7 @@ def chapter(run: Run) -> Chapter:
     if moments:
         beats.append(run.says("learned_3", n=f"{moments[-1].step:,}"))
     if lm is not None and lm.twin is not None:
-        beats.append(run.says("learned_4", "", Guess(look.text("guess_twin"), ["Pre-LN", "Post-LN"], 0)))
+        beats.append(run.says("learned_4", "", run.asks("guess_twin", ["Pre-LN", "Post-LN"], 0)))
         marks += _norms(run, len(beats))
         norms = ("norm_pre", "norm_post") if run.trace.norm_at == "pre" else ("norm_post", "norm_pre")
         data = {"models": [lm.name, lm.twin], "labels": list(map(look.words, norms))}

@@ -11,7 +11,7 @@ import torch
 from viz_model.config import NoNorm
 from viz_model.drawing.digits import written
 from viz_model.drawing.tables import Among
-from viz_model.island.beats import Beat, Chapter, Guess, Mark
+from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.measures import lens
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.stream import after, depths
@@ -52,7 +52,7 @@ def chapter(run: Run) -> Chapter:
     steps["depth"] = len(beats) + 1
     passed, likeliest, leads = _by_depth(run)
     named = [run.look.words("after_block", n=depth - 1) if depth else run.look.words("start") for depth in passed]
-    guess = Guess(run.look.text("guess_depth"), named, run.by("token", leads))
+    guess = run.asks("guess_depth", named, run.by("token", leads))
     when = Among(named, run.by("token", leads))
     beats.append(run.says("prediction_5", "", guess, best=best, when=when))
     marks = [*_logits(run, ids, logits, probs, cool, steps), *_depth(run, named, likeliest, leads, steps["depth"])]

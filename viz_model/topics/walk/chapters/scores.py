@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from viz_model.drawing.tables import by
-from viz_model.island.beats import Chapter, Guess, Mark, ends
+from viz_model.island.beats import Chapter, Mark, ends
 from viz_model.measures.heads import ROUNDING
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import NAMES, WIDTH, Pen, points
@@ -25,7 +25,7 @@ def chapter(run: Run) -> Chapter:
     q, d, few, guess = run.named(), run.head(run.last("q")).shape[-1], _options(run, best), None
     if few is not None:
         right = run.by("token", (few == best[:, None]).argmax(-1))
-        guess = Guess(run.look.text("guess_score", q=q), run.label(few), right)
+        guess = run.asks("guess_score", run.label(few), right, q=q)
     biased = "_bias" if attention(run).q.bias is not None else ""
     rotated = "both_turned" if run.last("q") == "q_rotated" else ""
     product = {"k": run.named(run.shown, "token key"), "score": run.by("token key", run.rows(run.dots), "2")}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from viz_model.drawing.digits import root
-from viz_model.island.beats import Beat, Chapter, Guess, Mark
+from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import DOT, NAMES, Pen, points
 from viz_model.topics.walk.run import Run
@@ -32,7 +32,7 @@ def chapter(run: Run) -> Chapter:
         beats.append(run.among(("shares_3", "shares_3_only"), alone, "share", **values))
         options = [look.words("flatter"), look.words("sharper"), look.words("same")]
         right = np.select([np.abs(after - before) < 5e-4, after < before], [2, 0], 1)
-        guess = Guess(look.text("guess_scale"), options, run.by("token", right))
+        guess = run.asks("guess_scale", options, run.by("token", right))
         beats.append(run.says("shares_4", "score share", guess, **values))
     else:
         beats.append(run.among(("shares_whole", "shares_3_only"), alone, "score share", **values))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from viz_model.island.beats import Beat, Chapter, Guess, Mark, ends
+from viz_model.island.beats import Beat, Chapter, Mark, ends
 from viz_model.measures.patches import drawn, grid
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
@@ -47,7 +47,7 @@ def _word(run: Run) -> Beat:
     cut = tokenizer.tokens(tokenizer.encode(word, special=False))
     most = max(4, len(cut) + 1)
     options = [str(n) for n in range(most - 3 if len(cut) > 3 else 1, most + 1)]
-    guess = Guess(look.text("guess_tokens", word=word.strip()), options, options.index(str(len(cut))))
+    guess = run.asks("guess_tokens", options, options.index(str(len(cut))), word=word.strip())
     parts, key = look.listed(literal(one.label) for one in cut), "tokens_rare" if len(cut) > 1 else "tokens_whole"
     return run.says(key, "", guess, word=word.strip(), k=len(cut), parts=parts)
 

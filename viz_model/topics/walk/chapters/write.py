@@ -82,8 +82,8 @@ def _guess(run: Run) -> Guess | None:
         return None
     _, n, options = max(found, key=lambda one: one[0])
     order, said = np.argsort(options), text[n] if len(text[n]) <= MOST_BEFORE else f"…{text[n][-MOST_BEFORE:]}"
-    asked = run.look.text("guess_next", before=literal(said))
-    return Guess(asked, [run.token(id) for id in options[order]], int(order.argmin()))
+    named = [run.token(id) for id in options[order]]
+    return run.asks("guess_next", named, int(order.argmin()), before=literal(said))
 
 
 def _marks(run: Run) -> Iterator[Mark]:
