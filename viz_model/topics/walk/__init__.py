@@ -62,13 +62,13 @@ def story(look: Look) -> Story:
     names = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
     place, pages = {"layer": look.layer, "head": look.head}, ("attention", "norm_placement", "training_lab", "models")
     ways = [(page, place if page == "attention" else {}, look.words(f"way_{page}")) for page in pages]
-    text = f"{id(look.trace)} {look.layer} {look.head} {look.t.language}"
+    most_read = run.rows(run.pattern).argmax(-1).astype(np.int32)
     return Story(
-        text,
+        f"{id(look.trace)} {look.layer} {look.head} {look.t.language}",
         [chapter for chapter in made if chapter is not None],
         {"key": int(run.shown.shape[1])},
         place,
-        {"key": ("token", run.by("token", np.asarray(run.follow, dtype=np.int32)))},
+        {"key": ("token", run.by("token", most_read))},
         {"pause": look.words("writer_pause"), **{name: look.words(f"button_{name}") for name in names}},
         ways,
         writing.recorded(run),

@@ -201,11 +201,6 @@ class Run:
     def hidden(self) -> np.ndarray:
         return self.rows(~self.visible)
 
-    @cached_property
-    def follow(self) -> np.ndarray:
-        """For each query the row of the key that it reads most: [T]"""
-        return self.rows(self.pattern).argmax(-1)
-
     # The output
 
     @cached_property

@@ -33,8 +33,7 @@ def parts(run: Run) -> dict[str, Edit]:
         found["position"] = edits.NoPosition()
     if not bool(run.visible.all()) or trace.config.kind == "decoder":
         found["mask"] = edits.NoMask(side=side)
-    layer, head = place(run)
-    found["head"] = edits.AblateHead(layer=layer, head=head, side=side)
+    found["head"] = edits.AblateHead(layer=place(run)["layer"], head=place(run)["head"], side=side)
     if trace.config.divides_by_root:
         found["scale"] = edits.NoScale()
     if not isinstance(trace.config.norm, NoNorm):
@@ -42,18 +41,15 @@ def parts(run: Run) -> dict[str, Edit]:
     return found
 
 
-def place(run: Run) -> tuple[int, int]:
+def place(run: Run) -> dict[str, int]:
     """The head that may be taken out: the selected one; of what was recorded the one for which that was done."""
-    if run.is_recorded:
-        layer, head = map(int, run.look.options["saved"].split("."))
-        return layer, head
-    return run.look.layer, run.look.head
+    recorded = map(int, run.look.options["saved"].split(".")) if run.is_recorded else (run.look.layer, run.look.head)
+    return dict(zip(("layer", "head"), recorded, strict=True))
 
 
 def chapter(run: Run) -> Chapter:
     look, found, is_written = run.look, parts(run), writes(run)
-    layer, head = place(run)
-    labels = [look.words(f"without_{name}", layer=layer, head=head) for name in found]
+    labels = [look.words(f"without_{name}", **place(run)) for name in found]
     beats = [run.says("broken_1" if is_written else "broken_1_read")]
     if measured := _hurts(run, found):
         most = int(np.argmax(measured))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, Mark, ends
-from viz_model.island.look import Look
 from viz_model.measures import heads
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import scores
@@ -44,15 +42,12 @@ def shown(run: Run) -> list[int]:
     return [layer for layer in around if f"blocks.{layer}.attn.pattern" in run.trace]
 
 
-def _summaries(look: Look, layer: int) -> tuple[heads.HeadSummary, ...]:
-    return heads.of_layer(look.trace, layer)
-
-
 def _all(run: Run, every: list[int]) -> Beat:
     """What heads do on this text, as it was measured: one of each of two kinds, where there are such."""
     look, found = run.look, dict[str, tuple[int, int]]()
-    for layer in every:
-        for head, summary in enumerate(look.once(partial(_summaries, layer=layer), ("walk heads", layer))):
+    summed = look.once(lambda look: [heads.of_layer(look.trace, layer) for layer in every], ("walk heads", *every))
+    for layer, summaries in zip(every, summed, strict=True):
+        for head, summary in enumerate(summaries):
             found.setdefault(heads.HEAD.of(summary).name, (layer, head))
     named = [(kind, *found[kind]) for kind in KINDS if kind in found][:2]
     said = [look.words(f"does_{kind}", layer=layer, head=head) for kind, layer, head in named]
