@@ -96,18 +96,13 @@ def toy(name: str, data: Mapping[str, Any], label: Any, height: float = HEIGHT, 
     return Toy(toy=name, width=WIDTH, height=height, data=data, label=label, **more)
 
 
-def points(values: np.ndarray, scale: tuple[float, float], left: Length, width: Length) -> np.ndarray:
-    """Where values stand on a line, as lengths [..., 2]. Points and not bars: where all scores are below 0, the
-    shortest bar would be the best.
+def points(values: Any, scale: tuple[float, float], left: Length, width: Length, size: float = DOT) -> np.ndarray:
+    """Where values stand on a line as points of a size, as lengths [..., 2]. Points and not bars: where all scores are
+    below 0, the shortest bar would be the best.
     """
     least, most = scale
     share = (np.where(np.isfinite(values), values, 0) - least) / (most - least)
-    return (np.asarray(left) + share[..., None] * np.asarray(width) - (0, DOT / 2)).astype(np.float32)
-
-
-def at_zero(scale: tuple[float, float], left: Length, width: Length) -> np.ndarray:
-    """Where 0 is on that line."""
-    return points(np.zeros(()), scale, left, width) + np.array([0, DOT / 2], dtype=np.float32)
+    return (np.asarray(left) + share[..., None] * np.asarray(width) - (0, size / 2)).astype(np.float32)
 
 
 def span(values: np.ndarray) -> tuple[float, float]:

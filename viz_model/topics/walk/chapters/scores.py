@@ -119,7 +119,7 @@ def _marks(run: Run) -> Iterator[Mark]:
     column: dict[str, Any] = {"scale": layout.span(scores), "left": (0.66, 0), "width": (0.34, -62)}
     score = Pen({"since": 5, "part": "score"})
     yield score.end(look.words("scores"), y=124)
-    yield score.box(layout.at_zero(**column), TOP, 1, high * count)
+    yield score.box(points(0, **column, size=0), TOP, 1, high * count)
     yield Pen({"since": 3, "part": "key"}).text(look.words("keys"), NAMES, 124)
     for n, row in Pen({"since": 3}).rows(count, TOP, high):
         label, score = run.label(run.shown[:, n]), row.but(since=5, part="score")

@@ -70,11 +70,13 @@ def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> I
     yield replace(toy, until=softmax)
     # The scores stand alone before softmax is met, and then beside the weights.
     stands = ((Pen({"until": steps["toy"]}), 1.0), (Pen({"since": softmax}), MIDDLE))
-    lines = [{"scale": scale, "left": (0, NAMES + 8), "width": (end, -NAMES - 72)} for _, end in stands]
+    lines: list[dict[str, Any]] = [
+        {"scale": scale, "left": (0, NAMES + 8), "width": (end, -NAMES - 72)} for _, end in stands
+    ]
     for (pen, end), line in zip(stands, lines, strict=True):
         yield pen.text(look.words("query_of"), y=12)
         yield pen.text(run.label(), y=TOP - 12, look="bold")
-        yield pen.box(layout.at_zero(**line), TOP, 1, high * count, part="score")
+        yield pen.box(points(0, **line, size=0), TOP, 1, high * count, part="score")
         until = {"until": last} if end < 1 and divides else {}
         yield pen.end(look.words("scores"), (end, -4), TOP - 12, part="score", **until)
     weight = Pen({"since": softmax, "part": "share"})
