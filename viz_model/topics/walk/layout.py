@@ -91,6 +91,15 @@ def names(run: Run, top: float, pen: Pen | None = None) -> Iterator[Mark]:
         yield (pen or Pen()).text(run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small")
 
 
+def matrix(
+    run: Run, weights: np.ndarray, x: Length, y: float, width: Length, height: float, pen: Pen
+) -> Iterator[Mark]:
+    """Learned numbers, and how many they are."""
+    pen, (rows, columns) = pen.but(part="matrix"), weights.shape
+    yield pen.text(run.look.words("matrix", rows=rows, columns=columns), x, y - 14)
+    yield pen.cells(weights, x, y, width, height, top=most(weights) / 2)
+
+
 def toy(name: str, data: Mapping[str, Any], label: Any, height: float = HEIGHT, **more: Any) -> Toy:
     """What is tried by hand, as wide as the picture."""
     return Toy(toy=name, width=WIDTH, height=height, data=data, label=label, **more)

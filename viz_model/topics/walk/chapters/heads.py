@@ -62,7 +62,7 @@ def _values(run: Run) -> Iterator[Mark]:
     v, weight, count = run.head("v"), run.rows(run.pattern), shown.shape[1]
     high, top = layout.pitch(count, TOP, 300), layout.most(v)
     value, share = Pen({"until": 3, "part": "value"}), Pen({"since": 2, "until": 3, "part": "share"})
-    yield from scores.draw_matrix(run, "v", Pen(y=TOP), 2)
+    yield from layout.matrix(run, scores.matrix(run, "v"), (0.68, 0), TOP, (0.3, 0), 256, Pen({"until": 2}))
     yield value.text(look.words("values"), NAMES + 66, TOP - 16)
     yield share.end(look.words("weights"), NAMES + 58, TOP - 16, look="small")
     yield value.text(look.words("scaled_values"), (0.66, 0), TOP - 16, since=2)
@@ -80,17 +80,16 @@ def _values(run: Run) -> Iterator[Mark]:
 
 def _output(run: Run) -> Iterator[Mark]:
     """The sum, which first stands below the values, and what W_O makes of it."""
-    look, z, own, (written, before) = run.look, run.head("z"), _matrix(run), _written(run)
+    look, z, (written, before) = run.look, run.head("z"), _written(run)
     mixed, third = Pen({"since": 2, "until": 4, "part": "mixed"}), Pen({"since": 3, "until": 4})
     yield mixed.text(look.words("read"), y=ends(N, (0, 360), (3, 60)), look="bold")
     x, y = ends(N, (0, (0.66, 0)), (3, (0.0, NAMES))), ends(N, (0, 346), (3, 46))
     yield mixed.cells(run.row(z), x, y, (0.34, 0), 28, top=layout.most(z), when=(0.5, 1))
-    yield third.text(look.words("matrix", rows=own.shape[0], columns=own.shape[1]), y=100, part="matrix")
-    yield third.cells(own, 0, 112, WIDTH, 90, top=layout.most(own) / 2, part="matrix")
+    yield from layout.matrix(run, _matrix(run), 0, 112, WIDTH, 90, third)
     for name, values, y, part, top in (
         ("writes", written, 236, "written", layout.most(written)),
         ("stream_before", before, 304, "stream", layout.most(before) / 2),
-        ("stream_after", before + written, 372, "sum", layout.most(before) / 2),
+        ("sum", before + written, 372, "sum", layout.most(before) / 2),
     ):
         yield third.text(look.words(name, q=run.label()), y=y - 14, part=part)
         yield third.cells(run.row(values), 0, y, WIDTH, 26, top=top, part=part, when=(0.3, 1))

@@ -86,19 +86,11 @@ def matrix(run: Run, letter: str) -> np.ndarray:
     return weight.reshape(-1, d, weight.shape[-1])[owner].T
 
 
-def draw_matrix(run: Run, letter: str, pen: Pen, until: int) -> Iterator[Mark]:
-    """The matrix of the keys or values of the head, on the right."""
-    weights = matrix(run, letter)
-    pen, (rows, columns) = pen.but(until=until, part="matrix"), weights.shape
-    yield pen.text(run.look.words("matrix", rows=rows, columns=columns), (0.68, 0), pen.y - 14)
-    yield pen.cells(weights, (0.68, 0), pen.y, (0.3, 0), 258, top=layout.most(weights) / 2)
-
-
 def _marks(run: Run) -> Iterator[Mark]:
     look, scores = run.look, run.rows(run.dots)
     yield layout.toy("dot", {"names": ["a", "b", "a · b"]}, look.words("toy_dot"), until=2)
     yield from _query(run)
-    yield from draw_matrix(run, "k", Pen({"since": 3}, TOP), 4)
+    yield from layout.matrix(run, matrix(run, "k"), (0.68, 0), TOP, (0.3, 0), 258, Pen({"since": 3, "until": 4}))
     q, k, count = run.head(run.last("q")), run.head(run.last("k")), run.shown.shape[1]
     top, high, products = max(layout.most(q), layout.most(k)), layout.pitch(count, TOP), q[:, None] * k[run.shown]
     yield Pen().cells(run.row(q), NAMES, 8, KEYS, 22, top=top, since=3, part="query")
@@ -134,13 +126,12 @@ def _marks(run: Run) -> Iterator[Mark]:
 def _query(run: Run) -> Iterator[Mark]:
     """A vector times a matrix. The query is made below the matrix, and then goes to the top to be compared."""
     look, line, made, weights = run.look, read(run), run.head("q"), matrix(run, "q")
-    pen, (rows, d) = Pen({"since": 2, "until": 3}), weights.shape
+    pen, d = Pen({"since": 2, "until": 3}), weights.shape[1]
     vector, table, query = (pen.but(part=part) for part in ("line", "matrix", "query"))
-    yield vector.name(look.words("vector_of"), 60)
-    yield vector.name(run.label(), 84, look="bold")
+    yield vector.name(look.words("vector_of"), 66)
+    yield vector.name(run.label(), 90, look="bold")
     yield vector.cells(run.by("token", line[..., None]), NAMES - 28, 104, 18, 256, top=layout.most(line) / 2)
-    yield table.text(look.words("matrix", rows=rows, columns=d), NAMES, 84)
-    yield table.cells(weights, NAMES, 104, KEYS, 256, top=layout.most(weights) / 2)
+    yield from layout.matrix(run, weights, NAMES, 104, KEYS, 256, table)
     # Column by column: the vector times a column of the matrix is a number of the query.
     across = ends(N, (0, (0.0, NAMES)), (2, (KEYS[0] * (1 - 1 / d), NAMES + KEYS[1] * (1 - 1 / d))))
     yield table.box(across, 102, (KEYS[0] / d, KEYS[1] / d), 296, "frame")
