@@ -139,9 +139,7 @@ def _held(
     def size(found: Sequence[tuple[Tensor | None, Tensor | None]]) -> int:
         return sum(x.numel() * each for pair in found for x in pair if x is not None)
 
-    return Held(
-        lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), each
-    )
+    return Held(lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), each)
 
 
 def itemsize(trace: Trace) -> int:
