@@ -76,7 +76,7 @@ function create(root) {
   // A beat stays for as long as its words take to read, and for its motion.
   function film() {
     if (!step(1)) return stop()
-    const text = said.textContent, minutes = me.page.language === "zh" ? text.length / LETTERS : text.split(/\s+/).length / WORDS
+    const n = what => said.textContent.match(what)?.length ?? 0, minutes = n(/[^\s\u2e80-\uffef]+/g) / WORDS + n(/[\u2e80-\uffef]/g) / LETTERS
     playing = setTimeout(film, 60000 * minutes + MOTION)
     speak()
   }

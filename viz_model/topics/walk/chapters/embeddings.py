@@ -89,7 +89,7 @@ def _words(run: Run) -> list[int]:
     tokenizer, found = run.trace.tokenizer, list[int]()
     for word in run.look.words("far_words").split():
         try:
-            ids = tokenizer.encode(word if run.look.t.language == "zh" else f" {word}", special=False)
+            ids = tokenizer.encode(word if word[0] >= "\u2e80" else f" {word}", special=False)
         except TextError:  # a tokenizer may know ids alone
             break
         found += ids if len(ids) == 1 else []
