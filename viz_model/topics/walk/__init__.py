@@ -62,13 +62,14 @@ def story(look: Look) -> Story:
     names = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
     place, pages = {"layer": look.layer, "head": look.head}, ("attention", "norm_placement", "training_lab", "models")
     ways = [(page, place if page == "attention" else {}, look.words(f"way_{page}")) for page in pages]
-    most_read = run.rows(run.pattern).argmax(-1).astype(np.int32)
+    # The key whose score is worked out first: not the best one, which is asked for afterwards.
+    worst = run.rows(run.dots).argmin(-1).astype(np.int32)
     return Story(
         f"{id(look.trace)} {look.layer} {look.head} {look.t.language}",
         [chapter for chapter in made if chapter is not None],
         {"key": int(run.shown.shape[1])},
         place,
-        {"key": ("token", run.by("token", most_read))},
+        {"key": ("token", run.by("token", worst))},
         {"pause": look.words("writer_pause"), **{name: look.words(f"button_{name}") for name in names}},
         ways,
         writing.recorded(run),
