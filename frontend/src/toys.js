@@ -82,7 +82,7 @@ function moments(part, { data }) {
 
 // Whole and broken write side by side, from the same random numbers.
 function broken(part) {
-  let chosen = 0, timer = 0, key = "", now = null
+  let chosen = 0, timer = 0, key = "", beat = 0, now = null
   const parts = child(part, 0, "div", "choices"), pages = child(part, 1, "div", "pages"), go = child(part, 2, "button", "go")
   go.type = "button"
   const sides = [0, 1].map(n => {
@@ -134,12 +134,14 @@ function broken(part) {
     })
     say(go, timer ? now.words.pause : now.words.write)
   }
-  return data => {
+  return (data, { place }) => {
     now = data
-    const other = JSON.stringify([now.of, now.parts])
-    if (other === key) return
+    // A beat that speaks of a part takes out that one as it begins.
+    const other = JSON.stringify([now.of, now.parts]), wanted = (beat === place.beat ? undefined : now.named[place.beat]) ?? chosen
+    beat = place.beat
+    if (other === key && wanted === chosen) return
     key = other
-    chosen = Math.min(chosen, now.parts.length - 1)
+    chosen = Math.min(wanted, now.parts.length - 1)
     begin()
   }
 }

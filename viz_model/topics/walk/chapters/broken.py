@@ -51,14 +51,17 @@ def chapter(run: Run) -> Chapter:
     look, found, is_written = run.look, parts(run), writes(run)
     labels = [look.words(f"without_{name}", **place(run)) for name in found]
     beats = [run.says("broken_1" if is_written else "broken_1_read")]
+    named = dict[int, int]()  # which part a beat speaks of: that one is taken out when it begins
     if measured := _hurts(run, found):
         most = int(np.argmax(measured))
         before, after = _surprise(run, None), measured[most]
         key = "broken_hurts" if exceeds(after, before, 2) else "broken_spares"
         guess = run.asks("guess_hurts", labels, most)
         beats.append(run.says(key, "", guess, worst=labels[most], before=f"{before:.2f}", after=f"{after:.2f}"))
+        named[len(beats)] = most
     if "mask" in found and run.trace.config.kind == "decoder":
         beats.append(run.says("broken_mask"))
+        named[len(beats)] = list(found).index("mask")
     beats.append(run.says("broken_end" if run.look.is_saved else "broken_end your_turn"))
     if not is_written:
         return run.chapter("broken", beats, _changes(run, found, labels), "ablations")
@@ -66,7 +69,7 @@ def chapter(run: Run) -> Chapter:
         (edits.write((edit,)), label, look.words("without", what=label))
         for edit, label in zip(found.values(), labels, strict=True)
     ]
-    data = {"of": of(run), "text": run.trace.text or "", "parts": offered, "most": MOST}
+    data = {"of": of(run), "text": run.trace.text or "", "parts": offered, "named": named, "most": MOST}
     data |= {"whole": look.words("whole"), "words": words(run)}
     return run.chapter("broken", beats, [layout.toy("broken", data, look.words("broken_label"))], "ablations")
 
