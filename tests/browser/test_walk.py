@@ -197,3 +197,13 @@ def test_model_language_and_old_addresses(visit: Visit) -> None:
     wait_until(page, walk, "walk => walk.querySelector('.next').textContent === '下一步'")
     controls.nth(0).select_option("story-post-ln")
     wait_for_query(page, model="story-post-ln", chapter="scores")
+
+
+def test_a_beat_that_speaks_of_a_part_takes_that_out(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en", chapter="broken", beat="3")
+    chosen = page.locator(".choices .chosen")
+    chosen.get_by_text("the mask").wait_for()
+    page.locator(".walk .back").click()
+    page.locator(".answer").first.click()
+    page.locator(".right, .wrong").first.wait_for()
+    assert f"Without {chosen.inner_text()} your text" in page.locator(".said").inner_text()
