@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viz_model.drawing.chart import Axis
 from viz_model.drawing.digits import root, small, three, written
 from viz_model.texts import LANGUAGES, said
 
@@ -29,3 +30,15 @@ def test_what_is_counted_is_one_where_the_number_is_1() -> None:
     assert (
         said(template, {"n": 21}, one) == said(template, {"n": 21}) == "All 21 [tokens](#term-token) are **21** times."
     )
+
+
+def test_ticks_of_shares_are_as_fine_as_their_steps() -> None:
+    for top, ticks in (
+        (1, "0% 20% 40% 60% 80% 100%"),
+        (0.1, "0% 2% 4% 6% 8% 10%"),
+        (0.004, "0.0% 0.1% 0.2% 0.3% 0.4%"),
+    ):
+        axis = Axis(0, top, write="%0")
+        assert [axis.named(tick) for tick in axis.ticks()] == ticks.split()
+    axis = Axis(0, 0.12, write="%0")
+    assert [axis.named(tick) for tick in axis.ticks()] == ["0.0%", "2.5%", "5.0%", "7.5%", "10.0%"]

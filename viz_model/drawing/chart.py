@@ -112,9 +112,12 @@ class Axis(NamedTuple):
             between = [digit * 10.0**power for power in range(lowest - 1, highest + 2) for digit in (1, 2, 5)]
             if len(found := [tick for tick in between if ends[0] <= tick <= ends[1]]) > 1:
                 return found
-        step = _nice((self.high - self.low) / max(1, most - 1))
+        step = self._step(most)
         first = math.ceil(self.low / step - 1e-9)
         return [n * step for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+    def _step(self, most: int = 6) -> float:
+        return _nice((self.high - self.low) / max(1, most - 1))
 
     def named(self, tick: float) -> str:
         """A tick as it is written."""
@@ -122,6 +125,11 @@ class Axis(NamedTuple):
             power = math.floor(math.log10(tick) + 1e-9)
             times = f"{tick / 10.0**power:.3g}\u00a0×\u00a0" if tick > 1.01 * 10.0**power else ""
             return f"{times}{power_of_ten(power)}"
+        if self.write[0] == "%" and not self.is_log:  # as fine as the steps are
+            step = 100 * self._step()
+            return written(
+                tick, next(f"%{n}" for n in range(int(self.write[1:]), 99) if math.isclose(round(step, n), step))
+            )
         return written(tick, "g6") if self.write == "0" else written(tick, self.write)
 
 

@@ -91,14 +91,15 @@ class Held(NamedTuple):
     source_values: np.ndarray
     n_bytes: int
     n_source_bytes: int
-    itemsize: int = 4
+    itemsize: int
 
 
 def held(cache: Sequence[BlockCache]) -> Held:
     """What lies in a decoder's cache (:attr:`viz_model.runs.generation.Decoder.cache`)."""
     own = [(block.attn.k, block.attn.v) for block in cache]
     source = [(block.cross.k, block.cross.v) for block in cache]
-    return _held(own, source)
+    each = next(x.element_size() for pair in (*own, *source) for x in pair if x is not None)
+    return _held(own, source, each)
 
 
 def held_after(trace: Trace) -> Held:
@@ -126,10 +127,8 @@ def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
 def _held(
     own: Sequence[tuple[Tensor | None, Tensor | None]],
     source: Sequence[tuple[Tensor | None, Tensor | None]],
-    each: int = 0,
+    each: int,
 ) -> Held:
-    each = each or next(x.element_size() for pair in (*own, *source) for x in pair if x is not None)
-
     def lengths(found: Sequence[tuple[Tensor | None, Tensor | None]], which: int) -> np.ndarray:
         length = max(0 if (x := pair[which]) is None else x.shape[-2] for pair in found)
         pairs = [pair[which] for pair in found]

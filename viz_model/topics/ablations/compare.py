@@ -44,7 +44,7 @@ def draw_guesses(look: Look) -> Scene | None:
         for name, values, role in (("before", found.before, "residual"), ("after", found.after, "output"))
     ]
     top = float(np.nanmax([found.before, found.after]))
-    scale = chart.axis(np.array([top]), write="%0" if top > 0.05 else "%1" if top > 0.005 else "%2")
+    scale = chart.axis(np.array([top]), write="%0")
     names: Any = _named(own, found.ids)
     return look.drawn(
         chart.bars("ablations.guesses", look.words("guesses_alt"), names, bars, scale, row=22.0), own=False

@@ -62,8 +62,10 @@ def story(look: Look) -> Story:
     names = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
     place, pages = {"layer": look.layer, "head": look.head}, ("attention", "norm_placement", "training_lab", "models")
     ways = [(page, place if page == "attention" else {}, look.words(f"way_{page}")) for page in pages]
-    # The key whose score is worked out first: not the best one, which is asked for afterwards.
-    worst = run.rows(run.dots).argmin(-1).astype(np.int32)
+    # The key whose score is worked out first: not the best one, which is asked for later, nor one of the same name.
+    labels = np.array(run.labels)
+    other = labels[run.shown] != labels[:, None]
+    worst = np.where(other, run.rows(run.dots), np.inf).argmin(-1).astype(np.int32)
     return Story(
         f"{id(look.trace)} {look.layer} {look.head} {look.t.language}",
         [chapter for chapter in made if chapter is not None],
