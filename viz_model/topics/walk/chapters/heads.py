@@ -21,11 +21,12 @@ KINDS = ("previous", "first", "itself", "next", "broad")
 def chapter(run: Run) -> Chapter:
     look, config, every = run.look, run.trace.config, shown(run)
     only = "" if config.kind == "encoder_decoder" else "moves_states" if config.has_states else "moves"
+    total = "heads_average" if np.allclose(run.pattern.sum(-1), 1, atol=1e-3) else "heads_sum"
     shared = config.n_heads // config.n_kv_heads
     has = "only_head" if config.n_heads == 1 else "own_queries" if shared > 1 else "own_matrices"
     beats = [
         run.says("heads_1", "value matrix"),
-        run.says("heads_2", "share value mixed", q=run.named()),
+        run.says(f"heads_2 {total}", "share value mixed", q=run.named()),
         run.says(f"heads_3 {only}", "mixed written stream matrix", q=run.named(), d=config.d_model),
         run.says(f"heads_4 {has}", layer=look.layer, n=config.n_heads, shared=shared),
         _all(run, every),

@@ -139,7 +139,7 @@ def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, s
     for n, row in pen.rows(len(named), 50, high):
         yield row.end(named[n], 150)
         stays = run.by("token", np.where(n >= leads, 1.0, 0.0))
-        yield row.bar(160, 220, present=stays, part="share")
+        yield row.box(160, row.y + 4, 6, row.high - 8, present=stays, part="share")
         yield row.bar(160, 220, look="frame")
         yield row.text(run.tokens(ids[:, n], "token"), 172, look="bold")
 
