@@ -28,6 +28,7 @@ from viz_model.measures import passage
 from viz_model.model import norms
 from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 from viz_model.topics.block import PAGE, PICTURES, lengths, neurons, norm, tabs, vectors, weights
 from viz_model.topics.block.lengths import TREND
 
@@ -130,19 +131,35 @@ def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> 
         assert view.numbering == ("RMSNorm" if is_rms else "LayerNorm")
 
 
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-post-ln"])
+def test_a_block_is_drawn_of_all_layers_as_of_each(name: str) -> None:
+    """What a click on another layer shows is what that layer's own page shows."""
+    trace = vm.load(name).trace("The cat sat on the mat.")
+    every = Look.at(trace, Texts.of("en", trace.config), "block", token=2)
+    scene = vectors.draw(every)
+    for layer in range(trace.n_layers):
+        alone = Look.at(trace, every.t, "block", layer=layer, token=2, one=True)
+        own, found = seen(vectors.draw(alone), alone.place), seen(scene, alone.place | {"dimension": 0})
+        assert {mark.id for mark in found.panels[0].marks} == {mark.id for mark in own.panels[0].marks}
+        for mine, theirs in zip(found.panels[0].marks, own.panels[0].marks, strict=True):
+            if isinstance(mine, Cells) and isinstance(theirs, Cells):
+                np.testing.assert_array_equal(mine.values, theirs.values)
+                assert (mine.top, mine.name, mine.site) == (theirs.top, theirs.name, theirs.site)
+
+
 def test_the_equations_are_written_in_latex() -> None:
-    said = vectors.equations(vectors.vectors(of(), 0, 1))
+    said = tabs.equations(vectors.vectors(of(), 0, 1))
     assert r"\mathbf{t}^{1} &= \text{LayerNorm}(\mathbf{x}) & (8.26)" in said
     assert r"\mathbf{h} &= \mathbf{t}^{5} + \mathbf{t}^{3} & (8.31)" in said
-    said = vectors.equations(vectors.vectors(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
+    said = tabs.equations(vectors.vectors(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
     assert r"\text{mid} &= \text{RMSNorm}(\mathbf{x} + \mathbf{a})" in said and "8." not in said
     crossed = vectors.vectors(of(kind="encoder_decoder", start_id=0), 0, 1)
-    assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in vectors.equations(crossed)
+    assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in tabs.equations(crossed)
 
 
 def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
     view = vectors.vectors(of(), 0, 2)
-    assert view.matrix.shape == (7, 24) and len(view.names) == 7
+    assert view.matrix.shape == (7, 24)
     assert view.limit == pytest.approx(view.largest) and view.n_clipped == 0
     trace = of()
     with torch.inference_mode():
@@ -333,7 +350,7 @@ def test_a_token_on_which_nothing_fires() -> None:
 def test_sums_by_hand(config_: ModelConfig) -> None:
     for trace in views_of(config_):
         way = vectors.vectors(trace, 1, 3)
-        lines = vectors.sums_by_hand(way, 9).splitlines()[1:-1]
+        lines = tabs.sums_by_hand(way, 9).splitlines()[1:-1]
         assert len(lines) == len(way.sums)
         for line, found in zip(lines, way.sums, strict=True):
             numbers, total = line.split(" & (")[0].rsplit(" = ", 2)[1:]

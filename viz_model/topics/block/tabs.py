@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,10 @@ from viz_model.island.quiz import largest, spread
 from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.measures import stream
 from viz_model.topics.block import neurons, norm, weights
-from viz_model.topics.block.vectors import dimension, equations, facts, of_one, sums_by_hand
+from viz_model.topics.block.vectors import Vectors, dimension, facts, of_one
+
+_LETTERS = ("t", "x", "h", "a", "c", "f")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 FORMULAS = ("resid.", "attn.norm.", "attn.out", "cross.norm.", "cross.out", "ffn.")
 """What the names of a block's own sites begin with; the steps inside attention have their page."""
@@ -112,3 +116,49 @@ def quiz(look: Look) -> Quiz | None:
     labels = [look.common("guess_block", n=n) for n in shown]
     values = np.stack(changes, -1)[:, shown]
     return largest(look, "token", values, labels, "percent", token=look.token_named())
+
+
+# The block as equations
+
+
+def equations(found: Vectors) -> str:
+    """The block of one token as lines of LaTeX, each with its number where it has one."""
+    lines = []
+    for step in found.steps:
+        if step.formula:
+            number = f" & ({step.equation})" if step.equation else ""
+            lines.append(f"{_latex(step.name)} &= {_latex(step.formula)}{number}")
+    return "\\begin{aligned}\n" + "\\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def _latex(said: str) -> str:
+    """A name or a formula of the steps as LaTeX: t³ with its index, words upright, vectors bold."""
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
+    return re.sub(
+        "[A-Za-z]+", lambda found: rf"\{'mathbf' if found[0] in _LETTERS else 'text'}{{{found[0]}}}", plain
+    ).replace("…", r"\dots")
+
+
+def sums_by_hand(found: Vectors, dimension: int) -> str:
+    """The residual sums in one dimension, as LaTeX."""
+    value = {step.name: float(step.values[dimension]) for step in found.steps}
+    numbers = {step.name: step.equation for step in found.steps}
+    lines = []
+    for one in found.sums:
+        if not found.residual:
+            lines.append(f"{_scalar(one.total)} &= {value[one.total]:.4f}")
+            continue
+        first, second = one.stream, one.written
+        if found.norm_at != "post":
+            first, second = second, first
+        said = f"{theme.signed(value[first])} + {theme.signed(value[second])} = {value[one.total]:.4f}"
+        names = f"{_scalar(first)} + {_scalar(second)}"
+        names = f"{names} &" if found.norm_at == "post" else f"{_scalar(one.total)} &= {names}"
+        number = f" & ({numbers[one.total]})" if numbers[one.total] else ""
+        lines.append(f"{names} = {said}{number}")
+    return "\\begin{aligned}\n" + "\\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def _scalar(said: str) -> str:
+    """One value of a vector: its letter, but not bold."""
+    return _latex(said).replace(r"\mathbf", "")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import matrix, theme
+from viz_model.drawing import matrix
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.digits import root
 from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text, Texts
@@ -28,22 +27,22 @@ CLIP = 2.0
 """Colors end at this many times the magnitude that 98 % of the values do not reach."""
 MORE = 1.25
 """How many times as long as all others the longest vector is that adds "the most"."""
-MOST_NUMBERS = 50_000
-"""Numbers of all tokens that are sent together; of more those of the selected token alone."""
+MOST_NUMBERS, MOST_TOGETHER = 50_000, 200_000
+"""Numbers of all tokens of a layer that are sent together: of more those of the selected token alone; and those of all
+layers: of more those of the selected layer.
+"""
 TALL, LEFT, CENTER = 62, 62.0, 36.0
 """Pixels of a strip with its name, before the strips, and from a strip's top to the middle of its cells."""
-_LETTERS = ("t", "x", "h", "a", "c", "f")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 @short_repr
 class Vectors(NamedTuple):
-    """A block's vectors in the order of computation: of one token [D], or of all, [T, D].
+    """A block's vectors in the order of computation: of one token [D], or of all, [T, D]; of some blocks [L, T, D].
 
     Attributes:
         norm_at: the place of the norms, or "parallel".
         limit: where the colors are at their fullest: the largest magnitude, or less where a few values are so large
-            that the others would have no color; of all tokens [T].
+            that the others would have no color; of all tokens [T], of some blocks [L, T].
         residual: whether what a sub-layer writes is added to what it read, or takes its place.
         shifts: whether the norm adds β.
         normed: the sub-layers whose norm does something.
@@ -65,10 +64,6 @@ class Vectors(NamedTuple):
     def matrix(self) -> np.ndarray:
         """The steps as rows, from x on: [7 or 10, …]."""
         return np.stack([step.values for step in self.steps])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f"{step.name} · {step.site}" for step in self.steps)
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -160,9 +155,24 @@ def vectors(trace: Trace, layer: int, token: int | None = None) -> Vectors:
     )
 
 
+def held(look: Look) -> Look:
+    """The look at all layers where their steps are called alike and are few numbers, else at the selected one."""
+    every = look.once(_every)
+    called = {tuple(step[:2] for step in one.steps) for one in every}
+    few = sum(step.values.size for one in every for step in one.steps) <= MOST_TOGETHER
+    return look if few and len(called) == 1 else look.narrow
+
+
+def _every(look: Look) -> list[Vectors]:
+    return [vectors(look.trace, layer) for layer in look.layers]
+
+
 def whole(look: Look) -> Vectors:
-    """Of all tokens in the selected layer."""
-    return vectors(look.trace, look.layer)
+    """Of all tokens in the layers that are held."""
+    every = look.once(_every)
+    values = (np.stack([one.steps[n].values for one in every]) for n in range(len(every[0].steps)))
+    steps = [step._replace(values=one) for step, one in zip(every[0].steps, values, strict=True)]
+    return every[0]._replace(steps=tuple(steps), limit=np.stack([one.limit for one in every]))
 
 
 def of_one(look: Look) -> Vectors:
@@ -189,8 +199,7 @@ def dimension(look: Look) -> int:
 
 
 def choose(look: Look) -> Chooser:
-    words = look.words
-    return Chooser("dimension", range(look.config.d_model), words("dimension"), words("dimension_help"))
+    return Chooser("dimension", range(look.config.d_model), *map(look.words, ("dimension", "dimension_help")))
 
 
 # The picture
@@ -198,16 +207,16 @@ def choose(look: Look) -> Chooser:
 
 def draw(look: Look) -> Scene:
     """Strips from x at the top to the output, on one color scale, so that sums can be checked by eye."""
-    look = look.narrow
+    look = held(look)
     found, words, width = look.once(whole), look.words, look.config.d_model
-    limit, across = look.by(PLACE, found.limit[None]), (1.0, -LEFT - matrix.SCALE)
+    limit, across = look.by(PLACE, found.limit), (1.0, -LEFT - matrix.SCALE)
     axis, columns = look.common("axis_dimension"), tuple(map(str, range(width)))
     marks: list[Mark] = []
     for n, step in enumerate(found.steps):
         top, made = n * TALL, f"{step.name} = {step.formula}" if step.formula else step.name
         is_site = step.site in found.sites
         where = look.cells(step.site.split(".", 2)[2], ("token", COLUMN)) if is_site else None
-        length: Any = {"length": look.by(PLACE, found.length(step.name)[None], "2")}
+        length: Any = {"length": look.by(PLACE, found.length(step.name), "2")}
         named = made + (f" ({step.equation})" if step.equation else "")
         told: Any = Phrase(f"{named} · {words('length')} {{{{length}}}}", length)
         marks += [
@@ -224,7 +233,7 @@ def draw(look: Look) -> Scene:
                 name=told,
                 columns=columns,
                 column_axis=axis,
-                site=look.full(step.site.split(".", 2)[2]) if is_site else step.site,
+                site=look.full(step.site.split(".", 2)[2]) if is_site else _of_layer(look, step.site),
                 where=where,
             ),
         ]
@@ -243,18 +252,27 @@ def draw(look: Look) -> Scene:
         words={"masked": look.common("masked")},
     )
     call = look.call("block", layer=look.layer, token=look.token, dimension=dimension(look))
-    return look.drawn(
-        look.only_here(scene), [site.split(".", 2)[2] for site in found.sites], data=of_one(look), call=call
-    )
+    scene, sites = look.only_here(scene, layer=len(look.layers) < look.n_layers), _own(found)
+    return look.drawn(scene, sites, data=of_one(look), call=call)
+
+
+def _own(found: Vectors) -> list[str]:
+    """The values among the steps, by their names within a block."""
+    return [site.split(".", 2)[2] for site in found.sites]
 
 
 def _of_tokens(look: Look, values: np.ndarray) -> Any:
-    """Numbers [T, D] by token, of a long text those of the selected one."""
-    table: Any = look.by(PLACE, values[None])
-    if 7 * values.size <= MOST_NUMBERS:
+    """Numbers [L, T, D] by token, of a long text those of the selected one."""
+    table: Any = look.by(PLACE, values)
+    if 7 * values[0].size <= MOST_NUMBERS:
         return table
     at = look.token
-    return By(table.axes, values[None, at : at + 1], start={"layer": look.layer, "token": at})
+    return By(table.axes, values[:, at : at + 1], start={"layer": look.layers.start, "token": at})
+
+
+def _of_layer(look: Look, name: str) -> Any:
+    """The name of a value of the first block that is held, as one of any."""
+    return Phrase(name.replace(f"blocks.{look.layers.start}.", "blocks.{{layer}}."), {"layer": look.layer_number})
 
 
 def _rail(found: Vectors) -> Iterator[Mark]:
@@ -326,13 +344,15 @@ def _lengths(look: Look) -> dict[str, Any]:
     names = {"entering": "x", "leaving": leaving.name} | {one.sublayer: one.written for one in found.sums}
     if stream.is_normed(look.trace):  # of the sums, not of what norms make of them
         names["leaving"] = found.sums[-1].total
-    said = {key: look.by(PLACE, found.length(name)[None], "1") for key, name in names.items()}
-    if stream.is_normed(look.trace) and look.layer:
-        said["entering"] = look.by(PLACE, stream.sum_lengths(look.trace, look.layer - 1, "ffn")[None], "1")
+    lengths = {key: found.length(name) for key, name in names.items()}
+    for n, layer in enumerate(look.layers):
+        if layer and stream.is_normed(look.trace):
+            lengths["entering"][n] = stream.sum_lengths(look.trace, layer - 1, "ffn")
+    said = {key: look.by(PLACE, one, "1") for key, one in lengths.items()}
     return {
         "token": look.token_named(),
         "layer": look.layer_number,
-        "cosine": look.by(PLACE, cosine[None], "2"),
+        "cosine": look.by(PLACE, cosine, "2"),
         **said,
     }
 
@@ -351,24 +371,24 @@ def shared(look: Look) -> Iterator[Line]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    look = look.narrow
+    look = held(look)
     yield look.title("title", **_lengths(look))
 
 
 def below(look: Look) -> Iterator[Line]:
     """The values that are drawn, and how many of them are larger than colors can say."""
-    look = look.narrow
+    look = held(look)
     found = look.once(whole)
-    yield look.source(*(site.split(".", 2)[2] for site in found.sites))
+    yield look.source(*_own(found))
     if (clipped := found.n_clipped).any():
-        limits = {name: look.by(PLACE, getattr(found, name)[None], "1") for name in ("limit", "largest")}
-        said = look.words("clipped", n=look.by(PLACE, clipped[None], "whole"), **limits)
-        which = look.by(PLACE, (clipped > 0)[None].astype(int))
+        limits = {name: look.by(PLACE, getattr(found, name), "1") for name in ("limit", "largest")}
+        said = look.words("clipped", n=look.by(PLACE, clipped, "whole"), **limits)
+        which = look.by(PLACE, (clipped > 0).astype(int))
         yield Line(said._replace(template=Among(["", said.template], which)), "note")
 
 
 def tell(look: Look) -> Iterator[Line]:
-    look = look.narrow
+    look = held(look)
     found, given = look.once(whole), _lengths(look)
     wrote = "added" if found.residual else "wrote"
     added, reads = (look.words(f"{key}{found.reader}", **given) for key in (wrote, "reads"))
@@ -381,51 +401,4 @@ def tell(look: Look) -> Iterator[Line]:
     lengths = written(found)
     sizes = np.sort(np.stack([np.broadcast_to(one, lengths.ffn.shape) for one in lengths]), axis=0)
     times = sizes[-1] / np.where(sizes[-2] > 0, sizes[-2], 1.0)
-    of_all = Written(*(np.asarray(one)[None] for one in lengths))
-    yield look.claim(WRITTEN, of_all, PLACE, times=look.by(PLACE, times[None], "1"))
-
-
-# The block as equations
-
-
-def equations(found: Vectors) -> str:
-    """The block of one token as lines of LaTeX, each with its number where it has one."""
-    lines = []
-    for step in found.steps:
-        if step.formula:
-            number = f" & ({step.equation})" if step.equation else ""
-            lines.append(f"{_latex(step.name)} &= {_latex(step.formula)}{number}")
-    return "\\begin{aligned}\n" + "\\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def _latex(said: str) -> str:
-    """A name or a formula of the steps as LaTeX: t³ with its index, words upright, vectors bold."""
-    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
-    return re.sub(
-        "[A-Za-z]+", lambda found: rf"\{'mathbf' if found[0] in _LETTERS else 'text'}{{{found[0]}}}", plain
-    ).replace("…", r"\dots")
-
-
-def sums_by_hand(found: Vectors, dimension: int) -> str:
-    """The residual sums in one dimension, as LaTeX."""
-    value = {step.name: float(step.values[dimension]) for step in found.steps}
-    numbers = {step.name: step.equation for step in found.steps}
-    lines = []
-    for one in found.sums:
-        if not found.residual:
-            lines.append(f"{_scalar(one.total)} &= {value[one.total]:.4f}")
-            continue
-        first, second = one.stream, one.written
-        if found.norm_at != "post":
-            first, second = second, first
-        said = f"{theme.signed(value[first])} + {theme.signed(value[second])} = {value[one.total]:.4f}"
-        names = f"{_scalar(first)} + {_scalar(second)}"
-        names = f"{names} &" if found.norm_at == "post" else f"{_scalar(one.total)} &= {names}"
-        number = f" & ({numbers[one.total]})" if numbers[one.total] else ""
-        lines.append(f"{names} = {said}{number}")
-    return "\\begin{aligned}\n" + "\\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def _scalar(said: str) -> str:
-    """One value of a vector: its letter, but not bold."""
-    return _latex(said).replace(r"\mathbf", "")
+    yield look.claim(WRITTEN, lengths, PLACE, times=look.by(PLACE, times, "1"))
