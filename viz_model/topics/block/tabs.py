@@ -78,8 +78,8 @@ def code(look: Look) -> list[str]:
 
 def numbers(look: Look) -> Table:
     found = of_one(look)
-    dimensions = tuple(map(str, range(look.config.d_model)))
-    return f"blocks.{look.layer}[{look.token}]", found.matrix, found.names, dimensions
+    names = [f"{step.name} · {step.site}" for step in found.steps]
+    return f"blocks.{look.layer}[{look.token}]", found.matrix, names, list(map(str, range(look.config.d_model)))
 
 
 def tables(look: Look) -> Iterator[Table]:
