@@ -1,6 +1,7 @@
 // One module for all that we draw: Streamlit mounts it with a page, with a picture of its own, or with nothing to be seen.
 // Python's side is viz_model/app/components.
 import { decode } from "./decode.js"
+import { heads } from "./heads.js"
 import { island } from "./island.js"
 import { mask } from "./mask.js"
 import { pages } from "./pages.js"
@@ -11,7 +12,7 @@ import { alone as search } from "./search.js"
 import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
 
-const KINDS = { island, mask, pages, pen, plot, scene, search, sketch, skip }
+const KINDS = { heads, island, mask, pages, pen, plot, scene, search, sketch, skip }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

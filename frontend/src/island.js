@@ -8,6 +8,7 @@ import { chips } from "./chips.js"
 import { chooser, field } from "./chooser.js"
 import { saver } from "./corner.js"
 import { head } from "./head.js"
+import { give } from "./heads.js"
 import { filled, lines, write } from "./lines.js"
 import { child, children, make } from "./nodes.js"
 import { parts as twoModels } from "./parts.js"
@@ -198,6 +199,7 @@ function create(root) {
   }
 
   function draw() {
+    if (page.heads) give({ ...page.heads, palette: page.palette }, arrays)
     head(me, top)
     parts(me, body, page.items)
     parts(me, end, page.end)

@@ -136,6 +136,21 @@ def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
 
 
 @pytest.mark.server
+@pytest.mark.parametrize("page", ["attention", "block", "next_token"])
+def test_what_is_open_below_a_page_follows_sentence_and_place(app: str, page: str) -> None:
+    with Visitor(app, page, ASKED) as visitor:
+        visitor.open()
+        visitor.open_door(f"{page}.apart")
+        closed = len(visitor.elements)
+        for change in (lambda: visitor.type(LATTER), lambda: visitor.select(layer=2, token=1)):
+            change()
+            assert len(visitor.elements) >= closed and not visitor.errors
+            with Visitor(app, page, {name: values[0] for name, values in parse_qs(visitor.query).items()}) as fresh:
+                fresh.open()
+                assert visitor.pictures() == fresh.pictures() and words(visitor) == words(fresh)
+
+
+@pytest.mark.server
 def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
     """The browser goes through the whole page where all of it runs."""
     with Visitor(app, "ablations", ASKED) as visitor:

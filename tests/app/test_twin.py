@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import open_page
+from app_driver import ISLAND, messages, open_page
 
 import viz_model as vm
 from viz_model.app import twin
@@ -30,6 +30,6 @@ def test_a_model_without_a_twin_leads_to_a_pair_and_back(lang: str) -> None:
     app = open_page("attention", {"model": "story-modern", "text": TEXT, "lang": lang})
     app.button(key="sidebar.twin").click().run()
     assert "story-pre-ln" in app.query_params["model"] and not app.exception
-    assert any("story-post-ln" in caption.value for caption in app.sidebar.caption)
+    assert "story-post-ln" in messages(app)[ISLAND].header["heads"]["said"]
     app.button(key="sidebar.twin").click().run()
     assert "story-modern" in app.query_params["model"]

@@ -53,15 +53,20 @@ _PAGES = {
 }
 
 
-def offer(first: Callable[[], Cell], t: Texts) -> None:
+def offer(first: Callable[[], Cell | None], t: Texts) -> None:
     """A way to ask without a mouse, for what ``first`` says when it is taken."""
+
+    def taken() -> None:
+        if (cell := first()) is not None:
+            ask(cell)
+
     st.button(
         t("derivation.ask"),
         key="derivation.ask",
         help=t("derivation.ask_help"),
         icon=":material/account_tree:",
         width="stretch",
-        on_click=lambda: ask(first()),
+        on_click=taken,
     )
 
 

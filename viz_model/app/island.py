@@ -256,11 +256,16 @@ def _question() -> tuple[ViewState, int]:
 
 
 class Heard(NamedTuple):
-    """What the parts of a page do when they are told something."""
+    """What the parts of a page do when they are told something.
+
+    Attributes:
+        parts: which of them show what was told: another run, or only another place in it.
+    """
 
     asked: Callable[[dict[str, Any]], None]
     menu: Callable[[str], None]
     picked: Callable[[str, Any], None]
+    parts: Callable[[bool], tuple[str, ...]]
 
 
 def mount(data: bytes, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...], heard: Heard) -> None:
@@ -278,14 +283,19 @@ def mount(data: bytes, page: str, options: Mapping[str, Choice[Any]], sections: 
     components.island(
         data,
         key=KEY,
-        on_told_change=functools.partial(_told, page, options, sections),
+        on_told_change=functools.partial(_told, page, options, sections, heard.parts),
         on_asked_change=triggered("asked", lambda told: heard.asked(dict(told["value"]))),
         on_menu_change=triggered("menu", lambda told: heard.menu(str(told["of"]))),
         on_picked_change=triggered("picked", lambda told: heard.picked(str(told["of"]), told.get("value"))),
     )
 
 
-def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:
+def _told(
+    page: str,
+    options: Mapping[str, Choice[Any]],
+    sections: tuple[str, ...],
+    parts_of: Callable[[bool], tuple[str, ...]],
+) -> None:
     """What the browser says becomes the view's; what makes no sense is left alone."""
     told = getattr(st.session_state.get(KEY), "told", None)
     if not isinstance(told, Mapping):
@@ -331,8 +341,10 @@ def _told(page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ..
     if (view.model, view.lang) != (now.model, now.lang):
         state.run_again()
         return
-    if any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to", "as_text")):
-        state.run_alone(state.BODY, state.PLACE, state.ASK)
+    is_another = any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to", "as_text"))
+    parts = parts_of(is_another) if now != view else (state.BODY,)
+    if parts != (state.BODY,):  # which runs as it is, since the page stands in it
+        state.run_alone(*parts)
 
 
 def _know(view: ViewState, page: str, options: Mapping[str, Choice[Any]], sections: tuple[str, ...]) -> None:

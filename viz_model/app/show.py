@@ -30,7 +30,6 @@ from viz_model.app import (
     sketch,
     state,
     tabs,
-    twin,
     writing,
 )
 from viz_model.app import page as app_page
@@ -48,6 +47,7 @@ from viz_model.island.look import Look, is_long
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.measures import salience
+from viz_model.runs.derivation import Cell
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.texts.markdown import literal
 
@@ -85,7 +85,10 @@ def show(topic: Topic) -> None:
             with place:
                 draw(opened)
     with opening.places.body:
-        _body(opened)
+        with st.container() if not topic.is_story else contextlib.nullcontext():
+            _body(opened)
+        if not topic.is_story:
+            _below(opened)
     if topic.is_story:
         writing.pen(opening.view.model)
     state.wait_until_sent()
@@ -124,8 +127,9 @@ def _first(page: Page) -> str:
 
 @st.fragment(key=state.PLACE)
 def _place(opened: Opened) -> None:
-    if isinstance(now := now_on(opened), Now):
-        twin.changed(now.page)
+    now = now_on(opened)
+    st.session_state[_HAS_PLACE] = isinstance(now, Now) and not is_long(now.page.trace)
+    if isinstance(now, Now):
         head_picker.draw(now.page)
 
 
@@ -133,12 +137,37 @@ def _place(opened: Opened) -> None:
 def _ask(opened: Opened) -> None:
     now = now_on(opened)
     if isinstance(now, Now) and not now.page.trace.config.observed:
-        derivation.offer(lambda: derivation.first(now.page.trace, now.page.token), opened.opening.t)
+        derivation.offer(partial(_first_cell, opened), opened.opening.t)
+
+
+def _first_cell(opened: Opened) -> Cell | None:
+    """What is asked for without a mouse: of the sentence that stands there by then."""
+    now = now_on(opened)
+    return derivation.first(now.page.trace, now.page.token) if isinstance(now, Now) else None
+
+
+def _parts(opened: Opened, is_another: bool) -> tuple[str, ...]:
+    """Which parts of the page show another run, or another place in it.
+
+    The page's message has the maps of all heads, too, but for a long run, of which they are a part of their own; and
+    what is below the page shows something where it is open.
+    """
+    opening, view = opened.opening, state.current()
+    doors = (APART, TRIALS, *(door.choice for door in opened.doors))
+    shown = (state.BODY, *((state.BELOW,) if any(view.chosen(opened.topic.name, one) for one in doors) else ()))
+    if not is_another:
+        return shown
+    fitted = state.fitted(view, opening.lm.config, opening.example, tuple(opening.lm.tokenizer.languages))
+    trace = None if view.edits else island.read(fitted, opening.lm, opening.t, opened.picture).trace
+    is_quick = trace is not None and not is_long(trace.at(fitted.stack(opening.lm.config)))
+    if is_quick and st.session_state.get(_HAS_PLACE):
+        return shown
+    return (state.BODY, state.BELOW, state.PLACE, state.ASK)
 
 
 @st.fragment(key=state.BODY)
 def _body(opened: Opened) -> None:
-    """The page itself, and what is Streamlit's own below it."""
+    """The page itself."""
     now, t, topic = now_on(opened), opened.opening.t, opened.topic
     if not isinstance(now, Now):
         if island.rests():  # a story has no sidebar, which writes it on other pages
@@ -168,20 +197,29 @@ def _body(opened: Opened) -> None:
     alone = _alone(opened.page, look, _asked(page.view, topic))
     _mount(opened, now, now.notes, look, alone)
     _menu(topic, opened.page, look, page)
-    if page.view.present or alone is not None:
+
+
+@st.fragment(key=state.BELOW)
+def _below(opened: Opened) -> None:
+    """What is Streamlit's own below the page."""
+    now = now_on(opened)
+    if not isinstance(now, Now) or opened.page is None or now.page.view.present:
+        return
+    page, look = now.page, look_at(opened.page, now.page)
+    if _alone(opened.page, look, _asked(page.view, opened.topic)) is not None:
         return
     with st.container(key="frame_room"):
         st.space(ROOM)
     with st.container(gap="xsmall"):
         for door in opened.doors:
             door.draw(page)
-        _below(opened.page, look, page)
+        _apart(opened.page, look, page)
     if page.view.lesson is None:
         tabs.neighbors(page)
 
 
-def _below(shown: Page, look: Look, page: app_page.Page) -> None:
-    """What takes the page apart, and what can be tried on it: Streamlit's own, of what is selected."""
+def _apart(shown: Page, look: Look, page: app_page.Page) -> None:
+    """What takes the page apart, and what can be tried on it, of what is selected."""
     t, shown = page.t, shown.seen(look)
     if shown.tabs is not None:
         label = f"**{t('common.apart')}** · {t('common.apart_line')}"
@@ -211,7 +249,8 @@ def _mount(
     sections = tuple(section.name for section in opened.page.sections) if opened.page else ()
     name, text = opened.topic.name, state.now().text
     sides = () if is_of_decoder(opened.topic, opened.opening.lm.config) else opened.opening.lm.config.sides
-    heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text, sides))
+    parts = partial(_parts, opened)
+    heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text, sides), parts)
     island.mount(data, name, options, sections, heard)
 
 
@@ -230,8 +269,10 @@ def _message(opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Loo
     )
     if not opened.has_chips:
         top["ribbons"] = []
+    has_heads = now is not None and opening.slots.place is not None and not is_long(now.page.trace)
     said = {
         **top,
+        "heads": head_picker.sent(now.page, arrays) if now is not None and has_heads else None,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
         "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "renews": topic.is_story,
@@ -329,7 +370,7 @@ def _press(shown: Page, look: Look, name: str) -> None:
     st.rerun()
 
 
-_PRESSED = "show.pressed"
+_PRESSED, _HAS_PLACE = "show.pressed", "show.has_place"
 ROOM = 900
 """Pixels that are kept free where the page will stand, until the style sheet does so."""
 

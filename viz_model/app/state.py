@@ -34,11 +34,14 @@ _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
-BODY, PLACE, LINK, ASK, DRAWER = (f"frame.{part}" for part in ("body", "place", "link", "ask", "drawer"))
-"""The parts of a page that run alone: its own content; all heads, link and question in the sidebar; the derivation."""
+_ALL = ("body", "below", "place", "link", "ask", "drawer")
+BODY, BELOW, PLACE, LINK, ASK, DRAWER = (f"frame.{part}" for part in _ALL)
+"""The parts of a page that run alone: its own content, and what is Streamlit's below it; all heads, link and question
+in the sidebar; the derivation.
+"""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
-    BODY: frozenset({"layer", "head", "token", "choices"}),
+    **dict.fromkeys((BODY, BELOW), frozenset({"layer", "head", "token", "choices"})),
     LINK: frozenset({"layer", "head", "token", "choices", "cell"}),
     DRAWER: frozenset({"cell"}),
 }
@@ -280,7 +283,7 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
         return
     wanted = [part for part, shown in SHOWN_BY.items() if shown.intersection(changed)]
     if without.issuperset(changed):
-        wanted.remove(BODY)
+        wanted = [part for part in wanted if part not in (BODY, BELOW)]
     absent: frozenset[str] = st.session_state.get(_ABSENT, frozenset())
     # Every part writes the address; the link does nothing else where it shows none.
     parts = [part for part in wanted if part not in absent] or [LINK]

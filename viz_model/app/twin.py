@@ -56,16 +56,15 @@ def _go(label: str, model: str, former: str | None) -> None:
     st.button(label, key="sidebar.twin", icon=":material/compare_arrows:", on_click=go, width="stretch")
 
 
-def changed(page: Page) -> None:
-    """What the twin makes of this sentence, and what is the same in both."""
+def changed(page: Page) -> str:
+    """What the twin makes of this sentence, and what is the same in both; "" where there is nothing to say."""
     twin = page.lm.twin
     if twin is None or twin not in runs.names() or not page.lm.config.has_logits or page.view.edits:
-        return
+        return ""
     key, side = page.run_key.plain, page.trace.stack.side
     own, other = (runs.trace(key._replace(model=name)).at(side) for name in (key.model, twin))
-    # Of the last token: a click on another one does not run this part again.
     known = facts(own, other, own.n_layers - 1, 0, len(own) - 1)
-    st.caption(page.t("common.twin_changed", **known, twin=literal(runs.label(twin))))
+    return page.t("common.twin_changed", **known, twin=literal(runs.label(twin)))
 
 
 def facts(own: vm.Trace, other: vm.Trace, layer: int, head: int, token: int) -> dict[str, Any]:

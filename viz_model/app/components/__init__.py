@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import streamlit as st
 
-from viz_model.drawing.scene import framed, with_bytes
+from viz_model.drawing.scene import Arrays, framed, with_bytes
 
 
 @functools.cache
@@ -59,6 +59,11 @@ def picture(
 def island(data: bytes, *, key: str, **heard: Callable[[], None]) -> None:
     """A whole page (:mod:`viz_model.island.message`); ``heard`` are callbacks of what it tells, ``on_…_change``."""
     _module()(key=key, data=data, **heard)
+
+
+def heads(own: dict[str, Any], arrays: Arrays, *, key: str) -> None:
+    """The maps of all heads, which the page's message has; or as they are here, with their numbers."""
+    _module()(key=key, data=framed({"kind": "heads", **own}, arrays))
 
 
 def pen(answer: dict[str, Any], *, key: str) -> None:
