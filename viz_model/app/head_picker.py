@@ -27,7 +27,7 @@ MOST_ROWS, TALL = 6, 260
 """Layers that stand in the sidebar in full; of deeper models the maps scroll within so many pixels."""
 ACROSS, AROUND = 240, 24
 """Pixels of the sidebar beside its margins, and of what a picture has around it."""
-LETTERS, LINE = 36, 20
+LETTERS, LINE = 34, 21
 """Letters of a line below the maps, of which Chinese are two, and its pixels."""
 
 _KEY = "heads"
@@ -60,7 +60,7 @@ def _height(page: Page) -> int:
     else:
         maps = every_head.TOP + n_layers * min((ACROSS - every_head.SIDE) / page.lm.config.n_heads, every_head.SMALL)
     wide = len(said) + sum(unicodedata.east_asian_width(letter) == "W" for letter in said)
-    return math.ceil(maps + AROUND + LINE * math.ceil(wide / LETTERS))
+    return math.ceil(maps + AROUND + LINE * math.ceil(wide / LETTERS) + 4 * bool(said))
 
 
 def draw(page: Page) -> None:
