@@ -118,6 +118,9 @@ def entry(begin: int, end: int, shape: list[int], dtype: str = "F32") -> dict[st
         safetensors("[" * 100_000),
         safetensors("\x00" * 100),
         safetensors({"a\n" * 5000: entry(0, 4, [1])}, bytes(4)),
+        safetensors({"a": entry(0, 8, [-1])}, bytes(8)),
+        safetensors({"a": 1}),
+        b"PK\x03\x04" + bytes(1000),
     ],
 )
 def test_headers_of_weights_that_lie(folder: Path, data: bytes) -> None:
