@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from identities import check_identities
+from identities import check_cells
 from tiny_models import EXPERTS, close, language_model, run_both, tiny_config
 
 from viz_model import config as choices
@@ -206,7 +206,7 @@ def test_an_expert_that_is_out_is_asked_by_nobody_and_the_others_share_its_weigh
     kept = plain["blocks.1.ffn.chosen"][:, gone] == 0
     asked = [run["blocks.1.ffn.chosen"][kept] > 0 for run in (plain, edited)]
     assert torch.equal(*asked)  # who had not chosen it keeps its experts
-    check_identities(edited)
+    check_cells(edited)
 
 
 @pytest.mark.parametrize("config", [*CONFIGS, *GROUPED], ids=range(len([*CONFIGS, *GROUPED])))
@@ -233,7 +233,7 @@ def test_one_expert_alone_writes_what_its_network_writes(
         else:
             close(edited["blocks.1.ffn.chosen"][n], plain["blocks.1.ffn.chosen"][n])
     assert x.shape == written.shape
-    check_identities(edited)
+    check_cells(edited)
 
 
 def test_what_is_out_is_out_for_what_comes_after_and_the_last_one_stays() -> None:
