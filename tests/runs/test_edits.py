@@ -478,6 +478,8 @@ def growing(config: ModelConfig) -> list[list[Edit]]:
         [NoMask()],
         [AblateHead(layer=0, head=1, to="mean")],
     ]
+    if isinstance(config.ffn, choices.Experts):
+        found.append([ExpertOff(layer=0, expert=1)])
     if config.kind == "encoder_decoder":
         found += [
             [AblateHead(layer=0, head=0, side="encoder", to="mean"), NoPosition()],
@@ -517,6 +519,7 @@ def test_a_text_is_written_with_edits() -> None:
     for edit in (
         FlipMask(query=1, key=2),
         SetNeuron(layer=0, neuron=1, value=1.0, position=0),
+        ExpertOnly(layer=0, expert=1, position=0),
         FixPattern(layer=0, head=0, pattern=((1.0,),)),
         PatchResidual(site="embed.out", position=0, from_text="a"),
     ):
