@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.frame import FIRST
+from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.config import ModelConfig
 from viz_model.drawing import cells
 from viz_model.explain.backward import derivation
@@ -29,6 +29,7 @@ from viz_model.island.page import Page, Topic
 from viz_model.runs.derivation import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = [page for pages in SECTIONS.values() for page in pages]
 MOST_LINES = 15
 """Lines of code that a page shows at the most."""
 
@@ -82,12 +83,32 @@ def shown_of(page: str, config: ModelConfig) -> Page | None:
 
 def run_code(app: AppTest) -> list[str]:
     """Run the only code that a page shows; the words that it prints."""
-    (code,) = [block.value for block in app.code if "import viz_model" in block.value]
-    assert len(code.splitlines()) <= MOST_LINES
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), torch.no_grad():
-        exec(compile(code, "code of the page", "exec"), {})
-    return printed.getvalue().split()
+    (printed,) = run_codes(app)
+    return printed
+
+
+def run_codes(app: AppTest) -> Iterator[list[str]]:
+    """Run every code that a page shows; the words that each prints."""
+    for code in [block.value for block in app.code if "import viz_model" in block.value]:
+        assert len(code.splitlines()) <= MOST_LINES
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), torch.no_grad():
+            exec(compile(code, "code of the page", "exec"), {})
+        yield printed.getvalue().split()
+
+
+def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int:
+    """No place in a text of a page is left open, its code runs and agrees, and its cells are the run's.
+
+    Args:
+        compares: whether the code prints what it finds the same, and not sizes alone.
+
+    Returns how many cells were looked at.
+    """
+    assert not re.search(r"\{\{|\bnan\b", said(app))
+    for printed in run_codes(app):
+        assert ("True" in printed or not compares) and "False" not in printed
+    return check_cells(app, run_of(app, lm))
 
 
 def figures(app: AppTest) -> list[dict[str, Any]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
 import transformers
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from viz_model.checkpoints.weights import stored_tensors
 from viz_model.config import DeltaNet, ModelConfig, ShortConv
 from viz_model.model.transformer import Transformer
 from viz_model.runs import record, trace
@@ -58,15 +60,37 @@ class Reference:
         return model
 
 
+_BOUNDS = {"vocab_size": 53, "max_position_embeddings": 16}
 _LIKE_LLAMA = {
-    "vocab_size": 53,
-    "max_position_embeddings": 16,
+    **_BOUNDS,
     "hidden_size": 24,
     "num_hidden_layers": 2,
     "num_attention_heads": 3,
     "intermediate_size": 40,
 }
 _GROUPED = {**_LIKE_LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2}
+_HEADS = {**_GROUPED, "head_dim": 10}
+_GLM = {**_GROUPED, "head_dim": 12, "pad_token_id": 0}
+_ROBERTA = {**_LIKE_LLAMA, "max_position_embeddings": 18, "pad_token_id": 1, "type_vocab_size": 1}
+_T5 = {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2}
+_EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
+_DELTA = {
+    **_GROUPED,
+    "layer_types": ["linear_attention", "full_attention"],
+    "head_dim": 12,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5},
+}
+_LATENT = {
+    **_LIKE_LLAMA,
+    "first_k_dense_replace": 1,
+    "kv_lora_rank": 14,
+    "q_lora_rank": 9,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 6,
+    "v_head_dim": 5,
+    "n_routed_experts": 6,
+    "moe_intermediate_size": 12,
+}
 
 _MODERNBERT = {
     **_LIKE_LLAMA,
@@ -77,52 +101,37 @@ _MODERNBERT = {
 }
 
 _TWO_STACKS = {
-    "vocab_size": 53,
-    "max_position_embeddings": 16,
+    **_BOUNDS,
     "d_model": 24,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 3,
-    "decoder_attention_heads": 3,
-    "encoder_ffn_dim": 40,
-    "decoder_ffn_dim": 40,
-    "pad_token_id": 52,
-    "decoder_start_token_id": 52,
-    "eos_token_id": 0,
+    **{f"{side}_layers": 2 for side in ("encoder", "decoder")},
+    **{f"{side}_attention_heads": 3 for side in ("encoder", "decoder")},
+    **{f"{side}_ffn_dim": 40 for side in ("encoder", "decoder")},
+    **{"pad_token_id": 52, "decoder_start_token_id": 52, "eos_token_id": 0},
 }
 
 # Sizes that differ from each other, so that swapped axes show.
 SIZES: dict[str, dict[str, Any]] = {
     "gpt2": {"vocab_size": 53, "n_positions": 16, "n_embd": 24, "n_layer": 2, "n_head": 3},
-    "bert": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
-        "hidden_size": 24,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 3,
-        "intermediate_size": 40,
-    },
-    "t5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
-    "umt5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
-    "mt5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
-    "llama": _LIKE_LLAMA,
-    "qwen2": _GROUPED,
-    "mistral": _GROUPED,
+    **dict.fromkeys(("bert", "llama", "phi"), _LIKE_LLAMA),
+    **dict.fromkeys(("t5", "umt5", "mt5"), _T5),
+    **dict.fromkeys(("qwen2", "mistral", "olmo2", "cohere", "arcee", "starcoder2"), _GROUPED),
+    **dict.fromkeys(("gemma", "qwen3", "seedoss"), _HEADS),
+    **dict.fromkeys(("bart", "mbart", "marian"), _TWO_STACKS),
+    **dict.fromkeys(("modernbert", "modernbertdecoder"), _MODERNBERT),
+    **dict.fromkeys(("glm", "glm4"), _GLM),
+    "stablelm": {**_LIKE_LLAMA, "num_key_value_heads": 3},
     "phi3": {**_GROUPED, "pad_token_id": 0},
     "smollm3": {**_GROUPED, "num_hidden_layers": 4, "pad_token_id": 0},
-    "gemma": {**_GROUPED, "head_dim": 10},
     "gemma3": {
-        **_GROUPED,
+        **_HEADS,
         "num_hidden_layers": 3,
-        "head_dim": 10,
         "query_pre_attn_scalar": 10,
         "sliding_window": 3,
         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
     },
     "gemma4": {
-        **_GROUPED,
+        **_HEADS,
         "num_hidden_layers": 4,
-        "head_dim": 10,
         "global_head_dim": 14,
         "num_global_key_value_heads": 1,
         "sliding_window": 3,
@@ -131,41 +140,23 @@ SIZES: dict[str, dict[str, Any]] = {
         "vocab_size_per_layer_input": 53,
     },
     "gemma2": {
-        **_GROUPED,
+        **_HEADS,
         "num_hidden_layers": 3,
-        "head_dim": 10,
         "query_pre_attn_scalar": 7,
         "sliding_window": 3,
         "attn_logit_softcapping": 1.5,
         "final_logit_softcapping": 2.0,
     },
     "bloom": {"vocab_size": 53, "hidden_size": 24, "n_layer": 2, "n_head": 3},
-    "falcon": {
-        "vocab_size": 53,
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "max_position_embeddings": 16,
-    },
-    "modernbert": _MODERNBERT,
-    "modernbertdecoder": _MODERNBERT,
+    "falcon": {**_BOUNDS, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4},
     "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
-    "olmo2": _GROUPED,
     "olmo3": {
         **_GROUPED,
         "num_hidden_layers": 3,
         "sliding_window": 3,
         "layer_types": ["sliding_attention"] * 2 + ["full_attention"],
     },
-    "glm": {**_GROUPED, "head_dim": 12, "pad_token_id": 0},
-    "glm4": {**_GROUPED, "head_dim": 12, "pad_token_id": 0},
-    "ministral": {
-        **_GROUPED,
-        "head_dim": 10,
-        "sliding_window": 3,
-        "layer_types": ["full_attention", "sliding_attention"],
-    },
-    "phi": _LIKE_LLAMA,
+    "ministral": {**_HEADS, "sliding_window": 3, "layer_types": ["full_attention", "sliding_attention"]},
     "granite": {
         **_GROUPED,
         "embedding_multiplier": 3.0,
@@ -173,37 +164,22 @@ SIZES: dict[str, dict[str, Any]] = {
         "attention_multiplier": 0.3,
         "logits_scaling": 2.5,
     },
-    "cohere": _GROUPED,
-    "gptoss": {
-        **_GROUPED,
-        "head_dim": 10,
-        "num_local_experts": 5,
-        "num_experts_per_tok": 2,
-        "sliding_window": 3,
-        "swiglu_limit": 0.8,
-    },
+    "gptoss": {**_HEADS, "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 3, "swiglu_limit": 0.8},
     "cohere2": {**_GROUPED, "num_hidden_layers": 3, "sliding_window": 3, "sliding_window_pattern": 2},
     "qwen3next": {
-        **_GROUPED,
+        **_DELTA,
+        **_EXPERTS,
         "layer_types": ["full_attention", "linear_attention"],
-        "head_dim": 12,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5},
         "rms_norm_eps": 0.1,  # the norm behind a DeltaNet may have next to nothing to divide by
         "linear_num_key_heads": 2,
         "linear_num_value_heads": 6,
         "linear_key_head_dim": 5,
         "linear_value_head_dim": 7,
         "linear_conv_kernel_dim": 3,
-        "num_experts": 5,
-        "num_experts_per_tok": 2,
-        "moe_intermediate_size": 12,
         "shared_expert_intermediate_size": 20,
     },
     "qwen3_5": {
-        **_GROUPED,
-        "layer_types": ["linear_attention", "full_attention"],
-        "head_dim": 12,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5},
+        **_DELTA,
         "linear_num_key_heads": 3,
         "linear_num_value_heads": 3,
         "linear_key_head_dim": 6,
@@ -217,52 +193,15 @@ SIZES: dict[str, dict[str, Any]] = {
         "layer_types": ["conv", "full_attention", "conv"],
         "block_multiple_of": 7,
     },
-    "deepseekv2": {
-        **_LIKE_LLAMA,
-        "first_k_dense_replace": 1,
-        "kv_lora_rank": 14,
-        "q_lora_rank": 9,
-        "qk_rope_head_dim": 4,
-        "qk_nope_head_dim": 6,
-        "v_head_dim": 5,
-        "n_routed_experts": 6,
-        "n_shared_experts": 2,
-        "num_experts_per_tok": 2,
-        "moe_intermediate_size": 12,
-        "routed_scaling_factor": 1.5,
-    },
-    "deepseekv3": {
-        **_LIKE_LLAMA,
-        "num_key_value_heads": 3,
-        "first_k_dense_replace": 1,
-        "kv_lora_rank": 14,
-        "q_lora_rank": 9,
-        "qk_rope_head_dim": 4,
-        "qk_nope_head_dim": 6,
-        "v_head_dim": 5,
-        "n_routed_experts": 6,
-        "num_experts_per_tok": 3,
-        "moe_intermediate_size": 12,
-        "n_group": 3,
-        "topk_group": 2,
-    },
+    "deepseekv2": {**_LATENT, "n_shared_experts": 2, "num_experts_per_tok": 2, "routed_scaling_factor": 1.5},
+    "deepseekv3": {**_LATENT, "num_key_value_heads": 3, "num_experts_per_tok": 3, "n_group": 3, "topk_group": 2},
     "nemotron": {**_GROUPED, "head_dim": 12},
-    "arcee": _GROUPED,
-    "starcoder2": _GROUPED,
-    "seedoss": {**_GROUPED, "head_dim": 10},
-    "qwen2moe": {
-        **_GROUPED,
-        "num_experts": 5,
-        "num_experts_per_tok": 2,
-        "moe_intermediate_size": 12,
-        "shared_expert_intermediate_size": 20,
-    },
+    "qwen2moe": {**_GROUPED, **_EXPERTS, "shared_expert_intermediate_size": 20},
     "mixtral": {**_GROUPED, "num_local_experts": 5},
     "olmoe": {**_GROUPED, "num_experts": 5, "num_experts_per_tok": 3, "eos_token_id": 0},
-    "qwen3moe": {**_GROUPED, "head_dim": 10, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12},
+    "qwen3moe": {**_HEADS, **_EXPERTS},
     "gptneo": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
+        **_BOUNDS,
         "hidden_size": 24,
         "num_layers": 2,
         "num_heads": 3,
@@ -270,16 +209,8 @@ SIZES: dict[str, dict[str, Any]] = {
         "attention_types": [[["global", "local"], 1]],
         "window_size": 3,
     },
-    "roberta": {**_LIKE_LLAMA, "max_position_embeddings": 18, "pad_token_id": 1, "type_vocab_size": 1},
-    "xlmroberta": {**_LIKE_LLAMA, "max_position_embeddings": 18, "pad_token_id": 1, "type_vocab_size": 1},
-    "distilbert": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
-        "dim": 24,
-        "n_layers": 2,
-        "n_heads": 3,
-        "hidden_dim": 40,
-    },
+    **dict.fromkeys(("roberta", "xlmroberta"), _ROBERTA),
+    "distilbert": {**_BOUNDS, "dim": 24, "n_layers": 2, "n_heads": 3, "hidden_dim": 40},
     "vit": {
         "image_size": 12,
         "patch_size": 4,
@@ -288,36 +219,13 @@ SIZES: dict[str, dict[str, Any]] = {
         "num_attention_heads": 3,
         "intermediate_size": 40,
     },
-    "bart": _TWO_STACKS,
-    "mbart": _TWO_STACKS,
     "opt": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
+        **_BOUNDS,
         "hidden_size": 24,
         "word_embed_proj_dim": 24,
         "num_hidden_layers": 2,
         "num_attention_heads": 3,
         "ffn_dim": 40,
-    },
-    "qwen3": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
-        "hidden_size": 24,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 10,
-        "intermediate_size": 40,
-    },
-    "marian": _TWO_STACKS,
-    "stablelm": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
-        "hidden_size": 24,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 3,
-        "num_key_value_heads": 3,
-        "intermediate_size": 40,
     },
 }
 
@@ -456,12 +364,24 @@ def _compared_two(theirs: Any, ours: Transformer, longest: int, close: Close) ->
     return together[0]
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads((folder / "config.json").read_text())
-    return plain
+@torch.no_grad()
+def logits_of(model: Any, ids: Sequence[int], target: Sequence[int] | None = None) -> Tensor:
+    """What a reference model makes of one text."""
+    more = {} if target is None else {"decoder_input_ids": torch.tensor([target])}
+    logits: Tensor = model(input_ids=torch.tensor([ids]), **more).logits[0]
+    return logits
+
+
+def write_ours(folder: Path, model: Transformer, **description: Any) -> Path:
+    """A model folder of ours, as publishing writes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({k: v.contiguous() for k, v in stored_tensors(model).items()}, folder / "model.safetensors")
+    plain = {"tokenizer": "story-8k", "twin": None, "config": model.config.to_dict(), **description}
+    (folder / "config.json").write_text(json.dumps(plain))
+    return folder
 
 
 def change_config(folder: Path, **changes: Any) -> None:
     """Change attributes; ``...`` removes one."""
-    plain = {**read_config(folder), **changes}
+    plain = {**json.loads((folder / "config.json").read_text()), **changes}
     (folder / "config.json").write_text(json.dumps({k: v for k, v in plain.items() if v is not ...}))

@@ -14,9 +14,15 @@ from typing import Any
 
 import gguf
 import numpy as np
+import pytest
 import torch
 from gguf import GGMLQuantizationType as Kind
 from safetensors.numpy import load_file
+
+from viz_model.checkpoints.gguf import read_config, renames
+from viz_model.checkpoints.gguf_file import GgufArchive
+from viz_model.checkpoints.weights import ModelError, fill
+from viz_model.model.transformer import Transformer
 
 ARCHITECTURES = {
     "mistral": "llama",
@@ -251,6 +257,23 @@ def _take_back(model: Any, numbers: Mapping[str, np.ndarray]) -> None:
         if name is not None:
             n_heads = heads(c, theirs) if c.model_type == "llama" else 0
             value.copy_(torch.from_numpy(back(numbers[name], n_heads) if n_heads else numbers[name].copy()))
+
+
+def read(path: Path) -> Transformer:
+    """The model that a file holds."""
+    archive = GgufArchive(path)
+    config = read_config(archive)
+    return fill(config, archive, renames(archive, config))
+
+
+def refused(path: Path, *parts: str) -> None:
+    """Loading fails with one line that names the file and holds every one of ``parts``."""
+    with pytest.raises(ModelError) as error:
+        read(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}: ") and message.isprintable() and len(message) < len(str(path)) + 600
+    for part in parts:
+        assert part in message
 
 
 def add(writer: gguf.GGUFWriter, key: str, value: Any) -> None:

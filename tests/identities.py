@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import torch
-from tiny_models import close
 
-from viz_model.config import Gated
 from viz_model.model import sites
+from viz_model.runs.derivation import SMALLEST
 from viz_model.runs.trace import Trace
+from viz_model.values.leaves import Index
+from viz_model.values.point import Point
 
 
 def views(trace: Trace) -> list[Trace]:
     """The run, seen from each of its stacks."""
     return [trace.at(side) for side in trace.config.sides]
-
-
-def attentions(trace: Trace) -> list[str]:
-    """The attention layers of a view: ``blocks.0.attn``, ``blocks.0.cross``, …"""
-    kinds = ("attn", "cross") if "blocks.0.cross.q" in trace else ("attn",)
-    return [f"blocks.{i}.{kind}" for i in range(trace.n_layers) for kind in kinds]
-
-
-def value_or_0(trace: Trace, name: str) -> torch.Tensor | float:
-    """A value that not every variant has."""
-    return trace[name] if name in trace else 0.0  # noqa: SIM401 (a Trace is no dictionary)
 
 
 def stream_length(trace: Trace, site: str) -> torch.Tensor:
@@ -37,60 +27,19 @@ def stream_length(trace: Trace, site: str) -> torch.Tensor:
     return (trace[before] + trace[f"{at.removesuffix('.resid')}.{part}.out"]).norm(dim=-1)
 
 
-def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> None:
-    for view in views(trace):
-        for at in attentions(view):
-            pattern = view[f"{at}.pattern"]
-            rows = torch.ones_like(pattern[..., 0])
-            if f"{at}.sink" in view:
-                whole = torch.cat((view[f"{at}.masked"], view[f"{at}.sink"][..., None]), -1)
-                rows = 1 - whole.softmax(-1)[..., -1]
-            torch.testing.assert_close(pattern.sum(-1), rows)
-            hidden = view[f"{at}.mask"].isinf()
-            assert (pattern[hidden] == 0).all()
-            bias = value_or_0(view, f"{at}.bias")
-            scores, cap = view[f"{at}.scores"], trace.config.score_cap
-            if cap is not None:
-                close(view[f"{at}.capped"], cap * torch.tanh(scores / cap))
-                scores = view[f"{at}.capped"]
-            close(view[f"{at}.masked"][~hidden], (scores + bias)[~hidden])
-            values = torch.stack([view.head(f"{at}.v", head) for head in range(trace.config.n_heads)])
-            if f"{view.prefix}{at}" not in edited:
-                close(pattern @ values, view[f"{at}.z"])
-            block = view.stack.block(int(at.split(".")[1]))
-            layer = getattr(block, at.split(".")[2])
-            written = view[f"{at}.head_out"].sum(0)
-            close(written if layer.o.bias is None else written + layer.o.bias, view[f"{at}.out"])
-        stream = view["embed.out"]
-        for i in range(view.n_layers):
-            at = f"blocks.{i}."
-            assert torch.equal(view[at + "resid.in"], stream)
-            for sublayer in ("attn", "cross", "ffn", "input"):
-                after = sites.resid_of(trace.config, sublayer)
-                if at + f"{sublayer}.out" not in view:
-                    continue
-                written, block = view[f"{at}{sublayer}.out"], view.stack.block(i)
-                if sublayer == "input":  # which reads the stream as it is
-                    norm, normed = torch.nn.Identity(), stream
-                else:
-                    norm, normed = getattr(block, f"{sublayer}_norm"), view[f"{at}{sublayer}.norm.out"]
-                if view.norm_at == "branch":
-                    close(normed, norm(written))
-                    written = normed
-                elif view.norm_at == "both":
-                    behind = view[f"{at}{sublayer}.out_norm.out"]
-                    close(behind, getattr(block, f"{sublayer}_out_norm")(written))
-                    written = behind
-                added = stream + written if trace.config.residual else written
-                if view.norm_at in ("pre", "both"):
-                    close(normed, norm(view[f"{at}resid.in"] if trace.config.parallel else stream))
-                if view.norm_at == "post":
-                    close(normed, norm(added))
-                assert torch.equal(view[f"{at}{after}"], normed if view.norm_at == "post" else added)
-                stream = view[f"{at}{after}"]
-            if trace.config.block_scale:
-                stream = stream * view.stack.block(i).get_parameter("scale")
-                close(view[f"{at}resid.out"], stream)
-                stream = view[f"{at}resid.out"]
-            if isinstance(trace.config.ffn, Gated):
-                close(view[at + "ffn.gate_act"] * view[at + "ffn.up"], view[at + "ffn.act"])
+def check_cells(trace: Trace) -> None:
+    """Every cell of every value is what its expression makes of those before it, unless it was given: edits, masks."""
+    for name, site in sites.in_order(trace.config):
+        value, where = trace.whole[name], dict[Index, torch.Tensor]()
+        assert tuple(value.shape) == site.length(trace.reader.length), name
+        is_drawn = name.endswith("attn.mask") and (sites.split_side(name)[0] or trace.config.sides[-1]) in trace.visible
+        if name in trace.changes or is_drawn:
+            continue
+        for n, index in enumerate(reversed(site.index)):
+            size = index.length(trace.reader.length)
+            where[index] = torch.arange(size).view(-1, *(1,) * n)
+        made, size_of = site.expression.evaluate(Point(where, trace.reader))
+        made = made.unsqueeze(-1) if site.axes[-1] == "1" else made
+        size_of = size_of.unsqueeze(-1) if site.axes[-1] == "1" else size_of
+        same = (made == value) | ((made - value).abs() <= (1e-4 * size_of).clamp(min=SMALLEST))
+        assert same.all(), f"{name}: {made[~same.expand_as(value)][:3] if made.shape == value.shape else made}"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from checkpoint_makers import Reference
-from safetensors.torch import save_file
+from checkpoint_makers import Reference, write_ours
 from tiny_models import random_model, tiny_config
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from viz_model import config
-from viz_model.checkpoints.weights import stored_tensors
-from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 TEXTS = [
@@ -59,15 +55,8 @@ def write_family(folder: Path) -> dict[str, Path]:
         "tiny-window": tiny_config("post", position=config.Learned(), n_vocab=n_vocab, windows=(3, 0)),
         "tiny-nowhere": tiny_config(position=config.NoPosition(), n_vocab=n_vocab, ffn=config.Gated()),
     }.items():
-        _write_ours(folder / name, ours)
+        write_ours(folder / name, random_model(ours))
     return {path.name: path for path in sorted(folder.iterdir())}
-
-
-def _write_ours(folder: Path, plain: ModelConfig) -> None:
-    folder.mkdir(parents=True)
-    save_file({k: v.contiguous() for k, v in stored_tensors(random_model(plain)).items()}, folder / "model.safetensors")
-    description = {"tokenizer": "story-8k", "twin": None, "config": plain.to_dict()}
-    (folder / "config.json").write_text(json.dumps(description))
 
 
 def _unigram() -> Any:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import astuple, replace
+import json
+import re
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tiktoken
+import torch
 from tiny_models import of_pictures, of_strips, tiny_config
 
 from viz_model.config import ClassHead, Kind, Learned, MaskedHead, Patches
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, MASK, STORY_CONTROLS, STORY_PATTERN, TARGET_TAGS, ByteLevel
-from viz_model.training import batches
+from viz_model.training import __main__ as command
+from viz_model.training import batches, publish
 from viz_model.training.batches import Batches
 from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split
 from viz_model.training.loop import StepReport
@@ -208,6 +212,25 @@ def write_digits(folder: Path) -> Path:
         y_test=test.classes.astype(np.uint8),
     )
     return folder
+
+
+def published_of(recipe: Recipe, data: Batches, folder: Path) -> Path:
+    """The folder of a model that the command has trained and published, in another one."""
+    command.run(recipe, data, folder / "run", torch.device("cpu"))
+    publish.publish(recipe, data, folder / "run", folder / "model")
+    return folder / "model"
+
+
+def check_card(folder: Path, recipe: Recipe) -> str:
+    """The card of a published model: no place left open, whole tables, the settings of its recipe. Returns it."""
+    written = (folder / "README.md").read_text(encoding="utf-8")
+    assert "{{" not in written and f"{recipe.steps} steps" in written
+    (settings,) = re.findall(r"```json\n(.*)\n```", written)
+    kept = json.loads(settings)
+    assert kept["peak_rate"] == recipe.peak_rate and kept["objective"] == asdict(recipe.objective)
+    for table in re.findall(r"(?:^\|.*\n)+", written, flags=re.M):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table  # every row as wide as its head
+    return written
 
 
 def measured(report: StepReport) -> tuple[Any, ...]:

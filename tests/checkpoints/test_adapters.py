@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from checkpoint_makers import Reference
+from checkpoint_makers import Reference, logits_of
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -65,10 +65,7 @@ def added(model: Any, folder: Path) -> Any:
 
 
 def expected(folder: Path) -> Tensor:
-    model = added(Reference("LlamaForCausalLM").build(), folder)
-    with torch.no_grad():
-        logits: Tensor = model(torch.tensor([IDS])).logits[0]
-    return logits
+    return logits_of(added(Reference("LlamaForCausalLM").build(), folder), IDS)
 
 
 def lora(monkeypatch: pytest.MonkeyPatch) -> None:

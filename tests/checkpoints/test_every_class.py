@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from checkpoint_makers import SIZES, Reference
+from checkpoint_makers import SIZES, Reference, logits_of
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -73,11 +73,8 @@ def given(model: Any) -> dict[str, Any]:
     return {"ids": IDS, "target_ids": TARGET} if "decoder_input_ids" in model.forward.__annotations__ else {"ids": IDS}
 
 
-@torch.no_grad()
 def logits(model: Any) -> torch.Tensor:
-    more = {"decoder_input_ids": torch.tensor([TARGET])} if "target_ids" in given(model) else {}
-    found: torch.Tensor = model(input_ids=torch.tensor([IDS]), **more).logits[0]
-    return found
+    return logits_of(model, IDS, given(model).get("target_ids"))
 
 
 @pytest.mark.slow

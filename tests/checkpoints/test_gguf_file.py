@@ -11,29 +11,11 @@ from typing import Any
 
 import pytest
 from checkpoint_makers import Reference
-from gguf_files import write
+from gguf_files import read, refused, write
 
-from viz_model.checkpoints.gguf import read_config, renames
-from viz_model.checkpoints.gguf_file import GgufArchive
-from viz_model.checkpoints.weights import ModelError, fill
+from viz_model.checkpoints.weights import ModelError
 
 LLAMA = Reference("LlamaForCausalLM", {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2})
-
-
-def read(path: Path) -> None:
-    archive = GgufArchive(path)
-    config = read_config(archive)
-    fill(config, archive, renames(archive, config))
-
-
-def refused(path: Path, *parts: str) -> None:
-    """Loading fails with one line that names the file and holds every one of ``parts``."""
-    with pytest.raises(ModelError) as error:
-        read(path)
-    message = str(error.value)
-    assert message.startswith(f"{path}: ") and message.isprintable() and len(message) < len(str(path)) + 600
-    for part in parts:
-        assert part in message
 
 
 @pytest.fixture

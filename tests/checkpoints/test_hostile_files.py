@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_family import write_family
 
 import viz_model as vm
 from viz_model.checkpoints import registry
@@ -22,15 +21,10 @@ from viz_model.tokenizers import descriptions
 from viz_model.tokenizers.reading import from_folder
 
 
-@pytest.fixture(scope="module")
-def family(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_family(tmp_path_factory.mktemp("family"))
-
-
 @pytest.fixture
-def folder(family: dict[str, Path], tmp_path: Path) -> Path:
+def folder(family_folder: Path, tmp_path: Path) -> Path:
     """A folder of links to the files of a small model, each of which a test can put another in place of."""
-    for path in family["tiny-qwen3"].iterdir():
+    for path in (family_folder / "tiny-qwen3").iterdir():
         (tmp_path / path.name).symlink_to(path)
     return tmp_path
 
@@ -70,10 +64,10 @@ def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("name", ["tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-llama-ids", "tiny-translator"])
-def test_any_value_anywhere_in_a_config_is_read_or_refused(family: dict[str, Path], name: str, tmp_path: Path) -> None:
-    for path in family[name].iterdir():
+def test_any_value_anywhere_in_a_config_is_read_or_refused(family_folder: Path, name: str, tmp_path: Path) -> None:
+    for path in (family_folder / name).iterdir():
         (tmp_path / path.name).symlink_to(path)
-    text, draw, n_refused = (family[name] / "config.json").read_text(), random.Random(name), 0
+    text, draw, n_refused = ((family_folder / name) / "config.json").read_text(), random.Random(name), 0
     for place in list(places(json.loads(text))):
         for value in draw.sample(HOSTILE, 3):
             plain = json.loads(text)
@@ -118,6 +112,9 @@ def entry(begin: int, end: int, shape: list[int], dtype: str = "F32") -> dict[st
         safetensors("[" * 100_000),
         safetensors("\x00" * 100),
         safetensors({"a\n" * 5000: entry(0, 4, [1])}, bytes(4)),
+        safetensors({"a": entry(0, 8, [-1])}, bytes(8)),
+        safetensors({"a": 1}),
+        b"PK\x03\x04" + bytes(1000),
     ],
 )
 def test_headers_of_weights_that_lie(folder: Path, data: bytes) -> None:

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-import torch
-import transformers
+from checkpoint_makers import Reference
 from tiny_models import random_model, tiny_config
 
 from viz_model.checkpoints.hub_names import hub_names, weights_of
 from viz_model.config import Gated
 
-SMALL: dict[str, Any] = {
-    "num_hidden_layers": 2,
-    "hidden_size": 8,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-    "vocab_size": 20,
+THEIRS = {
+    "llama": Reference("LlamaForCausalLM"),
+    "qwen3": Reference("Qwen3ForCausalLM"),
+    "gpt2": Reference("GPT2LMHeadModel"),
+    "bert": Reference("BertForMaskedLM"),
+    "t5": Reference("T5ForConditionalGeneration", {"feed_forward_proj": "gated-gelu"}),
 }
-THEIRS: dict[str, Callable[[], Any]] = {
-    "llama": lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL, num_key_value_heads=2)),
-    "qwen3": lambda: transformers.Qwen3ForCausalLM(
-        transformers.Qwen3Config(**SMALL, num_key_value_heads=2, head_dim=4)
-    ),
-    "gpt2": lambda: transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2, n_embd=8, n_head=2, vocab_size=20)),
-    "bert": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**SMALL)),
-    "t5": lambda: transformers.T5ForConditionalGeneration(
-        transformers.T5Config(num_layers=2, d_model=8, d_kv=4, num_heads=2, d_ff=16, vocab_size=20,
-                              feed_forward_proj="gated-gelu")
-    ),
-}  # fmt: skip
 CONFIG = tiny_config(n_layers=2, ffn=Gated(), n_heads=2)
 
 
@@ -41,9 +25,7 @@ def names() -> list[str]:
 
 @pytest.mark.parametrize("family", THEIRS)
 def test_a_family_has_tensors_of_these_names(family: str) -> None:
-    with torch.device("meta"):
-        model = THEIRS[family]()
-    theirs = set(model.state_dict())
+    theirs = set(THEIRS[family].build().state_dict())
     parts = [f"decoder.blocks.1.{part}.out" for part in ("attn", "ffn", "attn_norm", "ffn_norm")]
     weights = [name for part in parts for name in weights_of(names(), part) if name.endswith("weight")]
     found = {named[family].split(" ")[0] for named in hub_names(CONFIG, weights).values() if family in named}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from checkpoint_makers import Reference
+from checkpoint_makers import Reference, logits_of
+from tiny_models import close
 from torch import nn
 from trained_tokenizers import KINDS, n_tokens
 
@@ -29,17 +30,9 @@ SHARED = {
 }
 
 
-def logits_of(model: Any, two: bool) -> torch.Tensor:
-    more = {"decoder_input_ids": torch.tensor([TARGET])} if two else {}
-    with torch.no_grad():
-        logits: torch.Tensor = model(torch.tensor([IDS]), **more).logits[0]
-    return logits
-
-
 def compared(lm: vm.LanguageModel, model: Any) -> None:
-    two = lm.config.kind == "encoder_decoder"
-    run = lm.trace(ids=IDS, target_ids=TARGET if two else None)
-    torch.testing.assert_close(run["logits"], logits_of(model, two), atol=1e-5, rtol=1e-5)
+    target = TARGET if lm.config.kind == "encoder_decoder" else None
+    close(lm.trace(ids=IDS, target_ids=target)["logits"], logits_of(model, IDS, target))
 
 
 @pytest.mark.parametrize("made", SHARED)

@@ -1,4 +1,7 @@
-"""Every family against the library its checkpoints come from: each value of small random models."""
+"""Every family against the library its checkpoints come from: each value of small random models.
+
+What single attributes change is drawn in ``test_random_attributes.py``; here stand the classes, and what is not drawn.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +32,10 @@ LONGROPE = {
     "short_factor": [1.0, 1.5, 2.5, 4.0],
     "long_factor": [8.0] * 4,
 }
-LLAMA3 = {
-    "rope_type": "llama3",
-    "rope_theta": 500.0,
-    "factor": 8.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 32,
-}
 
 ONE_STACK = {
     "gpt2": Reference("GPT2LMHeadModel"),
     "gpt2-one-head": Reference("GPT2LMHeadModel", {"n_head": 1, "n_layer": 3, "n_inner": 20}),
-    "gpt2-untied": Reference(
-        "GPT2LMHeadModel", {"tie_word_embeddings": False, "scale_attn_weights": False, "activation_function": "relu"}
-    ),
-    "gpt2-eps": Reference("GPT2LMHeadModel", {"layer_norm_epsilon": 0.05, "activation_function": "silu", "n_head": 8}),
     "bert-masked": Reference("BertForMaskedLM"),
     "bert-vectors": Reference("BertModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
     "bert-two-heads": Reference("BertForPreTraining", {"hidden_act": "gelu_new", "layer_norm_eps": 0.01}),
@@ -57,20 +48,9 @@ ONE_STACK = {
     "distilbert-vectors": Reference("DistilBertModel", {"activation": "relu", "n_heads": 1}),
     "t5-encoder": Reference("T5EncoderModel", {"d_kv": 5}),
     "llama": Reference("LlamaForCausalLM"),
-    "llama-gqa": Reference("LlamaForCausalLM", {"num_attention_heads": 4, "num_key_value_heads": 2}),
-    "llama-mqa": Reference("LlamaForCausalLM", {"num_key_value_heads": 1, "head_dim": 10, "tie_word_embeddings": True}),
-    "llama-biases": Reference("LlamaForCausalLM", {"attention_bias": True, "mlp_bias": True, "rms_norm_eps": 0.01}),
-    "llama-linear": Reference(
-        "LlamaForCausalLM", {"rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5}}
-    ),
-    "llama-llama3": Reference("LlamaForCausalLM", {"rope_parameters": LLAMA3}),
-    "llama-yarn": Reference("LlamaForCausalLM", {"rope_parameters": YARN, **LONG}),
     "llama-yarn-betas": Reference(
         "LlamaForCausalLM",
         {"rope_parameters": {**YARN, "attention_factor": 1.2, "beta_fast": 20.0, "beta_slow": 2.0}, **LONG},
-    ),
-    "llama-yarn-short": Reference(
-        "LlamaForCausalLM", {"rope_parameters": {**YARN, "original_max_position_embeddings": 8}}
     ),
     "llama-dynamic": Reference(
         "LlamaForCausalLM", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 2.5}}
@@ -79,28 +59,8 @@ ONE_STACK = {
         "LlamaForCausalLM", {"rope_parameters": {**LONGROPE, "original_max_position_embeddings": 12}}
     ),
     "qwen3": Reference("Qwen3ForCausalLM"),
-    "qwen3-windows": Reference(
-        "Qwen3ForCausalLM",
-        {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1, "num_hidden_layers": 3},
-    ),
-    "qwen3-yarn": Reference(
-        "Qwen3ForCausalLM", {"rope_parameters": YARN, "attention_bias": True, "tie_word_embeddings": True, **LONG}
-    ),
     "qwen2": Reference("Qwen2ForCausalLM"),
-    "qwen2-windows": Reference(
-        "Qwen2ForCausalLM",
-        {
-            "use_sliding_window": True,
-            "sliding_window": 3,
-            "max_window_layers": 1,
-            "num_hidden_layers": 3,
-            "tie_word_embeddings": True,
-        },
-    ),
     "mistral": Reference("MistralForCausalLM", {"sliding_window": 5}),
-    "mistral-no-window": Reference(
-        "MistralForCausalLM", {"sliding_window": None, "head_dim": 10, "tie_word_embeddings": True}
-    ),
     "phi3": Reference("Phi3ForCausalLM"),
     "phi3-part": Reference(
         "Phi3ForCausalLM",
@@ -136,132 +96,19 @@ ONE_STACK = {
         },
     ),
     "gemma": Reference("GemmaForCausalLM"),
-    "gemma-one": Reference(
-        "GemmaForCausalLM",
-        {"num_key_value_heads": 1, "tie_word_embeddings": False, "hidden_act": "gelu", "attention_bias": True},
-    ),
     "gpt-neo": Reference("GPTNeoForCausalLM"),
     "gpt-neo-local": Reference(
         "GPTNeoForCausalLM",
-        {
-            "attention_types": [[["local"], 2], [["global"], 1]],
-            "num_layers": 3,
-            "intermediate_size": None,
-            "activation_function": "relu",
-        },
+        {"attention_types": [[["local"], 2], [["global"], 1]], "num_layers": 3},
     ),
     "gpt-neox": Reference("GPTNeoXForCausalLM"),
-    "gpt-neox-in-turn": Reference(
-        "GPTNeoXForCausalLM",
-        {
-            "use_parallel_residual": False,
-            "attention_bias": False,
-            "tie_word_embeddings": True,
-            "hidden_act": "gelu_new",
-            "num_attention_heads": 1,
-        },
-    ),
     "olmo2": Reference("Olmo2ForCausalLM"),
-    "olmo2-mha": Reference(
-        "Olmo2ForCausalLM",
-        {
-            "num_key_value_heads": None,
-            "attention_bias": True,
-            "tie_word_embeddings": True,
-            "rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5},
-        },
-    ),
     "gemma3": Reference("Gemma3ForCausalLM"),
-    "gemma3-scaled": Reference(
-        "Gemma3ForCausalLM",
-        {
-            "num_key_value_heads": 1,
-            "tie_word_embeddings": False,
-            "attention_bias": True,
-            "rope_parameters": {
-                "full_attention": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5},
-                "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
-            },
-        },
-    ),
-    "gemma3-cap": Reference("Gemma3ForCausalLM", {"query_pre_attn_scalar": 7, "final_logit_softcapping": 1.5}),
     "gemma4": Reference("Gemma4ForCausalLM"),
-    "gemma4-alike": Reference(
-        "Gemma4ForCausalLM", {"global_head_dim": 10, "hidden_size_per_layer_input": 0, "final_logit_softcapping": 1.5}
-    ),
-    "gemma4-of-keys": Reference(
-        "Gemma4ForCausalLM",
-        {
-            "attention_k_eq_v": True,
-            "hidden_size_per_layer_input": 0,
-            "attention_bias": True,
-            "tie_word_embeddings": False,
-            "use_bidirectional_attention": "vision",
-            "rope_parameters": {
-                "full_attention": {
-                    "rope_type": "proportional",
-                    "rope_theta": 90.0,
-                    "partial_rotary_factor": 0.5,
-                    "factor": 2.5,
-                },
-                "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
-            },
-        },
-    ),
-    "gemma4-shared": Reference(
-        "Gemma4ForCausalLM",
-        {
-            "num_hidden_layers": 7,
-            "use_double_wide_mlp": True,
-            "rms_norm_eps": 0.1,  # scores are divided by nothing, and a norm of next to nothing shows their rounding
-            "layer_types": [
-                f"{word}_attention" for word in ["sliding", "full", "sliding", "sliding", "full", "sliding", "sliding"]
-            ],
-            "attention_k_eq_v": True,
-            "num_kv_shared_layers": 3,
-            "hidden_activation": "silu",
-        },
-    ),
     "gemma2": Reference("Gemma2ForCausalLM"),
-    "gemma2-no-caps": Reference(
-        "Gemma2ForCausalLM",
-        {
-            "attn_logit_softcapping": None,
-            "final_logit_softcapping": None,
-            "layer_types": ["full_attention"] * 2,
-            "num_hidden_layers": 2,
-            "query_pre_attn_scalar": 10,
-            "tie_word_embeddings": False,
-            "attention_bias": True,
-        },
-    ),
     "bloom": Reference("BloomForCausalLM"),
-    "bloom-untied": Reference("BloomForCausalLM", {"tie_word_embeddings": False, "n_head": 4}),
     "falcon-7b": Reference("FalconForCausalLM"),
-    "falcon-40b": Reference("FalconForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
-    "falcon-11b": Reference(
-        "FalconForCausalLM",
-        {
-            "new_decoder_architecture": True,
-            "num_kv_heads": 2,
-            "num_ln_in_parallel_attn": 1,
-            "tie_word_embeddings": False,
-        },
-    ),
-    "falcon-in-turn": Reference(
-        "FalconForCausalLM",
-        {"parallel_attn": False, "multi_query": False, "ffn_hidden_size": 20, "activation": "relu", "bias": True},
-    ),
     "modernbert-masked": Reference("ModernBertForMaskedLM"),
-    "modernbert-biases": Reference(
-        "ModernBertForMaskedLM",
-        {
-            **dict.fromkeys(("norm_bias", "classifier_bias", "attention_bias", "mlp_bias"), True),
-            "decoder_bias": False,
-            "classifier_activation": "relu",
-            "tie_word_embeddings": False,
-        },
-    ),
     "modernbert-decoder": Reference("ModernBertDecoderForCausalLM"),
     "modernbert-decoder-biases": Reference(
         "ModernBertDecoderForCausalLM",
@@ -269,25 +116,8 @@ ONE_STACK = {
     ),
     "modernbert-vectors": Reference("ModernBertModel", {"local_attention": 6}),
     "mixtral": Reference("MixtralForCausalLM"),
-    "mixtral-window": Reference(
-        "MixtralForCausalLM",
-        {"sliding_window": 5, "head_dim": 10, "num_experts_per_tok": 1, "tie_word_embeddings": True},
-    ),
     "olmoe": Reference("OlmoeForCausalLM"),
-    "olmoe-normalized": Reference("OlmoeForCausalLM", {"norm_topk_prob": True, "num_key_value_heads": None}),
     "qwen3-moe": Reference("Qwen3MoeForCausalLM"),
-    "qwen3-moe-some": Reference(
-        "Qwen3MoeForCausalLM",
-        {
-            "num_hidden_layers": 5,
-            "decoder_sparse_step": 2,
-            "mlp_only_layers": [3],
-            "norm_topk_prob": True,
-            "attention_bias": True,
-            "use_sliding_window": True,
-            "sliding_window": 4,
-        },
-    ),
     "ministral": Reference("MinistralForCausalLM"),
     "ministral-alike": Reference("MinistralForCausalLM", {"layer_types": None, "sliding_window": 4}),
     "starcoder2": Reference("Starcoder2ForCausalLM"),
@@ -353,19 +183,9 @@ ONE_STACK = {
     "electra-vectors": Reference("ElectraModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
     "electra-as-wide": Reference("ElectraForMaskedLM", {"embedding_size": 24, "tie_word_embeddings": False}),
     "lfm2": Reference("Lfm2ForCausalLM"),
-    "lfm2-biases": Reference(
+    "lfm2-indices": Reference(
         "Lfm2ForCausalLM",
-        {
-            "conv_bias": True,
-            "conv_L_cache": 4,
-            "layer_types": None,
-            "full_attn_idxs": [0, 2],
-            "block_auto_adjust_ff_dim": False,
-            "tie_word_embeddings": False,
-        },
-    ),
-    "lfm2-one": Reference(
-        "Lfm2ForCausalLM", {"layer_types": ["conv", "conv", "full_attention"], "conv_L_cache": 1, "head_dim": 10}
+        {"layer_types": None, "full_attn_idxs": [0, 2], "block_auto_adjust_ff_dim": False},
     ),
     "deepseek-v2": Reference("DeepseekV2ForCausalLM"),
     "deepseek-v2-groups": Reference(
@@ -396,33 +216,19 @@ ONE_STACK = {
         "SeedOssForCausalLM", {"attention_bias": False, "attention_out_bias": True, "mlp_bias": True}
     ),
     "opt": Reference("OPTForCausalLM"),
-    "opt-post": Reference(
-        "OPTForCausalLM", {"do_layer_norm_before": False, "enable_bias": False, "tie_word_embeddings": False}
-    ),
 }
 TWO_STACKS = {
     "t5": Reference("T5ForConditionalGeneration"),
-    "t5-deep-decoder": Reference("T5ForConditionalGeneration", {"num_decoder_layers": 3, "d_kv": 5}),
     "t5-v1.1": Reference(
         "T5ForConditionalGeneration",
         {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 1},
         untied=True,
     ),
-    "t5-buckets": Reference(
-        "T5ForConditionalGeneration",
-        {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "feed_forward_proj": "gated-silu"},
-    ),
     "mt5": Reference("MT5ForConditionalGeneration", {"num_decoder_layers": 1}, untied=True),
     "umt5": Reference("UMT5ForConditionalGeneration", {"num_decoder_layers": 3}),
     "bart": Reference("BartForConditionalGeneration"),
-    "bart-scaled": Reference(
-        "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu", "encoder_layers": 3}
-    ),
     "mbart": Reference("MBartForConditionalGeneration", {"decoder_layers": 1}),
     "marian": Reference("MarianMTModel"),
-    "marian-scaled": Reference(
-        "MarianMTModel", {"activation_function": "swish", "scale_embedding": True, "decoder_layers": 3}
-    ),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoint_makers import Reference
+from checkpoint_makers import Reference, logits_of
 from tiers import some, turns
 
 import viz_model as vm
@@ -51,11 +51,8 @@ def run(lm: vm.LanguageModel, **more: Any) -> vm.Trace:
     return lm.trace(ids=IDS, target_ids=TARGET if lm.config.kind == "encoder_decoder" else None, **more)
 
 
-def logits_of(model: Any) -> torch.Tensor:
-    more = {"decoder_input_ids": torch.tensor([TARGET])} if model.config.is_encoder_decoder else {}
-    with torch.no_grad():
-        logits: torch.Tensor = model(torch.tensor([IDS]), **more).logits[0]
-    return logits.float()
+def logits(model: Any) -> torch.Tensor:
+    return logits_of(model, IDS, TARGET if model.config.is_encoder_decoder else None).float()
 
 
 @pytest.fixture
@@ -78,7 +75,7 @@ def test_sixteen_bits_are_computed_as_the_reference_does(tmp_path: Path, made: s
     model = saved(made, tmp_path, dtype)
     lm = vm.load(tmp_path, dtype=dtype)
     assert lm.dtype == dtype and {w.dtype for w in lm.model.parameters()} <= {dtype, torch.float32}
-    exact, theirs, ours = logits_of(copy.deepcopy(model).float()), logits_of(model), run(lm)["logits"]
+    exact, theirs, ours = logits(copy.deepcopy(model).float()), logits(model), run(lm)["logits"]
     assert ours.dtype == torch.float32
     # Each rounds in places of its own; both stay as near to what single precision makes of these weights.
     rounded = max(float((theirs - exact).abs().max()), torch.finfo(dtype).eps * float(exact.abs().max()))

@@ -10,6 +10,7 @@ from typing import Any
 import fresh_variants
 import pytest
 import torch
+from identities import check_cells
 from tiny_models import (
     close,
     describe,
@@ -30,10 +31,8 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.runs import notebook
-from viz_model.runs.derivation import SMALLEST, derive
+from viz_model.runs.derivation import derive
 from viz_model.runs.trace import Trace
-from viz_model.values.leaves import Index
-from viz_model.values.point import Point
 
 
 def check_weights(config_: ModelConfig) -> None:
@@ -41,21 +40,6 @@ def check_weights(config_: ModelConfig) -> None:
     declared = {weight.name: weight.shape for _, site in sites.in_order(config_) for weight in site.weights}
     model = language_model(config_).model
     assert declared == {name: tuple(weight.shape) for name, weight in model.named_parameters()}
-
-
-def check_cells(trace: Trace) -> None:
-    """Every cell of every value is what its expression makes of the cells before it."""
-    for name, site in sites.in_order(trace.config):
-        value, where = trace.whole[name], dict[Index, torch.Tensor]()
-        assert tuple(value.shape) == site.length(trace.reader.length), name
-        for n, index in enumerate(reversed(site.index)):
-            size = index.length(trace.reader.length)
-            where[index] = torch.arange(size).view(-1, *(1,) * n)
-        made, size_of = site.expression.evaluate(Point(where, trace.reader))
-        made = made.unsqueeze(-1) if site.axes[-1] == "1" else made
-        size_of = size_of.unsqueeze(-1) if site.axes[-1] == "1" else size_of
-        same = (made == value) | ((made - value).abs() <= (1e-4 * size_of).clamp(min=SMALLEST))
-        assert same.all(), f"{name}: {made[~same.expand_as(value)][:3] if made.shape == value.shape else made}"
 
 
 def check_code(trace: Trace) -> None:
@@ -87,22 +71,8 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-EVERY = [
-    *variants(),
-    *without_a_part(),
-    *mixed_norms(),
-    *other_blocks(),
-    *mixed(),
-    *of_pictures(),
-    *of_strips(),
-    *of_classes(),
-]
-
-
-@pytest.mark.parametrize("config_", EVERY, ids=describe)
-def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
-    check_weights(config_)
-    check_cells(run(config_))
+OTHERWISE = [*other_blocks(), *mixed(), *of_pictures(), *of_classes()]
+EVERY = [*variants(), *without_a_part(), *mixed_norms(), *of_strips()]
 
 
 def per_layer() -> list[ModelConfig]:
@@ -118,14 +88,6 @@ def per_layer() -> list[ModelConfig]:
         tiny_config(position=config.T5Bias(buckets=8, max_distance=12), positions=(config.Rope(), config.Alibi())),
         tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0, windows=(3, 0), **ropes, **ffns),
     ]
-
-
-@pytest.mark.parametrize("config_", [*other_blocks(), *mixed(), *of_pictures(), *of_classes()], ids=describe)
-def test_blocks_may_be_put_together_otherwise(config_: ModelConfig) -> None:
-    trace = run(config_)
-    check_code(trace)
-    check_derivations(trace)
-    assert ModelConfig.from_dict(config_.to_dict()) == config_
 
 
 @pytest.mark.parametrize(
@@ -144,13 +106,24 @@ def test_blocks_that_are_not_known_are_refused(changes: dict[str, Any], field: s
         tiny_config(**changes)
 
 
-@pytest.mark.parametrize("config_", per_layer(), ids=range(6))
-def test_layers_may_differ(config_: ModelConfig) -> None:
+def check(config_: ModelConfig) -> None:
+    """Weights, cells, lines of code and derivations."""
     check_weights(config_)
     trace = run(config_)
     check_cells(trace)
     check_code(trace)
     check_derivations(trace)
+
+
+@pytest.mark.parametrize("config_", EVERY, ids=describe)
+def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
+    check_weights(config_)
+    check_cells(run(config_))
+
+
+@pytest.mark.parametrize("config_", [*OTHERWISE, *per_layer()], ids=describe)
+def test_blocks_and_layers_may_be_put_together_otherwise(config_: ModelConfig) -> None:
+    check(config_)
     assert ModelConfig.from_dict(config_.to_dict()) == config_
 
 
@@ -183,11 +156,7 @@ def fresh() -> Iterator[list[ModelConfig]]:
 
 def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelConfig]) -> None:
     for config_ in fresh:
-        check_weights(config_)
-        trace = run(config_)
-        check_cells(trace)
-        check_code(trace)
-        check_derivations(trace)
+        check(config_)
 
 
 def test_the_formula_of_a_fresh_variant_is_its_own(fresh: list[ModelConfig]) -> None:

@@ -18,7 +18,6 @@ from viz_model.config import ConfigError, Dense, Experts, Gated, ModelConfig, Va
 from viz_model.model import ops, sites
 from viz_model.model.neighbors import Neighbors
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoPosition, ShuffleTokens, Skip
-from viz_model.runs.generation import Decoder
 from viz_model.runs.record import Keep, record
 from viz_model.runs.trace import Trace
 from viz_model.values import counts
@@ -200,20 +199,6 @@ def test_a_long_run_is_read_as_it_was(n: int) -> None:
                 close(run(config_, "stream").row(name, position, 1), everything.head(name, 1)[position])
         for head in (0, config_.n_heads - 1) if has_heads else ():
             close(run(config_, "stream").head(name, head), everything.head(name, head))
-
-
-@pytest.mark.parametrize("n", range(N))
-def test_drawn_tokens_are_those_without_a_cache(n: int) -> None:
-    config_ = looking(n)
-    if config_.kind == "encoder":
-        return
-    lm, ids = language_model(config_), [5, 6, 5]
-    source = [4, 7, 4] if config_.kind == "encoder_decoder" else None
-    decoder = Decoder(lm.model, ids, source)
-    for _ in range(config_.n_context + 4):  # past the context, where the older half is forgotten
-        fresh = Decoder(lm.model, decoder.ids, source)
-        close(decoder.logits, fresh.logits)
-        decoder.append(int(decoder.logits.argmax()))
 
 
 EDITS: list[tuple[Edit, ...]] = [

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import close, language_model, mixed
+from tiny_models import language_model, mixed
 
 from viz_model.config import ModelConfig, ShortConv
 from viz_model.model.tap import NO_TAP
 
 CONVOLVING = [config for config in mixed() if any(isinstance(mixer, ShortConv) for mixer in config.mixers)]
-IDS = torch.tensor([[3, 9, 4, 1, 7, 2, 8]])
-
-
-@pytest.mark.parametrize("config", CONVOLVING, ids=str)
-@pytest.mark.parametrize("sizes", [(1,) * 7, (4, 1, 2), (1, 6)])
-def test_pieces_with_a_cache_are_read_as_the_whole(config: ModelConfig, sizes: tuple[int, ...]) -> None:
-    model = language_model(config).model
-    cache = model.new_cache()
-    with torch.no_grad():
-        parts = [model(piece, cache=cache) for piece in IDS.split(list(sizes), dim=1)]
-        close(torch.cat(parts, dim=1), model(IDS))
-
-
-@pytest.mark.parametrize("config", CONVOLVING, ids=str)
-def test_nothing_is_read_of_padding(config: ModelConfig) -> None:
-    model = language_model(config).model
-    padding = torch.tensor([[False] * 4 + [True] * 3])
-    with torch.no_grad():
-        together = model(IDS, padding=padding)[:, :4]
-        close(together, model(IDS[:, :4]))
 
 
 @pytest.mark.parametrize("config", CONVOLVING, ids=str)

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import Wav2Vec2BertConfig
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
-from viz_model.config import Alibi, ModelConfig, NoPosition, Position, RelativeKey, Rope
+from viz_model.config import ModelConfig, NoPosition, RelativeKey
 from viz_model.model import masks, ops
 from viz_model.model.attention import Attention, Given
 from viz_model.model.tap import NO_TAP
@@ -50,21 +50,6 @@ def test_attention_with_a_sink_is_that_of_gpt_oss() -> None:
     masked = ops.scores(q, ops.share_heads(k, 4), attn.scale) + causal
     torch.testing.assert_close(ops.pattern(masked, attn.beside), weights)
     assert (weights.sum(-1) < 1).all() and weights.sum(-1).min() < 0.9
-
-
-@pytest.mark.parametrize("position", [Rope(), Alibi()])
-def test_a_sink_is_the_same_with_a_cache_with_padding_and_in_steps(position: Position) -> None:
-    model = _model(position=position)
-    ids = torch.arange(2 * 6).view(2, 6)
-    with torch.inference_mode():
-        whole = model(ids)
-        torch.testing.assert_close(model(ids, tap=_Steps()), whole)
-        cache = model.new_cache()
-        parts = [model(ids[:, at], cache=cache) for at in (slice(0, 4), slice(4, 5), slice(5, 6))]
-        torch.testing.assert_close(torch.cat(parts, 1), whole)
-        longer = torch.cat((ids, ids.flip(1)), 1)
-        padding = torch.arange(12).expand(2, 12) >= 6
-        torch.testing.assert_close(model(longer, padding=padding)[:, :6], whole)
 
 
 LENGTH = 7

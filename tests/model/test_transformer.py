@@ -11,6 +11,7 @@ import torch
 from pairs import pairs
 from tiny_models import close, describe, random_model, tiny_config, variants
 from torch import Tensor, nn
+from torch_reference import reference_layer
 
 import viz_model as vm
 from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, NoHead, Sinusoidal, T5Bias
@@ -20,40 +21,6 @@ from viz_model.model.block import Block
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
-
-
-def reference_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer:
-    """PyTorch's own layer with the weights of ``block``."""
-    layer = nn.TransformerEncoderLayer(
-        d_model=config.d_model,
-        nhead=config.n_heads,
-        dim_feedforward=config.d_ffn,
-        dropout=0.0,
-        activation="relu",
-        layer_norm_eps=config.norm.eps,
-        batch_first=True,
-        norm_first=config.norm_at == "pre",
-    )
-    attn = block.attn
-    layer.load_state_dict(
-        {
-            "self_attn.in_proj_weight": torch.cat([attn.q.weight, attn.k.weight, attn.v.weight]),
-            "self_attn.in_proj_bias": torch.cat([attn.q.bias, attn.k.bias, attn.v.bias]),
-            "self_attn.out_proj.weight": attn.o.weight,
-            "self_attn.out_proj.bias": attn.o.bias,
-            "linear1.weight": block.ffn.up.weight,
-            "linear1.bias": block.ffn.up.bias,
-            "linear2.weight": block.ffn.down.weight,
-            "linear2.bias": block.ffn.down.bias,
-            "norm1.weight": block.attn_norm.weight,
-            "norm1.bias": block.attn_norm.bias,
-            "norm2.weight": block.ffn_norm.weight,
-            "norm2.bias": block.ffn_norm.bias,
-        }
-    )
-    # In evaluation mode the layer may take a fused path of its own; with a dropout of 0 the
-    # training mode computes the same by the plain one.
-    return layer.train()
 
 
 @torch.no_grad()

@@ -22,7 +22,6 @@ from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.runs.derivation import (
     SETTINGS,
-    TOLERANCE,
     WHATS,
     Cell,
     Derivation,
@@ -168,23 +167,6 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
         assert derivation.before == (Cell("blocks.0.ffn.up", (2, f)),)
 
 
-@pytest.mark.parametrize("norm", [config.LayerNorm(), config.RMSNorm()])
-def test_norms_are_those_of_torch(norm: config.Norm) -> None:
-    trace = traced(tiny_config(norm_at="post", norm=norm))
-    of = trace.stack.block(0).attn_norm
-    x = (trace["blocks.0.resid.in"] + trace["blocks.0.attn.out"]).double()
-    if isinstance(norm, config.LayerNorm):
-        reference: torch.nn.Module = torch.nn.LayerNorm(24, eps=norm.eps)
-    else:
-        reference = torch.nn.RMSNorm(24, eps=norm.eps)
-    reference.load_state_dict(of.state_dict())
-    expected = reference.double()(x)
-    for d in range(24):
-        derivation = derive(trace, "blocks.0.resid.mid", (3, d))
-        assert derivation.result == pytest.approx(expected[3, d].item(), abs=1e-5)
-        assert derivation.same_as == Cell("blocks.0.attn.norm.out", (3, d))
-
-
 def test_a_softmax_row() -> None:
     trace = traced(tiny_config())
     derivation = derive(trace, "blocks.0.attn.pattern", (0, 3, 2))
@@ -252,27 +234,6 @@ def test_both_sides_are_reached_by_both_names() -> None:
     assert derive(trace.at("encoder"), full.cell.site, full.cell.index).result == full.result
     with pytest.raises(ValueError, match="cross"):
         derive(trace.at("encoder"), "blocks.1.cross.k", (1, 6, 2))
-
-
-def test_walking_back_ends_at_the_tokens() -> None:
-    """From a probability, always to the first cell that enters: every number leads to an id."""
-    for config_ in few():
-        trace = traced(config_)
-        name = list(sites.table(config_))[-1]
-        cell = Cell(name, (3,) * len(trace[name].shape))
-        for _ in range(500):
-            derivation = derive(trace, cell.site, cell.index)
-            if derivation.steps[0].what == "token":
-                break
-            terms = next((step.terms for step in derivation.steps if step.terms is not None), None)
-            if derivation.before:
-                cell = derivation.before[0]
-            else:
-                assert terms is not None
-                origin = terms.term(0)[0].origin
-                assert isinstance(origin, Cell)
-                cell = origin
-        assert cell.site.endswith("tokens.ids"), cell
 
 
 def test_the_largest_terms_and_the_rest() -> None:
@@ -372,13 +333,6 @@ def test_an_edit_is_said() -> None:
     assert abs(changed.steps[-2].result) > changed.bound  # what it would have been
     untouched = derive(trace, "blocks.0.attn.z", (0, 4, 2))
     assert untouched.edits == () and untouched.steps[-1].what == "dot"
-    # What follows is made of the changed value, so nothing else is said to be changed.
-    for name, site in sites.in_order(trace.config):
-        if name != "blocks.0.attn.z":
-            for index in some_cells(tuple(trace[name].shape), torch.Generator().manual_seed(3), 2):
-                derivation = derive(trace, name, index)
-                agree(derivation, trace[name][index].item())
-                assert derivation.edits == () and derivation.label == site.label
 
 
 def called(part: object) -> str:
@@ -476,9 +430,3 @@ def test_published_models(package: Callable[[str], Path], package_name: str, fil
     lm = vm.load(package(package_name) / file)
     trace = lm.trace("Once upon a time there was a little girl who loved the sea.")
     check_real(trace, (0, 2, lm.config.n_layers - 1))
-
-
-def test_the_tolerance_is_the_one_promised() -> None:
-    trace = traced(tiny_config())
-    derivation = derive(trace, "blocks.0.attn.v", (0, 0, 0))
-    assert TOLERANCE == 1e-4 and derivation.bound == TOLERANCE * derivation.steps[-1].size

@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from identities import check_identities
+from identities import check_cells
 from tiny_models import EXPERTS, close, language_model, run_both, tiny_config
 
 from viz_model import config as choices
@@ -33,8 +33,6 @@ from viz_model.runs.edits import (
     SetNeuron,
     ShuffleTokens,
     Skip,
-    parse,
-    write,
 )
 from viz_model.runs.edits.address import MOST_CHARACTERS, MOST_EDITS
 
@@ -206,7 +204,7 @@ def test_an_expert_that_is_out_is_asked_by_nobody_and_the_others_share_its_weigh
     kept = plain["blocks.1.ffn.chosen"][:, gone] == 0
     asked = [run["blocks.1.ffn.chosen"][kept] > 0 for run in (plain, edited)]
     assert torch.equal(*asked)  # who had not chosen it keeps its experts
-    check_identities(edited)
+    check_cells(edited)
 
 
 @pytest.mark.parametrize("config", [*CONFIGS, *GROUPED], ids=range(len([*CONFIGS, *GROUPED])))
@@ -233,7 +231,7 @@ def test_one_expert_alone_writes_what_its_network_writes(
         else:
             close(edited["blocks.1.ffn.chosen"][n], plain["blocks.1.ffn.chosen"][n])
     assert x.shape == written.shape
-    check_identities(edited)
+    check_cells(edited)
 
 
 def test_what_is_out_is_out_for_what_comes_after_and_the_last_one_stays() -> None:
@@ -267,22 +265,3 @@ def test_what_is_out_is_out_for_what_comes_after_and_the_last_one_stays() -> Non
 def test_places_that_are_not_there_are_named(edit: Edit, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         run_both(language_model(CONFIGS[0]), edits=[edit])
-
-
-def test_a_text_is_continued_with_an_expert_out() -> None:
-    config = tiny_config(ffn=EXPERTS[0], n_vocab=8192, n_context=32)
-    lm = language_model(config)
-    off: list[Edit] = [ExpertOff(layer=0, expert=1)]
-    written = lm.generate("Once upon", max_new_tokens=3, temperature=0.0, edits=off)
-    ids = list(lm.trace("Once upon", edits=off).ids)
-    for token in written.tokens:
-        ids.append(int(lm.trace(ids=ids, edits=off)["logits"][-1].argmax()))
-        assert token.id == ids[-1]
-    with pytest.raises(ValueError, match=r"^edits: expert-only names positions"):
-        lm.generate("Once", edits=[ExpertOnly(layer=0, expert=1, position=0)])
-
-
-def test_their_addresses() -> None:
-    made = (ExpertOff(layer=1, expert=7), ExpertOnly(layer=3, expert=0, position=2), ExpertOnly(layer=3, expert=1))
-    assert write(made) == "expert-off.1.7~expert-only.3.0.2~expert-only.3.1"
-    assert parse(write(made)) == made

@@ -11,14 +11,12 @@ import torch
 from tiny_models import close, describe, language_model, of_strips, picture, random_model, traced
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_reference import reference_layer
 
 import viz_model as vm
 from viz_model import config
 from viz_model.checkpoints import examples
 from viz_model.config import Learned, ModelConfig, Patches
-from viz_model.model.attention import Attention
-from viz_model.model.block import Block
-from viz_model.model.feedforward import Dense
 from viz_model.model.transformer import Transformer
 from viz_model.runs import notebook
 from viz_model.runs.record import record
@@ -27,45 +25,6 @@ from viz_model.tokenizers.numerals import NUMERALS
 EVERY = pytest.mark.parametrize("config_", of_strips(), ids=describe)
 TARGET = [22, 3, 10, 7]
 """The tag of English, three, a comma, seven."""
-
-
-def copied(name: str, attn: Attention) -> dict[str, Tensor]:
-    """The weights of attention under PyTorch's names."""
-    parts = (attn.q, attn.k, attn.v)
-    return {
-        f"{name}.in_proj_weight": torch.cat([part.weight for part in parts]),
-        f"{name}.in_proj_bias": torch.cat([part.bias for part in parts]),
-        f"{name}.out_proj.weight": attn.o.weight,
-        f"{name}.out_proj.bias": attn.o.bias,
-    }
-
-
-def reference_layer(block: Block, config_: ModelConfig, crosses: bool) -> nn.Module:
-    """PyTorch's own layer of an encoder, or of a decoder, with the weights of ``block``."""
-    kind = nn.TransformerDecoderLayer if crosses else nn.TransformerEncoderLayer
-    layer = kind(
-        config_.d_model,
-        config_.n_heads,
-        config_.d_ffn,
-        0.0,
-        "gelu",
-        config_.norm.eps,
-        batch_first=True,
-        norm_first=True,
-    )
-    weights = copied("self_attn", block.attn)
-    norms: list[Any] = [block.attn_norm, block.ffn_norm]
-    if crosses:
-        assert block.cross is not None and isinstance(block.cross_norm, nn.Module)
-        weights |= copied("multihead_attn", block.cross)
-        norms.insert(1, block.cross_norm)
-    for n, norm in enumerate(norms, 1):
-        weights |= {f"norm{n}.weight": norm.weight, f"norm{n}.bias": norm.bias}
-    assert isinstance(block.ffn, Dense)
-    for n, linear in enumerate((block.ffn.up, block.ffn.down), 1):
-        weights |= {f"linear{n}.weight": linear.weight, f"linear{n}.bias": linear.bias}
-    layer.load_state_dict(weights)
-    return layer.train()  # by the plain path; with a dropout of 0 it is the same
 
 
 @torch.no_grad()
@@ -79,13 +38,13 @@ def reference_run(model: Transformer, levels: Tensor, target_ids: list[int]) -> 
     x = F.conv2d(normal, kernel, b, stride=given.patch).flatten(2).transpose(1, 2)
     x = x + model.get_parameter("encoder.position.table.weight")[: x.shape[1]]
     for block in map(model.stack("encoder").block, range(config_.n_encoder_layers)):
-        x = reference_layer(block, config_, False)(x)
+        x = reference_layer(block, config_, "gelu")(x)
     source = _normalized(model, "encoder", x)
     y = model.embedding.weight[target_ids] * (config_.d_model**0.5 if config_.scale_embedding else 1.0)
     y = (y + model.get_parameter("decoder.position.table.weight")[: len(target_ids)])[None]
     mask = nn.Transformer.generate_square_subsequent_mask(len(target_ids))
     for block in map(model.stack("decoder").block, range(config_.n_layers)):
-        y = reference_layer(block, config_, True)(y, source, tgt_mask=mask, tgt_is_causal=True)
+        y = reference_layer(block, config_, "gelu")(y, source, tgt_mask=mask, tgt_is_causal=True)
     return source[0], (_normalized(model, "decoder", y) @ model.unembedding.weight.T)[0]
 
 

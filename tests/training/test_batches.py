@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from training_data import byte_tokenizer, data_of, pairs, sentences, texts, tiny_recipe, write_corpus
+from training_data import byte_tokenizer, data_of, pairs, sentences, texts, tiny_recipe
 
 from viz_model.config import Kind
 from viz_model.training import batches
-from viz_model.training.batches import IGNORED, Batch, Batches, Masked, Translations, Windows
+from viz_model.training.batches import IGNORED, Batch, Masked, Translations, Windows
 from viz_model.training.corpus import Corpus, Documents, Split
 from viz_model.training.recipe import MaskedToken, NextToken, Translation
 from viz_model.training.sources import CorpusError
@@ -76,16 +76,6 @@ def test_parts_of_a_batch_are_disjoint_and_complete(kind: Kind) -> None:
 def test_a_corpus_of_the_other_sort(recipe_kind: Kind, found: Any) -> None:
     with pytest.raises(CorpusError, match="does not train on a"):
         batches.build(tiny_recipe(recipe_kind), found())
-
-
-def test_recipes_from_files(tmp_path: Any) -> None:
-    data = write_corpus(tmp_path / "data")
-    sorts: dict[Kind, type[Batches]] = {"decoder": Windows, "encoder": Masked, "encoder_decoder": Translations}
-    for kind, sort in sorts.items():
-        found = batches.prepare(tiny_recipe(kind, config={"n_vocab": 8192, "start_id": None}), data, tmp_path / "cache")
-        assert isinstance(found, sort)
-        assert found.step(0).n_asked
-        assert found.tokenizer.n_vocab == 8192
 
 
 # Windows

@@ -18,7 +18,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.training import objective
 from viz_model.training.batches import IGNORED, Batch
 from viz_model.training.loop import new_model
-from viz_model.training.objective import HeldOut, Objective, figures, measure
+from viz_model.training.objective import HeldOut, Objective, figures
 from viz_model.training.recipe import Recipe
 
 KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
@@ -85,15 +85,6 @@ def test_chunks_of_any_size_give_the_same(kind: Kind, size: int, monkeypatch: py
     batch = data_of(recipe).step(1).part(0, of=3)
     monkeypatch.setattr(objective, "CHUNK", size)
     assert_same(trainable(recipe.config).double(), batch, 0.1, 1e-10)
-
-
-def test_label_smoothing_by_hand() -> None:
-    recipe = tiny_recipe()
-    model, batch = trainable(recipe.config).double(), data_of(recipe).step(0)
-    log_probs = model(batch.ids).log_softmax(-1)
-    right = log_probs.gather(-1, batch.answers[..., None])[..., 0]
-    expected = -(0.9 * right + 0.1 * log_probs.mean(-1)).sum()
-    assert Objective(model, 0.1)(batch).item() == pytest.approx(expected.item(), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -198,33 +189,6 @@ def test_gradients_of_every_variant(config: ModelConfig) -> None:
     assert loss(*values).item() == pytest.approx(expected, rel=1e-14)  # without dropout the two modes are one
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("config", few(), ids=describe)
-def test_gradients_of_some_variants_entry_by_entry(config: ModelConfig) -> None:
-    small = shallow(config)
-    model = trainable(small).double()
-    batch = questions(small)
-
-    def loss() -> Tensor:
-        if isinstance(small.head, NoHead):
-            return model(batch.ids, batch.target_ids, padding=batch.padding).square().sum()
-        return Objective(model, label_smoothing=0.1)(batch)
-
-    numbers = torch.Generator().manual_seed(1)
-    found = gradients(model, loss())
-    for name, parameter in model.named_parameters():
-        for _ in range(4):
-            at = tuple(int(torch.randint(n, (), generator=numbers)) for n in parameter.shape)
-            kept, sides = parameter[at].item(), []
-            for step in (1e-6, -1e-6):
-                with torch.no_grad():
-                    parameter[at] = kept + step
-                sides.append(loss().item())
-            with torch.no_grad():
-                parameter[at] = kept
-            assert (sides[0] - sides[1]) / 2e-6 == pytest.approx(found[name][at].item(), rel=1e-4, abs=1e-6), (name, at)
-
-
 # Held-out figures
 
 
@@ -260,17 +224,6 @@ def test_fewer_batches_are_another_figure() -> None:
     assert n_batches > 1
     assert figures(model, data, 1)["zh"] != figures(model, data)["zh"]
     assert figures(model, data, n_batches) == figures(model, data, 1000) == figures(model, data)
-
-
-def test_a_uniform_model_needs_log_2_of_the_vocabulary() -> None:
-    recipe = tiny_recipe()
-    model = trainable(recipe.config)
-    with torch.no_grad():
-        model.embedding.weight.zero_()
-    data = data_of(recipe)
-    found = measure(model, data.held_out("en"), data.tokenizer)
-    assert found.nats / found.n_asked == pytest.approx(math.log(260))
-    assert found.bits_per_byte == pytest.approx(math.log2(260) * found.n_asked / found.n_bytes)
 
 
 def test_dropout_is_off_while_measuring() -> None:

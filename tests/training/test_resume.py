@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -134,18 +133,6 @@ def test_an_interrupted_run_is_the_uninterrupted_one(
     assert_same_weights(weights(recipe, tmp_path / "parts"), weights(recipe, tmp_path / "whole"))
 
 
-def test_what_a_kill_leaves_behind(tmp_path: Path) -> None:
-    recipe = tiny_recipe()
-    whole = []
-    (tmp_path / "killed").mkdir()
-    for report in train(recipe, data_of(recipe), tmp_path / "whole", save_every=-1):
-        whole.append(measured(report))
-        if report.step == 5:  # its own checkpoint is written when the next step is asked for
-            shutil.copy(tmp_path / "whole" / LATEST, tmp_path / "killed")
-            (tmp_path / "killed" / "checkpoint.partial").write_bytes(b"half")
-    assert [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "killed")] == whole[5:]
-
-
 def test_checkpoints_are_as_far_apart_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = tiny_recipe()
     saved: list[tuple[str, int]] = []
@@ -155,12 +142,6 @@ def test_checkpoints_are_as_far_apart_as_asked(tmp_path: Path, monkeypatch: pyte
     saved.clear()
     list(train(recipe, data_of(recipe), tmp_path, save_every=-1))
     assert [step for name, step in saved if name == LATEST] == list(range(1, 13))
-
-
-def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
-    recipe = tiny_recipe()
-    list(train(recipe, data_of(recipe), tmp_path))
-    assert list(train(recipe, data_of(recipe), tmp_path)) == []
 
 
 # A run that is made longer
@@ -267,30 +248,21 @@ def test_a_run_from_before_a_field_was_added_goes_on(tmp_path: Path, finished: b
         next(train(tiny_recipe(accumulate=2), data_of(recipe), tmp_path))
 
 
-def damaged(path: Path, how: str) -> None:
-    whole = path.read_bytes()
-    match how:
-        case "cut":
-            path.write_bytes(whole[: len(whole) // 2])
-        case "empty":
-            path.write_bytes(b"")
-        case "text":
-            path.write_bytes(b"not a checkpoint")
-        case "pickle":
-            torch.save({"run": Path("anything")}, path)
-        case "other":
-            torch.save({"weights": torch.zeros(2)}, path)
-        case "tensor":
-            torch.save(torch.zeros(2), path)
-
-
-@pytest.mark.parametrize("how", ["cut", "empty", "text", "pickle", "other", "tensor"])
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(
+    "kept",
+    ["cut", b"", b"not a checkpoint", {"run": Path("anything")}, {"weights": torch.zeros(2)}, torch.zeros(2)],
+    ids=["cut", "empty", "text", "pickle", "other", "tensor"],
+)
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, kept: object) -> None:
     recipe = tiny_recipe()
     reports = train(recipe, data_of(recipe), tmp_path)
     next(reports)
     reports.close()
-    damaged(tmp_path / LATEST, how)
+    whole = (tmp_path / LATEST).read_bytes()
+    if isinstance(kept, str | bytes):
+        (tmp_path / LATEST).write_bytes(whole[: len(whole) // 2] if isinstance(kept, str) else kept)
+    else:
+        torch.save(kept, tmp_path / LATEST)
     before = (tmp_path / LATEST).read_bytes()
     for attempt in (lambda: next(train(recipe, data_of(recipe), tmp_path)), lambda: trained_model(recipe, tmp_path)):
         with pytest.raises(TrainingError, match=r"checkpoint\.pt: not a checkpoint of ours"):
@@ -327,7 +299,6 @@ def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path: Path, monkeypatc
 def test_a_missing_checkpoint_is_a_beginning(tmp_path: Path) -> None:
     assert checkpoint.load(tmp_path / LATEST) is None
     assert next(train(tiny_recipe(), data_of(tiny_recipe()), tmp_path / "new")).step == 0
-    assert loop.SAVE_EVERY_SECONDS > 0
 
 
 def run_two(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -352,9 +323,7 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
         expected = [measured(report) for report in train(recipe, data_of(recipe), model=model, half_precision=False)]
         of_rank = [log.read(tmp_path / kind / f"log-{rank}.jsonl") for rank in range(2)]
         for first, second in zip(*of_rank, strict=True):
-            assert {k: v for k, v in first.items() if k != "tokens_per_second"} == {
-                k: v for k, v in second.items() if k != "tokens_per_second"
-            }
+            assert {**first, "tokens_per_second": 0} == {**second, "tokens_per_second": 0}
         assert len(of_rank[0]) == recipe.steps
         for found, (_, loss, rate, norm, norms, held_out, _balance) in zip(of_rank[0], expected, strict=True):
             assert found["loss"] == pytest.approx(loss, rel=1e-6)
