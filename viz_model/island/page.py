@@ -232,10 +232,12 @@ def beside(picture: Item | Sequence[Item | Row], *said: Item) -> Row:
     return Row((picture if isinstance(picture, Sequence) else (picture,), said))
 
 
-def where(needs: Callable[[Look], bool], *items: Item) -> tuple[Item, ...]:
+def where(needs: Callable[[Look], bool], *items: Item | Row) -> tuple[Any, ...]:
     """Items that stand there only for runs that have something of the kind."""
 
-    def one(item: Item) -> Item:
+    def one(item: Item | Row) -> Item | Row:
+        if isinstance(item, Row):
+            return item._replace(columns=[where(needs, *column) for column in item.columns])
         return lambda look: item(look) if needs(look) else None
 
     return tuple(map(one, items))
