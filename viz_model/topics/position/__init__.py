@@ -1,6 +1,5 @@
 """Position: how a model knows where a token stands, on this sentence's values, whichever scheme it has."""
 
-from functools import partial
 from typing import TypeAlias
 
 from viz_model.config import ModelConfig
@@ -164,9 +163,7 @@ DOORS = (
             relative.lead,
             relative.choose,
             relative.tell,
-            relative.title,
-            columns(*(partial(relative.draw, which=which) for which in bias.MATRICES)),
-            relative.source,
+            *relative.MATRICES,
         ),
         ("relative",),
     ),

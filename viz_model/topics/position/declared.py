@@ -57,14 +57,12 @@ def tell_row(look: Look) -> Iterator[Line]:
     yield look.text("declared_row", **{**learned.facts(look), "length": length})
 
 
-def alike_title(look: Look) -> Iterator[Line]:
-    yield look.title("declared_similarity", near=f"{look.once(added.alike).at(1):.2f}")
+alike_title = say.title("declared_similarity", added.near)
 
 
 def tell_alike(look: Look) -> Iterator[Line]:
     yield added.say_alike(look)
-    near = f"{look.once(added.alike).at(1):.2f}"
-    yield look.text("declared_similarity", near=near, **added.context(look))
+    yield look.text("declared_similarity", **added.near(look), **added.context(look))
 
 
 # Queries and keys that are changed by their position
@@ -112,7 +110,7 @@ def tell_offsets(look: Look) -> Iterator[Line]:
 
 
 def curves(look: Look) -> Scene | None:
-    return bias.curves(look, look.words("declared_curves_alt")) if bias.knows_distance(look) else None
+    return bias.curves(look, "declared_curves_alt") if bias.knows_distance(look) else None
 
 
 to_try = say.to_try("declared_question", "declared_answer")
