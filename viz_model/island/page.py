@@ -243,7 +243,7 @@ def through(other: Callable[[Look], Look | None], *items: Item | Row) -> tuple[A
     return tuple(map(one, items))
 
 
-def where(needs: Callable[[Look], bool], *items: Item | Row) -> tuple[Any, ...]:
+def where(needs: Callable[[Look], object], *items: Item | Row) -> tuple[Any, ...]:
     """Items that stand there only for runs that have something of the kind."""
     return through(lambda look: look if needs(look) else None, *items)
 
