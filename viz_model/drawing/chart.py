@@ -323,6 +323,19 @@ class Plot(NamedTuple):
         """The same as lengths, as a path takes them."""
         return Lengths(values, self.y.low, self.y.high, (0.0, self.bottom), (0.0, self.top), self.y.is_log)
 
+    def places_x(self, values: np.ndarray) -> np.ndarray:
+        """Where values stand along the level axis, float32 [N, 2]: shares of the width, and pixels."""
+        share = np.asarray(self.x.share(values))
+        return np.stack([share, self.left + share * self.across[1]], -1).astype(np.float32)
+
+    def wide(self, share: float, n: int) -> np.ndarray:
+        """The width of each of ``n`` bars that take a share of the plot, float32 [N, 2]."""
+        return np.tile(np.array([[share, share * self.across[1]]], np.float32), (n, 1))
+
+    def tall(self, values: Any) -> Any:
+        """Pixels from 0 up to values along an upright axis that begins there."""
+        return Lengths(values, self.y.low, self.y.high, 0.0, self.bottom - self.top, self.y.is_log)
+
     def pixels_y(self, value: float) -> float:
         """Pixels of one value."""
         return self.bottom - float(self.y.share(np.asarray(value))) * (self.bottom - self.top)
@@ -379,14 +392,10 @@ def columns(
     scale = scale or axis(*(one.values for one in series))
     n = _array(series[0].values).shape[-1]
     on, marks = plot(places(n), scale, height, x_names=names)
-    tall, wide = on.bottom - on.top, 0.8 / len(series)
+    wide = 0.8 / len(series)
     for k, one in enumerate(series):
-        at = np.asarray(on.x.share(np.arange(n) - 0.4 + k * wide))
-        x = np.stack([at, on.left + at * on.across[1]], -1).astype(np.float32)
-        share = wide / n
-        heights: Any = Lengths(one.values, scale.low, scale.high, 0.0, tall, scale.is_log)
-        width = np.tile(np.array([[share, share * on.across[1]]], np.float32), (n, 1))
-        place: dict[str, Any] = {"x": x, "y": on.at_y(one.values), "width": width, "height": heights}
+        place: dict[str, Any] = {"x": on.places_x(np.arange(n) - 0.4 + k * wide), "width": on.wide(wide / n, n)}
+        place |= {"y": on.at_y(one.values), "height": on.tall(one.values)}
         marks.append(Items(id=f"bars.{k}", **place, **_look(one, names)))
     return _of_bars(id, title, names, series, scale, Panel(id="columns", marks=marks, height=height))
 

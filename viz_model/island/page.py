@@ -232,13 +232,25 @@ def beside(picture: Item | Sequence[Item | Row], *said: Item) -> Row:
     return Row((picture if isinstance(picture, Sequence) else (picture,), said))
 
 
-def where(needs: Callable[[Look], bool], *items: Item) -> tuple[Item, ...]:
-    """Items that stand there only for runs that have something of the kind."""
+def through(other: Callable[[Look], Look | None], *items: Item | Row) -> tuple[Any, ...]:
+    """Items of another look than the page's, which is made of it; they stand there where it is."""
 
-    def one(item: Item) -> Item:
-        return lambda look: item(look) if needs(look) else None
+    def one(item: Item | Row) -> Item | Row:
+        if isinstance(item, Row):
+            return item._replace(columns=[through(other, *column) for column in item.columns])
+        return lambda look: None if (found := other(look)) is None else item(found)
 
     return tuple(map(one, items))
+
+
+def where(needs: Callable[[Look], object], *items: Item | Row) -> tuple[Any, ...]:
+    """Items that stand there only for runs that have something of the kind."""
+    return through(lambda look: look if needs(look) else None, *items)
+
+
+def narrow(*items: Item | Row) -> tuple[Any, ...]:
+    """Items of the selected layer alone (:attr:`viz_model.island.look.Look.narrow`)."""
+    return through(lambda look: look.narrow, *items)
 
 
 def columns(*items: Item | Sequence[Item | Row]) -> Row:

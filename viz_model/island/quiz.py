@@ -47,3 +47,21 @@ def largest(
         said,
         own,
     )
+
+
+def one_of(look: Look, values: np.ndarray, names: Sequence[str], key: str) -> Quiz:
+    """Which of many is the largest in each layer, of values [L, N]?
+
+    Offered are some, evenly spread, and the right one: in the place of the last where it is none of them.
+    """
+    shown, best = spread(values.shape[-1]), values.argmax(-1)
+    offered = np.stack([np.sort(shown if top in shown else [*shown[:-1], top]) for top in best])
+    options, of_best = (Among(names, look.by("layer", at)) for at in (offered, best))
+    own = look.by("layer", np.take_along_axis(values, offered, -1), "percent")
+    return Quiz(
+        look.words(key, layer=look.layer_number),
+        options,
+        look.by("layer", (offered == best[:, None]).argmax(-1)),
+        look.words(f"{key}_found", best=of_best, most=look.by("layer", values.max(-1), "percent")),
+        Each(look.t.labels("common")["guess_own"], {"name": options, "value": own}),
+    )

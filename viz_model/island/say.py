@@ -16,6 +16,11 @@ Facts: TypeAlias = Callable[[Look], Mapping[str, Any]]
 Said: TypeAlias = Callable[[Look], Iterable[Line]]
 
 
+def token(look: Look) -> dict[str, Any]:
+    """The name of the selected token."""
+    return {"token": look.token_named()}
+
+
 def text(key: str, facts: Facts | None = None) -> Said:
     """A section of the topic's prose."""
     return lambda look: [look.text(key, **(facts(look) if facts else {}))]

@@ -17,6 +17,7 @@ from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
 from viz_model.explain import sums
 from viz_model.explain.written import Part
 from viz_model.island.look import Look
+from viz_model.island.page import Chooser
 from viz_model.measures import lens
 from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, tabs, waterfall
 from viz_model.topics.attribution.asked import asked
@@ -162,7 +163,7 @@ def test_without_a_fitted_lens_the_page_says_what_is_missing_and_how_to_fit_one(
     look = looked(tiny_config())
     said = " ".join(islands.sentences(PAGE, look))
     assert "attribution.lens_fitted" not in islands.pictures(PAGE, look) and "vm.explain.fit_lens(lm, texts)" in said
-    assert depth.choose(look) is None
+    assert not any(isinstance(one, Chooser) and one.name == depth.LENSES for one in islands.made(PAGE, look))
 
 
 def test_a_head_shows_its_largest_keys_in_order() -> None:

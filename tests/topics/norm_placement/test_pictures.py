@@ -78,7 +78,7 @@ def test_a_model_alone_is_drawn_and_said_as_itself(config_: ModelConfig) -> None
 def test_by_depth_both_models_and_their_untrained_ones(twins: Look) -> None:
     view = depth.view(twins)
     assert list(view.readings) == list(view.untrained) == ["pre", "post"]
-    scene = seen(depth.draw_alike(twins) or Scene(id="", panels=[], title=""), twins.place)
+    scene = seen(depth.draw_alike(twins), twins.place)
     paths = [mark for mark in scene.panels[0].marks if isinstance(mark, Path)]
     assert [path.dash is None for path in paths] == [True, True, False, False] and len(scene.keys) == 4
     np.testing.assert_allclose(numbers(scene, "points.3"), view.untrained["post"].alike, atol=6e-4)
@@ -88,7 +88,7 @@ def test_by_depth_both_models_and_their_untrained_ones(twins: Look) -> None:
 
 
 def test_the_last_norm_is_drawn_for_the_token(twins: Look, traces: dict[str, vm.Trace]) -> None:
-    scene = seen(last_norm.draw(twins) or Scene(id="", panels=[], title=""), twins.place)
+    scene = seen(last_norm.draw(twins), twins.place)
     for k, (side, one) in enumerate(last_norm.every(twins).items()):
         assert one.p is not None
         np.testing.assert_allclose(numbers(scene, f"bars.{k}"), one.p[:, 3], atol=6e-4)

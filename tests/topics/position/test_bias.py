@@ -37,7 +37,7 @@ def test_curves_hold_the_recorded_bias_of_every_head(config_: ModelConfig) -> No
         recorded = trace["blocks.1.attn.bias"].numpy()
         for option in ("text", "all"):
             here.options.update(range=option)  # type: ignore[attr-defined]
-            curves = bias.curves(here, "").data
+            curves = bias.curves(here, "alibi_curves_alt").data
             for query, seen in np.argwhere(visible):
                 n = int(np.nonzero(curves.distances == seen - query)[0][0])
                 np.testing.assert_allclose(curves.values[:, n], recorded[:, query, seen], atol=1e-6)

@@ -1,7 +1,7 @@
 """Break it: experiments with a question first and the measured answer after."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Topic, columns, has_text
+from viz_model.island.page import Page, Row, Topic, columns, has_text, where
 from viz_model.topics.ablations import compare, painted, tabs, trying
 
 PAGE = Page(
@@ -10,15 +10,24 @@ PAGE = Page(
         say.text("lead"),
         trying.choose,
         trying.title,
-        Row(((trying.word,), (trying.other,)), (1, 2)),
-        trying.refused,
-        columns(
-            (trying.ask, trying.guess, trying.buttons, trying.replaced, trying.tell, trying.measure),
-            (trying.draw, *trying.BELOW),
+        *where(trying.is_open, Row(((trying.word,), (trying.other,)), (1, 2)), trying.refused),
+        *where(
+            trying.can_be_tried,
+            columns(
+                (trying.ask, trying.guess, trying.buttons, trying.replaced, trying.tell, trying.measure),
+                (trying.draw, *trying.BELOW),
+            ),
         ),
-        columns(
-            (compare.title, compare.draw_guesses, compare.draw_places, compare.tell),
-            (compare.spread_title, compare.draw_spread, compare.tell_spread),
+        *where(
+            lambda look: look.trace.edits,
+            columns(
+                (
+                    compare.title,
+                    *where(compare.predicts, compare.draw_guesses, compare.tell),
+                    *where(lambda look: not compare.predicts(look), compare.draw_places),
+                ),
+                (compare.spread_title, compare.draw_spread, compare.tell_spread),
+            ),
         ),
     ),
     (say.to_try(),),

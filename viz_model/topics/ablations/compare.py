@@ -34,10 +34,13 @@ def _named(own: Lab, ids: np.ndarray, *, is_code: bool = False) -> Any:
     return Among(names, own.of_answers(np.searchsorted(known, ids)), is_code=is_code)
 
 
-def draw_guesses(look: Look) -> Scene | None:
+def predicts(look: Look) -> bool:
+    """Whether there are predictions to compare."""
+    return lab(look).plain.config.has_logits
+
+
+def draw_guesses(look: Look) -> Scene:
     own = lab(look)
-    if not look.trace.edits or not own.plain.config.has_logits:
-        return None
     found = guesses(own)
     bars = [
         chart.Bars(look.words(f"series_{name}"), own.of_answers(values.astype(np.float32)), role, write="percent")
@@ -53,9 +56,7 @@ def draw_guesses(look: Look) -> Scene | None:
 
 def title(look: Look) -> Iterator[Line]:
     own = lab(look)
-    if not look.trace.edits:
-        return
-    if not own.plain.config.has_logits:
+    if not predicts(look):
         yield look.part("vectors_title", amount=own.amount(own.cost.amount))
         return
     found = guesses(own)
@@ -85,15 +86,12 @@ def _facts(own: Lab, found: Firsts) -> dict[str, Any]:
 
 def tell(look: Look) -> Iterator[Line]:
     own = lab(look)
-    if look.trace.edits and own.plain.config.has_logits:
-        yield look.text("compare", **_facts(own, guesses(own)))
+    yield look.text("compare", **_facts(own, guesses(own)))
 
 
-def draw_places(look: Look) -> Scene | None:
+def draw_places(look: Look) -> Scene:
     """Where there are no predictions to compare: how far each token's last vector has turned."""
     own = lab(look)
-    if not look.trace.edits or own.plain.config.has_logits:
-        return None
     found = change.vectors(own.plain, own.after)
     turned = (1 - found.cosines).astype(np.float32)
     bars = [chart.Bars(look.words("turn"), turned, "output", write="4")]
@@ -105,17 +103,14 @@ def draw_places(look: Look) -> Scene | None:
 
 def spread_title(look: Look) -> Iterator[Line]:
     own = lab(look)
-    if look.trace.edits:
-        first = look.once(lambda _: change.first(own.plain, own.after), "first difference")
-        key = "spread_nowhere" if first is None else "spread_title"
-        yield look.part(key, site=literal("" if first is None else own.plain.full_name(first.site)))
+    first = look.once(lambda _: change.first(own.plain, own.after), "first difference")
+    key = "spread_nowhere" if first is None else "spread_title"
+    yield look.part(key, site=literal("" if first is None else own.plain.full_name(first.site)))
 
 
-def draw_spread(look: Look) -> Scene | None:
+def draw_spread(look: Look) -> Scene:
     """The map of differences by depth and position; of a long text the positions around the selected one."""
     own = lab(look)
-    if not look.trace.edits:
-        return None
     values = look.once(lambda _: breaking.spread(own.plain, own.after).values, "spread")
     n = len(own.plain)
     first = max(0, min(look.token - MOST_POSITIONS // 2, n - MOST_POSITIONS))
@@ -135,8 +130,6 @@ def draw_spread(look: Look) -> Scene | None:
 
 def tell_spread(look: Look) -> Iterator[Line]:
     n = len(look.trace)
-    if not look.trace.edits:
-        return
     if n > MOST_POSITIONS:
         first = max(0, min(look.token - MOST_POSITIONS // 2, n - MOST_POSITIONS))
         yield look.note("spread_part", first=first, last=first + MOST_POSITIONS - 1, n=n)

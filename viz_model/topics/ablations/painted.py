@@ -20,6 +20,7 @@ from viz_model.measures import patches
 from viz_model.measures.classes import Classes, classes
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
+from viz_model.topics.ablations.trying import guesses
 
 SEED = 1
 SIZE, TOP, BAR, MOST = 150.0, 44.0, 18.0, 10
@@ -88,17 +89,7 @@ def ask(look: Look) -> Iterator[Line]:
 
 
 def guess(look: Look) -> Buttons:
-    guessed = look.options.get("changes") or ""
-    return Buttons(
-        "changes",
-        [
-            Button(
-                ("● " if name == guessed else "") + look.words(f"changes_{name}"),
-                {"changes": "" if name == guessed else name},
-            )
-            for name in GUESSES
-        ],
-    )
+    return guesses(look, "changes", {name: look.words(f"changes_{name}") for name in GUESSES})
 
 
 def buttons(look: Look) -> Buttons:

@@ -78,32 +78,33 @@ def title(look: Look) -> Iterator[Line]:
         yield Line(look.words(f"missing_{lack}"), "notice")
 
 
-def _is_open(own: Lab) -> bool:
+def can_be_tried(look: Look) -> bool:
+    """Whether the run has what the experiment is about."""
+    return not chosen(lab(look)).lacks(lab(look))
+
+
+def is_open(look: Look) -> bool:
     """Whether another sentence can be chosen: while nothing is tried."""
-    return chosen(own) is sentence.EXPERIMENT and not chosen(own).lacks(own) and finding(own) is None
-
-
-def word(look: Look) -> Chooser | None:
     own = lab(look)
-    return sentence.choose(own) if _is_open(own) else None
+    return chosen(own) is sentence.EXPERIMENT and can_be_tried(look) and finding(own) is None
 
 
-def other(look: Look) -> Field | None:
-    own = lab(look)
-    return sentence.field(own) if _is_open(own) else None
+def word(look: Look) -> Chooser:
+    return sentence.choose(lab(look))
+
+
+def other(look: Look) -> Field:
+    return sentence.field(lab(look))
 
 
 def refused(look: Look) -> Iterator[Line]:
-    if _is_open(lab(look)):
-        yield from sentence.refused(lab(look))
+    return sentence.refused(lab(look))
 
 
 def ask(look: Look) -> Iterator[Line]:
     """The question; where there is nothing to change at a token, why."""
     own = lab(look)
     experiment = chosen(own)
-    if experiment.lacks(own):
-        return
     line = look.text(f"question_{experiment.name}", **experiment.ask(own))
     if experiment is sentence.EXPERIMENT:
         line = sentence.here(own, line)
@@ -118,18 +119,21 @@ def ask(look: Look) -> Iterator[Line]:
     yield look.note("guess")
 
 
-def guess(look: Look) -> Buttons | None:
-    """What may come of it, to be guessed; another click takes a guess back."""
+def guess(look: Look) -> Buttons:
     own = lab(look)
     experiment = chosen(own)
-    if experiment.lacks(own):
-        return None
-    labels, guessed = experiment.verdict.labels(look.t.language), look.options.get("guess") or ""
+    labels = experiment.verdict.labels(look.t.language)
+    return guesses(look, "guess", {name: labels[name] for name in experiment.options(own)})
+
+
+def guesses(look: Look, option: str, labels: Mapping[str, str]) -> Buttons:
+    """What may come of it, to be guessed; another click takes a guess back."""
+    guessed = look.options.get(option) or ""
     buttons = [
-        Button(("● " if name == guessed else "") + labels[name], {"guess": "" if name == guessed else name})
-        for name in experiment.options(own)
+        Button(("● " if name == guessed else "") + label, {option: "" if name == guessed else name})
+        for name, label in labels.items()
     ]
-    return Buttons("guess", buttons)
+    return Buttons(option, buttons)
 
 
 def press(look: Look) -> Mapping[str, Any]:
@@ -142,11 +146,9 @@ def press(look: Look) -> Mapping[str, Any]:
     return {"edits": (edit,), "options": {"experiment": experiment.name, "measured": "1"}}
 
 
-def buttons(look: Look) -> Buttons | None:
+def buttons(look: Look) -> Buttons:
     own = lab(look)
     experiment = chosen(own)
-    if experiment.lacks(own):
-        return None
     is_tried = finding(own) is not None
     off: Any = is_tried
     if not is_tried and experiment.hidden is not None:
@@ -158,7 +160,7 @@ def buttons(look: Look) -> Buttons | None:
 def replaced(look: Look) -> Iterator[Line]:
     """What trying it takes the place of."""
     own = lab(look)
-    if look.trace.edits and finding(own) is None and not chosen(own).lacks(own):
+    if look.trace.edits and finding(own) is None:
         yield look.note("replaces", changes=look.listed(describe(edit, look.t) for edit in look.trace.edits))
 
 
@@ -206,7 +208,7 @@ def draw(look: Look) -> Scene | Plot | None:
     found = finding(own)
     if found is not None:
         return found.draw()
-    return None if chosen(own).lacks(own) else chosen(own).before(own)
+    return chosen(own).before(own)
 
 
 def below(n: int, kind: type) -> Callable[[Look], Any]:

@@ -6,6 +6,7 @@ from functools import partial
 
 from viz_model.island import say
 from viz_model.island.page import Page, Section, Topic, Typed, beside, columns, reads_text
+from viz_model.island.page import where as only
 from viz_model.topics.architectures import (
     cache,
     choices,
@@ -29,13 +30,8 @@ SENTENCE = Section(
         *(item(n) for n in range(2) for item in (pair.title, pair.ribbon)),
         columns(*zip(*map(pair.each, (choices.title, choices.draw, choices.tell)), strict=True)),
         columns(*zip(*map(pair.each, (heads.title, heads.draw, heads.tell)), strict=True)),
-        depth.title,
-        depth.draw,
-        depth.source,
-        depth.tell,
-        heads.title_distances,
-        heads.draw_distances,
-        heads.tell_distances,
+        *only(depth.view, depth.title, depth.draw, depth.source, depth.tell),
+        *only(heads.distances, heads.title_distances, heads.draw_distances, say.text("apart")),
     ),
     ("other_token",),
     pair.has_other,

@@ -41,13 +41,13 @@ class ComparedView(NamedTuple):
 
 def parts(look: Look) -> dict[str, Scene]:
     """Each picture for itself, at the selected place, by its name."""
-    plot, (first, second) = depth.draw(look), pair.both(look)
+    first, second = pair.both(look)
     drawn = {
         "choices0": choices.draw(look, first),
         "choices1": choices.draw(look, second),
         "head0": heads.draw(look, first),
         "head1": heads.draw(look, second),
-        "depth": plot and plot.scene,
+        "depth": depth.draw(look).scene if depth.view(look) else None,
         "distances": heads.draw_distances(look),
     }
     return {name: seen(scene, look.place) for name, scene in drawn.items() if scene is not None}

@@ -61,6 +61,12 @@ def view(look: Look) -> DepthView | None:
     return look.once(_view, "depth")
 
 
+def _seen(look: Look) -> DepthView:
+    found = view(look)
+    assert found is not None  # or nothing of it is asked for
+    return found
+
+
 def _view(look: Look) -> DepthView | None:
     both = pair.both(look)
     traces = [one.trace for one in both if one.trace is not None]
@@ -72,8 +78,7 @@ def _view(look: Look) -> DepthView | None:
 
 
 def title(look: Look) -> Iterator[Line]:
-    if (found := view(look)) is None:
-        return
+    found = _seen(look)
     grown = {}
     for which, mean in zip(("first", "second"), found.mean, strict=True):
         times = float(mean[-1] / mean[0])
@@ -100,9 +105,8 @@ def figure(look: Look, found: DepthView) -> go.Figure:
     return made.update_layout(height=300)
 
 
-def draw(look: Look) -> Plot | None:
-    if (found := view(look)) is None:
-        return None
+def draw(look: Look) -> Plot:
+    found = _seen(look)
     call, other = pair.call(look, "depth")
     return Plot("architectures.depth", figure(look, found), look.words("depth_alt"), found, _sites(look), call, other)
 
@@ -112,13 +116,11 @@ def _sites(look: Look) -> tuple[str, str]:
 
 
 def source(look: Look) -> Iterator[Line]:
-    if view(look) is not None:
-        yield look.source(*_sites(look))
+    yield look.source(*_sites(look))
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if (found := view(look)) is None:
-        return
+    found = _seen(look)
     for one, mean in zip(pair.both(look), found.mean, strict=True):
         ends = Lengths(float(mean[0]), float(mean[-1]))
         said = {name: f"{length:.3g}" for name, length in ends._asdict().items()}

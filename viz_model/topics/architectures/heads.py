@@ -134,8 +134,8 @@ def distances(look: Look) -> ApartView | None:
 
 
 def title_distances(look: Look) -> Iterator[Line]:
-    if (found := distances(look)) is None:
-        return
+    found = distances(look)
+    assert found is not None  # or nothing of it is asked for
     layer, head = np.unravel_index(found.distances.argmax(), found.distances.shape)
     said = look.words("apart_title", layer=int(layer), head=int(head), distance=f"{found.distances.max():.2f}")
     yield Line(said, "part")
@@ -155,8 +155,3 @@ def draw_distances(look: Look) -> Scene | None:
     sites = [f"blocks.{layer}.attn.pattern" for layer in range(look.n_layers)]
     made = headed(scene, look.words("apart_name"))
     return look.drawn(made, sites, data=found, call=call, other=other, own=False)
-
-
-def tell_distances(look: Look) -> Iterator[Line]:
-    if distances(look) is not None:
-        yield look.text("apart")

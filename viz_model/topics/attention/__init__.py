@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from viz_model.island import say, units, why
 from viz_model.island.look import Look
-from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, is_there, where
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, is_there, narrow, through, where
 from viz_model.island.tabs import Trials
 from viz_model.topics.attention import (
     between_words,
@@ -38,15 +38,14 @@ def _reports(look: Look) -> bool:
 
 
 CHAIN = Row([(head.heading(name), head.in_chain(name)) for name in head.CHAIN], (1, 1, 1))
-WORDS = (between_words.title, between_words.lead, between_words.typed, between_words.draw, between_words.tell)
+WORDS = (say.title("words_title"), say.text("words"), between_words.typed, between_words.draw, between_words.tell)
 LARGE = Section(
     "large",
     (
         head.title,
         head.choose,
         columns((head.draw,), (head.lines, units.link)),
-        *where(_attends, carries.title),
-        beside(where(_attends, carries.draw), *where(_attends, carries.tell)),
+        *where(_attends, *narrow(carries.title, beside(carries.draw, carries.tell))),
         head.chain_title,
         CHAIN,
         buffer.title,
@@ -59,46 +58,69 @@ TOGETHER = Section(
     "together",
     (
         together.tell,
-        together.side_by_side,
+        *narrow(together.side_by_side),
         together.times,
-        together.output_matrix,
+        *narrow(together.output_matrix),
         together.makes,
-        together.written,
+        *narrow(together.written),
         together.end,
     ),
     ("section=together",),
     _attends,
 )
-FORMS = Section("forms", (forms.title, forms.draw, forms.tell), needs=forms.changes)
+FORMS = Section("forms", narrow(forms.title, forms.draw, forms.tell), needs=forms.changes)
 _WHY = why.About("attn").section
 WHY = replace(_WHY, needs=lambda look: _attends(look) and is_there(_WHY, look))
 CARE = Section(
     "care",
     (
-        brings.title,
-        columns((brings.row_title, brings.row, brings.row_tell), (brings.cloud_title, brings.cloud)),
-        brings.ask,
-        brings.ranks_title,
-        beside((brings.ranks, brings.gaps), brings.ranks_tell),
-        brings.choose,
-        brings.sinks_title,
-        columns(brings.sinks("weight"), brings.sinks("share")),
-        brings.sinks_tell,
+        *through(brings.here, brings.title),
+        *where(
+            brings.several,
+            *through(
+                lambda look: brings.here(look.narrow),
+                columns((brings.row_title, brings.row, brings.row_tell), (brings.cloud_title, brings.cloud)),
+            ),
+        ),
+        *through(
+            brings.here,
+            brings.ask,
+            *where(
+                brings.is_read,
+                brings.ranks_title,
+                beside((brings.ranks, brings.gaps), brings.ranks_tell),
+                *where(
+                    brings.has_groups,
+                    brings.choose,
+                    brings.sinks_title,
+                    columns(brings.sinks("weight"), brings.sinks("share")),
+                    brings.sinks_tell,
+                ),
+            ),
+        ),
     ),
     ("group", "run", "section=care"),
     lambda look: look.config.attends,  # it compares the weights of all layers
 )
 WITHOUT: tuple[Item | Row | Section, ...] = (
-    *where(state.is_here, state.tell, state.choose),
-    beside(where(state.is_here, state.draw, reads.draw_steps), *where(state.is_here, reads.tell_steps)),
-    *where(state.is_here, reads.title),
-    beside(where(state.is_here, reads.draw), *where(state.is_here, reads.tell)),
-    *where(convolved.is_here, convolved.tell, convolved.title),
-    beside(where(convolved.is_here, convolved.draw), *where(convolved.is_here, convolved.read, convolved.sizes)),
+    *where(
+        state.is_here,
+        state.tell,
+        state.choose,
+        beside((state.draw, reads.draw_steps), reads.tell_steps),
+        say.title("reads_title"),
+        beside(reads.draw, reads.tell),
+    ),
+    *where(
+        convolved.is_here,
+        convolved.tell,
+        say.title("convolved_title"),
+        beside(convolved.draw, convolved.read, convolved.sizes),
+    ),
     Section("constant", (beside(constant.draw, constant.tell),), needs=constant.is_there),
     Section(
         "recall",
-        (recall.lead, recall.presets, recall.typed, beside(recall.draw, recall.tell)),
+        (say.text("recall"), recall.presets, recall.typed, beside(recall.draw, recall.tell)),
         (recall.NAME,),
         state.is_here,
     ),
@@ -111,7 +133,7 @@ PAGE = Page(
     "attention",
     has_twin=True,
     items=(
-        heads.lead,
+        say.text("lead"),
         Row(((heads.draw, heads.source, projected.title, projected.draw, projected.tell), (heads.tell,)), (3, 2)),
         query.title,
         query.draw,
@@ -139,9 +161,9 @@ PAGE = Page(
 PICTURES = Page(
     "attention",
     items=(
-        heads.lead,
+        say.text("lead"),
         beside((painted.draw, heads.source), painted.tell),
-        Section("grid", (heads.draw, heads.source, painted.maps)),
+        Section("grid", (heads.draw, heads.source, say.text("see_grid", lambda look: {"n": len(look)}))),
         Section("steps", (query.title, query.draw)),
         WHY,
         TOGETHER,
@@ -156,10 +178,13 @@ OBSERVED = Page(
     "attention",
     items=(
         say.observed,
-        Row((where(_reports, heads.draw, heads.source), where(_reports, heads.tell)), (3, 2)),
-        *where(_reports, head.title),
-        columns(*where(_reports, head.draw, head.lines)),
-        *where(_reports, *WORDS),
+        *where(
+            _reports,
+            Row(((heads.draw, heads.source), (heads.tell,)), (3, 2)),
+            head.title,
+            columns(head.draw, head.lines),
+            *WORDS,
+        ),
     ),
     options=(between_words.OPTION,),
     observed=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,25 +19,12 @@ LARGEST = 60
 """Words that have a row."""
 
 
-def _typed(look: Look) -> Sequence[str] | None:
-    """The words that a visitor has written, blanks between them."""
-    return look.options.get(NAME, "").split() or None
-
-
 def _spans(look: Look) -> tuple[tuple[int, int], ...] | None:
-    """The tokens of each word; None where what was written is another text."""
+    """The tokens of each word that a visitor has written, blanks between them; None where that is another text."""
     try:
-        return spans_of(look.trace, _typed(look))
+        return spans_of(look.trace, look.options.get(NAME, "").split() or None)
     except ValueError:
         return None
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("words_title")
-
-
-def lead(look: Look) -> Iterator[Line]:
-    yield look.text("words")
 
 
 def typed(look: Look) -> Field:

@@ -17,6 +17,7 @@ from viz_model.drawing import chart
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Select, Text, Texts
 from viz_model.drawing.tables import Among, Each
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
@@ -42,9 +43,9 @@ WRITTEN_CELLS = 12
 """Rows and columns up to which a cell has its number in it."""
 
 
-def _here(look: Look) -> Look:
-    """The look with this section's texts, at the selected layer alone."""
-    return look.narrow.of(TOPIC)
+def here(look: Look) -> Look:
+    """The look with this section's texts."""
+    return look.of(TOPIC)
 
 
 def shares(look: Look) -> ValueWeighted:
@@ -54,7 +55,6 @@ def shares(look: Look) -> ValueWeighted:
 
 
 def title(look: Look) -> Iterator[Line]:
-    look = look.of(TOPIC)
     yield look.title("title")
     if len(look) < 2:
         yield Line(look.words("one_token"), "notice")
@@ -64,7 +64,7 @@ def title(look: Look) -> Iterator[Line]:
         yield look.note("edited")
 
 
-def _several(look: Look) -> bool:
+def several(look: Look) -> bool:
     return len(look) > 1
 
 
@@ -80,11 +80,8 @@ def order(look: Look) -> tuple[np.ndarray, np.ndarray]:
     return keys, np.take_along_axis(visible, keys, -1)
 
 
-def row(look: Look) -> Scene | None:
+def row(look: Look) -> Scene:
     """Two bars a key: its weight, and its share of what arrives."""
-    if not _several(look):
-        return None
-    look = _here(look)
     found, (keys, seen) = look.once(shares), look.once(order)
     weights, brought = (
         np.where(seen, np.take_along_axis(values, keys, -1), np.nan).astype(np.float32)
@@ -113,9 +110,6 @@ def row(look: Look) -> Scene | None:
 
 
 def row_title(look: Look) -> Iterator[Line]:
-    if not _several(look):
-        return
-    look = _here(look)
     found = look.once(shares)
     visible = np.broadcast_to(found.visible[:, None], found.weights.shape)
     far = np.where(visible, np.abs(found.weights - found.shares), -1.0).argmax(-1)
@@ -134,9 +128,6 @@ def _either(look: Look, phrases: list[Any], which: np.ndarray) -> Any:
 
 
 def row_tell(look: Look) -> Iterator[Line]:
-    if not _several(look):
-        return
-    look = _here(look)
     found = look.once(shares)
     first = firsts(found)
     numbers = {name: look.by(PLACE, getattr(first, name), "share") for name in ("read_weight", "weight", "share")}
@@ -178,11 +169,8 @@ def pairs(look: Look) -> dict[str, np.ndarray]:
     return {"queries": at // n, "keys": at % n, **taken, "counts": counts}
 
 
-def cloud(look: Look) -> Scene | None:
+def cloud(look: Look) -> Scene:
     """A point a pair: right of the diagonal much weight brings little; those of the selected query are ringed."""
-    if not _several(look):
-        return None
-    look = _here(look)
     found, words = look.once(pairs), look.words
     high = 1.04 * max(float(found["weights"].max()), float(found["shares"].max()), 0.05)
     across, upward = (chart.Axis(0, high, words(name), "%0") for name in ("weight", "share"))
@@ -246,9 +234,7 @@ def cloud(look: Look) -> Scene | None:
     return look.drawn(scene, ["attn.pattern", "attn.v"])
 
 
-def cloud_title(look: Look) -> Iterator[Line]:
-    if _several(look):
-        yield Line(look.of(TOPIC).words("pairs_title", layer=look.layer_number, head=look.head_number), "part")
+cloud_title = say.part("pairs_title", lambda look: {"layer": look.layer_number, "head": look.head_number})
 
 
 # All heads
@@ -256,16 +242,30 @@ def cloud_title(look: Look) -> Iterator[Line]:
 
 def every(look: Look) -> AttentionTrust | None:
     """All heads of the stack, whichever layer is selected; of a long text only where it is asked for."""
-    if not _several(look) or (work(look.trace) > MOST_WORK and look.options.get("run") != "1"):
+    if not several(look) or (work(look.trace) > MOST_WORK and look.options.get("run") != "1"):
         return None
     return look.once(lambda look: care(look.trace), "care")
 
 
+def is_read(look: Look) -> bool:
+    return every(look) is not None
+
+
+def _read(look: Look) -> AttentionTrust:
+    """The same where it is gone through."""
+    found = every(look)
+    assert found is not None  # or nothing of it is asked for
+    return found
+
+
+def has_groups(look: Look) -> bool:
+    return bool(_read(look).groups)
+
+
 def ask(look: Look) -> Chooser | None:
     """Whether all heads of a long text are gone through."""
-    if not _several(look) or work(look.trace) <= MOST_WORK:
+    if not several(look) or work(look.trace) <= MOST_WORK:
         return None
-    look = look.of(TOPIC)
     return Chooser("run", {"0": "–", "1": look.words("run")}, "", asks=True)
 
 
@@ -343,26 +343,21 @@ def grid(look: Look, id: str, title: str, values: np.ndarray, value: str, role: 
 
 
 def ranks_title(look: Look) -> Iterator[Line]:
-    found, look = every(look), look.of(TOPIC)
-    if found is not None:
-        facts = found.rank_facts()
-        yield Line(look.words("ranks_title", **facts) if facts else look.words("ranks_none"), "part")
+    facts = _read(look).rank_facts()
+    yield look.part("ranks_title" if facts else "ranks_none", **facts)
 
 
 def ranks(look: Look) -> Scene | None:
     """Whether weights rank what arrives, head by head."""
-    found, look = every(look), look.of(TOPIC)
-    if found is None or not found.rank_facts():
+    found = _read(look)
+    if not found.rank_facts():
         return None
     return grid(look, "attention_caveats.ranks", look.words("ranks_alt"), found.ranks, look.words("rank"), "rank")
 
 
 def gaps(look: Look) -> Iterator[Line]:
     """Where the two disagree most."""
-    found, look = every(look), look.of(TOPIC)
-    if found is None:
-        return
-    apart = [gap for gap in found.gaps if written(gap.weight, "share") != written(gap.share, "share")]
+    apart = [gap for gap in _read(look).gaps if written(gap.weight, "share") != written(gap.share, "share")]
     lines = []
     for gap in apart[:MOST_GAPS]:
         names = {"query": look.code_name(gap.query), "key": look.code_name(gap.key)}
@@ -373,52 +368,44 @@ def gaps(look: Look) -> Iterator[Line]:
 
 
 def ranks_tell(look: Look) -> Iterator[Line]:
-    found, look = every(look), look.of(TOPIC)
-    if found is not None and (facts := found.rank_facts()):
+    if facts := _read(look).rank_facts():
         yield look.text("ranks_even" if facts["low"] == facts["most"] else "ranks", **facts)
 
 
 # Tokens that take weight
 
 
-def choose(look: Look) -> Chooser | None:
-    found, look = every(look), look.of(TOPIC)
-    if found is None or not found.groups:
-        return None
-    options: dict[str, str] = {name: look.words(f"group_{name}") for name in found.groups}
+def choose(look: Look) -> Chooser:
+    options: dict[str, str] = {name: look.words(f"group_{name}") for name in _read(look).groups}
     return Chooser("group", options, look.words("group"), look.words("group_help"), asks=True)
 
 
-def _taken(look: Look) -> tuple[str, Taken] | None:
-    found = every(look)
-    if found is None or not found.groups:
-        return None
+def _taken(look: Look) -> tuple[Any, Taken]:
+    """Which tokens are asked about, and what they take."""
+    groups: Any = _read(look).groups
     asked = look.options.get("group")
-    name = next((name for name in found.groups if name == asked), next(iter(found.groups)))
-    return name, found.groups[name]
+    name = asked if asked in groups else next(iter(groups))
+    return name, groups[name]
 
 
-def _facts(look: Look, taken: Taken) -> dict[str, str]:
+def _facts(look: Look) -> dict[str, str]:
+    _, taken = _taken(look)
     tokens = list(dict.fromkeys(look.code_name(place) for place in taken.positions))
     return taken.facts() | {"tokens": " ".join(tokens[:8]) + (" …" if len(tokens) > 8 else "")}
 
 
 def sinks_title(look: Look) -> Iterator[Line]:
-    found, look = _taken(look), look.of(TOPIC)
-    if found is not None:
-        facts = _facts(look, found[1])
-        named = look.words(f"in_title_{found[0]}", **facts)
-        yield Line(look.words("sinks_title", name=named, **facts), "part")
+    facts = _facts(look)
+    named = look.words(f"in_title_{_taken(look)[0]}", **facts)
+    yield look.part("sinks_title", name=named, **facts)
 
 
 def sinks(side: str) -> Any:
     """The weight on these tokens in every head, or the share that comes from them."""
 
-    def draw(look: Look) -> Scene | None:
-        found, look = _taken(look), look.of(TOPIC)
-        if found is None:
-            return None
-        values, role = (found[1].weights, "pattern") if side == "weight" else (found[1].shares, "value")
+    def draw(look: Look) -> Scene:
+        _, taken = _taken(look)
+        values, role = (taken.weights, "pattern") if side == "weight" else (taken.shares, "value")
         title, heading = look.words(f"sinks_{side}_alt"), look.words(f"sinks_{side}")
         scene = grid(look, f"attention_caveats.sinks_{side}", title, values, look.words(side), role)
         return look.drawn(scene, heading=heading)
@@ -427,16 +414,13 @@ def sinks(side: str) -> Any:
 
 
 def sinks_tell(look: Look) -> Iterator[Line]:
-    found, look = _taken(look), look.of(TOPIC)
-    if found is None:
-        return
-    facts = _facts(look, found[1])
+    (_, taken), facts = _taken(look), _facts(look)
     yield look.text("sinks", **facts)
-    yield Line(APART.says(look.t.language, found[1], **facts))
+    yield Line(APART.says(look.t.language, taken, **facts))
     yield look.text("direction")
     is_less = any(site.endswith("attn.sink") for site in look.trace)
     why = look.words("sinks_why_less" if is_less else "sinks_why")
-    yield Line(SINKS.says(look.t.language, found[1], **facts, why=why))
+    yield Line(SINKS.says(look.t.language, taken, **facts, why=why))
 
 
 APART: Verdict[Taken] = Verdict(

@@ -67,13 +67,11 @@ def is_own(look: Look) -> np.ndarray:
 
 
 def title(look: Look) -> Iterator[Line]:
-    look = look.narrow
     yield Line(look.claim_label(CARRIES, is_own(look), PLACE, **facts(look)), "title")
 
 
 def draw(look: Look) -> Scene:
     """Two lines as thick as the streams are long, from above to below; between them the head."""
-    look = look.narrow
     found, words, row = look.once(carried), look.words, look.once(largest)
     longest = look.once(lambda look: stream.longest(look.trace, look.twin), "longest")
     where = look.by(PLACE, found.key)
@@ -113,7 +111,6 @@ def draw(look: Look) -> Scene:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    look = look.narrow
     found = look.once(carried)
     yield look.claim(
         CARRIES, is_own(look), PLACE, "text", None, **facts(look), added=look.by(PLACE, found.added, "2"),

@@ -11,7 +11,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Worked
-from viz_model.topics.attention import reads
+from viz_model.topics.attention import reads, state
 
 SITES = ("enter", "entered", "convolved", "left", "out")
 """From the gate of what enters to what is written."""
@@ -30,13 +30,7 @@ def kernels(look: Look) -> np.ndarray:
 def tell(look: Look) -> Iterator[Line]:
     width, kernel = kernels(look).shape
     yield look.text("convolved", layer=look.layer_number, width=width, kernel=kernel)
-    others = [layer for layer in range(look.n_layers) if look.site("attn.pattern", layer) in look.trace]
-    if others:
-        yield look.text("state_others", layers=", ".join(map(str, others)))
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("convolved_title")
+    yield from state.others(look)
 
 
 def draw(look: Look) -> Scene | None:

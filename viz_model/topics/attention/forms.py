@@ -65,14 +65,12 @@ def forms(look: Look) -> list[Form]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    look = look.narrow
     key = look.token_named(look.by(PLACE, look.once(largest).at))
     yield look.title(f"forms{''.join(names(look)[1:])}", token=look.token_named(), key=key)
 
 
 def draw(look: Look) -> Scene:
     """A strip for the query and the key in each form, with its length behind it; both share a scale."""
-    look = look.narrow
     found, words = look.once(forms), look.words
     group = look.by("head", np.array([heads.shared_with(look.here, head)[0] for head in range(look.n_heads)]))
     best = look.by(PLACE, look.once(largest).at)
@@ -101,7 +99,6 @@ def draw(look: Look) -> Scene:
 
 def tell(look: Look) -> Iterator[Line]:
     """What each step did to lengths and products."""
-    look = look.narrow
     found, best = look.once(forms), look.once(largest).at
     key = look.token_named(look.by(PLACE, best))
     turns = isinstance(look.config.layer(look.trace.stack.side, look.layer).position, Rope)

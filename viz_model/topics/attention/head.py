@@ -14,6 +14,7 @@ from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Phrase, by
 from viz_model.island import lines as joined
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
@@ -115,8 +116,7 @@ def numbers_of(look: Look, name: str) -> Any:
     return by("head", np.array(shared(look)), "whole") if name in "kv" else look.head_number
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("one_head", head=look.head_number, layer=look.layer_number)
+title = say.title("one_head", lambda look: {"head": look.head_number, "layer": look.layer_number})
 
 
 def choose(look: Look) -> Chooser:

@@ -16,6 +16,7 @@ from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Sel
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads
@@ -220,8 +221,7 @@ def draw(look: Look) -> Scene:
     )
 
 
-def source(look: Look) -> Iterator[Line]:
-    yield look.source("attn.pattern")
+source = say.source("attn.pattern")
 
 
 def tell(look: Look) -> Iterator[Line]:
@@ -281,8 +281,3 @@ SIGHT: Verdict[Sight] = Verdict(
     Claim("window", lambda sight: (sight.size > 0) & ~sight.is_two_way),
     Claim("window_two_way", lambda sight: sight.size > 0),
 )
-
-
-def lead(look: Look) -> Iterator[Line]:
-    """What this page is about."""
-    yield look.text("lead")

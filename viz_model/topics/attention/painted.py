@@ -11,7 +11,8 @@ from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
 from viz_model.drawing.short_repr import short_repr
-from viz_model.drawing.tables import Among, Phrase, by
+from viz_model.drawing.tables import Phrase, by
+from viz_model.island import quiz as asking
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
@@ -92,23 +93,7 @@ def tell(look: Look) -> Iterator[Line]:
     )
 
 
-def maps(look: Look) -> Iterator[Line]:
-    yield look.text("see_grid", n=len(look))
-
-
 def quiz(look: Look) -> Quiz:
     """Which patch [CLS] reads most in the layer."""
     mean = look.every("attn.pattern")[:, :, 0].mean(1)  # [L, T]
-    shown = np.linspace(0, len(look) - 1, min(6, len(look))).round().astype(int)
-    best = mean.argmax(-1)
-    offered = np.stack([np.sort(shown if top in shown else [*shown[:-1], top]) for top in best])
-    names = Among(look.names, look.by("layer", offered))
-    values = look.by("layer", np.take_along_axis(mean, offered, -1), "percent")
-    best_named = Among(look.names, look.by("layer", best))
-    return Quiz(
-        asked=look.words("guess_class", layer=look.layer_number),
-        options=names,
-        right=look.by("layer", (offered == best[:, None]).argmax(-1)),
-        said=look.words("guess_class_found", best=best_named, most=look.by("layer", mean.max(-1), "percent")),
-        own=look.each(look.t("common.guess_own", name="{{name}}", value="{{value}}"), name=names, value=values),
-    )
+    return asking.one_of(look, mean, look.names, "guess_class")

@@ -79,10 +79,6 @@ def tell_steps(look: Look) -> Iterator[Line]:
     yield look.text("memory", token=look.token_named(), kept=kept, beta=beta, known=known)
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("reads_title")
-
-
 def draw(look: Look) -> Scene | None:
     """A row a query, a column a token: the share of the token's value in what the query reads."""
     every, alt = look.once(shares)[:, head_of(look)], look.words("reads_alt", head=str(head_of(look)))

@@ -107,10 +107,6 @@ def _next(look: Look, ids: Sequence[int]) -> torch.Tensor:
     return logits.softmax(-1)
 
 
-def lead(look: Look) -> Iterator[Line]:
-    yield look.text("recall")
-
-
 def presets(look: Look) -> Buttons:
     made = [Button(look.words(f"recall_name_{n}"), {NAME: look.words(f"recall_{n}")}) for n in PRESETS]
     return Buttons("recall", made)

@@ -28,10 +28,14 @@ def head_of(look: Look) -> int:
 
 def tell(look: Look) -> Iterator[Line]:
     _, n, _, rows, columns = look.every("attn.state").shape
-    others = [layer for layer in range(look.n_layers) if look.site("attn.pattern", layer) in look.trace]
     yield look.text("state", n=n, rows=rows, columns=columns, layer=look.layer_number)
-    if others:
-        yield look.text("state_others", layers=", ".join(map(str, others)))
+    yield from others(look)
+
+
+def others(look: Look) -> Iterator[Line]:
+    """Which layers have attention weights, where some do."""
+    if layers := [layer for layer in range(look.n_layers) if look.site("attn.pattern", layer) in look.trace]:
+        yield look.text("state_others", layers=", ".join(map(str, layers)))
 
 
 def choose(look: Look) -> Chooser:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.drawing.tables import Among, pick
+from viz_model.drawing.tables import pick
+from viz_model.island import quiz as asking
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
@@ -83,24 +84,7 @@ def quiz(look: Look) -> Quiz | None:
     if len(look) < 2:
         return None
     before = _before(look)
-    shown = sorted({*np.linspace(0, look.n_heads - 1, min(6, look.n_heads)).round().astype(int).tolist()})
-    best, first = before.argmax(-1), np.sort(before, -1)[:, ::-1]
+    first = np.sort(before, -1)[:, ::-1]
     if look.n_heads > 1 and (first[:, 0] - first[:, 1] < 0.0005).any():
         return None  # two heads give as much
-    # Beside some heads evenly spread, the right one: in the place of the last where it is none of them.
-    offered = np.stack([np.sort([*shown] if top in shown else [*shown[:-1], top]) for top in best])  # [L, N]
-    names = [look.common("guess_head", n=n) for n in range(look.n_heads)]
-    right = (offered == best[:, None]).argmax(-1)
-    most = look.by("layer", before.max(-1), "percent")
-    own = look.by("layer", np.take_along_axis(before, offered, -1), "percent")
-    return Quiz(
-        asked=look.words("guess", layer=look.layer_number),
-        options=Among(names, look.by("layer", offered)),
-        right=look.by("layer", right),
-        said=look.words("guess_found", best=Among(names, look.by("layer", best)), most=most),
-        own=look.each(
-            look.t("common.guess_own", name="{{name}}", value="{{value}}"),
-            name=Among(names, look.by("layer", offered)),
-            value=own,
-        ),
-    )
+    return asking.one_of(look, before, [look.common("guess_head", n=n) for n in range(look.n_heads)], "guess")

@@ -55,7 +55,6 @@ def _length(look: Look, values: np.ndarray) -> Phrase:
 
 def side_by_side(look: Look) -> Scene:
     """What the heads mixed as one row, cut into its heads."""
-    look = look.narrow
     z = look.every("attn.z").swapaxes(1, 2)  # [L, T, H, K]
     row = z.reshape(*z.shape[:2], -1)
     at, dimensions = np.divmod(np.arange(row.shape[-1]), look.here.d_head)
@@ -81,7 +80,6 @@ def output_matrix(look: Look) -> Scene:
 
     Of a large one neighbors share a cell; a cell never holds numbers of two heads.
     """
-    look = look.narrow
     w_o = look.trace.stack.block(look.layer).attn.o.weight.detach().numpy()
     width = look.here.d_head
     fitting = (n for n in range(1, width) if width % n == 0 and w_o.shape[1] // n <= MOST_COLUMNS)
@@ -109,7 +107,6 @@ def makes(look: Look) -> Iterator[Line]:
 
 def written(look: Look) -> Scene:
     """What each head writes, the bias, and the sum, on one scale."""
-    look = look.narrow
     out = look.every("attn.out")  # [L, T, D]
     heads_out = look.every("attn.head_out").swapaxes(1, 2)  # [L, T, H, D]
     named = {look.words("together_head", head=head): heads_out[:, :, head] for head in range(look.n_heads)[:MOST_HEADS]}

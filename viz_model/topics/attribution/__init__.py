@@ -1,7 +1,7 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
 from viz_model.island import say, units
-from viz_model.island.page import Page, Section, Topic, Typed, beside, columns
+from viz_model.island.page import Page, Section, Topic, Typed, beside, columns, where
 from viz_model.island.tabs import Trials
 from viz_model.topics.attribution import (
     asked,
@@ -30,16 +30,19 @@ PAGE = Page(
         columns(*((choose, asked.field(name), asked.read_as(name)) for name, choose in asked.CHOICES)),
         asked.introduce,
         waterfall.title,
-        beside((waterfall.draw, grid.title, grid.draw, grid.hint), waterfall.tell),
-        Section("part", (pushes.choose, pushes.draw_part, pushes.tell_part), ("part",)),
+        beside((waterfall.draw, say.part("grid_title"), grid.draw, grid.hint), waterfall.tell),
+        Section("part", (*where(asked.is_of_token, pushes.choose, pushes.draw_part), pushes.tell_part), ("part",)),
         Section(
             "depth",
             (
                 depth.title,
-                columns((depth.part("plain"), depth.draw, depth.source), (depth.part("fitted"), depth.draw_fitted)),
+                columns(
+                    (*where(depth.fitted, say.part("lens_plain_title")), depth.draw, depth.source),
+                    where(depth.fitted, say.part("lens_fitted_title"), depth.draw_fitted),
+                ),
                 columns((depth.tell,), (depth.tell_fitted,)),
                 depth.ranks_title,
-                depth.choose,
+                *where(depth.fitted, depth.choose),
                 beside(depth.draw_ranks, depth.tell_ranks),
             ),
             (depth.LENSES,),
@@ -61,13 +64,16 @@ PAGE = Page(
             "neuron",
             (
                 neurons.title,
-                columns(
-                    (neurons.choose, neurons.draw),
-                    (neurons.fires_title, neurons.draw_fires, neurons.fires_part),
-                    (neurons.writes_title, neurons.draw_pushes),
+                *where(
+                    neurons.count,
+                    columns(
+                        (neurons.choose, neurons.draw),
+                        (neurons.fires_title, neurons.draw_fires, neurons.fires_part),
+                        (neurons.writes_title, *where(asked.is_of_token, neurons.draw_pushes)),
+                    ),
+                    neurons.tell,
+                    neurons.link,
                 ),
-                neurons.tell,
-                neurons.link,
             ),
             ("neuron",),
         ),
@@ -90,7 +96,7 @@ PICTURES = Page(
     items=(
         say.text("lead"),
         patches.choose,
-        patches.title,
+        say.title("class_title", patches.facts),
         beside((patches.draw,), patches.tell),
         Section("heads", (patches.draw_heads, patches.tell_heads)),
         ROUTES,

@@ -14,10 +14,10 @@ from viz_model.drawing.scene import Run, Scene
 from viz_model.drawing.scene.writing import short
 from viz_model.drawing.short_repr import short_repr
 from viz_model.explain.fitted import FittedLens, reader, shipped
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
-from viz_model.island.say import Said
 from viz_model.measures import lens
 from viz_model.measures.stream import evenly, part_of
 from viz_model.topics.attribution.asked import Asked, asked
@@ -155,12 +155,9 @@ def draw(look: Look) -> Scene:
     return look.drawn(scene, sites, data=found, call=look.call("logit_lens", layer=look.layer, token=look.token))
 
 
-def draw_fitted(look: Look) -> Scene | None:
-    """The same through the fitted lens, where there is one."""
-    if fitted(look) is None:
-        return None
-    found = view(asked(look).look, "fitted")
-    return look.drawn(_draw_lens(look, "lens_fitted", found), data=found)
+def draw_fitted(look: Look) -> Scene:
+    """The same through the fitted lens."""
+    return _draw_lens(look, "lens_fitted", view(asked(look).look, "fitted"))
 
 
 def _draw_lens(look: Look, name: str, found: LensView) -> Scene:
@@ -183,10 +180,10 @@ def _table(
     selected: int,
 ) -> Scene:
     """Shares [P, S] as cells with a text each, the row of the selected token framed."""
-    say, names, n = look.words, [depth_name(look, depth) for depth in depths], len(depths)
+    words, names, n = look.words, [depth_name(look, depth) for depth in depths], len(depths)
     said = [f"{tokens[k // n]} · {names[k % n]}\n{one}" for k, one in enumerate(told)]
-    axes: Any = {"axes": (say("lens_axis_position"), say("lens_axis_depth")), "look": "share", "role": "output"}
-    shown = f"attribution.{name}", say(f"{name}_alt"), values, texts, said, tokens, names
+    axes: Any = {"axes": (words("lens_axis_position"), words("lens_axis_depth")), "look": "share", "role": "output"}
+    shown = f"attribution.{name}", words(f"{name}_alt"), values, texts, said, tokens, names
     scene = matrix.words(*shown, row=TALL, selected=selected, **axes)
     return look.only_here(scene, layer=look.n_layers >= MOST_DEPTHS, token=True)
 
@@ -226,11 +223,6 @@ def source(look: Look) -> Iterator[Line]:
         yield look.note("lens_part", **_facts(question))
 
 
-def part(name: str) -> Said:
-    """An item: which lens a picture shows, where there are two."""
-    return lambda look: [look.part(f"lens_{name}_title")] if fitted(look) is not None else []
-
-
 def tell(look: Look) -> Iterator[Line]:
     question = asked(look)
     found, facts = view(question.look), _facts(question)
@@ -263,13 +255,10 @@ def has_norms(look: Look) -> bool:
 # Ranks by depth
 
 
-def choose(look: Look) -> Chooser | None:
-    """Which lens a token is followed with, where there are two."""
-    if fitted(look) is None:
-        return None
-    return Chooser(
-        LENSES, {name: look.words(f"lens_{name}") for name in ("fitted", "plain")}, look.words("lens"), asks=True
-    )
+def choose(look: Look) -> Chooser:
+    """Which of two lenses a token is followed with."""
+    options = {name: look.words(f"lens_{name}") for name in ("fitted", "plain")}
+    return Chooser(LENSES, options, look.words("lens"), asks=True)
 
 
 def ranks(question: Asked) -> np.ndarray:
@@ -290,8 +279,7 @@ def draw_ranks(look: Look) -> Scene:
     return _table(look, "ranks", near, texts, told, tokens, depths, places.index(look.token))
 
 
-def ranks_title(look: Look) -> Iterator[Line]:
-    yield look.part("ranks_title", **asked(look).facts)
+ranks_title = say.part("ranks_title", lambda look: asked(look).facts)
 
 
 def tell_ranks(look: Look) -> Iterator[Line]:

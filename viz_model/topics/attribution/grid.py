@@ -38,10 +38,6 @@ def values(answer: Attribution) -> np.ndarray:
     return np.array([[answer.of(part(layer, *column)) for column in columns(answer)] for layer in layers])
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.part("grid_title")
-
-
 def draw(look: Look) -> Scene:
     """Layers downwards, heads to the right, the feed-forward layer last. A click selects a part."""
     question, words = asked(look), look.words

@@ -111,19 +111,15 @@ def title(look: Look) -> Iterator[Line]:
         yield look.text("neurons_none")
 
 
-def choose(look: Look) -> Chooser | None:
-    if not count(look):
-        return None
+def choose(look: Look) -> Chooser:
     found, words = strongest(asked(look)), look.words
     options = {option: _name(look, option) for option in found.options}
     usual = found.options[found.chosen]
     return Chooser("neuron", options, words("neuron"), words("neuron_help"), usual, asks=True, is_list=True)
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """The neurons that add most; a click selects one."""
-    if not count(look):
-        return None
     found, words = strongest(asked(look)), look.words
     fill = ["ffn" if value > 0 else "negative" for value in found.values]
     picks = [{"neuron": option} for option in found.options]
@@ -137,14 +133,11 @@ def draw(look: Look) -> Scene | None:
 
 
 def fires_title(look: Look) -> Iterator[Line]:
-    if count(look):
-        yield Line(look.words("fires_title"))
+    yield Line(look.words("fires_title"))
 
 
-def draw_fires(look: Look) -> Scene | None:
+def draw_fires(look: Look) -> Scene:
     """Where in the text the chosen one fires, the token that is asked about framed."""
-    if not count(look):
-        return None
     question = asked(look)
     found, names = strongest(question), question.keys("attn")
     values = found.acts[found.tokens]
@@ -159,26 +152,21 @@ def draw_fires(look: Look) -> Scene | None:
 
 
 def fires_part(look: Look) -> Iterator[Line]:
-    if count(look) and len(look) > MOST_TOKENS:
+    if len(look) > MOST_TOKENS:
         yield look.note("reads_part", n=MOST_TOKENS, n_keys=len(look))
 
 
 def writes_title(look: Look) -> Iterator[Line]:
     question = asked(look)
-    if not count(look):
-        return
     if question.target is None:
         yield look.text("no_pushes")
     else:
         yield Line(look.words("writes_title", **question.facts))
 
 
-def draw_pushes(look: Look) -> Scene | None:
+def draw_pushes(look: Look) -> Scene:
     """What the chosen one says for and against."""
-    question = asked(look)
-    if not count(look) or question.target is None:
-        return None
-    return look.only_here(pushes.draw(look, "neuron", pushed(question)), layer=False, token=True)
+    return look.only_here(pushes.draw(look, "neuron", pushed(asked(look))), layer=False, token=True)
 
 
 def pushed(question: Asked) -> np.ndarray:
@@ -191,14 +179,11 @@ def pushed(question: Asked) -> np.ndarray:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if count(look):
-        yield look.text("neurons", **facts(look))
-        yield look.source(f"blocks.{strongest(asked(look)).layer}.ffn.act")
+    yield look.text("neurons", **facts(look))
+    yield look.source(f"blocks.{strongest(asked(look)).layer}.ffn.act")
 
 
 def link(look: Look) -> Offer | None:
     """The way to the page of the chosen one."""
-    if not count(look):
-        return None
     found = strongest(asked(look))
     return units.link(look, found.layer, neuron=found.number)

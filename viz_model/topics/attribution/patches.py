@@ -16,6 +16,7 @@ from viz_model.drawing.scene import Mark, Panel, Pick, Scene, Text
 from viz_model.drawing.scene.writing import short
 from viz_model.drawing.tables import By, by
 from viz_model.images import Levels
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Quiz
 from viz_model.island.prose import Line
@@ -138,10 +139,6 @@ def choose(look: Look) -> Chooser:
     return Chooser("class", options, look.words("class"), look.words("class_help"), str(own), asks=True)
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("class_title", **facts(look))
-
-
 def draw(look: Look) -> Scene:
     """The class that is asked about enlarged, then all classes small, on one color scale; a click asks about one."""
     found, view, own = look.once(worth).lost, look.once(_classes), chosen(look)
@@ -224,7 +221,7 @@ APART = Tabs(
     _begin,
     lambda look: ["class.logits"],
     _numbers,
-    said=lambda look: [look.text("formula_without")],
+    say.text("formula_without"),
 )
 
 

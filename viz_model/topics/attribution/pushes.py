@@ -58,10 +58,8 @@ def pushed(question: Asked) -> np.ndarray:
     return np.asarray(bias - bias.mean())
 
 
-def choose(look: Look) -> Chooser | None:
+def choose(look: Look) -> Chooser:
     question = asked(look)
-    if question.target is None:
-        return None
     answer, words = question.answer, look.words
     options = {
         answer.parts[row].site: f"{question.name(answer.parts[row])}   {written(answer.values[row], '+2')}"
@@ -71,11 +69,8 @@ def choose(look: Look) -> Chooser | None:
     return Chooser("part", options, words("part"), words("part_help"), usual, asks=True, is_list=True)
 
 
-def draw_part(look: Look) -> Scene | None:
-    question = asked(look)
-    if question.target is None:
-        return None
-    return look.only_here(draw(look, "part", pushed(question)), layer=False, token=True)
+def draw_part(look: Look) -> Scene:
+    return look.only_here(draw(look, "part", pushed(asked(look))), layer=False, token=True)
 
 
 def tell_part(look: Look) -> Iterator[Line]:

@@ -8,16 +8,15 @@ from typing import Any
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Section, Topic, Typed, columns
+from viz_model.island.page import Page, Section, Topic, Typed, columns, where
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.topics.backward import asked, way, weight
-from viz_model.topics.backward.asked import where_there_is_room as where
 
 
 def hand(look: Look) -> tuple[Line | None, Sequence[Worked], dict[str, Any]]:
     """The gradient of the station's first number at the selected token, and that of the weight."""
-    if asked.no_room(look) is not None:
+    if not asked.has_room(look):
         return None, (), {}
     here, part, (full, at) = asked.found(look), way.shown(look), weight.chosen(look)
     first = tuple({ROW: look.token, COLUMN: part.columns[0]}.get(one, one) for one in part.where)
@@ -40,7 +39,7 @@ def numbers(look: Look) -> Table:
 
 def gradient(look: Look) -> list[tuple[str, str, dict[str, Sequence[object]]]]:
     """The numbers of the picture on the right."""
-    if asked.no_room(look) is not None:
+    if not asked.has_room(look):
         return []
     part, label = way.shown(look), look.t.site_label(look.trace.site(look.site(way.at(look))))
     values = part.of(asked.found(look).of(part.full)).T.tolist()
@@ -63,18 +62,18 @@ PAGE = Page(
     (
         say.text("lead"),
         asked.tell_no_room,
-        columns((asked.choose, asked.field), (where(asked.title), where(asked.tell))),
-        where(way.choose),
-        columns(
-            (where(way.caption("value")), where(way.draw_value)),
-            (where(way.caption("gradient")), where(way.draw_gradient)),
+        columns((asked.choose, asked.field), where(asked.has_room, say.title("title", asked.facts), asked.tell)),
+        *where(
+            asked.has_room,
+            way.choose,
+            columns((way.caption("value"), way.draw_value), (way.caption("gradient"), way.draw_gradient)),
+            way.tell,
+            weight.title,
+            columns((weight.choose, weight.field, weight.draw), weight.tell),
         ),
-        where(way.tell),
-        where(weight.title),
-        columns((where(weight.choose), where(weight.field), where(weight.draw)), (where(weight.tell),)),
         Section(
             "step",
-            (columns((where(weight.choose_rate), where(weight.draw_step)), (where(weight.tell_step),)),),
+            where(asked.has_room, columns((weight.choose_rate, weight.draw_step), weight.tell_step)),
             (weight.RATE,),
         ),
     ),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from viz_model.checkpoints.room import Room
@@ -54,19 +53,14 @@ def found(look: Look) -> Gradients:
     return kept[key]
 
 
-def where_there_is_room(show: Callable[[Look], Made]) -> Callable[[Look], Made | None]:
-    """The same part of the page; nothing of a model whose gradients memory does not hold."""
-
-    @functools.wraps(show)
-    def shown(look: Look) -> Made | None:
-        return show(look) if no_room(look) is None else None
-
-    return shown
-
-
 def no_room(look: Look) -> Room | None:
     """What the gradients take and what is free, where that is too little; of gradients that are there it is enough."""
     return None if _known(look) else lacking(look.trace.model)
+
+
+def has_room(look: Look) -> bool:
+    """Whether memory holds the model's gradients."""
+    return no_room(look) is None
 
 
 def tell_no_room(look: Look) -> Iterator[Line]:
@@ -114,10 +108,6 @@ def facts(look: Look) -> dict[str, Any]:
         "layer": look.layer,
         "head": look.head,
     }
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("title", **facts(look))
 
 
 def tell(look: Look) -> Iterator[Line]:

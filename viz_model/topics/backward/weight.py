@@ -17,7 +17,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field
 from viz_model.island.prose import Line
 from viz_model.runs.derivation import Derivation, Terms
-from viz_model.topics.backward.asked import facts, found, no_room
+from viz_model.topics.backward.asked import facts, found, has_room
 
 MATRIX, ENTRY, RATE = "matrix", "entry", "rate"
 MATRICES = ("ffn.down", "ffn.up", "ffn.gate", "attn.q", "attn.k", "attn.v", "attn.o")
@@ -41,7 +41,7 @@ def chosen(look: Look) -> tuple[str, tuple[int, int]]:
     """The full name of the matrix, and the row and column of the weight; unasked the one of the largest gradient."""
     known, said = names(look), look.options.get(MATRIX, "")
     full = known.get(said) or next(iter(known.values()))
-    if no_room(look) is not None:
+    if not has_room(look):
         return full, (0, 0)
     gradient = found(look).weights[full]
     row, _, column = look.options.get(ENTRY, "").partition(",")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from viz_model.island import say
-from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, where
 from viz_model.island.tabs import Trials
 from viz_model.topics.block import experts, firing, lengths, memory, neurons, norm, tabs, vectors, weights
 
@@ -21,8 +21,8 @@ LENGTHS = Section(
         lengths.draw,
         lengths.tell,
         norm.title,
-        norm.choose,
-        columns(norm.draw, (norm.parameters, norm.tell)),
+        *where(norm.has, norm.choose),
+        columns(where(norm.has, norm.draw), (*where(norm.has, norm.parameters), norm.tell)),
     ),
     ("which",),
 )
@@ -34,17 +34,26 @@ NEURONS = Section(
         experts.draw,
         experts.tell,
         neurons.title,
-        columns((neurons.draw_active, neurons.tell), (neurons.draw, neurons.tell_promoted)),
-        neurons.curve_title,
-        columns(neurons.draw_curve, (neurons.draw_gates, neurons.tell_gates, neurons.tell_curve)),
-        memory.title,
-        memory.choose,
-        memory.draw,
-        memory.tell,
-        memory.link,
-        columns(
-            (memory.matched_title, memory.draw_matched, memory.matched_tell),
-            (memory.says_title, memory.draw_says, memory.says_tell),
+        *where(
+            neurons.count,
+            columns((neurons.draw_active, neurons.tell), (neurons.draw, neurons.tell_promoted)),
+            neurons.curve_title,
+            *where(
+                neurons.has_curve,
+                columns(neurons.draw_curve, (neurons.draw_gates, neurons.tell_gates, neurons.tell_curve)),
+            ),
+            say.title("memory", memory.facts),
+            memory.choose,
+            *where(memory.is_product, memory.draw),
+            memory.tell,
+            memory.link,
+            *where(
+                memory.is_product,
+                columns(
+                    (memory.matched_title, memory.draw_matched, memory.matched_tell),
+                    where(memory.says, memory.says_title, memory.draw_says, say.text("says", memory.facts)),
+                ),
+            ),
         ),
     ),
     ("neuron",),
@@ -64,7 +73,11 @@ PICTURES = replace(
     items=(
         *MAIN,
         LENGTHS,
-        Section("neurons", (firing.title, memory.choose, firing.draw, firing.tell), ("neuron",)),
+        Section(
+            "neurons",
+            (firing.title, *where(neurons.count, memory.choose, firing.draw, firing.tell)),
+            ("neuron",),
+        ),
         WEIGHTS,
     ),
     trials=Trials(("norm", "residual", "layer")),

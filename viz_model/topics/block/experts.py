@@ -79,21 +79,20 @@ def of_layer(trace: Trace, layer: int) -> Experts | None:
 
 def routes(trace: Trace, layer: int, token: int) -> RoutesView | None:
     """Who is chosen for every token in every layer; None where no layer has experts, or not as many as the others."""
-    found = trace.config.layers_with_experts(trace.stack.side)
-    sites_ = tuple(f"blocks.{n}.ffn.chosen" for n in found)
-    weights = [trace[site].numpy() for site in sites_]
-    if not weights or len({rows.shape for rows in weights}) > 1:
-        return None
-    return RoutesView(tuple(t.label for t in trace.tokens), found, sites_, np.stack(weights), layer, token)
+    return _routes(trace, trace.config.layers_with_experts(trace.stack.side), layer, token)
 
 
 def routing(trace: Trace, layer: int, token: int) -> RoutesView | None:
     """The same of one layer; None where it has one network for all tokens."""
-    if of_layer(trace, layer) is None:
+    return _routes(trace, (layer,) if of_layer(trace, layer) else (), layer, token)
+
+
+def _routes(trace: Trace, layers: tuple[int, ...], layer: int, token: int) -> RoutesView | None:
+    names = tuple(f"blocks.{n}.ffn.chosen" for n in layers)
+    weights = [trace[name].numpy() for name in names]
+    if len({rows.shape for rows in weights}) != 1:
         return None
-    site = f"blocks.{layer}.ffn.chosen"
-    labels = tuple(token.label for token in trace.tokens)
-    return RoutesView(labels, (layer,), (site,), trace[site].numpy()[None], layer, token)
+    return RoutesView(tuple(t.label for t in trace.tokens), layers, names, np.stack(weights), layer, token)
 
 
 class Parameters(NamedTuple):
@@ -105,14 +104,12 @@ class Parameters(NamedTuple):
 
 def parameters(config: ModelConfig, side: Side, layer: int) -> Parameters:
     """Of the feed-forward of one layer."""
-    inside = f"{side}.blocks.{config.weights_of(layer)}.ffn."
+    return of_model(config, f"{side}.blocks.{config.weights_of(layer)}.ffn.")
+
+
+def of_model(config: ModelConfig, inside: str = "") -> Parameters:
+    """Of a whole model, or of what the names of its weights say."""
     found = [of for name, of in counts.weights(site for _, site in sites.in_order(config)).items() if inside in name]
-    return Parameters(sum(counts.entries(weight) for weight, _ in found), sum(counts.used(*of) for of in found))
-
-
-def of_model(config: ModelConfig) -> Parameters:
-    """Of a whole model."""
-    found = counts.weights(site for _, site in sites.in_order(config)).values()
     return Parameters(sum(counts.entries(weight) for weight, _ in found), sum(counts.used(*of) for of in found))
 
 

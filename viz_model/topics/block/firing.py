@@ -29,10 +29,8 @@ def title(look: Look) -> Iterator[Line]:
         yield from neurons.title(look)
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """The chosen neuron enlarged, then those that fire most at the selected patch."""
-    if not neurons.count(look):
-        return None
     acts, number, grid = look.trace[look.site("ffn.act")].numpy(), chosen(look), patches.grid(look.config)
     top = float(np.abs(acts[:, number]).max()) or 1.0
     site, name = look.trace.full_name(look.site("ffn.act")), look.words("firing_name")
@@ -64,8 +62,6 @@ def draw(look: Look) -> Scene | None:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if not neurons.count(look):
-        return
     acts, number = look.trace[look.site("ffn.act")].numpy(), chosen(look)
     best = int(acts[:, number].argmax())
     yield look.source("ffn.act")

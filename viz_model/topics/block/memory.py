@@ -117,13 +117,11 @@ def chosen(look: Look) -> int:
 
 def link(look: Look) -> Offer | None:
     """The way to the page of the chosen one."""
-    return units.link(look, look.layer, neuron=chosen(look)) if count(look) else None
+    return units.link(look, look.layer, neuron=chosen(look))
 
 
-def choose(look: Look) -> Chooser | None:
-    if not (n := count(look)):
-        return None
-    words = look.words
+def choose(look: Look) -> Chooser:
+    n, words = count(look), look.words
     return Chooser("neuron", range(n), words("set_neuron"), words("set_neuron_help"), str(chosen(look)), asks=True)
 
 
@@ -133,19 +131,24 @@ def _memory(look: Look) -> Memory | None:
     return look.once(lambda _: memory(look.trace, look.layer, number, reads), key)
 
 
-def _facts(look: Look) -> dict[str, Any]:
+def is_product(look: Look) -> bool:
+    """Whether the chosen neuron is made of one product with a weight."""
+    return _memory(look) is not None
+
+
+def _known(look: Look) -> Memory:
+    found = _memory(look)
+    assert found is not None  # or nothing of it is asked for
+    return found
+
+
+def facts(look: Look) -> dict[str, Any]:
     return {"neuron": chosen(look), **vectors.facts(look)}
 
 
-def title(look: Look) -> Iterator[Line]:
-    if count(look):
-        yield look.title("memory", **_facts(look))
-
-
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """The key, what it is compared with, and the value."""
-    if not count(look) or (found := _memory(look)) is None:
-        return None
+    found = _known(look)
     rows = {"key": found.key, "reads": found.reads, "value": found.value}
     drawn = tuple(strips.scaled(look.words(f"memory_{name}"), values) for name, values in rows.items())
     view = strips.StripsView(drawn, tuple(map(str, range(len(found.key)))), 200)
@@ -154,49 +157,40 @@ def draw(look: Look) -> Scene | None:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if not count(look):
-        return
     if _memory(look) is None:
-        yield look.text("memory_none", **_facts(look))
+        yield look.text("memory_none", **facts(look))
         return
     inside = experts.of_neuron(look.trace, look.layer, look.token, chosen(look))
     if inside is not None:
         said = inside._asdict() | {"weight": f"{inside.weight:.0%}", "n_tokens": len(look)}
-        yield Line(look.words("neuron_of_expert", **_facts(look), **said))
+        yield Line(look.words("neuron_of_expert", **facts(look), **said))
 
 
 def matched_title(look: Look) -> Iterator[Line]:
-    if count(look) and _memory(look) is not None:
-        yield Line(look.words("matched", **_facts(look)))
+    yield Line(look.words("matched", **facts(look)))
 
 
-def draw_matched(look: Look) -> Scene | None:
-    found = _memory(look) if count(look) else None
-    return _ranked(look, "matched", found.matched, "key") if found else None
+def draw_matched(look: Look) -> Scene:
+    return _ranked(look, "matched", _known(look).matched, "key")
 
 
 def matched_tell(look: Look) -> Iterator[Line]:
-    if count(look) and (found := _memory(look)) is not None:
-        yield look.text("matched", product=f"{float(found.key @ found.reads):.2f}", **_facts(look))
+    found = _known(look)
+    yield look.text("matched", product=f"{float(found.key @ found.reads):.2f}", **facts(look))
+
+
+def says(look: Look) -> Ranked:
+    """The tokens that the value speaks for, and against; none where it has no direct path."""
+    found = _known(look)
+    return (*found.promoted, *reversed(found.suppressed)) if found.promoted else ()
 
 
 def says_title(look: Look) -> Iterator[Line]:
-    if _says(look):
-        yield Line(look.words("says", **_facts(look)))
+    yield Line(look.words("says", **facts(look)))
 
 
-def _says(look: Look) -> Ranked:
-    found = _memory(look) if count(look) else None
-    return (*found.promoted, *reversed(found.suppressed)) if found and found.promoted else ()
-
-
-def draw_says(look: Look) -> Scene | None:
-    return _ranked(look, "says", ranked, "ffn") if (ranked := _says(look)) else None
-
-
-def says_tell(look: Look) -> Iterator[Line]:
-    if _says(look):
-        yield look.text("says", **_facts(look))
+def draw_says(look: Look) -> Scene:
+    return _ranked(look, "says", says(look), "ffn")
 
 
 def _ranked(look: Look, key: str, ranked: Ranked, role: str) -> Scene:

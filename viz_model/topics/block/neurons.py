@@ -184,6 +184,17 @@ def _curve(look: Look) -> CurveView | None:
     return look.once(lambda _: curve_view(look.trace, look.layer, look.token), key) if count(look) else None
 
 
+def has_curve(look: Look) -> bool:
+    """Whether one function takes what each neuron gets to its activation."""
+    return _curve(look) is not None
+
+
+def _known(look: Look) -> CurveView:
+    found = _curve(look)
+    assert found is not None  # or nothing of it is asked for
+    return found
+
+
 def facts(look: Look) -> dict[str, Any]:
     """Of the hidden layer, for texts."""
     view, curve = of_one(look), _curve(look)
@@ -212,19 +223,15 @@ def title(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if count(look):
-        yield look.text(f"neurons_{of_one(look).kind}", **facts(look))
+    yield look.text(f"neurons_{of_one(look).kind}", **facts(look))
 
 
 def tell_promoted(look: Look) -> Iterator[Line]:
-    if count(look):
-        yield look.text(f"promoted_{of_one(look).path}", **facts(look))
-        yield look.source("ffn.act")
+    yield look.text(f"promoted_{of_one(look).path}", **facts(look))
+    yield look.source("ffn.act")
 
 
 def curve_title(look: Look) -> Iterator[Line]:
-    if not count(look):
-        return
     if _curve(look) is None:
         yield look.text("curve_none", **facts(look))
         yield look.formulas("ffn.act")
@@ -235,14 +242,12 @@ def curve_title(look: Look) -> Iterator[Line]:
 
 
 def tell_gates(look: Look) -> Iterator[Line]:
-    if _curve(look) is not None and of_one(look).closed:
+    if of_one(look).closed:
         yield look.text("gates", **facts(look))
 
 
 def tell_curve(look: Look) -> Iterator[Line]:
-    if (curve := _curve(look)) is None:
-        return
-    view, said, formula = of_one(look), facts(look), look.trace.site(curve.curve.site).placed_formula
+    view, said, formula = of_one(look), facts(look), look.trace.site(_known(look).curve.site).placed_formula
     yield look.text(look.kind("curve", view.activation), formula=formula, **said)
     yield look.text(f"curve_of_{'gate' if view.gated else 'dense'}", **said)
     yield look.source(*(f"ffn.{name}" for name in ("gate", "gate_act", "up", "act") if look.has(f"ffn.{name}")))
@@ -251,10 +256,8 @@ def tell_curve(look: Look) -> Iterator[Line]:
 # Pictures
 
 
-def draw_active(look: Look) -> Scene | None:
+def draw_active(look: Look) -> Scene:
     """How many neurons work on each token."""
-    if not count(look):
-        return None
     view, n = of_one(look), len(look)
     y = chart.axis(view.active, title=look.words("counted_fires" if view.fires else "counted_half"), room=0.15)
     on, marks = chart.plot(
@@ -265,8 +268,8 @@ def draw_active(look: Look) -> Scene | None:
             id="bars",
             x=on.at_x(np.arange(n) - 0.4),
             y=on.at_y(view.active),
-            width=np.tile(np.array([[0.8 / n, 0.8 * on.across[1] / n]], np.float32), (n, 1)),
-            height=Lengths(view.active, on.y.low, on.y.high, 0.0, on.bottom - on.top),  # type: ignore[arg-type]
+            width=on.wide(0.8 / n, n),
+            height=on.tall(view.active),
             fill="ffn",
             opacity=[1.0 if place == look.token else 0.4 for place in range(n)],
             labels=[f"{label}\n{one} / {view.n_neurons}" for label, one in zip(view.labels, view.active, strict=True)],
@@ -282,10 +285,8 @@ def draw_active(look: Look) -> Scene | None:
     return look.only_here(scene, token=True)
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """The strongest neurons as bars, above each its number and what it promotes, or how much it writes."""
-    if not count(look):
-        return None
     view, words = of_one(look), look.words
     acts, n, tall = [neuron.act for neuron in view.strongest], len(view.strongest), 36.0
     axis = chart.axis(np.array(acts or [1.0]), title=words("neuron_activation"))
@@ -346,7 +347,7 @@ def promoted_text(neuron: Neuron) -> str:
 
 def draw_gates(look: Look) -> Scene | None:
     """Gate, activated gate, up and their product, a row a neuron: the strongest, then those held back."""
-    if _curve(look) is None or not (view := of_one(look)).gated:
+    if not (view := of_one(look)).gated:
         return None
     found, columns, tall, left = [*view.strongest, *view.closed], view.table(), 25.0, 44.0
     top = tall * np.array([n if n < len(view.strongest) else n + 0.6 for n in range(len(found))], np.float32) + 24
@@ -404,11 +405,10 @@ def draw_gates(look: Look) -> Scene | None:
     return look.only_here(Scene(id="block.gates", panels=[panel], title=look.words("gates_alt")), token=True)
 
 
-def draw_curve(look: Look) -> Scene | None:
+def draw_curve(look: Look) -> Scene:
     """The function as a line with the token's values as points on it; below, how many fall where."""
-    if (view := _curve(look)) is None:
-        return None
-    curve, words, shown = view.curve, look.words, view.shown
+    view, words = _known(look), look.words
+    curve, shown = view.curve, view.shown
     before = words(f"curve_before_{'gate' if of_one(look).gated else 'dense'}")
     across = chart.Axis(float(curve.x[0]), float(curve.x[-1]))
     on, marks = chart.plot(across, chart.axis(curve.y, curve.after, title=words("curve_after")), 270)
@@ -438,8 +438,8 @@ def draw_curve(look: Look) -> Scene | None:
             id="counts",
             x=below.at_x(view.edges[:-1][held]),
             y=below.at_y(view.counts[held]),
-            width=np.tile(np.array([[wide, wide * below.across[1]]], np.float32), (int(held.sum()), 1)),
-            height=Lengths(view.counts[held], below.y.low, below.y.high, 0.0, below.bottom - below.top),  # type: ignore[arg-type]
+            width=below.wide(wide, int(held.sum())),
+            height=below.tall(view.counts[held]),
             fill="ffn",
             opacity=0.6,
             labels=[f"{x:.2f}\n{n}" for x, n in zip(middles[held], view.counts[held], strict=True)],

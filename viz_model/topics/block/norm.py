@@ -139,10 +139,13 @@ def _view(look: Look) -> NormView:
     )
 
 
-def choose(look: Look) -> Chooser | None:
+def has(look: Look) -> bool:
+    """Whether there are norms in the run."""
+    return of_one(look).has_norms
+
+
+def choose(look: Look) -> Chooser:
     found = of_one(look)
-    if not found.has_norms:
-        return None
     place = f"which_{found.norm_at if found.norm_at in ('post', 'branch') else 'pre'}"
     options: dict[str, str] = {
         one.sublayer: look.words(place, part=look.words(f"part_{one.sublayer}"), reads=one.reads)
@@ -152,10 +155,8 @@ def choose(look: Look) -> Chooser | None:
     return Chooser("which", options, look.words("which"), usual=which(look), asks=True)
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """Histograms of the D values; above the bars the mean, and a bar one deviation to each side."""
-    if not of_one(look).has_norms:
-        return None
     view, words = _view(look), look.words
     names = {0: words("norm_0"), 3: words(look.kind("norm_3", of_one(look).norm_kind))}
     if view.normed.other:
@@ -229,7 +230,7 @@ def _sites(view: NormView) -> list[str]:
 
 def parameters(look: Look) -> Scene | None:
     """What a norm has learned, one value a dimension: γ from 1, and β from 0 where there is one."""
-    if not of_one(look).has_norms or not (learned := _view(look).normed.learned):
+    if not (learned := _view(look).normed.learned):
         return None
     across, width, left = (1.0, -34.0), look.config.d_model, 30.0
     axis, columns = look.common("axis_dimension"), tuple(map(str, range(width)))
@@ -269,7 +270,7 @@ def parameters(look: Look) -> Scene | None:
 
 def title(look: Look) -> Iterator[Line]:
     said = facts(look)
-    if of_one(look).has_norms:
+    if has(look):
         yield Line(NORM.says(look.t.language, _view(look), **said), "title")
     else:
         yield look.title("norm_NoNorm", **said)
@@ -277,7 +278,7 @@ def title(look: Look) -> Iterator[Line]:
 
 def tell(look: Look) -> Iterator[Line]:
     said = facts(look)
-    if not of_one(look).has_norms:
+    if not has(look):
         yield look.text("norm_NoNorm", **said)
         return
     view = _view(look)

@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from viz_model.config import DeltaNet, ShortConv
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Section, Topic, beside
+from viz_model.island.page import Page, Section, Topic, beside, where
 from viz_model.island.prose import Line
 from viz_model.topics.cost import kept, kinds, lengths, order, patches, quantized, shares, stacks, tabs, waiting
-
-
-def _curves_title(look: Look) -> Iterator[Line]:
-    yield Line(look.words("curves_title", **shares.facts(look)), "part")
 
 
 def _lead(look: Look) -> Iterator[Line]:
@@ -22,16 +18,21 @@ def _lead(look: Look) -> Iterator[Line]:
     yield look.text("lead_mixed" if is_mixed else "lead")
 
 
+def writes(look: Look) -> bool:
+    """Whether the model writes a text, token by token."""
+    return look.config.kind != "encoder"
+
+
 PAGE = Page(
     "cost",
     items=(
         _lead,
         say.title("counted_title", shares.facts),
-        beside((shares.draw, _curves_title, lengths.curves), shares.tell),
+        beside((shares.draw, say.part("curves_title", shares.facts), lengths.curves), shares.tell),
         Section(
             "why",
             (
-                waiting.title,
+                say.title("waiting_title", lambda look: {"n": len(look)}),
                 beside(waiting.draw, waiting.tell),
                 say.title("order_title"),
                 beside((order.draw, order.ask), order.tell),
@@ -44,9 +45,8 @@ PAGE = Page(
             "cache",
             (
                 say.title("generated_title"),
-                beside(lengths.generated, lengths.tell_generated),
-                kept.title,
-                beside(kept.draw, kept.tell),
+                beside(where(writes, lengths.generated), lengths.tell_generated),
+                *where(writes, say.title("kept_title"), beside(kept.draw, kept.tell)),
             ),
         ),
         Section(
@@ -67,7 +67,11 @@ PAGE = Page(
 )
 PICTURES = Page(
     "cost",
-    items=(say.text("lead"), patches.title, beside(patches.draw, patches.tell)),
+    items=(
+        say.text("lead"),
+        say.title("cut_title", patches.facts),
+        beside(patches.draw, say.text("see_cuts", patches.facts)),
+    ),
     end=(patches.quiz, say.to_try()),
     tabs=patches.APART,
     fits=lambda config: config.is_vision_encoder,

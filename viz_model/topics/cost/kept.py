@@ -79,15 +79,8 @@ def ways(config: ModelConfig, length: int) -> Ways:
     return Ways(found, groups, mixer.rank, mixer.d_rotated)
 
 
-def title(look: Look) -> Iterator[Line]:
-    if look.config.kind != "encoder":
-        yield look.title("kept_title")
-
-
 def draw(look: Look) -> Iterator[Line]:
     """A row a way."""
-    if look.config.kind == "encoder":
-        return
     found, words, n = ways(look.here, len(look)), look.words, len(look)
     size = n * kv_cache.itemsize(look.trace) * look.n_layers
     columns = (words(f"kept_{name}", n=f"{n:,}") for name in ("way", "numbers", "bytes", "rebuilt", "step"))
@@ -102,9 +95,8 @@ def draw(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if look.config.kind != "encoder":
-        found = ways(look.here, len(look))
-        yield look.text(
-            "kept", rank=f"{found.rank:,}", shared=f"{found.shared:,}", both=f"{found.rank + found.shared:,}",
-            h=look.n_heads, k=look.here.d_head, layers=look.n_layers,
-        )  # fmt: skip
+    found = ways(look.here, len(look))
+    yield look.text(
+        "kept", rank=f"{found.rank:,}", shared=f"{found.shared:,}", both=f"{found.rank + found.shared:,}",
+        h=look.n_heads, k=look.here.d_head, layers=look.n_layers,
+    )  # fmt: skip

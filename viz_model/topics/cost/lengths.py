@@ -91,10 +91,8 @@ def generated_view(look: Look) -> GeneratedView:
     return look.once(lambda look: GeneratedView.of(look.config, len(look), source), "generated")
 
 
-def generated(look: Look) -> Plot | None:
+def generated(look: Look) -> Plot:
     """With and without the cache."""
-    if look.config.kind == "encoder":
-        return None
     view = generated_view(look)
     figure = _figure(look, [view.cached, view.uncached], 320)
     _line(figure, view.lengths, view.uncached, look.words("uncached"), "residual", "dash")

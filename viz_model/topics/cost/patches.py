@@ -4,7 +4,7 @@ declare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ def _own(look: Look) -> Cut:
     return next(cut for cut in cuts(look.config) if cut.side == look.config.patches.patch)
 
 
-def _facts(look: Look) -> dict[str, object]:
+def facts(look: Look) -> dict[str, object]:
     own, finest = _own(look), cuts(look.config)[-1]
     return {
         "n": own.n_positions,
@@ -67,14 +67,6 @@ def _facts(look: Look) -> dict[str, object]:
         "times_n": f"{finest.n_positions / own.n_positions:,.1f}",
         "times_pairs": f"{(finest.n_positions / own.n_positions) ** 2:,.0f}",
     }
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("cut_title", **_facts(look))
-
-
-def tell(look: Look) -> Iterator[Line]:
-    yield look.text("see_cuts", **_facts(look))
 
 
 def draw(look: Look) -> Scene:

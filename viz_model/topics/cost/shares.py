@@ -100,7 +100,7 @@ def draw(look: Look) -> Scene:
     rows = [f"{n:,} {words('tokens')}" for n in found.lengths]
     group = Group("", rows, shares, said)
     scene = stacked.scene("cost.shares", words("shares_alt"), parts, [group], words("share"), row=40.0, is_written=True)
-    return look.drawn(scene, data=found)
+    return look.drawn(scene)
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -12,10 +12,6 @@ from viz_model.texts.markdown import table
 from viz_model.topics.cost.counted import hops, of_block, recurrent
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("waiting_title", n=len(look))
-
-
 def draw(look: Look) -> Iterator[Line]:
     """A table of both kinds of layer, of the selected one."""
     config, side, n, words = look.config, look.trace.stack.side, len(look), look.words

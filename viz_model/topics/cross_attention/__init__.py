@@ -25,7 +25,8 @@ def _reports(look: Look) -> bool:
     return look.has("cross.pattern")
 
 
-STEPS = (steps.title, steps.choose, steps.draw, steps.tell)
+SOURCE = say.source("cross.pattern")
+STEPS = (say.title("steps_title", weights.facts), steps.choose, steps.draw, steps.tell)
 WHY = why.About("cross").section
 DECODING = (
     Section(
@@ -34,18 +35,28 @@ DECODING = (
             decoding.title,
             decoding.choose,
             beside(
-                (decoding.draw, decoding.source), decoding.tell, decoding.guesses, decoding.row, decoding.row_source
+                (decoding.draw, say.source("tokens.ids", "logits")),
+                decoding.tell,
+                decoding.guesses,
+                decoding.row,
+                SOURCE,
             ),
             decoding.compare,
         ),
     ),
-    Section("wiring", (wiring.title, beside((wiring.draw, wiring.source), wiring.tell))),
+    Section(
+        "wiring",
+        (
+            say.title("wiring_title", weights.facts),
+            beside((wiring.draw, say.source("cross.q", "cross.k", "cross.v")), wiring.tell),
+        ),
+    ),
 )
 PAGE = Page(
     "cross_attention",
     items=(
         weights.lead,
-        beside((weights.choose, weights.draw, weights.source), weights.tell),
+        beside((weights.choose, weights.draw, SOURCE), weights.tell),
         *STEPS,
         WHY,
         Section(
@@ -54,7 +65,7 @@ PAGE = Page(
                 maps.title,
                 columns(maps.large, maps.every),
                 beside((written.draw,), written.heads),
-                written.source,
+                say.source(*written.SITES),
                 reading.tell,
             ),
         ),
@@ -70,7 +81,7 @@ PICTURES = replace(
     PAGE,
     items=(
         weights.lead,
-        columns((weights.choose, painted.draw, weights.source), (weights.tell, painted.tell)),
+        columns((weights.choose, painted.draw, SOURCE), (weights.tell, painted.tell)),
         Section("steps", STEPS, ("mask",)),
         WHY,
         Section(
@@ -79,7 +90,7 @@ PICTURES = replace(
                 painted.heads_title,
                 columns(painted.heads, maps.large),
                 beside((written.draw,), written.heads),
-                written.source,
+                say.source(*written.SITES),
                 reading.tell,
             ),
         ),
@@ -91,17 +102,21 @@ PICTURES = replace(
 )
 MISSING = Page(
     "cross_attention",
-    items=(missing.tell, missing.title, beside((missing.draw, missing.source), missing.what), missing.models),
+    items=(
+        missing.tell,
+        missing.title,
+        beside((missing.draw, say.source("attn.pattern")), say.text("what")),
+        missing.models,
+    ),
     end=(missing.quiz, say.to_try("question_missing", "answer_missing")),
     tabs=missing.TABS,
-    unattended=(missing.tell, missing.what, missing.models),
+    unattended=(missing.tell, say.text("what"), missing.models),
 )
 OBSERVED = Page(
     "cross_attention",
     items=(
         say.observed,
-        *where(_reports, weights.choose),
-        beside(where(_reports, weights.draw, weights.source), *where(_reports, weights.tell)),
+        *where(_reports, weights.choose, beside((weights.draw, SOURCE), weights.tell)),
     ),
     options=(("shown", weights.SHOWN),),
     fits=weights.exists,

@@ -263,10 +263,6 @@ def _wide(share: float) -> tuple[float, float]:
     return (1 - LEFT) / 4 * share, 0.0
 
 
-def source(look: Look) -> Iterator[Line]:
-    yield look.source("tokens.ids", "logits")
-
-
 def tell(look: Look) -> Iterator[Line]:
     """What this step predicts, and what comes."""
     found = steps(look)
@@ -298,10 +294,6 @@ def guesses(look: Look) -> Scene:
 def row(look: Look) -> Scene:
     """What the newest token reads in the source."""
     return one_row(look, "cross_attention.row", "row_alt", place(look), weights(look), "cross")
-
-
-def row_source(look: Look) -> Iterator[Line]:
-    yield look.source("cross.pattern")
 
 
 def compare(look: Look) -> Iterator[Line]:

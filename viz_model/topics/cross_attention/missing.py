@@ -38,14 +38,6 @@ def draw(look: Look) -> Scene:
     return row(look, "cross_attention.instead", "instead_alt", PLACE, look.every("attn.pattern"), "attn")
 
 
-def source(look: Look) -> Iterator[Line]:
-    yield look.source("attn.pattern")
-
-
-def what(look: Look) -> Iterator[Line]:
-    yield look.text("what")
-
-
 def models(look: Look) -> Iterator[Line]:
     """Where to find one that has it."""
     yield look.title("models_title")

@@ -13,7 +13,6 @@ from viz_model.island import query
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
-from viz_model.topics.cross_attention.weights import facts
 
 MASKS = ("none", "padding")
 """Whether the steps are shown as if the end of the source were padding."""
@@ -45,10 +44,6 @@ def padded(look: Look) -> Padded:
     """Of every target token: [L, H, Tq]."""
     n, pattern = n_padding(look), look.every("cross.pattern")
     return Padded(n, pattern[..., pattern.shape[-1] - n :].sum(-1))
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("steps_title", **facts(look))
 
 
 def choose(look: Look) -> Chooser:

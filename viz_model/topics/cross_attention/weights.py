@@ -109,10 +109,6 @@ def draw(look: Look) -> Scene:
     return look.drawn(scene, ["cross.pattern"])
 
 
-def source(look: Look) -> Iterator[Line]:
-    yield look.source("cross.pattern")
-
-
 def tell(look: Look) -> Iterator[Line]:
     known = facts(look)
     yield Line(look.claim_label(STRONGEST, most(look), place(look), **known), "title")

@@ -71,10 +71,6 @@ def towers(look: Look, layer: int) -> tuple[list[Box], list[Box]]:
     return left, right
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("wiring_title", **facts(look))
-
-
 def draw(look: Look) -> Scene:
     """Two towers of boxes: the encoder's last vectors go as keys and values to every block of the decoder."""
     left, right = towers(look, look.layer)
@@ -122,10 +118,6 @@ def draw(look: Look) -> Scene:
     panel = Panel(id="wiring", marks=marks, height=TOP + PITCH * max(len(left), len(right)) - 8, min=300)
     scene = Scene(id="cross_attention.wiring", panels=[panel], title=look.words("wiring_alt"))
     return look.drawn(look.only_here(scene), ["cross.q", "cross.k", "cross.v"])
-
-
-def source(look: Look) -> Iterator[Line]:
-    yield look.source("cross.q", "cross.k", "cross.v")
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.strips import Strip, StripsView
 from viz_model.drawing.tables import Phrase
 from viz_model.island.look import Look
-from viz_model.island.prose import Line
 
 SITES = ("resid.mid", "cross.head_out", "cross.out", "resid.cross")
 MOST_NUMBERS = 50_000
@@ -66,7 +64,3 @@ def heads(look: Look) -> Scene:
     title = look.words("heads_alt")
     scene = chart.bars("cross_attention.heads", title, names, [series], scale, chosen=own, names_axis=axis)
     return look.drawn(scene, ["cross.head_out"])
-
-
-def source(look: Look) -> Iterator[Line]:
-    yield look.source(*SITES)

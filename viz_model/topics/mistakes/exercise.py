@@ -82,15 +82,24 @@ def tell(look: Look) -> Iterator[Line]:
         yield Line(f"**{look.words('which')}**")
 
 
+def is_computed(look: Look) -> bool:
+    """Whether there is a run on which both functions are computed."""
+    return pair(look).view is not None
+
+
+def _known(look: Look) -> tuple[Pair, View]:
+    found = pair(look)
+    assert found.view is not None  # or nothing of it is asked for
+    return found, found.view
+
+
 def code(letter: str) -> Callable[[Look], Iterator[Line]]:
     """The lines under a letter; once there is an answer, whether they are right."""
 
     def said(look: Look) -> Iterator[Line]:
-        found = pair(look)
-        if found.view is None:
-            return
+        found, view = _known(look)
         yield Line(f"**{letter}**")
-        yield Line(f"```python\n{found.ordered(*found.bug.sources(found.view.run))[letter]}\n```")
+        yield Line(f"```python\n{found.ordered(*found.bug.sources(view.run))[letter]}\n```")
         if answer(look) is not None:
             mark, verdict = ("✗", "verdict_wrong") if letter == found.wrong else ("✓", "verdict_right")
             yield Line(f"**{mark} {look.words(verdict, letter=letter)}**")
@@ -98,37 +107,30 @@ def code(letter: str) -> Callable[[Look], Iterator[Line]]:
     return said
 
 
-def pick(letter: str) -> Callable[[Look], Buttons | None]:
+def pick(letter: str) -> Callable[[Look], Buttons]:
     """Only the first answer to a pair counts."""
 
-    def made(look: Look) -> Buttons | None:
-        found = pair(look)
-        if found.view is None or answer(look) is not None:
-            return None
-        given = written({**answers(look), found.bug.name: letter})
+    def made(look: Look) -> Buttons:
+        given = written({**answers(look), pair(look).bug.name: letter})
         return Buttons(f"pick {letter}", [Button(look.words("pick", letter=letter), {"answers": given})])
 
     return made
 
 
 def verdict(look: Look) -> Iterator[Line]:
-    found, letter = pair(look), answer(look)
-    if found.view is not None and letter is not None:
-        key = "verdict_hit" if letter == found.wrong else "verdict_miss"
-        yield Line(look.words(key, letter=found.wrong), "notice")
+    found = pair(look)
+    key = "verdict_hit" if answer(look) == found.wrong else "verdict_miss"
+    yield Line(look.words(key, letter=found.wrong), "notice")
 
 
 def why(look: Look) -> Iterator[Line]:
-    bug, view = pair(look)[:2]
-    if view is not None and answer(look) is not None:
-        yield look.text(f"why_{bug.name}", **facts(view, bug))
+    found, view = _known(look)
+    yield look.text(f"why_{found.bug.name}", **facts(view, found.bug))
 
 
 def effect(look: Look) -> Iterator[Line]:
     """What the whole model says with the wrong one, and how close the right one comes to the run."""
-    bug, view = pair(look)[:2]
-    if view is None or answer(look) is None:
-        return
+    (bug, *_), view = _known(look)
     came = outcome(view, bug)
     if came.effect is not None:
         yield _effect(look, view, came.effect)
@@ -163,13 +165,10 @@ def _effect(look: Look, view: View, found: Effect) -> Line:
     return view.there.claim(EFFECT, Effect(*(each[-1] for each in found)), "", **said)
 
 
-def go_on(look: Look) -> Buttons | None:
+def go_on(look: Look) -> Buttons:
     """The next pair without an answer; where none is left, simply the next."""
-    found, given = pair(look), answers(look)
-    if found.view is None or answer(look) is None:
-        return None
-    names = list(BUGS)
-    at = names.index(found.bug.name)
+    names, given = list(BUGS), answers(look)
+    at = names.index(pair(look).bug.name)
     later = names[at + 1 :] + names[:at]
     following = next((name for name in later if name not in given), later[0])
     return Buttons("next", [Button(look.words("next"), {"bug": following})])
@@ -241,8 +240,8 @@ def _sums(view: View, found: Matrix, cells: Any) -> Iterator[Mark]:
 
 def draw_given(look: Look) -> Scene | None:
     """The matrix that both functions read, before anybody knows what they make of it."""
-    bug, view = pair(look)[:2]
-    if view is None or answer(look) is not None or (found := given(view, bug)) is None:
+    (bug, *_), view = _known(look)
+    if (found := given(view, bug)) is None:
         return None
     what = look.words(f"given_{bug.reads}", **view.numbers)
     scene = _draw(look, view, found, "given", look.words("given_title", what=what), look.words("given_alt"))
@@ -253,27 +252,25 @@ def draw(letter: str) -> Callable[[Look], Scene | None]:
     """What the function under a letter makes of it, once there is an answer."""
 
     def made(look: Look) -> Scene | None:
-        found = pair(look)
-        if found.view is None or answer(look) is None or found.bug.shown == "reply":
+        found, view = _known(look)
+        if found.bug.shown == "reply":
             return None
-        came = outcome(found.view, found.bug)
+        came = outcome(view, found.bug)
         shown = found.ordered(came.right, came.wrong)
         own, other = shown[letter], shown["B" if letter == "A" else "A"]
         alt = look.words("result_alt", letter=letter)
         if found.bug.shown == "loss":
-            return _losses(look, found.view, letter, own, other, alt)
+            return _losses(look, view, letter, own, other, alt)
         if found.bug.shown == "likeliest":
-            return _likeliest(look, found.view, letter, own, other, alt)
-        title = _title(look, found, came, letter, own)
-        scene = _draw(look, found.view, own, f"result.{letter}", title, alt, other)
+            return _likeliest(look, view, letter, own, other, alt)
+        title = _title(look, found, view, came, letter, own)
+        scene = _draw(look, view, own, f"result.{letter}", title, alt, other)
         return look.only_here(scene) if found.is_of_layer else scene
 
     return made
 
 
-def _title(look: Look, found: Pair, came: Outcome, letter: str, own: Matrix) -> Any:
-    view = found.view
-    assert view is not None
+def _title(look: Look, found: Pair, view: View, came: Outcome, letter: str, own: Matrix) -> Any:
     lost = np.isnan(own.values).any(-1).sum(-1)
     if lost.any():
         return look.words("sums_lost", letter=letter, n=view.by(own.axes, lost, "whole"), all=own.values.shape[-2])
@@ -321,10 +318,10 @@ def reply(letter: str) -> Callable[[Look], Iterator[Line]]:
     """What a function returned or stopped with, in Python's own words."""
 
     def said(look: Look) -> Iterator[Line]:
-        found = pair(look)
-        if found.view is None or answer(look) is None or found.bug.shown != "reply":
+        found, view = _known(look)
+        if found.bug.shown != "reply":
             return
-        came = outcome(found.view, found.bug)
+        came = outcome(view, found.bug)
         value = found.ordered(came.right, came.wrong)[letter]
         yield Line(look.words("fails" if isinstance(value, Exception) else "returns", letter=letter))
         yield Line(Phrase("```\n{{reply}}\n```", {"reply": in_words(value)}))
@@ -341,10 +338,10 @@ def in_words(value: Any) -> str:
 
 def draw_difference(look: Look) -> Scene | None:
     """Where both pictures look alike."""
-    found = pair(look)
-    if found.view is None or answer(look) is None or found.bug.shown != "matrix":
+    found, view = _known(look)
+    if found.bug.shown != "matrix":
         return None
-    view, came = found.view, outcome(found.view, found.bug)
+    came = outcome(view, found.bug)
     right, wrong, relative = came.right, came.wrong, came.relative
     is_close = (relative < CLOSE) & ~np.isnan(wrong.values).any((-2, -1))
     if not is_close.any():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from viz_model.config import ModelConfig
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Row, Section, Topic, beside, where
+from viz_model.island.page import Page, Row, Section, Topic, beside, through, where
 from viz_model.island.tabs import Trials
 from viz_model.topics.next_token import (
     arrivals,
@@ -46,9 +46,10 @@ DRAWS = (
     draws.tell_greedy,
     draws.end,
 )
-CACHE = (
+CACHE = through(
+    lambda look: look.of("kv_cache"),
     cache.title,
-    beside((cache.draw, cache.source_title, cache.draw_source), cache.tell),
+    beside((cache.draw, *where(cache.reads_source, cache.source_title, cache.draw_source)), cache.tell),
     work.title,
     beside(work.draw, work.tell),
 )
@@ -110,7 +111,7 @@ VECTORS = Page(
     "sentence_vectors",
     items=(
         say.text("lead"),
-        similarity.output,
+        say.text("output", lambda look: {"n": len(look), "d_model": look.config.d_model}),
         similarity.title,
         beside((similarity.draw, similarity.source), similarity.tell),
     ),
@@ -118,8 +119,8 @@ VECTORS = Page(
     tabs=similarity.APART,
     fits=lambda config: group_of(config) == "sentence_vectors",
 )
-CLASSES = (classes.title, beside((classes.draw, classes.source), classes.tell))
-DEPTH = (classes.draw_depth, classes.tell_depth)
+CLASSES = (classes.title, *where(classes.has, beside((classes.draw, classes.source), classes.tell)))
+DEPTH = where(classes.has, classes.draw_depth, classes.tell_depth)
 OF_TEXT = Page(
     "text_classes",
     items=(say.text("lead"), *CLASSES, *DEPTH),
@@ -131,9 +132,7 @@ OBSERVED = Page(
     "next_token",
     items=(
         say.observed,
-        Row(tuple(where(_reports, asking.chooser(name)) for name, _ in asking.OPTIONS), (1, 1, 1)),
-        *where(_reports, choice.title),
-        beside(where(_reports, choice.draw, choice.source), *where(_reports, choice.tell)),
+        *where(_reports, SLIDERS, choice.title, beside((choice.draw, choice.source), choice.tell)),
         replace(TAIL, needs=_reports),
         Section("arrivals", ARRIVALS, needs=_reports),
     ),

@@ -224,13 +224,8 @@ def draw(look: Look) -> Scene | None:
         )  # fmt: skip
         marks.append(Rect(id=f"frame.{name}", stroke="muted", **place))
         marks.append(Text(id=f"name.{name}", text=names[name], x=on.left - 8, y=y + STRIP / 2 - 2, anchor="end"))
-    start, share = np.asarray(on.x.share(np.arange(n) - 0.4)), 0.8 / n
-    box: dict[str, Any] = {
-        "x": np.stack([start, on.left + start * on.across[1]], -1).astype(np.float32),
-        "width": np.tile(np.array([[share, share * on.across[1]]], np.float32), (n, 1)),
-        "y": on.at_y(found.bits),
-        "height": on.at_y(found.bits)._replace(start=0.0, end=on.bottom - on.top),
-    }
+    box: dict[str, Any] = {"x": on.places_x(np.arange(n) - 0.4), "width": on.wide(0.8 / n, n)}
+    box |= {"y": on.at_y(found.bits), "height": on.tall(found.bits)}
     fill = [theme.token(int(position)) for position in found.positions]
     said = _said(look, found, names["probability"], found.probs)
     marks.append(Items(id="bits", fill=fill, labels=said, name=str(bits.title), where=where, **box))

@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.config import ModelConfig
 from viz_model.drawing import chart
 from viz_model.drawing.digits import byte_size
-from viz_model.drawing.scene import Cells, Items, Key, Labels, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Rect, Scene, Text
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import kv_cache
@@ -118,22 +118,22 @@ def view(look: Look) -> CacheView:
 
 def title(look: Look) -> Iterator[Line]:
     found = view(look)
-    yield look.of("kv_cache").title("title", size=byte_size(found.held.n_bytes), **found.facts())
+    yield look.title("title", size=byte_size(found.held.n_bytes), **found.facts())
 
 
 def tell(look: Look) -> Iterator[Line]:
-    found, shared = view(look), look.of("kv_cache")
-    facts, config = found.facts(), look.config
-    yield shared.text("filling_mixed" if found.is_mixed else "filling", **facts)
+    found, config = view(look), look.config
+    facts = found.facts()
+    yield look.text("filling_mixed" if found.is_mixed else "filling", **facts)
     if config.n_kv_heads < config.n_heads and not found.is_mixed:
-        yield shared.text("shared", **facts)
+        yield look.text("shared", **facts)
     if found.source_labels:
-        yield shared.text("source", **facts)
+        yield look.text("source", **facts)
     if windows := sorted({config.window("decoder", layer) for layer in range(config.n_layers)} - {0}):
-        yield shared.text("windows", windows=look.listed(map(str, windows)))
+        yield look.text("windows", windows=look.listed(map(str, windows)))
     if found.forgets:
-        yield shared.text("full", **facts)
-    yield shared.text("why" if keeps(look) else "not_kept")
+        yield look.text("full", **facts)
+    yield look.text("why" if keeps(look) else "not_kept")
 
 
 def _most(n_layers: int) -> int:
@@ -147,7 +147,7 @@ def _height(n_layers: int) -> float:
 
 def draw(look: Look) -> Scene:
     """Below a cell for every key and value, by layer and token; above the bytes of all layers, token by token."""
-    found, words = view(look), look.of("kv_cache").words
+    found, words = view(look), look.words
     n_tokens, first = len(found.labels), max(0, found.places - _most(found.n_layers))
     labels, n = found.labels[first:], found.places - first
     names = [f"{first + k}: {label}" for k, label in enumerate(labels)]
@@ -166,9 +166,7 @@ def draw(look: Look) -> Scene:
         marks.append(Rect(id=f"grid.{k}", x=left, y=y, width=on.across, height=1, fill="grid"))
         marks.append(Text(id=f"tick.{k}", text=byte_size(k * top / 2), x=left - 6, y=y, anchor="end", fill="muted"))
     marks.append(Text(id="bytes", text=words("bytes"), x=8, y=(on.top + on.bottom) / 2, anchor="middle", rotate=-90))
-    start, share = np.asarray(on.x.share(np.arange(n) - 0.43)), 0.86 / n
-    x = np.stack([start, on.left + start * on.across[1]], -1).astype(np.float32)
-    width = np.tile(np.array([[share, share * on.across[1]]], np.float32), (n, 1))
+    x, width = on.places_x(np.arange(n) - 0.43), on.wide(0.86 / n, n)
     opacity, below, keys = np.where(counts <= n_tokens, 1.0, FAINT).tolist(), np.zeros(n), []
     for name, values in parts:
         role = "residual" if name == "source" else name
@@ -182,7 +180,7 @@ def draw(look: Look) -> Scene:
             Items(id=f"bytes.{name}", x=x, y=at, width=width, height=tall, fill=role, opacity=opacity, labels=said,
                 name=str(words(name)))
         )  # fmt: skip
-        keys.append(Key(name=words(name), marks=[Rect(id="key", x=7, y=1, width=14, height=12, fill=role)]))
+        keys.append(chart.bar_key(words(name), role))
         below = below + values
     marks += _cells(look, found.held.keys[:, first:], found.held.values[:, first:], names, words("token"), UPPER, left)
     height = _height(found.n_layers)
@@ -200,18 +198,18 @@ def draw(look: Look) -> Scene:
     )
 
 
+def reads_source(look: Look) -> bool:
+    return bool(view(look).source_labels)
+
+
 def source_title(look: Look) -> Iterator[Line]:
     found = view(look)
-    if found.source_labels:
-        size = byte_size(found.held.n_source_bytes)
-        yield Line(look.of("kv_cache").words("source_title", **{**found.facts(), "size": size}), "part")
+    yield look.part("source_title", **{**found.facts(), "size": byte_size(found.held.n_source_bytes)})
 
 
-def draw_source(look: Look) -> Scene | None:
+def draw_source(look: Look) -> Scene:
     """The keys and values of the source, which cross-attention reads."""
-    found, words = view(look), look.of("kv_cache").words
-    if not found.source_labels:
-        return None
+    found, words = view(look), look.words
     n_tokens = len(found.source_labels)
     shown = min(n_tokens, _most(found.n_layers))
     names = [f"{n}: {label}" for n, label in enumerate(found.source_labels[:shown])]
@@ -234,7 +232,7 @@ def _cells(
     look: Look, keys: np.ndarray, values: np.ndarray, columns: Sequence[str], token: str, top: float, left: float
 ) -> list[Mark]:
     """Two rows a layer: keys, then values. A row's longest vector has the full color; empty places are gray."""
-    words, (n_layers, n_tokens) = look.of("kv_cache").words, keys.shape
+    words, (n_layers, n_tokens) = look.words, keys.shape
     height, across, n = _height(n_layers), (1.0, -left - 14.0), len(columns)
     step = height / (2 * n_layers)
     marks: list[Mark] = []

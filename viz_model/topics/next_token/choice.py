@@ -224,7 +224,7 @@ def draw(look: Look) -> Scene:
     bold: Any = found.by(marked.astype(np.float32)) if is_masked else None
     marks.append(Labels(id="names", texts=listed, x=left - 8, y=TOP, length=end - TOP, along="y", most=16, marked=bold))
     there_are = {mark.id for mark in marks}
-    keys = [Key(name=parts[name], marks=[_sample(**SHADES[name])]) for name in SHADES if name in there_are]
+    keys = [chart.bar_key(parts[name], **SHADES[name]) for name in SHADES if name in there_are]
     if is_moved:
         line = Path(id="key", x=np.array([14.0, 14.0]), y=np.array([0.0, 14.0]), stroke="ink", thick=2)
         keys.append(Key(name=parts["model"], marks=[line]))
@@ -238,12 +238,6 @@ def draw(look: Look) -> Scene:
         title=look.words("choice_alt"), keys=keys,
         series=[Series(parts[name], listed, values) for name, values in arrays.items()], own=not is_masked)  # fmt: skip
     return found.look.drawn(scene, ("logits", "probs"), call=call, data=found.here)
-
-
-def _sample(**fill: Any) -> Items:
-    """What stands for bars in a legend."""
-    size: dict[str, Any] = {"width": np.array([14.0]), "height": np.array([12.0]), "walk": False}
-    return Items(id="key", x=np.array([7.0]), y=np.array([1.0]), **size, **fill)
 
 
 def source(look: Look) -> Iterator[Line]:

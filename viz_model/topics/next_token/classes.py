@@ -23,14 +23,13 @@ MOST, COLUMNS = 20, 10
 """Bars at the most, and columns."""
 
 
-def of_run(look: Look) -> Classes | None:
-    """The classes of the run; None of a model that ends in vectors."""
-    return look.once(lambda look: measured.classes(look.trace), "classes") if look.config.classes else None
+def of_run(look: Look) -> Classes:
+    """The classes of the run, where the model does not end in vectors."""
+    return look.once(lambda look: measured.classes(look.trace), "classes")
 
 
 def facts(look: Look) -> dict[str, Any]:
     found = of_run(look)
-    assert found is not None
     first, second = found.order[:2]
     own = {"logit": f"{found.logits[first]:+.3f}", "second_logit": f"{found.logits[second]:+.3f}"}
     return {**found.facts, **own, "n": len(found.labels), "d_model": look.config.d_model}
@@ -47,23 +46,16 @@ def title(look: Look) -> Iterator[Line]:
         yield Line(look.words("no_classes"), "notice")
 
 
-def tell(look: Look) -> Iterator[Line]:
-    if has(look):
-        yield look.text("see_classes", **facts(look))
+tell = say.text("see_classes", facts)
+source = say.source(*SITES)
 
 
-def source(look: Look) -> Iterator[Line]:
-    if has(look):
-        yield look.source(*SITES)
-
-
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """The picture, where one was read, and beside it a bar for each class in its own order.
 
     Of many classes the most probable ones have a bar.
     """
-    if (found := of_run(look)) is None:
-        return None
+    found = of_run(look)
     shown = range(len(found.labels)) if len(found.labels) <= MOST else found.order[:MOST]
     reads = look.config.reads_pictures
     height = max(TOP + PICTURE + 6 if reads else 0, TOP + BAR * len(shown) + 6)
@@ -89,10 +81,9 @@ def _picture(look: Look) -> Panel:
     return Panel(id="picture", marks=marks, height=TOP + tall + 6, min=int(PICTURE), most=int(PICTURE), grow=0)
 
 
-def draw_depth(look: Look) -> Scene | None:
+def draw_depth(look: Look) -> Scene:
     """A row for the stream before the first block and after each, a column a class."""
-    if (found := of_run(look)) is None:
-        return None
+    found = of_run(look)
     shown = list(found.order[:COLUMNS] if len(found.labels) > COLUMNS else range(len(found.labels)))
     each = look.once(lambda look: measured.by_depth(look.trace), "classes by depth").probs[:, shown]
     rows = [str(look.words("depth_before")), *(str(look.words("depth_after", layer=n)) for n in range(look.n_layers))]
@@ -114,10 +105,9 @@ def draw_depth(look: Look) -> Scene | None:
 
 
 def tell_depth(look: Look) -> Iterator[Line]:
-    if has(look):
-        yield look.text("see_depth", **facts(look))
-        if look.config.classes and len(look.config.classes) > COLUMNS:
-            yield look.text("see_depth_most", most=COLUMNS, **facts(look))
+    yield look.text("see_depth", **facts(look))
+    if look.config.classes and len(look.config.classes) > COLUMNS:
+        yield look.text("see_depth_most", most=COLUMNS, **facts(look))
 
 
 def sites(look: Look) -> list[str]:
@@ -126,24 +116,25 @@ def sites(look: Look) -> list[str]:
 
 
 def hand(look: Look) -> tuple[Line | None, list[Worked], dict[str, Any]]:
-    if (found := of_run(look)) is None:
+    if not has(look):
         return None, [], {}
+    found = of_run(look)
     keys = ("hand_class", "hand_class_share")
     numbers = [Worked((f"{look.topic}.{key}",), site, (found.top,)) for key, site in zip(keys, SITES, strict=True)]
     return None, numbers, facts(look)
 
 
 def records(look: Look) -> list[tuple[str, str, Mapping[str, Sequence[object]]]]:
-    if (found := of_run(look)) is None:
+    if not has(look):
         return []
+    found = of_run(look)
     columns = {"class": found.names, "logit": found.logits.tolist(), "share": found.probs.tolist()}
     return [("classes", "", {str(look.words(f"column_{name}")): column for name, column in columns.items()})]
 
 
 def quiz(look: Look) -> Quiz | None:
     """Which class comes second."""
-    found = of_run(look)
-    if found is None or len(found.labels) < 3:
+    if not has(look) or len((found := of_run(look)).labels) < 3:
         return None
     offered, known = sorted(found.order[1:6]), facts(look)
     labels = tuple(found.labels[n] for n in offered)

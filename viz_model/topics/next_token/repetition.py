@@ -17,7 +17,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Items, Key, Panel, Scene, Series
+from viz_model.drawing.scene import Items, Panel, Scene, Series
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.runs.generation import Step
@@ -133,24 +133,12 @@ def draw(look: Look) -> Scene | None:
         f"#{k} {label}\n{words('repeats_p')} {percent(float(p))}\n{words('repeats_time')} {time}"
         for k, (label, p, time) in enumerate(zip(labels, found.probs, found.times, strict=True), start=1)
     ]
-    share = 0.85 / (x.high - x.low)
-    heights: Any = on.at_y(found.probs)._replace(start=0.0, end=on.bottom - on.top)
-    start: Any = on.at_x(np.arange(n) + 1 - 0.425)
-    width = np.tile(np.array([[share, share * on.across[1]]], np.float32), (n, 1))
+    box: dict[str, Any] = {"x": on.at_x(np.arange(n) + 1 - 0.425), "width": on.wide(0.85 / (x.high - x.low), n)}
+    box |= {"y": on.at_y(found.probs), "height": on.tall(found.probs)}
     fill, opacity = ([SHADES[name][k] for name in shades] for k in (0, 1))
     look_: dict[str, Any] = {"fill": fill, "opacity": opacity, "labels": said, "name": str(words("repeats_p"))}
-    marks.append(Items(id="bars", x=start, y=on.at_y(found.probs), width=width, height=heights, **look_))
-    box: dict[str, Any] = {
-        "x": np.array([7.0]),
-        "y": np.array([1.0]),
-        "width": np.array([14.0]),
-        "height": np.array([12.0]),
-    }
-    keys = [
-        Key(name=words(f"repeats_{name}"), marks=[Items(id="key", fill=role, opacity=faint, walk=False, **box)])
-        for name, (role, faint) in SHADES.items()
-        if name in shades
-    ]
+    marks.append(Items(id="bars", **box, **look_))
+    keys = [chart.bar_key(words(f"repeats_{name}"), *look) for name, look in SHADES.items() if name in shades]
     panel = Panel(id="repeats", marks=marks, height=300)
     series = [Series(str(words("repeats_p")), labels, found.probs)]
     scene = Scene(

@@ -94,10 +94,6 @@ def _tokens(look: Look) -> dict[str, Any]:
     }
 
 
-def output(look: Look) -> Iterator[Line]:
-    yield look.text("output", n=len(look), d_model=look.config.d_model)
-
-
 def title(look: Look) -> Iterator[Line]:
     yield look.title("tokens_title" if len(look) > 1 else "tokens_title_one", **_tokens(look))
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import chart
-from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Text
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Series, Text
 from viz_model.drawing.tables import Among, Each, Phrase, Scaled
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -179,9 +179,9 @@ def draw(look: Look) -> Scene:
     points: Any = {"x": upper.at_x(at), "y": upper.at_y(p)}
     marks.append(Items(id="points", labels=says, fill="output", **points))
     names = {name: shared(f"tail_{name}", **known) for name in parts}
-    keys = [Key(name=names[name], marks=[_sample(**looks[name])]) for name in parts]
+    keys = [chart.line_key(names[name], looks[name]["stroke"], "", thick=looks[name]["thick"]) for name in parts]
     if how.temperature not in (0, 1):
-        keys.append(Key(name=shared("tail_model"), marks=[_sample(stroke="ink", thick=1.5, dash="2px,3px")]))
+        keys.append(chart.line_key(shared("tail_model"), "ink", "", thick=1.5, dash="2px,3px"))
     series = [
         Series(str(shared("tail_p")), found.by(ranks, "whole"), p),
         Series(str(shared("tail_mass")), found.by(ranks, "whole"), sums),
@@ -193,10 +193,6 @@ def draw(look: Look) -> Scene:
 
 def _line(id: str, on: chart.Plot, x: Any, y: Any, **look: Any) -> Mark:
     return Path(id=id, x=on.at_x(x), y=on.lengths_y(y), **look)
-
-
-def _sample(**look: Any) -> Path:
-    return Path(id="key", x=np.array([2.0, 26.0]), y=np.array([7.0, 7.0]), **look)
 
 
 def _cut(look: Look, k: int, name: str, every: list[TailView], plots: tuple[chart.Plot, chart.Plot]) -> Iterator[Mark]:

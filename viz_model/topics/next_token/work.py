@@ -75,12 +75,12 @@ def title(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    yield look.of("kv_cache").text("work" if len(steps(look)) > 1 else "work_to_come", **view(look).facts())
+    yield look.text("work" if len(steps(look)) > 1 else "work_to_come", **view(look).facts())
 
 
 def draw(look: Look) -> Scene:
     """Two staircases, a row a step."""
-    found, words = view(look), look.of("kv_cache").words
+    found, words = view(look), look.words
     n_rows, n_columns = found.cached.shape
     pool, tall = -(-n_columns // MOST_COLUMNS), min(320.0, max(120.0, 16.0 * n_rows))
     scale, counts = (

@@ -10,10 +10,11 @@ import numpy as np
 from viz_model.drawing import chart
 from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
 from viz_model.drawing.tables import Lengths
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures.stream import stream_lengths
-from viz_model.topics.norm_placement.places import COLORS, NAMES, is_alone, runs
+from viz_model.topics.norm_placement.places import COLORS, NAMES, runs
 from viz_model.topics.norm_placement.warmup import WARMUP, Warmup, WarmupView
 from viz_model.training import experiments
 
@@ -26,15 +27,11 @@ def trained(look: Look) -> WarmupView:
     return look.once(lambda _: WarmupView.of(experiments.recorded(), experiments.RATE), "trained")
 
 
-def outcome_title(look: Look) -> Iterator[Line]:
-    if not is_alone(look):
-        yield Line(look.words("outcome_title", **trained(look).facts()), "title")
+outcome_title = say.title("outcome_title", lambda look: trained(look).facts())
 
 
-def outcome(look: Look) -> Scene | None:
+def outcome(look: Look) -> Scene:
     """The loss at which training ends, a bar a run; beside them that of mere frequencies."""
-    if is_alone(look):
-        return None
     found, words = trained(look), look.words
     names = [f"{NAMES[at]}, {words('with_warmup' if on else 'without_warmup')}" for at, on in found.runs]
     losses = np.array([run.final_loss for run in found.runs.values()])
@@ -42,12 +39,10 @@ def outcome(look: Look) -> Scene | None:
     bars = [chart.Bars("", losses, "output", "{{name}}: {{value}}", "2", fill=hues)]
     scale = chart.axis(losses, np.array([found.record.frequency_loss]), title=words("loss"))
     scene = chart.bars("norm_placement.outcome", words("outcome_alt"), names, bars, scale, row=34)
-    return look.drawn(scene, data=found, own=False)
+    return look.drawn(scene, own=False)
 
 
 def outcome_tell(look: Look) -> Iterator[Line]:
-    if is_alone(look):
-        return
     found = trained(look)
     yield look.text("outcome", **found.facts())
     for at, name in NAMES.items():
@@ -61,15 +56,11 @@ def lengths(look: Look) -> dict[str, np.ndarray]:
     return look.once(lambda look: {at: stream_lengths(run) for at, run in runs(look).items()}, "lengths of both")
 
 
-def lines_title(look: Look) -> Iterator[Line]:
-    if not is_alone(look):
-        yield Line(look.words("lines_title", token=look.token_named()), "part")
+lines_title = say.part("lines_title", say.token)
 
 
-def lines(look: Look) -> Scene | None:
+def lines(look: Look) -> Scene:
     """Both streams from above to below, as thick as they are long, on one scale, with their norms."""
-    if is_alone(look):
-        return None
     found, words = lengths(look), look.words
     longest = float(max(values.max() for values in found.values()))
     first = max(0, look.n_layers - MOST_BLOCKS)
@@ -95,19 +86,12 @@ def lines(look: Look) -> Scene | None:
                 marks.append(Text(id=f"row.{n}", text=name, x=0, y=y + STEP / 2 - 2, fill="muted"))
     rows = len(next(iter(found.values()))) - 2 * first
     panel = Panel(id="lines", marks=marks, height=TOP + rows * STEP + 2, min=280)
-    scene = Scene(
-        id="norm_placement.lines",
-        panels=[panel],
-        title=words("lines_alt"),
-        keys=[chart.bar_key(words("station_norm"), "norm")],
-        data=found,
-    )
+    keys = [chart.bar_key(words("station_norm"), "norm")]
+    scene = Scene(id="norm_placement.lines", panels=[panel], title=words("lines_alt"), keys=keys)
     return look.drawn(scene, ["embed.out", "resid.mid", "resid.out"])
 
 
 def lines_tell(look: Look) -> Iterator[Line]:
-    if is_alone(look):
-        return
     found = lengths(look)
     ends = {
         f"{end}_{at}": look.by("token", found[at][n], "1") for at in found for end, n in (("first", 0), ("last", -1))

@@ -223,10 +223,8 @@ def ask(look: Look) -> Chooser | None:
     return Chooser("untrained", options, "", look.words("untrained_help"), asks=True)
 
 
-def alike(look: Look) -> Finding | None:
+def alike(look: Look) -> Finding:
     """How alike the tokens' vectors are, and what is claimed of that."""
-    if len(look) < 2:
-        return None
     found, lines = view(look), []
     if not is_alone(look):
         for verdict, of in ((ALIKE, found.readings), (ALIKE_FRESH, found.untrained)):
@@ -237,10 +235,8 @@ def alike(look: Look) -> Finding | None:
     return Finding("alike", {at: found.facts(at) for at in found.readings}, {}, lines, STREAM)
 
 
-def draw_alike(look: Look) -> Scene | None:
+def draw_alike(look: Look) -> Scene:
     """Mean cosine between different tokens by depth; dotted before any training."""
-    if len(look) < 2:
-        return None
     found = view(look)
     series = [_line(at, one.alike, NAMES[at], "3") for at, one in found.readings.items()]
     for at, one in found.untrained.items():

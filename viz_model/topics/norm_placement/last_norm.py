@@ -159,11 +159,9 @@ def every(look: Look) -> dict[str, LastNorm]:
     return look.once(lambda look: {at: last_norm(run) for at, run in runs(look).items()}, "last norm")
 
 
-def tell(look: Look) -> Finding | None:
+def tell(look: Look) -> Finding:
     """What of the last norm is length, and what is direction."""
-    if not (found := every(look)):
-        return None
-    language, said_of_all = look.t.language, beside(look)
+    found, language, said_of_all = every(look), look.t.language, beside(look)
     each, lines = {at: facts(one) for at, one in found.items()}, []
     for at, one in found.items():
         said: dict[str, str] = {**each[at], **said_of_all, "place": NAMES[at]}
@@ -176,10 +174,9 @@ def tell(look: Look) -> Finding | None:
     return Finding("last_norm_length" if some.p is None else "last_norm", facts=said_of_all, lines=lines)
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """A bar a variant and model: the largest probability with its token, or the vector's length."""
-    if not (found := every(look)):
-        return None
+    found = every(look)
     token, some, series, texts = look.token, next(iter(found.values())), [], []
     for at, one in found.items():
         values = (one.lengths if one.p is None else one.p)[:, token]

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.drawing.digits import small
 from viz_model.drawing.scene import Scene
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Item
 from viz_model.island.prose import Line
@@ -90,10 +91,8 @@ def _chosen(look: Look) -> str:
     return asked if asked in PLACES else next(iter(PLACES))
 
 
-def _made(look: Look) -> Mixed | None:
-    """None of a single token, whose target has no loss."""
-    if len(look) < 2:
-        return None
+def _made(look: Look) -> Mixed:
+    """Of two tokens at least: the target of one has no loss."""
     places = _chosen(look)
     with DRAWING:
         return look.once(lambda look: mixed(look.trace, places), ("mixed", places))
@@ -105,9 +104,7 @@ def lead(look: Look) -> Iterator[Line]:
         yield Line(look.words("mixed_few"), "notice")
 
 
-def choose(look: Look) -> Chooser | None:
-    if len(look) < 2:
-        return None
+def choose(look: Look) -> Chooser:
     options = {places: look.words(f"mixed_{places}") for places in PLACES}
     return Chooser("mixed", options, look.words("mixed"), look.words("mixed_help"), asks=True)
 
@@ -115,29 +112,24 @@ def choose(look: Look) -> Chooser | None:
 def stack(side: Side) -> tuple[Item, Item, Item]:
     """One of the two stacks of the fresh model."""
 
-    def facts(found: Mixed) -> dict[str, str]:
+    def view(look: Look) -> depth.DepthView:
+        found = _made(look)
+        return depth.DepthView({found.places[side]: found.readings[side]}, {}, WIDTH**0.5)
+
+    def facts(look: Look) -> dict[str, str]:
+        found = _made(look)
         at = found.places[side]
-        view = depth.DepthView({at: found.readings[side]}, {}, WIDTH**0.5)
-        return {**view.facts(at), **pull.facts(found.gradients[side]), "place": NAMES[at]}
+        return {**view(look).facts(at), **pull.facts(found.gradients[side]), "place": NAMES[at]}
 
-    def title(look: Look) -> Iterator[Line]:
-        if found := _made(look):
-            yield Line(look.words(f"mixed_{side}", **facts(found)), "part")
-
-    def draw(look: Look) -> Scene | None:
-        if not (found := _made(look)):
-            return None
-        view = depth.DepthView({found.places[side]: found.readings[side]}, {}, WIDTH**0.5)
-        return look.drawn(depth.lengths_of(look, view, f"norm_placement.mixed_{side}", look.words("length")), own=False)
+    def draw(look: Look) -> Scene:
+        scene = depth.lengths_of(look, view(look), f"norm_placement.mixed_{side}", look.words("length"))
+        return look.drawn(scene, own=False)
 
     def tell(look: Look) -> Iterator[Line]:
-        if found := _made(look):
-            yield look.text("mixed_stack", **facts(found))
-            yield look.text(f"mixed_{side}_{found.places[side]}", **facts(found))
+        yield look.text("mixed_stack", **facts(look))
+        yield look.text(f"mixed_{side}_{_made(look).places[side]}", **facts(look))
 
-    return title, draw, tell
+    return say.part(f"mixed_{side}", facts), draw, tell
 
 
-def again(look: Look) -> Iterator[Line]:
-    if found := _made(look):
-        yield look.text("mixed_again", again=small(found.again))
+again = say.text("mixed_again", lambda look: {"again": small(_made(look).again)})

@@ -87,19 +87,18 @@ class Finding(NamedTuple):
     sites: Sequence[str] = ()
 
 
-def finding(made: Callable[[Look], Finding | None], draw: Callable[[Look], Scene | None]) -> tuple[Item, Item, Item]:
+def finding(made: Callable[[Look], Finding], draw: Callable[[Look], Scene]) -> tuple[Item, Item, Item]:
     """A picture under what it shows: its headline, what is general, and a line for each place of the norm."""
 
     def values(look: Look, found: Finding) -> dict[str, Any]:
         return {**facts(look), **listed(look, found.each), **found.facts}
 
     def title(look: Look) -> Iterator[Line]:
-        if found := made(look):
-            yield Line(look.words(f"{found.name}_title", **values(look, found)), "part")
+        found = made(look)
+        yield look.part(f"{found.name}_title", **values(look, found))
 
     def tell(look: Look) -> Iterator[Line]:
-        if not (found := made(look)):
-            return
+        found = made(look)
         given, told = values(look, found), list(found.lines)
         yield look.text(found.name, **given)
         if look.knows(f"{found.name}_each"):

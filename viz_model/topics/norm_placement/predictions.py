@@ -13,7 +13,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
-from viz_model.topics.norm_placement.places import COLORS, NAMES, Finding, is_alone, runs
+from viz_model.topics.norm_placement.places import COLORS, NAMES, Finding, runs
 
 FIRST = 5
 """Tokens of each that are drawn."""
@@ -50,19 +50,15 @@ def predictions(traces: Mapping[str, Trace], position: int) -> PredictionsView:
     )
 
 
-def tell(look: Look) -> Finding | None:
-    if is_alone(look):
-        return None
+def tell(look: Look) -> Finding:
     view = predictions(runs(look), look.token)
     said = {"overlap": f"{view.overlap:.0%}", **{f"{name}_top": literal(label) for name, label in view.top.items()}}
     said |= {f"{name}_p": percent(p) for name, p in view.top_probs.items()}
     return Finding("predictions", facts={**said, "token": look.code_name(look.token)}, sites=("logits", "probs"))
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """Two bars a token."""
-    if is_alone(look):
-        return None
     view = predictions(runs(look), look.token)
     series = [chart.Bars(NAMES[at], p, COLORS[at], "{{name}}\n{{value}}", "percent") for at, p in view.probs.items()]
     scale = chart.axis(*view.probs.values(), write="%0", room=0.05)

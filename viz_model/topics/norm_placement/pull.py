@@ -14,7 +14,6 @@ from torch.nn import functional as F
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart
 from viz_model.drawing.scene import Items, Panel, Scene, Texts
-from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
@@ -198,9 +197,8 @@ def ask(look: Look) -> Chooser | None:
     return Chooser("gradient", options, "", look.words("gradient_help"), asks=True)
 
 
-def tell(look: Look) -> Finding | None:
-    if not (found := every(look)):
-        return None
+def tell(look: Look) -> Finding:
+    found = every(look)
     each = {at: facts(pull) for at, pull in found.items()}
     some = next(iter(found.values()))
     start = look.code_name(0) if some.kind == "target" else ""
@@ -212,10 +210,9 @@ def tell(look: Look) -> Finding | None:
     return Finding("gradients", each, {"what": what}, lines, ("embed.out", "resid.out"))
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """Bars from the embedding to the last block; the gradient travels from right to left."""
-    if not (found := every(look)):
-        return None
+    found = every(look)
     sites = next(iter(found.values())).sites
     names = [by_depth.short(site) for site in sites]
     n, n_places = len(sites), len(found)
@@ -226,10 +223,9 @@ def draw(look: Look) -> Scene | None:
     for k, (at, norms) in enumerate(zip(found, values, strict=True)):
         left = np.arange(n) - 0.375 + k * wide
         told = [f"{NAMES[at]} · {site}\n{norm:.4f}" for site, norm in zip(sites, norms, strict=True)]
-        place: dict[str, Any] = {"x": on.at_x(left), "y": on.at_y(norms)}
-        across = np.tile(np.array([[0.95 * wide / n, 0.95 * wide * on.across[1] / n]], np.float32), (n, 1))
-        tall: Any = Lengths(norms, y.low, y.high, 0.0, on.bottom - on.top)
-        marks.append(Items(id=at, **place, width=across, height=tall, fill=COLORS[at], labels=told, name=NAMES[at]))
+        place: dict[str, Any] = {"x": on.at_x(left), "y": on.at_y(norms), "height": on.tall(norms)}
+        across = on.wide(0.95 * wide / n, n)
+        marks.append(Items(id=at, **place, width=across, fill=COLORS[at], labels=told, name=NAMES[at]))
         if n <= FEW:
             above: Any = on.at_y(norms)._replace(start=on.bottom - 8, end=on.top - 8)
             x: Any = on.at_x(left + wide / 2)

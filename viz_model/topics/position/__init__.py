@@ -1,6 +1,5 @@
 """Position: how a model knows where a token stands, on this sentence's values, whichever scheme it has."""
 
-from functools import partial
 from typing import TypeAlias
 
 from viz_model.config import ModelConfig
@@ -50,49 +49,33 @@ APART = Tabs(
 )
 
 
-SINUSOIDAL: Items = (
-    *only("sinusoidal", waves.lead, stacked.title),
-    beside(only("sinusoidal", stacked.draw), *only("sinusoidal", stacked.tell)),
-    beside(
-        only("sinusoidal", waves.choose_pair, waves.choose_range, waves.draw, added.source),
-        *only("sinusoidal", waves.tell),
-    ),
+SINUSOIDAL = only(
+    "sinusoidal",
+    waves.lead,
+    stacked.title,
+    beside(stacked.draw, stacked.tell),
+    beside((waves.choose_pair, waves.choose_range, waves.draw, added.source), waves.tell),
 )
-LEARNED: Items = (
-    *only("learned", learned.lead),
-    beside(only("learned", learned.matrix, learned.scale), *only("learned", learned.tell)),
+LEARNED = only("learned", learned.lead, beside((learned.matrix, learned.scale), learned.tell))
+ROPE = only(
+    "rope",
+    rotation.lead,
+    beside((rotation.choose_pair, columns(*rotation.ROLES), rotation.source), rotation.tell, schemes.self_only),
 )
-ROPE: Items = (
-    *only("rope", rotation.lead),
-    beside(
-        [
-            *only("rope", rotation.choose_pair),
-            Row([only("rope", *items) for items in rotation.ROLES], (1, 1)),
-            *only("rope", rotation.source),
-        ],
-        *only("rope", rotation.tell, schemes.self_only),
-    ),
+ALIBI = only(
+    "alibi",
+    alibi.lead,
+    beside((bias.choose_range, alibi.curves, bias.source), alibi.tell, schemes.self_only),
+    alibi.slopes_title,
+    alibi.draw_slopes,
+    alibi.tell_slopes,
 )
-ADDED: Items = (
-    *only("alibi", alibi.lead),
-    *only("t5bias", buckets.lead),
-    beside(
-        [
-            *only(BIASED, bias.choose_range),
-            *only("alibi", alibi.curves),
-            *only("t5bias", buckets.curves),
-            *only(BIASED, bias.source),
-        ],
-        *only("alibi", alibi.tell),
-        *only("t5bias", buckets.tell),
-        *only(BIASED, schemes.self_only),
-    ),
-    *only("alibi", alibi.slopes_title, alibi.draw_slopes, alibi.tell_slopes),
+T5 = only(
+    "t5bias",
+    buckets.lead,
+    beside((bias.choose_range, buckets.curves, bias.source), buckets.tell, schemes.self_only),
 )
-NOTHING: Items = (
-    *only("noposition", nothing.lead),
-    beside(only("noposition", nothing.draw, nothing.source), *only("noposition", nothing.tell)),
-)
+NOTHING = only("noposition", nothing.lead, beside((nothing.draw, nothing.source), nothing.tell))
 IN_SENTENCE: Items = (
     bias.title,
     columns(*bias.matrices()),
@@ -100,52 +83,37 @@ IN_SENTENCE: Items = (
     bias.row_title,
     beside((bias.row, bias.pattern_source), key.choose, bias.tell),
 )
-
-
-def _declared(place: str, *items: Item) -> list[Item]:
-    """Items of what a scheme without pictures of its own does in one place."""
-    return only("declared", *declared.at(place, *items))
-
-
-def _declared_row(place: str, row: Row) -> Row:
-    columns = ([item for item in column if not isinstance(item, Row)] for column in row.columns)
-    return Row([_declared(place, *column) for column in columns], row.shares)
-
-
-def _declared_score(item: Item | Row) -> Item | Row:
-    return _declared_row("scores", item) if isinstance(item, Row) else _declared("scores", item)[0]
-
-
 DECLARED: Items = (
     *only("declared", declared.lead),
-    _declared_row("embedding", beside((declared.rows, added.source), declared.tell_row)),
-    *_declared("embedding", declared.alike_title),
-    _declared_row("embedding", columns(*added.items("declared_"))),
-    *_declared("embedding", declared.tell_alike, added.sum_title, added.is_whole, learned.total, learned.normed),
-    *_declared("embedding", added.sum_source, added.tell_sum),
-    *(Row([only("declared", *column) for column in declared.of_role(role)], (1, 1)) for role in ("query", "key")),
-    *_declared("queries", declared.offsets_title),
-    _declared_row(
+    *declared.at(
+        "embedding",
+        beside((declared.rows, added.source), declared.tell_row),
+        declared.alike_title,
+        columns(*added.items("declared_")),
+        declared.tell_alike,
+        added.sum_title,
+        added.is_whole,
+        learned.total,
+        learned.normed,
+        added.sum_source,
+        added.tell_sum,
+    ),
+    *declared.at(
         "queries",
+        *map(declared.of_role, ("query", "key")),
+        declared.offsets_title,
         beside((declared.offsets, shifted.scores_source), key.choose, declared.tell_offsets, schemes.self_only),
     ),
-    *_declared("scores", bias.choose_range, declared.curves, bias.tell_diagonals, schemes.self_only),
-    *map(_declared_score, IN_SENTENCE),
+    *declared.at("scores", bias.choose_range, declared.curves, bias.tell_diagonals, schemes.self_only, *IN_SENTENCE),
 )
 DOORS = (
     Section(
         "alike",
         (
-            *only("sinusoidal", waves.matrix_title, waves.matrix, added.source),
+            *only("sinusoidal", waves.matrix_title, waves.matrix, added.source, waves.alike_title),
             *only("learned", learned.paper_title, learned.paper, learned.paper_note, learned.alike_title),
-            *only("sinusoidal", waves.alike_title),
-            columns(
-                [*only("sinusoidal", added.items("")[0]), *only("learned", added.items("learned_")[0])],
-                [*only("sinusoidal", added.items("")[1]), *only("learned", added.items("learned_")[1])],
-            ),
-            added.source,
-            *only("sinusoidal", waves.tell_alike),
-            *only("learned", learned.tell_alike),
+            *only("sinusoidal", columns(*added.items("")), added.source, waves.tell_alike),
+            *only("learned", columns(*added.items("learned_")), added.source, learned.tell_alike),
         ),
         needs=has("sinusoidal", "learned"),
     ),
@@ -195,9 +163,7 @@ DOORS = (
             relative.lead,
             relative.choose,
             relative.tell,
-            relative.title,
-            columns(*(partial(relative.draw, which=which) for which in bias.MATRICES)),
-            relative.source,
+            *relative.MATRICES,
         ),
         ("relative",),
     ),
@@ -214,7 +180,7 @@ OPTIONS = (
 )
 PAGE = Page(
     "position",
-    (schemes.lead, *SINUSOIDAL, *LEARNED, *ROPE, *ADDED, *NOTHING, *DECLARED, *DOORS),
+    (schemes.lead, *SINUSOIDAL, *LEARNED, *ROPE, *ALIBI, *T5, *NOTHING, *DECLARED, *DOORS),
     (
         *only("sinusoidal", waves.quiz, waves.to_try),
         *only("learned", learned.quiz, learned.to_try),

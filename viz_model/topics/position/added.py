@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -89,6 +89,12 @@ def rows(
 
 
 source = say.source("embed.position")
+
+
+def slider(look: Look, name: str, n: int, chosen: int, label: str, help: str) -> Chooser:
+    """A choice among 0 … n − 1; another is another message. ``label`` and ``help`` are keys."""
+    options = {str(one): str(one) for one in range(n)}
+    return Chooser(name, options, look.words(label), look.words(help), str(chosen), asks=True, is_scale=True)
 
 
 # How alike they are
@@ -203,8 +209,7 @@ def curve(look: Look, prefix: str = "") -> Scene:
             {"at": at, "value": by("", values[:n].astype(np.float32), "4")},
         )
         marks.append(Items(id=f"{id}.points", x=on.at_x(at), y=on.at_y(points), labels=told, name=name))
-        sample: dict[str, Any] = {"x": np.array([2.0, 26.0]), "y": np.array([7.0, 7.0])}
-        keys.append(Key(name=name, marks=[Path(id="key", stroke=role, thick=thick, dash=dash, **sample)]))
+        keys.append(chart.line_key(name, role, "", thick=thick, dash=dash))
 
     if is_trained:
         around = np.concatenate([at, at[::-1]])
@@ -239,6 +244,11 @@ def curve(look: Look, prefix: str = "") -> Scene:
         series=[Series(words("cosine"), [str(one) for one in at], found.distance.mean[:n])],
     )
     return look.drawn(scene, ["embed.position"], data=found)
+
+
+def near(look: Look) -> dict[str, str]:
+    """How alike neighbors are, for prose."""
+    return {"near": f"{look.once(alike).at(1):.2f}"}
 
 
 def context(look: Look) -> dict[str, str]:
@@ -303,25 +313,25 @@ def sum_title(look: Look) -> Iterator[Line]:
     yield look.title("sum_normed" if is_normed(look) else "sum", token=look.token_named())
 
 
-def total(look: Look, spans: Spans = ()) -> Scene:
+def total(look: Look, spans: Callable[[Look], Spans]) -> Scene:
     """The terms and below them their sum, on one color scale: of the selected token, or of all."""
     found, alt = look.once(terms), look.words("sum_alt")
     if look.options.get("whole") == "1":
         scene = _matrices(look, found.strips, alt)
     else:
         tops = np.maximum(np.abs(np.stack(found.strips)).max((0, 2)), 1e-30)
-        scene = _strips(look, "position.sum", alt, _named(look), found.strips, tops, spans)
+        scene = _strips(look, "position.sum", alt, _named(look), found.strips, tops, spans(look))
     return look.drawn(scene, [site for site, _ in _named(look) if site], data=found)
 
 
-def normed(look: Look, spans: Spans = ()) -> Scene | None:
+def normed(look: Look, spans: Callable[[Look], Spans]) -> Scene | None:
     """What block 0 reads where the sum is normalized first, on a scale of its own."""
     values = look.once(terms).normed
     if values is None:
         return None
     name = look.words("strip_normed")
     tops = np.maximum(np.abs(values).max(-1), 1e-30)
-    scene = _strips(look, "position.normed", name, [("embed.out", "")], (values,), tops, spans)
+    scene = _strips(look, "position.normed", name, [("embed.out", "")], (values,), tops, spans(look))
     return look.drawn(scene, ["embed.out"], heading=name)
 
 

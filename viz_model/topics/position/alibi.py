@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -45,21 +45,11 @@ def facts(look: Look) -> dict[str, Any]:
 
 
 lead = say.text("alibi_lead")
-
-
-def curves(look: Look) -> Scene:
-    return bias.curves(look, look.words("alibi_curves_alt"))
+curves = partial(bias.curves, alt="alibi_curves_alt")
 
 
 tell = say.text("alibi_see", facts)
 slopes_title = say.title("alibi_slopes", facts)
-
-
-@short_repr
-class Slopes(NamedTuple):
-    """What each further token of distance costs each head, [H]."""
-
-    slopes: np.ndarray
 
 
 def draw_slopes(look: Look) -> Scene:
@@ -70,7 +60,7 @@ def draw_slopes(look: Look) -> Scene:
     scale = chart.axis(found, title=look.words("bias_slope"))
     chosen = by("head", np.arange(len(found)))
     scene = chart.bars("position.slopes", look.words("alibi_slopes_alt"), names, series, scale, row=24, chosen=chosen)
-    return look.drawn(scene, data=Slopes(found))
+    return look.drawn(scene)
 
 
 class Reach(NamedTuple):

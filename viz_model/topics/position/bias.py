@@ -13,7 +13,7 @@ import torch
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, matrix, theme
 from viz_model.drawing.cells import COLUMN, ROW
-from viz_model.drawing.scene import Items, Key, Panel, Path, Rect, Scene, Series
+from viz_model.drawing.scene import Items, Panel, Path, Rect, Scene, Series
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Each, by
 from viz_model.island import quiz as asking
@@ -143,7 +143,9 @@ class Curves(NamedTuple):
 
 
 def curves(look: Look, alt: str) -> Scene:
-    """The selected head's numbers over the distance, a dot for each visible key; the other heads faint."""
+    """The selected head's numbers over the distance, a dot for each visible key; the other heads faint. ``alt`` is the
+    key of what it shows.
+    """
     found, words, length = buckets(look), look.words, len(look)
     longest = FURTHEST if found is None else round(found.max_distance * 1.15)
     whole = look.options.get("range") == "all"
@@ -191,12 +193,12 @@ def curves(look: Look, alt: str) -> Scene:
     panels = [Panel(id="curves", marks=marks, height=height, min=600)]
     if of is not None:
         panels.append(_stairs(look, x, at, places, steps, of))
-    heads = [("position", 2.8, f"{words('bias_head')}"), ("residual", 1.2, words("bias_others"))]
+    heads = [(words("bias_head"), "position", 2.8), (words("bias_others"), "residual", 1.2)]
     scene = Scene(
         id="position.curves",
         panels=panels,
-        title=alt,
-        keys=[_key(*one) for one in heads],
+        title=words(alt),
+        keys=[chart.line_key(name, role, "", thick=thick) for name, role, thick in heads],
         keys_at="below",
         series=[Series(words("bias_added"), names, table)],
     )
@@ -215,11 +217,6 @@ def _stairs(look: Look, x: chart.Axis, at: np.ndarray, places: np.ndarray, steps
     ]
     marks.append(Items(id="points", x=on.at_x(at.astype(np.float64)), y=on.at_y(of.astype(np.float64)), labels=labels))
     return Panel(id="buckets", marks=marks, height=150, min=600)
-
-
-def _key(role: str, thick: float, name: str) -> Key:
-    path = Path(id="key", x=np.array([2.0, 26.0]), y=np.array([7.0, 7.0]), stroke=role, thick=thick)
-    return Key(name=name, marks=[path])
 
 
 source = say.source("attn.bias")
@@ -251,8 +248,7 @@ def biased(look: Look) -> Biased:
     return Biased(*(np.where(hidden, np.float32(np.nan), one) for one in (scores, bias, masked, pattern, without)))
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("added", head=look.head_number, layer=look.layer_number)
+title = say.title("added", lambda look: {"head": look.head_number, "layer": look.layer_number})
 
 
 def matrices(prefix: str = "") -> list[Item]:
@@ -303,8 +299,7 @@ def matrices_source(look: Look, prefix: str = "") -> Iterator[Line]:
 # One row
 
 
-def row_title(look: Look) -> Iterator[Line]:
-    yield look.title("row", token=look.token_named())
+row_title = say.title("row", say.token)
 
 
 def row(look: Look) -> Scene:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -68,10 +68,7 @@ def _span(found: Buckets, span: np.ndarray) -> str:
 
 
 lead = say.text("t5_lead", facts)
-
-
-def curves(look: Look) -> Scene:
-    return bias.curves(look, look.words("t5_curves_alt"))
+curves = partial(bias.curves, alt="t5_curves_alt")
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -12,7 +12,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import By, by
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Item
+from viz_model.island.page import Item, Row, columns, where
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs, Worked
 from viz_model.topics.position import added, bias, key, learned, rotation, schemes, shifted
@@ -27,13 +27,9 @@ def places(look: Look) -> dict[str, str]:
     return {place: name for place, name in PLACES.items() if look.site(name) in look.trace}
 
 
-def at(place: str, *items: Item) -> list[Item]:
-    """Items of what the scheme does in one place."""
-
-    def asked(item: Item) -> Item:
-        return lambda look: item(look) if place in places(look) else None
-
-    return [asked(item) for item in items]
+def at(place: str, *items: Item | Row) -> tuple[Any, ...]:
+    """Items of what a scheme without pictures of its own does in one place."""
+    return schemes.only("declared", *where(lambda look: place in places(look), *items))
 
 
 def lead(look: Look) -> Iterator[Line]:
@@ -61,14 +57,12 @@ def tell_row(look: Look) -> Iterator[Line]:
     yield look.text("declared_row", **{**learned.facts(look), "length": length})
 
 
-def alike_title(look: Look) -> Iterator[Line]:
-    yield look.title("declared_similarity", near=f"{look.once(added.alike).at(1):.2f}")
+alike_title = say.title("declared_similarity", added.near)
 
 
 def tell_alike(look: Look) -> Iterator[Line]:
     yield added.say_alike(look)
-    near = f"{look.once(added.alike).at(1):.2f}"
-    yield look.text("declared_similarity", near=near, **added.context(look))
+    yield look.text("declared_similarity", **added.near(look), **added.context(look))
 
 
 # Queries and keys that are changed by their position
@@ -89,12 +83,14 @@ def vectors(look: Look, role: str, which: str) -> Scene:
     return added.of_table(look, f"position.declared_{which}_{role}", title, table, top, axis, names[which])
 
 
-def of_role(role: str) -> list[list[Item]]:
+def of_role(role: str) -> Row:
     """A column for what queries or keys are before, and after."""
-    return [
-        at("queries", partial(role_title, role=role, which=which), partial(vectors, role=role, which=which))
-        for which in ("before", "after")
-    ]
+    return columns(
+        *(
+            (partial(role_title, role=role, which=which), partial(vectors, role=role, which=which))
+            for which in ("before", "after")
+        )
+    )
 
 
 offsets_title = say.title("declared_offsets")
@@ -114,7 +110,7 @@ def tell_offsets(look: Look) -> Iterator[Line]:
 
 
 def curves(look: Look) -> Scene | None:
-    return bias.curves(look, look.words("declared_curves_alt")) if bias.knows_distance(look) else None
+    return bias.curves(look, "declared_curves_alt") if bias.knows_distance(look) else None
 
 
 to_try = say.to_try("declared_question", "declared_answer")

@@ -13,8 +13,8 @@ import torch
 from viz_model.config import ConfigError, NoPosition, Position, variants
 from viz_model.drawing import matrix
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.model.transformer import Transformer
@@ -89,15 +89,7 @@ def _scores(run: Trace) -> np.ndarray:
     return (scores + run["blocks.0.attn.bias"] if "blocks.0.attn.bias" in run else scores).numpy()
 
 
-@short_repr
-class Drawn(NamedTuple):
-    """What is drawn of :class:`Adds`: [H, T, S, K], of the last K keys."""
-
-    values: np.ndarray
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("each", token=look.token_named())
+title = say.title("each", say.token)
 
 
 def draw(look: Look) -> Scene | None:
@@ -123,7 +115,7 @@ def draw(look: Look) -> Scene | None:
         role="position",
         hidden=look.common("masked"),
     )
-    return look.drawn(scene, ["blocks.0.attn.scores"], own=False, data=Drawn(values))
+    return look.drawn(scene, ["blocks.0.attn.scores"], own=False)
 
 
 def tell(look: Look) -> Iterator[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -90,10 +91,7 @@ def paper(look: Look) -> Scene:
 
 
 paper_note = say.note("learned_waves_note")
-
-
-def alike_title(look: Look) -> Iterator[Line]:
-    yield look.title("learned_similarity", near=f"{look.once(added.alike).at(1):.2f}")
+alike_title = say.title("learned_similarity", added.near)
 
 
 def tell_alike(look: Look) -> Iterator[Line]:
@@ -107,12 +105,7 @@ def tell_alike(look: Look) -> Iterator[Line]:
     )
 
 
-def total(look: Look) -> Scene:
-    return added.total(look, spans(look))
-
-
-def normed(look: Look) -> Scene | None:
-    return added.normed(look, spans(look))
+total, normed = (partial(draw, spans=spans) for draw in (added.total, added.normed))
 
 
 def quiz(look: Look) -> Quiz | None:

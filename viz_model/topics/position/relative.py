@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
 
 from viz_model.config import RelativeKey
-from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser
+from viz_model.island.page import Chooser, columns, through
 from viz_model.island.prose import Line
 from viz_model.model import sites
 from viz_model.topics.position import bias, key
@@ -93,18 +93,6 @@ def tell(look: Look) -> Iterator[Line]:
     )
 
 
-def title(look: Look) -> Iterator[Line]:
-    there = other(look)
-    if there is not None:
-        yield from bias.title(there)
-
-
-def draw(look: Look, which: str) -> Scene | None:
-    there = other(look)
-    return None if there is None else bias.draw(there, which, "relative_")
-
-
-def source(look: Look) -> Iterator[Line]:
-    there = other(look)
-    if there is not None:
-        yield from bias.matrices_source(there, "relative_")
+MATRICES = through(
+    other, bias.title, columns(*bias.matrices("relative_")), partial(bias.matrices_source, prefix="relative_")
+)

@@ -118,11 +118,8 @@ lead = say.text("rope_lead")
 
 
 def choose_pair(look: Look) -> Chooser | None:
-    options = {str(n): str(n) for n in range(len(_rope(look).frequencies))}
-    if len(options) < 2:
-        return None
-    labels = look.words("rope_pair_slider"), look.words("rope_pair_help")
-    return Chooser("pair", options, *labels, str(pair(look)), asks=True, is_scale=True)
+    n = len(_rope(look).frequencies)
+    return added.slider(look, "pair", n, pair(look), "rope_pair_slider", "rope_pair_help") if n > 1 else None
 
 
 class Arrows(NamedTuple):

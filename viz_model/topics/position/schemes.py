@@ -9,7 +9,7 @@ import torch
 
 from viz_model.config import ActsOn, ModelConfig, Position, variants
 from viz_model.island.look import Look
-from viz_model.island.page import Item
+from viz_model.island.page import Item, Row, where
 from viz_model.island.prose import Line, line
 from viz_model.model import positions
 from viz_model.runs.trace import Trace
@@ -57,14 +57,9 @@ def has(*names: str) -> Callable[[Look], bool]:
     return lambda look: shown(look) in names
 
 
-def only(names: str | tuple[str, ...], *items: Item) -> list[Item]:
+def only(names: str | tuple[str, ...], *items: Item | Row) -> tuple[Any, ...]:
     """Items of these schemes alone."""
-    known = has(*((names,) if isinstance(names, str) else names))
-
-    def asked(item: Item) -> Item:
-        return lambda look: item(look) if known(look) else None
-
-    return [asked(item) for item in items]
+    return where(has(*((names,) if isinstance(names, str) else names)), *items)
 
 
 def lead(look: Look) -> Iterator[Line]:

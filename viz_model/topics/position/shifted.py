@@ -17,7 +17,7 @@ from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
-from viz_model.topics.position import key
+from viz_model.topics.position import added, key
 from viz_model.topics.position.arrows import Plane
 from viz_model.topics.position.rotation import PLACE, columns, pair, scale, turned, unrotated
 
@@ -29,9 +29,7 @@ def shift(look: Look) -> int:
 
 
 def choose_shift(look: Look) -> Chooser:
-    options = {str(n): str(n) for n in range(MAX_SHIFT + 1)}
-    labels = look.words("shift"), look.words("shift_help")
-    return Chooser("shift", options, *labels, str(shift(look)), asks=True, is_scale=True)
+    return added.slider(look, "shift", MAX_SHIFT + 1, shift(look), "shift", "shift_help")
 
 
 class Moved(NamedTuple):
@@ -106,8 +104,7 @@ def moved(look: Look) -> Scene:
     return look.drawn(Scene(id="position.moved", panels=[panel], title=words("rope_shift_alt")), ["attn.scores"])
 
 
-def moved_note(look: Look) -> Iterator[Line]:
-    yield look.note("rope_shift_note", pair=pair(look))
+moved_note = say.note("rope_shift_note", lambda look: {"pair": pair(look)})
 
 
 @short_repr

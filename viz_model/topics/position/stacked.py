@@ -10,8 +10,8 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text
-from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Each, Lengths, by
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.position import added, waves
@@ -20,7 +20,6 @@ ROWS, ROW_HEIGHT, LEFT, RIGHT = 8, 30.0, 132.0, 8.0
 """Waves, pixels of one, and those at the sides; on the left stands what each is called."""
 
 
-@short_repr
 class Stacked(NamedTuple):
     """The sines of some pairs [N] of dimensions: ``turns`` are the positions of one turn [N], ``recorded`` what the run
     added at each token [T, N].
@@ -81,10 +80,7 @@ def draw(look: Look) -> Scene:
     chosen = Lengths(by("token", tokens), 0, span, (0.0, LEFT), (1.0, -RIGHT))
     marks.append(Rect(id="chosen", x=chosen, y=0, width=2, height=height, fill="accent"))  # type: ignore[arg-type]
     panel = Panel(id="stacked", marks=marks, height=height, min=460)
-    return look.drawn(
-        Scene(id="position.stacked", panels=[panel], title=words("stacked_alt")), ["embed.position"], data=found
-    )
+    return look.drawn(Scene(id="position.stacked", panels=[panel], title=words("stacked_alt")), ["embed.position"])
 
 
-def tell(look: Look) -> Iterator[Line]:
-    yield look.text("stacked", token=look.token_named())
+tell = say.text("stacked", say.token)

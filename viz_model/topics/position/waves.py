@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from viz_model.config import ModelConfig
 from viz_model.drawing import chart, theme
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series
-from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Each, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -121,11 +121,8 @@ lead = say.text("waves_lead")
 
 
 def choose_pair(look: Look) -> Chooser | None:
-    options = {str(n): str(n) for n in range(look.config.d_embedding // 2)}
-    if len(options) < 2:
-        return None
-    labels = look.words("pair"), look.words("pair_help")
-    return Chooser("pair", options, *labels, str(pair(look)), asks=True, is_scale=True)
+    n = look.config.d_embedding // 2
+    return added.slider(look, "pair", n, pair(look), "pair", "pair_help") if n > 1 else None
 
 
 def choose_range(look: Look) -> Chooser:
@@ -133,7 +130,6 @@ def choose_range(look: Look) -> Chooser:
     return Chooser("range", options, look.words("range"), asks=True)
 
 
-@short_repr
 class Waves(NamedTuple):
     """A pair's curves over ``at`` [P], the two ``columns`` of ``embed.position`` on them [T, 2], and the sines of two
     pairs further along, where there are any.
@@ -169,9 +165,9 @@ def draw(look: Look) -> Scene:
     keys: list[Key] = []
 
     def wave(id: str, values: np.ndarray, role: str, thick: float, dash: str | None, name: str) -> None:
-        look_: dict[str, Any] = {"stroke": role, "thick": thick, "dash": dash}
-        marks.append(Path(id=id, x=at, y=on.lengths_y(values.astype(np.float32)), **look_))
-        keys.append(Key(name=name, marks=[Path(id="key", x=np.array([2.0, 26]), y=np.array([7.0, 7]), **look_)]))
+        y = on.lengths_y(values.astype(np.float32))
+        marks.append(Path(id=id, x=at, y=y, stroke=role, thick=thick, dash=dash))
+        keys.append(chart.line_key(name, role, "", thick=thick, dash=dash))
 
     if is_beyond:
         begin = float(on.x.share(np.asarray(context - 0.5)))
@@ -216,7 +212,7 @@ def draw(look: Look) -> Scene:
         keys_at="below",
         series=[Series(name, _placed(look), found.recorded[:, k]) for k, name in enumerate(("sin", "cos"))],
     )
-    return look.drawn(scene, ["embed.position"], data=found)
+    return look.drawn(scene, ["embed.position"])
 
 
 def _placed(look: Look) -> list[str]:
@@ -245,8 +241,7 @@ def matrix(look: Look) -> Scene:
     return added.rows(look, "position.matrix", look.words("matrix_alt"), values, "embed.position", spans(look), 1.0)
 
 
-def alike_title(look: Look) -> Iterator[Line]:
-    yield look.title("similarity", near=f"{look.once(added.alike).at(1):.2f}")
+alike_title = say.title("similarity", added.near)
 
 
 def tell_alike(look: Look) -> Iterator[Line]:
@@ -254,14 +249,7 @@ def tell_alike(look: Look) -> Iterator[Line]:
     yield look.text("similarity", near=f"{look.once(added.alike).at(1):.4f}", **added.context(look))
 
 
-def total(look: Look) -> Scene:
-    return added.total(look, spans(look))
-
-
-def normed(look: Look) -> Scene | None:
-    return added.normed(look, spans(look))
-
-
+total, normed = (partial(draw, spans=spans) for draw in (added.total, added.normed))
 ends = say.text("beyond", facts)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Page, Section, Topic, Typed, beside, columns
+from viz_model.island.page import Page, Section, Topic, Typed, beside, columns, where
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Table, Tabs, Worked
 from viz_model.island.units import fits
@@ -47,14 +47,14 @@ PAGE = Page(
         asked.title,
         beside(here.draw, here.tell),
         asked.no_sample,
-        beside(over_texts.draw_contexts, over_texts.tell_contexts),
+        *where(asked.has_sample, beside(over_texts.draw_contexts, over_texts.tell_contexts)),
         Section(
             "spread",
             (
-                beside(over_texts.draw_histogram, over_texts.tell_histogram),
-                beside(over_texts.draw_roles, over_texts.tell_roles),
+                *where(over_texts.varies, beside(over_texts.draw_histogram, over_texts.tell_histogram)),
+                *where(asked.is_head, beside(over_texts.draw_roles, over_texts.tell_roles)),
                 over_texts.tell_alike,
-                over_texts.alike,
+                *where(asked.is_head, over_texts.alike),
             ),
             needs=asked.has_sample,
         ),

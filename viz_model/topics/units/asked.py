@@ -57,7 +57,11 @@ def _strongest(look: Look) -> list[int]:
 
 def kind(look: Look) -> str:
     """The end of the keys of what is said: of heads and of neurons it is not the same."""
-    return "head" if asked(look).neuron is None else "neuron"
+    return "head" if is_head(look) else "neuron"
+
+
+def is_head(look: Look) -> bool:
+    return asked(look).neuron is None
 
 
 def has_sample(look: Look) -> bool:

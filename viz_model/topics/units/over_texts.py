@@ -16,7 +16,7 @@ from viz_model.explain.units import Context, Role
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons
 from viz_model.island.prose import Line
-from viz_model.topics.units.asked import asked, facts, has_sample, kind
+from viz_model.topics.units.asked import asked, facts, kind
 from viz_model.topics.units.here import held
 
 BEFORE, AFTER = 8, 3
@@ -42,7 +42,7 @@ def _contexts(look: Look) -> list[Context]:
 
 def draw_contexts(look: Look) -> Scene | None:
     """The texts in which it is strongest, its value in color: a row a text."""
-    if not has_sample(look) or not (contexts := _contexts(look)):
+    if not (contexts := _contexts(look)):
         return None
     tokenizer, of_head = look.trace.tokenizer, asked(look).neuron is None
     places = [_shown(context) for context in contexts]
@@ -66,15 +66,12 @@ def draw_contexts(look: Look) -> Scene | None:
 
 
 def tell_contexts(look: Look) -> Iterator[Line]:
-    if has_sample(look):
-        n = len(_contexts(look))
-        yield look.text(f"contexts_{kind(look)}" if n else "contexts_none", n=n, **facts(look))
+    n = len(_contexts(look))
+    yield look.text(f"contexts_{kind(look)}" if n else "contexts_none", n=n, **facts(look))
 
 
-def draw_histogram(look: Look) -> Scene | None:
+def draw_histogram(look: Look) -> Scene:
     """How often which value: of a neuron on all tokens, of a head the largest weight of each row."""
-    if not _varies(look):
-        return None
     edges, shares = asked(look).histogram()
     names = [written(edge, "2") if n % 6 == 0 else "" for n, edge in enumerate(edges[:-1])]
     span = [f"{written(a, '2')} … {written(b, '2')}" for a, b in itertools.pairwise(edges)]
@@ -87,14 +84,13 @@ def draw_histogram(look: Look) -> Scene | None:
     return look.drawn(held(look, scene, token=False))
 
 
-def _varies(look: Look) -> bool:
+def varies(look: Look) -> bool:
     """Whether there are values of which some are larger than others: a neuron may be 0 everywhere."""
-    return has_sample(look) and float(np.ptp(asked(look).histogram()[0])) > 0
+    return float(np.ptp(asked(look).histogram()[0])) > 0
 
 
 def tell_histogram(look: Look) -> Iterator[Line]:
-    if _varies(look):
-        yield look.text(f"spread_{kind(look)}", **facts(look))
+    yield look.text(f"spread_{kind(look)}", **facts(look))
 
 
 # Of heads
@@ -105,10 +101,8 @@ def _measured(roles: Sequence[Role]) -> list[tuple[int, int]]:
     return [at for at in np.ndindex(roles[0].every.shape) if not all(np.isnan(role.every[at]) for role in roles)]
 
 
-def draw_roles(look: Look) -> Scene | None:
+def draw_roles(look: Look) -> Scene:
     """What all heads of the model score for each role, this one in the accent color."""
-    if not has_sample(look) or asked(look).neuron is not None:
-        return None
     roles = asked(look).roles()
     names, places = [look.words(f"role_{role.name}") for role in roles], _measured(roles)
     axis = chart.Axis(0.0, 1.0, look.words("roles_axis"), "%0")
@@ -131,18 +125,14 @@ def draw_roles(look: Look) -> Scene | None:
 
 
 def tell_roles(look: Look) -> Iterator[Line]:
-    if not has_sample(look) or asked(look).neuron is not None:
-        return
     roles = asked(look).roles()
     first = min(roles, key=lambda role: role.rank)
     said = {"role": look.words(f"role_{first.name}"), "rank": first.rank, "score": percent(first.score)}
     yield look.text("roles", n=len(_measured(roles)), **said, **facts(look))
 
 
-def alike(look: Look) -> Buttons | None:
+def alike(look: Look) -> Buttons:
     """The nearest heads by their scores, across layers and models."""
-    if not has_sample(look) or asked(look).neuron is not None:
-        return None
     made = []
     for one in asked(look).alike():
         named = look.words(
@@ -153,5 +143,4 @@ def alike(look: Look) -> Buttons | None:
 
 
 def tell_alike(look: Look) -> Iterator[Line]:
-    if has_sample(look):
-        yield look.text(f"alike_{kind(look)}", **facts(look))
+    yield look.text(f"alike_{kind(look)}", **facts(look))
