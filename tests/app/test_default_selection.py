@@ -50,15 +50,10 @@ def test_the_address_says_only_what_was_chosen(page: str) -> None:
     heads = pictures(app)["sidebar_heads"]
     assert heads.header["chooses"]  # under it stands what is said of the one that the bridge selects
     assert heads.mark(f"{free.layer}.{free.head}")["label"].startswith(f"Layer {free.layer} · head {free.head}:")
-    if ISLAND in mounts(app):
-        assert {name: mounts(app)[ISLAND]["usual"][name] for name in free._fields} == free._asdict()
-        (why,) = [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
-        words, help, unless = why["html"], why["help"], why["unless"]
-        assert unless == "head", "who has chosen one is not told"
-    else:
-        assert {name: mounts(app)["frame_selection"][name] for name in free._fields} == free._asdict()
-        (part,) = [part for part in app.caption if "chosen by the app" in part.value]
-        words, help = part.value, part.help
+    assert {name: mounts(app)[ISLAND]["usual"][name] for name in free._fields} == free._asdict()
+    (why,) = [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
+    words, help = why["html"], why["help"]
+    assert why["unless"] == "head", "who has chosen one is not told"
     n_heads = vm.load(MODEL).config.n_heads
     trace = runs.trace(RUN)
     tells = [salience.of_layer(trace, layer)[head] for layer in range(trace.n_layers) for head in range(n_heads)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from app_driver import answer, open_page, said
+from app_driver import open_page, said
 from streamlit.testing.v1 import AppTest
 from tiers import turns
 from torch.nn import functional as F
@@ -107,14 +107,6 @@ def test_an_address_that_cannot_be_read_changes_nothing(changes: str) -> None:
     app = opened("overview", changes)
     assert "cannot be read" in app.warning[0].value and "Changed run" not in said(app)
     assert not app.exception
-
-
-def test_two_visitors_have_their_own_runs() -> None:
-    changed, plain = opened("overview", "no-position"), open_page("overview", {"model": MODEL, "text": TEXT})
-    assert "Changed run" in said(changed) and "Changed run" not in said(plain)
-    answer(plain, text=TEXT + " and")
-    changed.run()
-    assert "Changed run" in said(changed) and "Changed run" not in said(plain)
 
 
 def test_the_code_of_a_page_makes_the_changed_run() -> None:

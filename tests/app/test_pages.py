@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
 
-import numpy as np
 import pytest
 from app_driver import ISLAND, answer, boxes, figures, messages, mounts, open_page, pictures, said
 from streamlit.testing.v1 import AppTest
@@ -22,34 +18,6 @@ from viz_model.app.frame import FIRST, SECTIONS
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 TWINS = ("story-pre-ln", "story-post-ln")
 CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
-
-Open = Callable[..., AppTest]
-
-
-@pytest.fixture
-def visit() -> Open:
-    def visit(page: str, **query: str) -> AppTest:
-        return open_page(page, query)
-
-    return visit
-
-
-def numbers(value: Any) -> Iterator[np.ndarray]:
-    """Every array of numbers in a figure, typed or written out."""
-    if isinstance(value, dict):
-        if "bdata" in value:
-            array = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
-            shape = [int(n) for n in str(value["shape"]).split(",")] if "shape" in value else [-1]
-            yield array.reshape(shape)
-        else:
-            for inner in value.values():
-                yield from numbers(inner)
-    elif isinstance(value, list):
-        if value and all(isinstance(v, int | float) for v in value):
-            yield np.asarray(value, dtype=np.float64)
-        else:
-            for inner in value:
-                yield from numbers(inner)
 
 
 def drawn(app: AppTest) -> str:
@@ -71,15 +39,15 @@ OTHERS = ({"text": CHINESE, "model": "story-pre-ln"}, {"text": CAT, "model": "st
 
 # Before anybody trains, the lab has no pictures; those after it are of another text.
 @pytest.mark.parametrize(("page", "other"), crossed([page for page in PAGES if page != "training_lab"], OTHERS))
-def test_pictures_change_with_the_sentence_and_with_the_twin(page: str, other: dict[str, str], visit: Open) -> None:
+def test_pictures_change_with_the_sentence_and_with_the_twin(page: str, other: dict[str, str]) -> None:
     # The twins share a vocabulary, so they cut a text alike.
     if page != "tokens" or other["text"] != CAT:
-        assert of_the_cat(page) != drawn(visit(page, **other))
+        assert of_the_cat(page) != drawn(open_page(page, other))
 
 
 @pytest.mark.parametrize("page", some(PAGES, 6))
-def test_the_same_view_draws_the_same_pictures(page: str, visit: Open) -> None:
-    assert of_the_cat(page) == drawn(visit(page, text=CAT, model="story-pre-ln"))
+def test_the_same_view_draws_the_same_pictures(page: str) -> None:
+    assert of_the_cat(page) == drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
 
 
 TEXTS = {
@@ -92,8 +60,8 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("page", "text"), turns(PAGES, list(TEXTS)))
-def test_any_text_renders(page: str, text: str, visit: Open) -> None:
-    visit(page, text=TEXTS[text], lang="en")
+def test_any_text_renders(page: str, text: str) -> None:
+    open_page(page, {"text": TEXTS[text], "lang": "en"})
 
 
 ANOTHER_WAY = re.compile(
@@ -107,9 +75,9 @@ ANOTHER_WAY = re.compile(
 
 
 @pytest.mark.parametrize(("page", "model"), turns(PAGES, ["digits-vit", "story-alibi", "story-bert", "translate-t5"]))
-def test_numbers_are_written_in_one_way(page: str, model: str, visit: Open) -> None:
+def test_numbers_are_written_in_one_way(page: str, model: str) -> None:
     for language in ("en", "zh"):
-        app = visit(page, model=model, lang=language, text="" if model == "digits-vit" else CAT)
+        app = open_page(page, {"model": model, "lang": language, "text": "" if model == "digits-vit" else CAT})
         # LaTeX has its own signs.
         outside = re.sub(r"\$\$.*?\$\$", "", said(app), flags=re.DOTALL)
         prose = "\n".join(line for line in outside.splitlines() if "\\" not in line)
@@ -119,33 +87,26 @@ def test_numbers_are_written_in_one_way(page: str, model: str, visit: Open) -> N
 
 @pytest.mark.full
 @pytest.mark.parametrize("page", [page for page in PAGES if page != FIRST])
-def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str, visit: Open) -> None:
+def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str) -> None:
     # A page that shows another model has another's layers and heads.
     place = {} if page == "cross_attention" else {"layer": "1", "head": "2", "token": "3"}
-    app = visit("overview", text=CAT, lang="en", **place)
+    app = open_page("overview", {"text": CAT, "lang": "en", **place})
     app.query_params.clear()  # as a browser does that goes to another page
     app.switch_page(f"pages/{page}.py").run()
     assert not app.exception
-    assert drawn(app) == drawn(visit(page, text=CAT, lang="en", **place))
+    assert drawn(app) == drawn(open_page(page, {"text": CAT, "lang": "en", **place}))
 
 
-def test_text_longer_than_the_context_is_kept_and_said_so(visit: Open) -> None:
-    long = "one two three " * 300
-    app = visit("overview", text=long)
-    assert boxes(app)["text"] == long
-    assert "the model reads the first 256" in said(app)
-
-
-def test_a_megabyte_is_kept_and_cut_for_the_model(visit: Open) -> None:
-    app = visit("overview")
+def test_a_megabyte_is_kept_and_cut_for_the_model() -> None:
+    app = open_page("overview", {})
     paste = "word " * 200_000
     answer(app, text=paste)
     assert boxes(app)["text"] == paste
     assert "the model reads the first 256" in said(app)
 
 
-def test_an_empty_sentence_asks_for_one(visit: Open) -> None:
-    assert "at least one token" in said(answer(visit("attention"), text=""))
+def test_an_empty_sentence_asks_for_one() -> None:
+    assert "at least one token" in said(answer(open_page("attention", {}), text=""))
 
 
 def test_lone_surrogates_are_replaced_and_counted() -> None:
@@ -155,40 +116,32 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
     assert runs.readable("👩" * (runs.MAX_CHARACTERS + 5))[0] == "👩" * runs.MAX_CHARACTERS
 
 
-def test_the_control_token_typed_by_hand_is_text(visit: Open) -> None:
-    app = visit("tokens", text="<|endoftext|>")
+def test_the_control_token_typed_by_hand_is_text() -> None:
+    app = open_page("tokens", {"text": "<|endoftext|>"})
     assert "control token" in said(app)
     assert vm.load(TWINS[0]).tokenizer.end_of_text not in vm.load(TWINS[0]).trace("<|endoftext|>").ids
 
 
-def test_an_address_that_names_nothing_shows_defaults_and_says_so(visit: Open) -> None:
-    app = visit("overview", model="gpt-9", layer="77", head="x", lang="en")
-    warned = " ".join(part.value for part in app.warning)
-    assert "gpt-9" in warned and "77" in warned and "`x`" in warned
-    assert app.query_params["model"] == "story-pre-ln"
-    assert "layer" not in app.query_params and "head" not in app.query_params
-
-
-def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it(visit: Open) -> None:
-    app = visit("attention", text=CAT, token="40")
+def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it() -> None:
+    app = open_page("attention", {"text": CAT, "token": "40"})
     beyond = "asks for token 40"
     assert beyond in said(app)
-    app = visit("attention", text=CAT, token="5")
+    app = open_page("attention", {"text": CAT, "token": "5"})
     answer(app, text="The cat")
     assert beyond not in said(app) and "token" not in app.query_params
 
 
-def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None:
-    app = visit("attention", text=CAT, layer="2", head="3", token="1")
+def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view() -> None:
+    app = open_page("attention", {"text": CAT, "layer": "2", "head": "3", "token": "1"})
     app.button_group(key="sidebar.norm_at").set_value("post").run()
     assert not app.exception
     asked = {name: app.query_params[name] for name in ("model", "text", "layer", "head", "token")}
     assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
 
 
-def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen(visit: Open) -> None:
+def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen() -> None:
     """The twin alone would show another layer and head: the telling ones of its own run."""
-    app = visit("attention", text=CAT)
+    app = open_page("attention", {"text": CAT})
     shown = messages(app)[ISLAND].header
     app.button_group(key="sidebar.norm_at").set_value("post").run()
     now = messages(app)[ISLAND].header
