@@ -188,7 +188,7 @@ def test_every_place_and_operand_has_words() -> None:
 
 
 def test_every_kind_of_step_and_setting_has_its_sentence_and_no_other_is_left() -> None:
-    more = "token_control patch_cls bucket_open mask_visible mask_hidden top_kept top_left".split()
+    more = ["token_control", "patch_cls", "bucket_open", "mask_visible", "mask_hidden", "top_kept", "top_left"]
     sentences = {f"what_{what}" for what in {*WHATS, *more} - {"mask", "top"}}
     sentences |= {f"setting_{name}" for name in SETTINGS}
     for language in LANGUAGES:
