@@ -84,6 +84,19 @@ def test_what_a_former_run_wrote_in_the_address_is_written_over_after_back(monke
     assert written == [view.query()]
 
 
+def test_an_address_on_its_way_is_written_over_though_the_browser_has_not_heard_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who toggles there and back quickly still has the first address when the second one is written."""
+    pre, post = (ViewState(model=f"story-{norm}-ln") for norm in ("pre", "post"))
+    written: list[dict[str, str]] = []
+    monkeypatch.setattr(streamlit, "query_params", types.SimpleNamespace(to_dict=pre.query, from_dict=written.append))
+    monkeypatch.setattr(streamlit, "session_state", {})
+    for view in (pre, post, pre, pre):
+        state.write(view)
+    assert written == [post.query(), pre.query()]
+
+
 def test_a_place_is_a_letter_to_markdown_and_python_has_its_colors() -> None:
     said = prose.html("影响最大的是**{{most}}**（{{cost}}），$x = {{k}}$ `{{site}}`")
     assert "<strong>{{most}}</strong>（{{cost}}）" in said and "<code>{{site}}</code>" in said and "x = {{k}}" in said

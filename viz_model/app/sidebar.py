@@ -66,11 +66,12 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
     state.follow(key, lm.config.norm_at)
 
     def changed() -> None:
-        if lm.twin and st.session_state[key] != lm.config.norm_at and not state.is_late(key):
+        now = state.current()
+        own = runs.model(now.model)  # which may be another than when this was drawn, where one toggles quickly
+        if own.twin and st.session_state[key] != own.config.norm_at and not state.is_late(key):
             # One thing changes: what was shown where nobody had chosen stays selected.
-            now = state.current()
             held: dict[str, Any] = {axis: n for axis, n in island.usual().items() if getattr(now, axis) is None}
-            state.update(model=lm.twin, **held)
+            state.update(model=own.twin, **held)
 
     st.segmented_control(
         t("common.norm_at"),

@@ -195,7 +195,8 @@ def write(view: ViewState) -> None:
     if st.query_params.to_dict() != query:
         st.session_state[_GONE_TO] = False
         st.query_params.from_dict(query)
-    elif goes_through_history():  # what the run before has written may reach the browser after it has gone back
+    # What a run before has written may reach the browser after it has gone back, or been told of what is shown now.
+    elif goes_through_history() or st.session_state.get(_WRITTEN, query) != query:
         st.query_params.from_dict(query)
     st.session_state[_WRITTEN] = query
 
