@@ -286,8 +286,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
     seen = sight(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))
     yield Shown(SIGHT, seen, partial(_sight, trace, layer))
     if chance % 5 == 0 and len(trace) > 1:
-        found = caveats.value_weighted(trace, layer, head)
-        first = caveats.First(*(values[0, query] for values in caveats.firsts(found)))
+        found = caveats.value_weighted(trace, layer)
+        first = caveats.First(*(values[head, query] for values in caveats.firsts(found)))
         yield Shown(FIRST, first, partial(_first, trace, layer, head, query))
     if chance % 12 == 0 and len(trace) > 1:
         for taken in caveats.care(trace).groups.values():

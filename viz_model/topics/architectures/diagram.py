@@ -132,13 +132,11 @@ def views(look: Look, layer: int) -> tuple[DiagramView, DiagramView]:
 
 
 def title(look: Look) -> Iterator[Line]:
-    if pair.has_other(look):
-        yield look.title("plan_title", **parts.facts(look))
+    yield look.title("plan_title", **parts.facts(look))
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if pair.has_other(look):
-        yield look.text("see", **pair.names(look), **parts.facts(look))
+    yield look.text("see", **pair.names(look), **parts.facts(look))
 
 
 def draw(look: Look, one: One) -> Scene:

@@ -27,15 +27,8 @@ def has(look: Look) -> bool:
     return side == "decoder" and not any(config.window(side, layer) for layer in range(look.n_layers))
 
 
-def title(look: Look) -> Iterator[Line]:
-    if has(look):
-        yield look.title("buffer_title")
-
-
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """The triangle of the whole context, and in its corner what this text takes of it."""
-    if not has(look):
-        return None
     context, n, words = look.config.n_context, len(look), look.words
     corner = max(LEAST, SIDE * n / context)
     triangle = np.array([[0.0, 0.0], [0.0, SIDE], [SIDE, SIDE], [0.0, 0.0]], np.float32) + 1
@@ -53,8 +46,6 @@ def draw(look: Look) -> Scene | None:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if not has(look):
-        return
     context, n = look.config.n_context, len(look)
     yield look.text(
         "buffer", context=f"{context:,}", size=byte_size(context * context), n=n, seen=f"{n * (n + 1) // 2:,}"

@@ -72,21 +72,18 @@ class ValueWeighted(NamedTuple):
 
 
 @torch.inference_mode()
-def value_weighted(trace: Trace, layer: int, head: int | None = None) -> ValueWeighted:
-    """The weights of a layer's self-attention, and what they bring; of one ``head`` alone, with an axis of 1.
+def value_weighted(trace: Trace, layer: int) -> ValueWeighted:
+    """The weights of a layer's self-attention, and what they bring.
 
     v has the bias of W_V in it, as in Kobayashi et al.; the bias of W_O belongs to no key.
     """
     at, n_heads = f"blocks.{layer}.attn", trace.config.n_heads
-    heads = range(n_heads) if head is None else range(head, head + 1)
-    w_o = (
-        trace.stack.block(layer).attn.o.weight.detach().T.unflatten(0, (n_heads, -1))[heads.start : heads.stop]
-    )  # [H, K, D]
+    w_o = trace.stack.block(layer).attn.o.weight.detach().T.unflatten(0, (n_heads, -1))  # [H, K, D]
     # The Gram matrix spares the vectors themselves: ‖vW‖² = v (W Wᵀ) vᵀ, K × K a head.
     gram = (w_o @ w_o.mT).double()
-    values = torch.stack([trace.head(f"{at}.v", each) for each in heads]).double()  # [H, T, K]
+    values = torch.stack([trace.head(f"{at}.v", each) for each in range(n_heads)]).double()  # [H, T, K]
     lengths = ((values @ gram) * values).sum(-1).clamp_min(0).sqrt()  # [H, T]
-    weights = torch.stack([trace.head(f"{at}.pattern", each) for each in heads]).double()
+    weights = torch.stack([trace.head(f"{at}.pattern", each) for each in range(n_heads)]).double()
     seen = masks.of_run(trace, layer)
     return ValueWeighted(weights.numpy(), (weights * lengths[:, None]).numpy(), seen.numpy())
 

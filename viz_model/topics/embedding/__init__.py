@@ -1,9 +1,9 @@
 """Embedding: every token id picks its row of a learned table, and near rows mean near uses."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Section, Topic, beside
+from viz_model.island.page import Page, Row, Section, Topic, beside, where
 from viz_model.island.tabs import Trials
-from viz_model.topics.embedding import depth, filters, lookup, nearest, tabs
+from viz_model.topics.embedding import depth, filters, lookup, nearest, table, tabs
 
 NEAREST = Section(
     "nearest",
@@ -15,14 +15,14 @@ PAGE = Page(
     "embedding",
     (
         say.text("lead"),
-        lookup.title,
+        *where(nearest.has, say.title("title", table.facts)),
         beside((lookup.draw, lookup.source), lookup.tell),
         lookup.heading,
         lookup.rows,
         lookup.limit,
         NEAREST,
         Section("vector", (lookup.tell_vector, lookup.vector)),
-        Section("own", (depth.title, beside((depth.draw,), depth.tell, depth.explained))),
+        Section("own", (say.title("own", say.token), beside((depth.draw,), depth.tell, depth.explained))),
     ),
     (tabs.quiz, tabs.to_try),
     tabs=tabs.APART,

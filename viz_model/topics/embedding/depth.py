@@ -10,7 +10,6 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -96,10 +95,6 @@ def of_run(look: Look) -> OwnPart:
     return own_part(look.trace, table.in_stream(look))
 
 
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("own", token=look.token_named())
-
-
 def name(look: Look, site: str) -> str:
     """What the value at a site is called in prose, and of which block it is."""
     layer, _ = sites.split_name(sites.split_side(site)[1])
@@ -120,19 +115,11 @@ def cosines(look: Look, id: str, alt: str, at: Sequence[str], lines: Mapping[str
     return by_depth.lines(id, alt, at, series, y, x_title=look.words("depth"))
 
 
-@short_repr
-class Own(NamedTuple):
-    """The cosines with its own row and with the nearest of another token, by depth."""
-
-    own: Any
-    neighbor: Any
-
-
 def draw(look: Look) -> Scene:
     found = look.once(of_run)
-    drawn = Own(by("token", found.own), by("token", found.neighbor))
-    lines = dict(zip((look.words("own_row"), look.words("own_neighbor")), drawn, strict=True))
-    return look.drawn(cosines(look, "embedding.own", look.words("own_alt"), places(look.trace), lines), data=drawn)
+    named = {"own_row": found.own, "own_neighbor": found.neighbor}
+    lines = {look.words(name): by("token", values) for name, values in named.items()}
+    return cosines(look, "embedding.own", look.words("own_alt"), places(look.trace), lines)
 
 
 def tell(look: Look) -> Iterator[Line]:

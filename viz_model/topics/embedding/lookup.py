@@ -123,11 +123,6 @@ def repeats(look: Look) -> list[int]:
     return most if len(most) > 1 else []
 
 
-def title(look: Look) -> Iterator[Line]:
-    if look.once(table.near).ids.shape[1]:
-        yield look.title("title", **facts(look))
-
-
 def tell(look: Look) -> Iterator[Line]:
     known, found, places = facts(look), look.once(table.near), look.once(repeats)
     positions = look.listed(map(str, places[:6])) + (" …" if len(places) > 6 else "")
@@ -203,18 +198,15 @@ def vector(look: Look) -> Scene:
     width = values.shape[1]
     on, marks = chart.plot(chart.Axis(-1, width, look.common("axis_dimension")), chart.axis(values), 210)
     bars: Any = by("token", values)
-    at = np.asarray(on.x.share(np.arange(width) - 0.45))
-    x = np.stack([at, on.left + at * on.across[1]], -1).astype(np.float32)
     share = 0.9 * float(on.x.share(np.array(1.0)) - on.x.share(np.array(0.0)))
-    high = on.y.high - on.y.low
     # From its end back to the line at 0, up or down.
-    heights: Any = Lengths(bars, 0.0, high, 0.0, on.bottom - on.top)
+    heights: Any = Lengths(bars, 0.0, on.y.high - on.y.low, 0.0, on.bottom - on.top)
     signs = by("token", (values < 0).astype(int))
     fill: Any = Among(("positive", "negative"), signs)
     said: Any = Each(f"{look.common('axis_dimension')} {{{{d}}}}\n{{{{value}}}}", {
         "d": tuple(map(str, range(width))), "value": bars._replace(write="4"),
     })  # fmt: skip
-    wide = np.tile(np.array([[share, share * on.across[1]]], np.float32), (width, 1))
+    x, wide = on.places_x(np.arange(width) - 0.45), on.wide(share, width)
     where = look.cells("embed.token", ("token", COLUMN))
     y: Any = on.at_y(bars)
     marks.append(Items(id="bars", x=x, y=y, width=wide, height=heights, fill=fill, labels=said, where=where))

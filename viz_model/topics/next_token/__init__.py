@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from viz_model.config import ModelConfig
 from viz_model.island import say
@@ -31,20 +32,22 @@ ARRIVALS = (arrivals.before, arrivals.title, arrivals.draw, arrivals.tell)
 TRIALS = Trials(("patch", "shuffle"), ("logits", "loss"))
 DRAWS = (
     draws.title,
-    Row(((draws.choose_seed,), (draws.buttons,)), (1, 2)),
-    draws.none_yet,
-    draws.said_of("drawn"),
-    draws.ribbon,
-    draws.said_of("drawn_greedy"),
-    draws.greedy_ribbon,
-    draws.fell_title,
-    beside(draws.draw, draws.tell),
-    repetition.title,
-    beside(repetition.draw, repetition.tell),
-    draws.choose_greedy,
-    draws.greedy_text,
-    draws.tell_greedy,
-    draws.end,
+    *where(draws.can, Row(((draws.choose_seed,), (draws.buttons,)), (1, 2)), draws.none_yet),
+    *where(
+        drawn.steps,
+        *(
+            item
+            for name in ("drawn", "drawn_greedy")
+            for item in (draws.said_of(name), partial(draws.ribbon, name=name))
+        ),
+        draws.fell_title,
+        beside(draws.draw, draws.tell),
+        *where(repetition.is_there, repetition.title, beside(repetition.draw, repetition.tell)),
+        draws.choose_greedy,
+        draws.greedy_text,
+        draws.tell_greedy,
+        draws.end,
+    ),
 )
 CACHE = through(
     lambda look: look.of("kv_cache"),

@@ -13,6 +13,7 @@ from viz_model.drawing.chips import bracketed, chip
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons, Chooser, Ribbon
 from viz_model.island.prose import Line
@@ -35,20 +36,21 @@ SAME: Verdict[tuple[int, int]] = Verdict("next_token.same", Claim("all", lambda 
 
 def title(look: Look) -> Iterator[Line]:
     yield look.title("draw_title")
-    if not can_be_drawn(look.trace):
+    if not can(look):
         yield look.text("not_with_positions")
 
 
-def choose_seed(look: Look) -> Chooser | None:
-    if not can_be_drawn(look.trace):
-        return None
+def can(look: Look) -> bool:
+    """Whether tokens can be drawn after the text."""
+    return can_be_drawn(look.trace)
+
+
+def choose_seed(look: Look) -> Chooser:
     return Chooser("seed", range(MAX_SEED + 1), look.words("seed"), look.words("seed_help"), asks=True)
 
 
-def buttons(look: Look) -> Buttons | None:
+def buttons(look: Look) -> Buttons:
     """One more token, ten more, none, as many with another seed; and the text with what was drawn."""
-    if not can_be_drawn(look.trace):
-        return None
     taken, words, is_target = steps(look), look.words, len(look.config.sides) > 1
     n, ended = len(taken), has_ended(look)
 
@@ -69,7 +71,7 @@ def buttons(look: Look) -> Buttons | None:
 
 
 def none_yet(look: Look) -> Iterator[Line]:
-    if can_be_drawn(look.trace) and not steps(look):
+    if not steps(look):
         yield look.text("none_drawn_target" if len(look.config.sides) > 1 else "none_drawn")
 
 
@@ -82,22 +84,12 @@ def chips(taken: Sequence[Step], start: int, *, greedy: bool = False) -> list[di
 
 def said_of(name: str) -> Any:
     """What a row of drawn tokens is."""
-    return lambda look: [look.note(f"{name}_row", seed=seed(look))] if steps(look) else []
+    return say.note(f"{name}_row", lambda look: {"seed": seed(look)})
 
 
-def ribbon(look: Look) -> Ribbon | None:
-    taken = steps(look)
-    if not taken:
-        return None
-    return Ribbon("drawn", look.words("drawn"), chips(taken, len(before(look))), picked(look), "picked")
-
-
-def greedy_ribbon(look: Look) -> Ribbon | None:
-    taken = steps(look)
-    if not taken:
-        return None
-    row = chips(taken, len(before(look)), greedy=True)
-    return Ribbon("drawn_greedy", look.words("drawn_greedy"), row, picked(look), "picked")
+def ribbon(look: Look, name: str) -> Ribbon:
+    row = chips(steps(look), len(before(look)), greedy=name == "drawn_greedy")
+    return Ribbon(name, look.words(name), row, picked(look), "picked")
 
 
 def draw_facts(taken: Sequence[Step], picked: int) -> dict[str, str]:
@@ -119,18 +111,16 @@ def draw_facts(taken: Sequence[Step], picked: int) -> dict[str, str]:
     }
 
 
-def fell_title(look: Look) -> Iterator[Line]:
-    if taken := steps(look):
-        yield Line(look.words("fell_title", **draw_facts(taken, picked(look))), "part")
+fell_title = say.part("fell_title", lambda look: draw_facts(steps(look), picked(look)))
 
 
 def tell(look: Look) -> Iterator[Line]:
     """The interval that the number of the picked draw fell into."""
-    if taken := steps(look):
-        facts = draw_facts(taken, picked(look)) | {"seed": str(seed(look))}
-        yield look.text("fell", **facts)
-        yield Line(FELL.says(look.t.language, taken[picked(look)].rank + 1, **facts))
-        yield look.text("fell_count", **facts)
+    taken = steps(look)
+    facts = draw_facts(taken, picked(look)) | {"seed": str(seed(look))}
+    yield look.text("fell", **facts)
+    yield Line(FELL.says(look.t.language, taken[picked(look)].rank + 1, **facts))
+    yield look.text("fell_count", **facts)
 
 
 class _Interval(NamedTuple):
@@ -145,14 +135,12 @@ class _Interval(NamedTuple):
     said: str
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """A bar from 0 to 1 a draw: the tokens' intervals side by side, the drawn number as a mark, what it hit in color.
 
     At most :data:`ROWS_DRAWN`, with the picked one among them.
     """
     taken, words = steps(look), look.words
-    if not taken:
-        return None
     first = max(0, min(picked(look) - ROWS_DRAWN // 2, len(taken) - ROWS_DRAWN))
     shown = taken[first : first + ROWS_DRAWN]
     parts = [part for row, step in enumerate(shown) for part in _intervals(look, row, step, len(before(look)) + first)]
@@ -207,7 +195,7 @@ def _label(label: str, share: float) -> str:
 
 
 def choose_greedy(look: Look) -> Chooser | None:
-    if not steps(look) or not asking.sampling(look).temperature:
+    if not asking.sampling(look).temperature:
         return None
     options = {"0": look.common("off"), "1": look.common("on")}
     return Chooser("greedy", options, look.words("greedy_text"), asks=True)
@@ -216,7 +204,7 @@ def choose_greedy(look: Look) -> Chooser | None:
 def _greedily(look: Look) -> tuple[Step, ...]:
     """What greedy decoding writes by itself from the same start, where a visitor wants to see it."""
     asked = look.options.get("greedy") == "1" and asking.sampling(look).temperature
-    return greedily(look) if asked and steps(look) else ()
+    return greedily(look) if asked else ()
 
 
 def greedy_text(look: Look) -> Ribbon | None:
@@ -236,9 +224,9 @@ def tell_greedy(look: Look) -> Iterator[Line]:
 
 
 def end(look: Look) -> Iterator[Line]:
-    if taken := steps(look):
-        last = {"n": len(taken), "token": literal(taken[-1].token.label), "most": MOST_DRAWN}
-        yield Line(ENDED.says(look.t.language, has_ended(look), **last))
+    taken = steps(look)
+    last = {"n": len(taken), "token": literal(taken[-1].token.label), "most": MOST_DRAWN}
+    yield Line(ENDED.says(look.t.language, has_ended(look), **last))
 
 
 def records(look: Look) -> dict[str, Sequence[object]]:

@@ -102,29 +102,31 @@ def times(ids: Sequence[int], run: int = RUN) -> list[int]:
     return found
 
 
-def of_run(look: Look) -> Repetition | None:
-    """What is repeated in the text drawn so far, if anything is."""
-    taken = steps(look)
-    found = repeated(before(look), taken) if taken else None
-    return found if found is not None and found.n_repeated else None
+def of_run(look: Look) -> Repetition:
+    """What is repeated in the text drawn so far."""
+    return repeated(before(look), steps(look))
+
+
+def is_there(look: Look) -> bool:
+    """Whether anything is."""
+    return bool(of_run(look).n_repeated)
 
 
 def title(look: Look) -> Iterator[Line]:
-    if found := of_run(look):
-        counts = found.n_repeated, len(found.times)
-        yield Line(CIRCLES.says(look.t.language, counts, **found.facts()), "part")
+    found = of_run(look)
+    counts = found.n_repeated, len(found.times)
+    yield Line(CIRCLES.says(look.t.language, counts, **found.facts()), "part")
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if found := of_run(look):
-        yield look.text("repeats", **found.facts())
-        yield Line(REPEATS.says(look.t.language, found.means, **found.facts()))
+    found = of_run(look)
+    yield look.text("repeats", **found.facts())
+    yield Line(REPEATS.says(look.t.language, found.means, **found.facts()))
 
 
-def draw(look: Look) -> Scene | None:
+def draw(look: Look) -> Scene:
     """A bar for each drawn token, as high as its probability, in the shade of how often its run has stood there."""
-    if (found := of_run(look)) is None:
-        return None
+    found = of_run(look)
     words, n, labels = look.words, len(found.times), [step.token.label for step in steps(look)]
     x, y = chart.Axis(0.4, n + 0.6, words("repeats_draw")), chart.Axis(0, 1.03, words("repeats_p"), "%0")
     on, marks = chart.plot(x, y, 300)

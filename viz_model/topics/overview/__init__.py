@@ -11,7 +11,7 @@ PAGE = Page(
         finding.tell,
         whole.draw,
         whole.source,
-        to_try.title,
+        say.title("try"),
         Row([(offer,) for offer in (to_try.twin, *map(to_try.offer, range(to_try.MOST)))], (1, 1, 1)),
     ),
     end=(tabs.quiz, tabs.to_try),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.page import Offer
-from viz_model.island.prose import Line
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import ByteLevel
@@ -71,10 +70,6 @@ def every(look: Look) -> list[dict[str, Change]]:
         return [changes(look.trace, token, one, backwards) for token, one in zip(tokens, best, strict=True)]
 
     return look.once(make, ("to try", tokens.start))
-
-
-def title(look: Look) -> Iterator[Line]:
-    yield look.title("try")
 
 
 def twin(look: Look) -> Offer | None:

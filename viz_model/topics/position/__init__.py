@@ -6,7 +6,7 @@ from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Scene
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, where
 from viz_model.island.tabs import Tabs, Trials
 from viz_model.topics.position import (
     added,
@@ -152,7 +152,15 @@ DOORS = (
         has("rope"),
     ),
     Section("scores", IN_SENTENCE, ("key",), has(*BIASED)),
-    Section("longer", (longer.lead, longer.choose, beside((longer.draw, longer.note), longer.tell)), ("beyond",)),
+    Section(
+        "longer",
+        (
+            longer.lead,
+            longer.choose,
+            *where(longer.is_asked, beside((longer.draw, say.note("beyond_note")), longer.tell)),
+        ),
+        ("beyond",),
+    ),
     Section(
         "schemes",
         (
@@ -160,9 +168,7 @@ DOORS = (
             each.draw,
             each.tell,
             schemes.table,
-            relative.lead,
-            relative.choose,
-            relative.tell,
+            *where(relative.has_sense, relative.lead, relative.choose, relative.tell),
             *relative.MATRICES,
         ),
         ("relative",),

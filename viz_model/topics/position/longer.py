@@ -157,10 +157,12 @@ def choose(look: Look) -> Chooser:
     return Chooser("beyond", options, look.words("beyond"), look.words("beyond_help"), asks=True)
 
 
-def draw(look: Look) -> Scene | None:
+def is_asked(look: Look) -> bool:
+    return bool(look.options.get("beyond") == "1")
+
+
+def draw(look: Look) -> Scene:
     """A line a model for the text in one piece, a dotted one for its tokens in pieces of the context."""
-    if look.options.get("beyond") != "1":
-        return None
     words, series = look.words, []
     every, names = found(look), models(look)
     count = min(len(one.long) for one in every.values())
@@ -188,14 +190,7 @@ def draw(look: Look) -> Scene | None:
     return look.drawn(replace(scene, panels=[panel], keys=keys, keys_at="below", own=False))
 
 
-def note(look: Look) -> Iterator[Line]:
-    if look.options.get("beyond") == "1":
-        yield look.note("beyond_note")
-
-
 def tell(look: Look) -> Iterator[Line]:
-    if look.options.get("beyond") != "1":
-        return
     names = models(look)
     for scheme, one in found(look).items():
         loss = Beyond(*one.beyond)

@@ -26,14 +26,11 @@ def has_sense(look: Look) -> bool:
 
 
 def lead(look: Look) -> Iterator[Line]:
-    if has_sense(look):
-        yield look.title("relative_title")
-        yield look.text("relative_lead")
+    yield look.title("relative_title")
+    yield look.text("relative_lead")
 
 
-def choose(look: Look) -> Chooser | None:
-    if not has_sense(look):
-        return None
+def choose(look: Look) -> Chooser:
     options = {"0": look.common("off"), "1": "relative_key", "2": "relative_key_query"}
     return Chooser("relative", options, look.words("relative"), look.words("relative_help"), asks=True)
 

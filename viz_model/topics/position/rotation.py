@@ -16,7 +16,6 @@ from viz_model import config
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, theme
 from viz_model.drawing.scene import Mark, Panel, Rect, Scene, Text
-from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import By, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -264,30 +263,22 @@ def angles(look: Look) -> Scene:
 angles_note = say.note("rope_angles_note")
 
 
-@short_repr
-class Wavelengths(NamedTuple):
-    """Positions in one full turn of every pair, [R/2]; ``unscaled`` is None where nothing is scaled."""
-
-    used: np.ndarray
-    unscaled: np.ndarray | None
-
-
 def lengths(look: Look) -> Scene:
     """Wave length over pair on a logarithmic axis, with the sentence and the context as lines."""
     found, words, context = look.once(frequencies), look.words, look.config.n_context
     unscaled = 2 * math.pi / found.unscaled if rotary(look).scaling is not None else None
-    drawn = Wavelengths(found.wavelengths, unscaled)
+    used = found.wavelengths
     told = f"{words('rope_pair')} {{{{at}}}}\n{{{{value}}}}"
-    series = [chart.Line(words("rope_used"), drawn.used, "position", told=told, write="1", thick=2.4)]
+    series = [chart.Line(words("rope_used"), used, "position", told=told, write="1", thick=2.4)]
     if unscaled is not None:
         series.append(
             chart.Line(words("rope_unscaled"), unscaled, "residual", "5px,3px", "", told=told, write="1", thick=1.8)
         )
-    ends = np.concatenate([drawn.used, [len(look), context], drawn.used if unscaled is None else unscaled])
+    ends = np.concatenate([used, [len(look), context], used if unscaled is None else unscaled])
     y = chart.Axis(float(ends.min()) / 1.5, float(ends.max()) * 1.5, words("rope_wavelength"), is_log=True)
-    x = chart.Axis(-0.5, len(drawn.used) - 0.5, words("rope_pair"))
+    x = chart.Axis(-0.5, len(used) - 0.5, words("rope_pair"))
     height = min(560, max(300, 110 + 22 * len(look)))
-    at = np.arange(len(drawn.used))
+    at = np.arange(len(used))
     scene = chart.lines(
         "position.lengths", words("rope_lengths_alt"), at, series, x, y, height=height, chosen=pair(look)
     )
@@ -299,7 +290,7 @@ def lengths(look: Look) -> Scene:
         name = words(f"rope_{id}", length=len(look), context=f"{context:,}")
         marks.append(Text(id=f"{id}.name", text=name, x=(1, -on.right), y=level - 8, anchor="end", fill="muted"))
     panel = Panel(id="lines", marks=marks, height=height)
-    return look.drawn(replace(scene, panels=[panel]), data=drawn)
+    return look.drawn(replace(scene, panels=[panel]))
 
 
 lengths_note = say.note("rope_lengths_note")

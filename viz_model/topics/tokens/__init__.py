@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from viz_model.island import say
-from viz_model.island.page import Page, Section, Topic, beside, columns
+from viz_model.island.page import Page, Section, Topic, beside, columns, where
 from viz_model.island.tabs import Trials
+from viz_model.texts.markdown import literal
 from viz_model.topics.tokens import cuts, odd, second, stretches, tabs, textbook, word
 from viz_model.topics.tokens.second import has_text
 
@@ -29,9 +30,12 @@ PAGE = Page(
         Section(
             "odd",
             (
-                stretches.title,
-                stretches.draw,
-                stretches.tell,
+                *where(
+                    stretches.has,
+                    say.title("stretches_title", lambda look: {"name": literal(look.trace.tokenizer.name)}),
+                    stretches.draw,
+                    stretches.tell,
+                ),
                 odd.tell_counts,
                 odd.title,
                 odd.finding,

@@ -91,15 +91,8 @@ def _found(look: Look) -> tuple[Stretch, ...]:
     return look.once(lambda look: stretches(second.text(look), look.trace.tokenizer), "stretches")
 
 
-def title(look: Look) -> Iterator[Line]:
-    if has(look):
-        yield look.title("stretches_title", name=literal(look.trace.tokenizer.name))
-
-
 def draw(look: Look) -> Iterator[Line]:
     """A table: a row a stretch, with its tokens as it is and in its other form."""
-    if not has(look):
-        return
     words = look.words
     rows = []
     for one in _found(look):
@@ -114,8 +107,6 @@ def _pieces(tokens: tuple[Token, ...]) -> str:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    if not has(look):
-        return
     longest = max((len(one.text.strip()) for one in _found(look) if is_chinese(one.text)), default=1)
     yield look.claim(LENGTH, longest, "", name=literal(look.trace.tokenizer.name))
     with_other = [one for one in _found(look) if one.form is not None]
