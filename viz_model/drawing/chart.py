@@ -435,11 +435,8 @@ def lines(
     places_x = on.at_x(np.asarray(x, dtype=np.float64))
     keys = []
     for k, one in enumerate(series):
-        marks.append(
-            Path(
-                id=f"line.{k}", x=places_x, y=on.lengths_y(one.values), stroke=one.role, thick=one.thick, dash=one.dash
-            )
-        )
+        y = on.lengths_y(one.values)
+        marks.append(Path(id=f"line.{k}", x=places_x, y=y, stroke=one.role, thick=one.thick, dash=one.dash))
         said = _said(one.told, one.values, one.write, {"name": one.name, "at": names, **one.facts})
         look: dict[str, Any] = {"symbol": one.symbol, "fill": one.role, "name": one.name, "where": one.where}
         marks.append(Items(id=f"points.{k}", x=places_x, y=on.at_y(one.values), labels=said, **look))
