@@ -59,7 +59,6 @@ class Visitor:
         self.query = urlencode(query or {})
         self.elements: dict[tuple[int, ...], Any] = {}
         self.errors: list[str] = []
-        self._tabs: set[str] = set()
         self._folds: set[str] = set()
         self._inside: dict[str, str] = {}
         self._parts: dict[tuple[int, ...], str] = {}
@@ -170,13 +169,6 @@ class Visitor:
         state.string_array_value.data.append(option)
         return self._timed(message)
 
-    def open_tab(self, key: str, label: str) -> float:
-        """Click a tab, by what is written on it."""
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.string_value = next(id for id in self._tabs if id.endswith(key)), label
-        return self._timed(message)
-
     def open_door(self, key: str, is_open: bool = True) -> float:
         """Click the title of a door or a fold."""
         message = BackMsg()
@@ -266,8 +258,6 @@ class Visitor:
             elif kind == "page_not_found":
                 self.errors.append(f"page not found: {self._page}")
             elif kind == "delta":
-                if message.delta.add_block.tab_container.id:
-                    self._tabs.add(message.delta.add_block.tab_container.id)
                 if message.delta.add_block.expandable.id:
                     self._folds.add(message.delta.add_block.expandable.id)
                 if message.delta.WhichOneof("type") == "new_element":

@@ -6,13 +6,12 @@ from urllib.parse import parse_qs, parse_qsl
 
 import numpy as np
 import pytest
-from app_driver import open_page, pictures, said
+from app_driver import PAGES, open_page, pictures, said
 from doors import all_open, island_of, topic
 from socket_visitor import Visitor, server
 
 import viz_model as vm
 from viz_model.app import view as views
-from viz_model.app.frame import SECTIONS
 from viz_model.app.view import ViewState
 from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
@@ -20,7 +19,6 @@ from viz_model.texts import LANGUAGES, Texts, labels
 from viz_model.topics.ablations.trying import EXPERIMENTS
 from viz_model.topics.mistakes.bugs import BUGS
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 OF_THE_FRAME = set(ViewState.__dataclass_fields__) - {"choices", "page"}
 MODEL = vm.models()[0]
 CONFIGS = {MODEL: registry.config_of(MODEL)}

@@ -11,14 +11,14 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 import pytest
 import torch
-from app_driver import open_page, pictures, tell
+from app_driver import PAGES, open_page, pictures, tell
 from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import export_menu, python_lines, runs
 from viz_model.app.export_menu import Saved
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import FIRST
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
@@ -233,9 +233,6 @@ def test_cells_that_are_not_the_runs_have_no_line() -> None:
 
 def scene_of(*marks: Mark) -> Scene:
     return Scene(id="s", panels=[Panel(id="p", marks=marks, height=9)], title="t")
-
-
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 
 
 @pytest.mark.parametrize("page", PAGES)

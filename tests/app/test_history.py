@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import parse_qs
 
 import pytest
@@ -142,7 +143,7 @@ def test_what_is_open_below_a_page_follows_sentence_and_place(app: str, page: st
         visitor.open()
         visitor.open_door(f"{page}.apart")
         closed = len(visitor.elements)
-        for change in (lambda: visitor.type(LATTER), lambda: visitor.select(layer=2, token=1)):
+        for change in (partial(visitor.type, LATTER), partial(visitor.select, layer=2, token=1)):
             change()
             assert len(visitor.elements) >= closed and not visitor.errors
             with Visitor(app, page, {name: values[0] for name, values in parse_qs(visitor.query).items()}) as fresh:

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import ISLAND, figures, mounts, open_page
+from app_driver import ISLAND, PAGES, figures, mounts, open_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.frame import SECTIONS
 from viz_model.app.view import ViewState, parse
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
@@ -29,7 +28,6 @@ from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, 
 
 pytestmark = pytest.mark.full
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 STORY: dict[str, Callable[[], Tokenizer]] = {
     "story decoder": lambda: story_tokenizer("decoder"),
     "story encoder": lambda: story_tokenizer("encoder"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from app_driver import open_page, said
+from app_driver import PAGES, open_page, said
 from streamlit.testing.v1 import AppTest
 from tiers import turns
 from torch.nn import functional as F
@@ -18,7 +18,6 @@ from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
 
 TEXT, MODEL = "The cat sat on the mat", "story-pre-ln"
-PAGES = [page for pages in frame.SECTIONS.values() for page in pages]
 EXAMPLES: tuple[edits.Edit, ...] = (
     edits.AblateHead(layer=1, head=3),
     edits.AblateHead(layer=0, head=0, to="mean", attention="cross", side="decoder"),

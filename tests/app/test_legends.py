@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from app_driver import figures, open_page
+from app_driver import PAGES, figures, open_page
 from coloraide import Color
 from tiers import some
 
 from viz_model.app import frame
-from viz_model.app.frame import SECTIONS
 from viz_model.drawing import theme
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 SIGHTS = (None, "protan", "deutan", "tritan")
 APART = 10.0
 """ΔE2000 as in ``tests/drawing/test_colors.py``."""

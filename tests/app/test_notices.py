@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import answer, offer, open_page
+from app_driver import PAGES, answer, offer, open_page
 from tiny_models import language_model, tiny_config
 
-from viz_model.app.frame import DESK, MODELS, SECTIONS
+from viz_model.app.frame import DESK, MODELS
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
-PAGES = [page for pages in SECTIONS.values() for page in pages] + [DESK, MODELS]
 ONE, OTHER = (
     tiny_config(n_vocab=8192, n_context=32),
     tiny_config(kind="encoder_decoder", start_id=0, n_vocab=8192, n_context=16, n_layers=1, n_heads=1),
@@ -22,7 +21,7 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, {"own": language_model(ONE), "translator": language_model(OTHER)})
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, DESK, MODELS])
 def test_every_page_says_what_is_not_there(page: str) -> None:
     app = open_page(page, {"lang": "en", "layer": "99", "head": "-1", "token": "9999"})
     config = OTHER if page == "cross_attention" else ONE

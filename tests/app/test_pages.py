@@ -7,15 +7,14 @@ import json
 import re
 
 import pytest
-from app_driver import ISLAND, answer, boxes, figures, messages, mounts, open_page, pictures, said
+from app_driver import ISLAND, PAGES, answer, boxes, figures, messages, mounts, open_page, pictures, said
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import FIRST
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 TWINS = ("story-pre-ln", "story-post-ln")
 CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
 

@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 import streamlit as st
 import torch
-from app_driver import ISLAND
+from app_driver import ISLAND, PAGES
 from streamlit.testing.v1 import AppTest
 from tiers import turns
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import FIRST
 from viz_model.app.view import ViewState
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 MOST, MOST_ISLAND = 150_000, 1_500_000
 """Bytes of a picture, and of a page that is one island, with all its sections open."""
 

@@ -13,6 +13,7 @@ import pytest
 import tiny_models
 from app_driver import (
     ISLAND,
+    PAGES,
     answer,
     boxes,
     check_cells,
@@ -32,14 +33,12 @@ from tiers import turns
 import viz_model as vm
 from viz_model import images
 from viz_model.app import examples, sidebar
-from viz_model.app.frame import SECTIONS
 from viz_model.checkpoints import examples as beside
 from viz_model.config import Patches
 from viz_model.texts import Texts
 from viz_model.tokenizers.numerals import NUMERALS
 
 MODEL = "read-digits"
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 OF_WORDS = ["ablations", "attention", "attribution", "cross_attention", "embedding", "tokens", "walk"]
 FOREIGN = {
     "en": re.compile(r"\byour sentence\b|\btype a sentence\b|\btranslat(?!ors|or\b)|\bEnglish sentence\b", re.I),
@@ -158,21 +157,6 @@ def test_another_beginning_can_be_typed_and_what_is_no_word_is_named() -> None:
     assert "'a·cat' is no word of this model" in said(app) and boxes(app)["target"] == "a cat"
     answer(app, target=None)
     assert boxes(app)["target"] == words("en")
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode()},
-        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode(), "shape": [84, 29]},
-        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode(), "shape": ["a", "b"]},
-        {"seq": 1, "pixels": base64.b64encode(bytes(2352)).decode(), "shape": 7},
-    ],
-)
-def test_a_drawing_of_no_shape_is_left_alone(told: object) -> None:
-    app = open_page("overview", {"model": MODEL, "lang": "en"})
-    before = boxes(app)["target"]
-    assert boxes(tell(app, "frame_sketch_field", "drawn", told))["target"] == before
 
 
 def test_a_blank_field_asks_for_digits() -> None:

@@ -35,13 +35,13 @@ if __name__ == "__main__":
     ROOT = Path(__file__).resolve().parents[2]
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from app_driver import PAGES
 from bundled_models import NAMES
 from playwright.sync_api import Error, Page, sync_playwright
 
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import FIRST
 from viz_model.texts import LANGUAGES, Texts
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 _FILES = Path(__file__).resolve().parents[2] / "pages"
 ISLANDS = [page for page in PAGES if "show.show" in (_FILES / f"{page}.py").read_text(encoding="utf-8")]
 """Pages that are one component of the browser."""

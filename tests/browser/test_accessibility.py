@@ -12,15 +12,15 @@ import re
 from typing import Any, NamedTuple
 
 import pytest
+from app_driver import PAGES
 from axe_playwright_python.sync_playwright import Axe
 from browser_driver import Visit, assert_fits, settle, turn
 from doors import all_open
 
-from viz_model.app.frame import DESK, FIRST, MODELS, SECTIONS
+from viz_model.app.frame import DESK, FIRST, MODELS
 
 pytestmark = pytest.mark.browser
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 TALLEST = 16_000

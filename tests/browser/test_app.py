@@ -9,15 +9,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+from app_driver import PAGES
 from browser_driver import NARROW, TITLE, WIDE, Visit, assert_fits, go_to, query, settle, turn, wait_for_query
 from doors import all_open
 
 import viz_model as vm
-from viz_model.app.frame import SECTIONS
 
 pytestmark = pytest.mark.browser
-
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 
 
 @pytest.mark.parametrize(("name", "title"), [("attention", "Attention"), ("next_token", "Next token")])

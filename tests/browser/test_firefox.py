@@ -7,15 +7,15 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from app_driver import PAGES
 from doors import all_open
 from firefox import Firefox, Page
 from tab import DEEP
 
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import FIRST
 
 pytestmark = pytest.mark.browser
 
-PAGES = [page for pages in SECTIONS.values() for page in pages]
 TEXT = "The cat sat on the mat"
 
 PAINTED = """deep('canvas').filter(c => c.width && c.height && c.getBoundingClientRect().width).map(c => {
