@@ -6,7 +6,6 @@ bias stands apart from the head; the last norm of a block is called ``final_laye
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
@@ -28,10 +27,10 @@ BEFORE_THE_FIRST = 2
 """Rows of the tables of positions in front of that of position 0."""
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     found = read_learned(a, norm_at="post")
     # Saved without a head, as bart-base is: its bias, which training leaves at 0, is not there.
-    return replace(found, head=LanguageHead()) if "shared.weight" in tensors else found
+    return replace(found, head=LanguageHead()) if "shared.weight" in a.tensors else found
 
 
 def read_learned(a: Attributes, norm_at: NormAt) -> ModelConfig:

@@ -7,22 +7,21 @@ and the model says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head, unembedding
 from viz_model.config import Activation, ClassHead, Dense, Head, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 
-def head(a: Attributes, tensors: Collection[str], activation: Literal["tanh", "relu"]) -> ClassHead | None:
+def head(a: Attributes, activation: Literal["tanh", "relu"]) -> ClassHead | None:
     """The head of such a file, with the activation of the layer in front; None where it has no such head."""
-    labels = _labels(a, tensors)
+    labels = _labels(a)
     return ClassHead(labels=labels, activation=activation) if labels else None
 
 
-def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
+def _labels(a: Attributes) -> tuple[str, ...]:
     """What the classes are called; none where the file has no such head.
 
     A single number is no class, and several answers at once are no choice among classes: such heads, and those that
@@ -30,7 +29,7 @@ def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
     """
     names = a.words("architectures") or []
     classifies = any(name.endswith("ForSequenceClassification") for name in names)
-    if not classifies or not any(name.startswith("classifier.") for name in tensors):
+    if not classifies or not a.holds("classifier."):
         return ()
     if a.plain.get("problem_type") not in (None, "single_label_classification"):
         return ()
@@ -39,27 +38,20 @@ def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
 
 
 SIZES = {
-    "n_vocab": ("vocab_size", 30522),
-    "n_context": ("max_position_embeddings", 512),
-    "n_layers": ("num_hidden_layers", 12),
-    "d_model": ("hidden_size", 768),
-    "n_heads": ("num_attention_heads", 12),
-    "d_ffn": ("intermediate_size", 3072),
+    **usual(n_vocab=30522, n_context=512, n_layers=12, d_model=768, n_heads=12, d_ffn=3072),
     "n_segments": ("type_vocab_size", 2),
 }
 NAMES = {**names(SIZES), "norm": "layer_norm_eps"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(["directionality", "pooler_type"])
     a.no_effect(f"pooler_{name}" for name in ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head"))
-    fills_masks = any(name.startswith("cls.predictions.") for name in tensors)
-    return read(a, tensors, MaskedHead(activation=_activation(a)) if fills_masks else NoHead())
+    fills_masks = a.holds("cls.predictions.")
+    return read(a, MaskedHead(activation=_activation(a)) if fills_masks else NoHead())
 
 
-def read(
-    a: Attributes, tensors: Collection[str], of_tokens: Head, *, classifies: bool = True, **absent: int
-) -> ModelConfig:
+def read(a: Attributes, of_tokens: Head, *, classifies: bool = True, **absent: int) -> ModelConfig:
     """What BERT and RoBERTa have in common.
 
     Args:
@@ -76,7 +68,7 @@ def read(
         position=Learned(),
         embedding_norm=True,
         ffn=Dense(activation=_activation(a)),
-        head=(head(a, tensors, "tanh") if classifies else None) or of_tokens,
+        head=(head(a, "tanh") if classifies else None) or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
@@ -21,7 +19,7 @@ SUMMARY = [f"summary_{name}" for name in ("type", "use_proj", "activation", "pro
 """Of a head for one task, which is not read here."""
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("scale_attn_by_inverse_layer_idx", False)
     # Reordering protects half precision from overflow; the numbers it computes are the same.
     a.no_effect(["reorder_and_upcast_attn", "n_ctx", *SUMMARY])

@@ -6,25 +6,21 @@ matrices are stored [out, in], unlike GPT-2's.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families import gpt2
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import LIMITS, Dense, LayerNorm, Learned, ModelConfig
 
 SIZES = {
-    "n_vocab": ("vocab_size", 50257),
-    "n_context": ("max_position_embeddings", 2048),
+    **usual(n_vocab=50257, n_context=2048, d_model=2048),
     "n_layers": ("num_layers", 24),
-    "d_model": ("hidden_size", 2048),
     "n_heads": ("num_heads", 16),
 }
 NAMES = {**names(SIZES), "d_ffn": "intermediate_size", "norm": "layer_norm_epsilon", "windows": "attention_types"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(gpt2.SUMMARY)
     windows = {"global": 0, "local": a.size("window_size", 256)}
     sizes = a.sizes(SIZES)

@@ -5,8 +5,6 @@ The trap: the embedding is normalized nevertheless, so that the stream is normal
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families import bart
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.config import ModelConfig
@@ -15,5 +13,5 @@ NAMES = bart.NAMES
 renames = bart.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     return bart.read_learned(a, norm_at="pre")

@@ -6,10 +6,7 @@ norm before the feed-forward layer, as it is in Llama; queries and keys are norm
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
-
-from viz_model.checkpoints.families import llama
+from viz_model.checkpoints.families import llama, rope
 from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import ModelConfig
@@ -18,18 +15,24 @@ NAMES = llama.NAMES
 GGUF = Gguf("olmo2")
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    base = llama.read(a, n_vocab=50304, eps=1e-5)
+def config(a: Attributes) -> ModelConfig:
+    return read(a)
+
+
+def read(a: Attributes, turned: llama.Turned = rope.read) -> ModelConfig:
+    """What this generation and the next have in common."""
     has_bias = a.flag("attention_bias", False)
-    return replace(base, norm_at="branch", attention_bias=has_bias, qk_norm=True, qk_norm_over="heads")
+    return llama.read(
+        a, turned=turned, n_vocab=50304, eps=1e-5, norm_at="branch", attention_bias=has_bias, qk_norm=True,
+        qk_norm_over="heads",
+    )  # fmt: skip
 
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, but for the norms."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     return [
-        *(row for row in llama.renames(config) if "layernorm" not in row.theirs),
-        rename(f"{theirs}post_attention_layernorm.weight", f"{ours}attn_norm.weight"),
-        rename(f"{theirs}post_feedforward_layernorm.weight", f"{ours}ffn_norm.weight"),
-        *(rename(f"{theirs}self_attn.{x}_norm.weight", f"{ours}attn.qk_norm.{x}.weight") for x in "qk"),
+        *llama.without(config, "layernorm"),
+        rename(f"{llama.THEIRS}post_attention_layernorm.weight", f"{llama.OURS}attn_norm.weight"),
+        rename(f"{llama.THEIRS}post_feedforward_layernorm.weight", f"{llama.OURS}ffn_norm.weight"),
+        *llama.qk_norms(),
     ]

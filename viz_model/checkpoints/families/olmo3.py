@@ -6,7 +6,6 @@ layer.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, olmo2, rope, windows
@@ -18,7 +17,7 @@ BASE = 500_000.0
 renames = olmo2.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     schemes: list[Rope] = []
 
     def turned(a: Attributes, n_context: int) -> Rope:
@@ -30,16 +29,10 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
             schemes.extend(rope.by_kind(a, n_context, base, base))
         return schemes[0]
 
-    base = llama.read(a, turned=turned, n_vocab=50304, eps=1e-5)
-    kinds = a.words("layer_types")
-    if kinds is None:
-        kinds = [windows.SLIDES if (layer + 1) % 4 else windows.SEES_ALL for layer in range(base.n_layers)]
+    base = olmo2.read(a, turned)
+    kinds = windows.words(a, base.n_layers, lambda layer: (layer + 1) % 4 != 0)
     return replace(
         base,
-        norm_at="branch",
-        attention_bias=a.flag("attention_bias", False),
-        qk_norm=True,
-        qk_norm_over="heads",
         windows=windows.of_words(a, kinds, windows.size(a)),
         positions=rope.of_words(kinds, *schemes),
     )

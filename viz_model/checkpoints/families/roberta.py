@@ -7,7 +7,6 @@ activation is always the exact GELU.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert
@@ -16,16 +15,17 @@ from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import MaskedHead, ModelConfig, NoHead
 
+TYPES = ("camembert", "roberta", "xlm-roberta")
 NAMES = bert.NAMES
 
 PADDING = 1
 """The id of the padding, and the last row of positions that no position reads."""
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("pad_token_id", PADDING)
-    fills_masks = any(name.startswith("lm_head.") for name in tensors)
-    base = bert.read(a, tensors, MaskedHead() if fills_masks else NoHead(), n_vocab=50265)
+    fills_masks = a.holds("lm_head.")
+    base = bert.read(a, MaskedHead() if fills_masks else NoHead(), n_vocab=50265)
     if base.n_context <= PADDING + 1:
         raise ModelError(f"{a.path}: max_position_embeddings: expected more than the {PADDING + 1} that are not read")
     return replace(base, n_context=base.n_context - PADDING - 1)
