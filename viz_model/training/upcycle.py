@@ -5,7 +5,8 @@ the auxiliary loss that keeps a router from sending all tokens to a few of them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -79,25 +80,20 @@ def balance(router: Tensor, top_k: int) -> Tensor:
     return router.shape[-1] * (shares * probs.mean(0)).sum()
 
 
-class Balances(list[Tensor]):
-    """The balance of every layer with experts that ran while it was watched."""
-
-    def mean(self) -> Tensor | None:
-        """Over layers; None where there are no experts."""
-        return torch.stack(list(self)).mean() if self else None
+Read = TypeVar("Read")
 
 
 @contextlib.contextmanager
-def watched(model: nn.Module) -> Iterator[Balances]:
-    """Gathers the balance of the routers that run in here. Padding is routed like everything else."""
-    found = Balances()
-    hooks = [
-        layer.router.register_forward_hook(lambda _, __, logits, k=layer.ffn.top_k: found.append(balance(logits, k)))
-        for layer in model.modules()
-        if isinstance(layer, Experts)
-    ]
-    try:
+def watched(model: nn.Module, read: Callable[[Tensor, int], Read]) -> Iterator[dict[str, list[Read]]]:
+    """Gathers what is read of the logits [.., E] and the top k of every router that runs in here, by its layer's name.
+
+    Padding is routed like everything else.
+    """
+    found: dict[str, list[Read]] = {}
+    with contextlib.ExitStack() as hooks:
+        for name, layer in model.named_modules():
+            if isinstance(layer, Experts):
+                to, k = found.setdefault(name, []), layer.ffn.top_k
+                hook = layer.router.register_forward_hook(lambda _, __, out, to=to, k=k: to.append(read(out, k)))
+                hooks.callback(hook.remove)
         yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
