@@ -93,6 +93,13 @@ def renames(config: ModelConfig) -> list[Rename]:
     return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
 
 
+def classifier(config: ModelConfig, dense: str, out: str) -> list[Rename]:
+    """A head of texts with a layer in front; where the model has none such, it is left out."""
+    if config.classes:
+        return [rename(dense, "head.dense.*"), rename(out, "head.classes.*")]
+    return [task_head(dense), task_head(out)]
+
+
 NEXT_SENTENCE = "the classifier of sentence pairs, which no value here depends on"
 
 

@@ -57,12 +57,6 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("vocab_layer_norm.*", "head.norm.*"),
         unembedding("vocab_projector.weight", config),
         rename("vocab_projector.bias", "head.unembedding.bias"),
-        *_classifier(config),
+        *bert.classifier(config, "pre_classifier.*", "classifier.*"),
         task_head("qa_outputs.*"),
     ]
-
-
-def _classifier(config: ModelConfig) -> list[Rename]:
-    if config.classes:
-        return [rename("pre_classifier.*", "head.dense.*"), rename("classifier.*", "head.classes.*")]
-    return [*map(task_head, ("pre_classifier.*", "classifier.*"))]

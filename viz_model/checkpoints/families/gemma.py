@@ -22,15 +22,10 @@ GGUF = Gguf("gemma")
 
 
 def config(a: Attributes) -> ModelConfig:
-    sizes: dict[str, Any] = {
-        "n_layers": 28,
-        "d_model": 3072,
-        "n_heads": 16,
-        "n_kv_heads": 16,
-        "d_head": 256,
-        "d_ffn": 24576,
-    }
-    return read(a, n_vocab=256_000, n_context=8192, **sizes)
+    return read(
+        a, n_vocab=256_000, n_context=8192, n_layers=28, d_model=3072, n_heads=16, n_kv_heads=16, d_head=256,
+        d_ffn=24576,
+    )  # fmt: skip
 
 
 def read(a: Attributes, turned: llama.Turned = rope.read, **absent: Any) -> ModelConfig:

@@ -40,13 +40,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("lm_head.bias", "head.unembedding.bias"),
         rename("lm_head.decoder.bias", "head.unembedding.bias"),
         unembedding("lm_head.decoder.weight", config),
-        *_classifier(config),
-        task_head("qa_outputs.*"),
+        *bert.classifier(config, "classifier.dense.*", "classifier.out_proj.*"),
+        # That of tokens has no layer in front.
+        *map(task_head, ("qa_outputs.*", "classifier.*")),
     ]
-
-
-def _classifier(config: ModelConfig) -> list[Rename]:
-    """Of texts; that of tokens has no layer in front, and is left out."""
-    if config.classes:
-        return [rename("classifier.dense.*", "head.dense.*"), rename("classifier.out_proj.*", "head.classes.*")]
-    return [*map(task_head, ("classifier.*", "classifier.dense.*", "classifier.out_proj.*"))]
