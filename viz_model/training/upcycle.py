@@ -33,21 +33,31 @@ def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
     Raises:
         TrainingError: the two differ in something else, or the dense layers cannot be cut so.
     """
-    theirs, common = dict(dense.named_parameters()), []
-    for name, parameter in model.named_parameters():
-        if ".ffn." in name and isinstance(model.get_submodule(name.split(".ffn.")[0] + ".ffn"), Experts):
-            continue
-        if name not in theirs or theirs[name].shape != parameter.shape:
-            raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
-        parameter.copy_(theirs[name])
-        common.append(name)
-    sources = dict(dense.named_modules())
+    common, sources = copy_common(model, dense, Experts), dict(dense.named_modules())
     for name, layer in model.named_modules():
         if isinstance(layer, Experts):
             source = sources[name]
             if not isinstance(source, Dense):
                 raise TrainingError(f"begin_from: {name}: {type(source).__name__} cannot be cut into experts")
             _cut(source, layer)
+    return common
+
+
+def copy_common(model: Transformer, other: Transformer, own: type[nn.Module]) -> tuple[str, ...]:
+    """Copy all parameters but those of the parts of a kind that ``model`` alone has; the names of those copied.
+
+    Raises:
+        TrainingError: the other lacks one.
+    """
+    theirs, common = dict(other.named_parameters()), []
+    apart = tuple(f"{name}." for name, part in model.named_modules() if isinstance(part, own))
+    for name, parameter in model.named_parameters():
+        if name.startswith(apart):
+            continue
+        if name not in theirs or theirs[name].shape != parameter.shape:
+            raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
+        parameter.copy_(theirs[name])
+        common.append(name)
     return tuple(common)
 
 
