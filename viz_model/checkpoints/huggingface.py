@@ -13,7 +13,7 @@ import pkgutil
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -246,11 +246,9 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     attributes.no_effect(["auto_map"] if _is_standard(plain) else [])
     attributes.finish()
     scaling = getattr(config.position, "scaling", None)
-    return dataclasses.replace(config, n_context=scaling.original_context) if _is_long(scaling, config) else config
-
-
-def _is_long(scaling: object, config: ModelConfig) -> TypeGuard[LongScaling]:
-    return isinstance(scaling, LongScaling) and scaling.original_context < config.n_context
+    if isinstance(scaling, LongScaling) and scaling.original_context < config.n_context:
+        return dataclasses.replace(config, n_context=scaling.original_context)
+    return config
 
 
 def _is_standard(plain: dict[str, Any]) -> bool:

@@ -247,15 +247,12 @@ def curves(reports: Sequence[Mapping[str, Any]]) -> str:
             f'<rect x="{left}" y="34" width="{width}" height="{height + 6}" fill="none" stroke="#bbb"/>'
         )
         for color, (name, points) in zip(("#0072b2", "#d55e00"), lines.items(), strict=False):
-            path = " ".join(
-                f"{left + width * x / last:.1f},{40 + height * (1 - min(1, (y - low) / (high - low))):.1f}"
-                for x, y in points
-            )
+            heights = [40 + height * (1 - min(1, (y - low) / (high - low))) for _, y in points]
+            path = " ".join(f"{left + width * x / last:.1f},{y:.1f}" for (x, _), y in zip(points, heights, strict=True))
             drawn.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.3"/>')
             if len(lines) > 1:
-                height_at = 40 + height * (1 - min(1, (points[-1][1] - low) / (high - low)))
                 drawn.append(
-                    f'<text x="{left + width - 4}" y="{height_at - 5:.1f}" fill="{color}" text-anchor="end">'
+                    f'<text x="{left + width - 4}" y="{heights[-1] - 5:.1f}" fill="{color}" text-anchor="end">'
                     f"{LANGUAGES.get(name, name)}</text>"
                 )
     size = f'width="{3 * (width + gap) + gap}" height="{height + 70}"'

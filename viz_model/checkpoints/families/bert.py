@@ -7,8 +7,9 @@ and the model says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head, unembedding
@@ -60,15 +61,23 @@ def read(a: Attributes, of_tokens: Head, *, classifies: bool = True, **absent: i
         absent: sizes where a file names none, as far as they are other than BERT's.
     """
     a.one_value("position_embedding_type", "absolute")
+    found = (head(a, "tanh") if classifies else None) or of_tokens
+    return encoder(a, a.sizes(SIZES, absent), _activation(a), found, a.number("layer_norm_eps", 1e-12))
+
+
+def encoder(
+    a: Attributes, sizes: Mapping[str, Any], activation: Activation, head: Head, eps: float = 1e-12
+) -> ModelConfig:
+    """A stack like BERT's."""
     return ModelConfig(
-        **a.sizes(SIZES, absent),
+        **sizes,
         kind="encoder",
-        norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-12)),
+        norm=LayerNorm(eps=eps),
         norm_at="post",
         position=Learned(),
         embedding_norm=True,
-        ffn=Dense(activation=_activation(a)),
-        head=(head(a, "tanh") if classifies else None) or of_tokens,
+        ffn=Dense(activation=activation),
+        head=head,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from viz_model.checkpoints.families import bert
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
-from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import MaskedHead, ModelConfig, NoHead
 
 SIZES = {
     **usual(n_vocab=30522, n_context=512),
@@ -26,18 +26,7 @@ def config(a: Attributes) -> ModelConfig:
     activation = a.choice("activation", ACTIVATIONS, "gelu")
     fills_masks = a.holds("vocab_transform.")
     of_tokens = MaskedHead(activation=activation) if fills_masks else NoHead()
-    return ModelConfig(
-        **a.sizes(SIZES),
-        kind="encoder",
-        norm=LayerNorm(eps=1e-12),
-        norm_at="post",
-        position=Learned(),
-        embedding_norm=True,
-        ffn=Dense(activation=activation),
-        head=bert.head(a, "relu") or of_tokens,
-        tie_embeddings=a.flag("tie_word_embeddings", True),
-        scale_embedding=False,
-    )
+    return bert.encoder(a, a.sizes(SIZES), activation, bert.head(a, "relu") or of_tokens)
 
 
 def renames(config: ModelConfig) -> list[Rename]:
