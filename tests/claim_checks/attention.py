@@ -16,7 +16,7 @@ import viz_model as vm
 from claim_checks import Shown
 from viz_model.app.mask_editor import GUESSES
 from viz_model.island.look import Look
-from viz_model.measures import heads, masks
+from viz_model.measures import heads
 from viz_model.measures.change import firsts
 from viz_model.measures.heads import HEAD, STRONGEST, HeadSummary, Largest
 from viz_model.runs.edits import AblateHead
@@ -280,7 +280,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield from of_states(trace, layer, head, query, chance)
         return
     row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()
-    n_seen = int(masks.of_run(trace, layer)[query].sum())
+    n_seen = int(trace.mask(layer)[query].sum())
     yield Shown(STRONGEST, heads.largest(row, n_seen), partial(_row, trace, layer, head, query))
     yield Shown(CARRIES, int(row.argmax()) == query, lambda claim: bool((row[query] >= row).all()))
     seen = sight(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))

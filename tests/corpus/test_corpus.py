@@ -117,7 +117,7 @@ def test_of_one_text_they_are_what_its_page_says(config: ModelConfig) -> None:
     found = corpus.measure(lm, [ids], SETTINGS).natural
     trace = lm.trace(ids=ids, target_ids=[0] if config.kind == "encoder_decoder" else None).at(config.sides[0])
     for layer, head in itertools.product(range(trace.n_layers), range(config.n_heads)):
-        summary = heads.summarize(trace.head(f"blocks.{layer}.attn.pattern", head).numpy())
+        summary = heads.of_layer(trace, layer)[head]
         for measure in ("previous", "next", "first", "itself"):
             assert found.heads.mean(measure)[layer, head] == pytest.approx(getattr(summary, measure), abs=1e-6)
 

@@ -24,7 +24,7 @@ from viz_model.config import ModelConfig
 from viz_model.explain import sums
 from viz_model.explain.sums import Attribution
 from viz_model.explain.written import Part, Scaled, behind, decompose
-from viz_model.measures.output import read_site
+from viz_model.measures.lens import read_site
 from viz_model.model.feedforward import Experts
 from viz_model.model.heads import MaskedHead
 from viz_model.runs.measures import is_sink

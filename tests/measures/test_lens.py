@@ -14,8 +14,24 @@ from tiny_models import close, describe, language_model, run_both, tiny_config, 
 from viz_model.config import ModelConfig
 from viz_model.measures import heads, lens
 from viz_model.measures.heads import HEAD
-from viz_model.measures.output import read_site
+from viz_model.measures.lens import read_site
 from viz_model.tokenizers.tokenizer import Token
+
+
+def summarize(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Iterable[int] = ()) -> heads.HeadSummary:
+    """Pattern [T, T] -> where the head's weight goes on this text.
+
+    Args:
+        visible: boolean [T, T], who may look at whom. None: causal, where no weight lies above
+            the diagonal, and else everybody.
+        marks: positions of control tokens.
+    """
+    if visible is None:
+        everything = np.ones_like(pattern, dtype=bool)
+        visible = everything if np.triu(pattern, k=1).any() else np.tril(everything)
+    rows = heads.measured(torch.tensor(pattern.copy())[None], torch.tensor(visible), marks=tuple(marks))
+    return heads.averaged(rows.numpy(), visible.sum(-1))[0]
+
 
 WITH_LOGITS = [config for config in variants() if config.has_logits]
 
@@ -110,7 +126,7 @@ PREVIOUS = causal([[1], [0.9, 0.1], [0, 1, 0], [0, 0, 0.8, 0.2]])
 )
 def test_a_head_is_named_after_where_its_weight_goes(pattern: np.ndarray, kind: str) -> None:
     np.testing.assert_allclose(pattern.sum(-1), 1)
-    assert HEAD.of(heads.summarize(pattern)).name == kind
+    assert HEAD.of(summarize(pattern)).name == kind
 
 
 TWO_WAY_NEXT = np.array([[0.1, 0.9, 0], [0, 0.2, 0.8], [0.3, 0.3, 0.4]])
@@ -118,22 +134,22 @@ ON_MARKS = np.array([[0.1, 0.1, 0.1, 0.7], [0.45, 0.05, 0.05, 0.45], [0.4, 0.1, 
 
 
 def test_two_way_patterns_have_heads_for_what_follows_and_for_control_tokens() -> None:
-    found = heads.summarize(TWO_WAY_NEXT)
+    found = summarize(TWO_WAY_NEXT)
     assert HEAD.of(found).name == "next" and found.next == pytest.approx((0.9 + 0.8) / 2)
-    assert HEAD.of(heads.summarize(TWO_WAY_NEXT[::-1, ::-1])).name == "previous"
-    assert HEAD.of(heads.summarize(ON_MARKS)).name == "plain"
-    marked = heads.summarize(ON_MARKS, marks=(0, 3))
+    assert HEAD.of(summarize(TWO_WAY_NEXT[::-1, ::-1])).name == "previous"
+    assert HEAD.of(summarize(ON_MARKS)).name == "plain"
+    marked = summarize(ON_MARKS, marks=(0, 3))
     assert HEAD.of(marked).name == "marks" and marked.marks == pytest.approx((0.8 + 0.9 + 0.8 + 0.8) / 4)
     # An even spread over few tokens says nothing about control tokens, though they get most of it.
     even = np.full((3, 3), 1 / 3)
-    assert HEAD.of(heads.summarize(even, marks=(0, 2))).name == "broad"
+    assert HEAD.of(summarize(even, marks=(0, 2))).name == "broad"
 
 
 def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
     window = np.tril(np.ones((6, 6))) - np.tril(np.ones((6, 6)), -2)
     pattern = window / window.sum(-1, keepdims=True)
-    assert heads.summarize(pattern, window > 0).entropy == pytest.approx(1.0)
-    assert heads.summarize(pattern).entropy < 0.8  # as if the whole past could have been seen
+    assert summarize(pattern, window > 0).entropy == pytest.approx(1.0)
+    assert summarize(pattern).entropy < 0.8  # as if the whole past could have been seen
 
 
 def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:

@@ -97,14 +97,14 @@ def test_every_layer_of_a_run_has_the_mask_that_was_asked_for(config_: ModelConf
     for side in config_.sides:
         seen = own.at(side)
         for layer in range(seen.n_layers):
-            assert masks.of_run(seen, layer).equal(seen.stack.visible(layer, len(seen), len(seen)))
+            assert seen.mask(layer).equal(seen.stack.visible(layer, len(seen), len(seen)))
         for name in masks.options(config_, side, len(seen)):
             visible = masks.build(MaskChoice(name, flipped=((1, 0),)), side, len(seen))
             if visible is None:
                 continue
             changed = run_both(lm, mask={side: visible}).at(side)
             for layer in range(seen.n_layers):
-                assert masks.of_run(changed, layer).equal(visible)
+                assert changed.mask(layer).equal(visible)
                 pattern = changed[f"blocks.{layer}.attn.pattern"].numpy()
                 assert (pattern[:, ~visible.numpy()] == 0).all()
                 np.testing.assert_allclose(pattern.sum(-1), 1, rtol=1e-5)

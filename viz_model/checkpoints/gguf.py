@@ -114,9 +114,9 @@ def read_config(archive: GgufArchive) -> ModelConfig:
     own = {key.removeprefix(within): value for key, value in archive.metadata.items() if key.startswith(within)}
     a = Attributes(own, archive.path, within)
     plain, called = _attributes(a, family, archive)
-    attributes = Attributes(plain, archive.path, within, called)
+    attributes = Attributes(plain, archive.path, within, called, archive.shapes)
     try:
-        config = _with_seen(family.config(attributes, archive.shapes), family.GGUF, archive)
+        config = _with_seen(family.config(attributes), family.GGUF, archive)
     except ConfigError as error:
         field, _, rest = str(error).partition(":")
         place = NAMES.get(field) or called.get(family.NAMES.get(field, ""))

@@ -80,25 +80,22 @@ def fetch(wanted: Asked, revision: str | None = None, ignore: Collection[str] = 
             f'{name}: no such folder; to load it from the Hugging Face hub, pip install "viz-model[hub]"'
         ) from None
     revision = revision or wanted.revision
-    try:
-        if wanted.file is not None:
-            return Path(hf_hub_download(name, wanted.file, revision=revision))
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=list(SMALL)))
-    except Exception as error:  # its own errors and those of its HTTP client have no base in common
-        raise _not_fetched(name, error) from None
+
+    def fetched(*more: str) -> Path:
+        try:
+            if wanted.file is not None:
+                return Path(hf_hub_download(name, wanted.file, revision=revision))
+            return Path(snapshot_download(name, revision=revision, allow_patterns=[*SMALL, *more]))
+        except Exception as error:  # its own errors and those of its HTTP client have no base in common
+            reason = f"{type(error).__name__}: {one_line(error)}"
+            raise ModelError(f"{name}: not fetched from the Hugging Face hub: {reason[:300]}") from None
+
+    folder = fetched()
+    if wanted.file is not None:
+        return folder
     if (folder / "config.json").exists():
         from viz_model.checkpoints import huggingface
 
         huggingface.check_config(folder, ignore)
-    try:
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*SMALL, *WEIGHTS]))
-        if not any(folder.glob("*.safetensors")):
-            folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*SMALL, *BINS]))
-        return folder
-    except Exception as error:
-        raise _not_fetched(name, error) from None
-
-
-def _not_fetched(name: str, error: Exception) -> ModelError:
-    reason = f"{type(error).__name__}: {one_line(error)}"
-    return ModelError(f"{name}: not fetched from the Hugging Face hub: {reason[:300]}")
+    folder = fetched(*WEIGHTS)
+    return folder if any(folder.glob("*.safetensors")) else fetched(*BINS)

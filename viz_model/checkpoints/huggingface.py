@@ -9,61 +9,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import pkgutil
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
+from viz_model.checkpoints import families
 from viz_model.checkpoints.archives import archive_of
-from viz_model.checkpoints.families import (
-    absent,
-    albert,
-    bart,
-    bert,
-    bloom,
-    cohere,
-    deepseek,
-    distilbert,
-    electra,
-    falcon,
-    gemma,
-    gemma2,
-    gemma3,
-    gemma4,
-    glm,
-    gpt2,
-    gpt_neo,
-    gpt_neox,
-    gpt_oss,
-    granite,
-    lfm2,
-    llama,
-    marian,
-    mbart,
-    mistral,
-    mixtral,
-    modernbert,
-    nemotron,
-    olmo2,
-    olmo3,
-    olmoe,
-    opt,
-    phi,
-    phi3,
-    qwen2,
-    qwen2_moe,
-    qwen3,
-    qwen3_moe,
-    qwen3_next,
-    roberta,
-    seed_oss,
-    smollm3,
-    stablelm,
-    starcoder2,
-    t5,
-    vit,
-)
+from viz_model.checkpoints.families import absent, vit
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.renames import Rename
 from viz_model.checkpoints.room import ANYWHERE, Placing
@@ -72,6 +28,7 @@ from viz_model.config import ConfigError, LongScaling, ModelConfig
 from viz_model.model.transformer import Transformer
 
 
+@runtime_checkable
 class Family(Protocol):
     """What a module of :mod:`viz_model.checkpoints.families` offers."""
 
@@ -79,8 +36,8 @@ class Family(Protocol):
     def NAMES(self) -> dict[str, str]:
         """Fields of ModelConfig by their name in the family's files, for messages."""
 
-    def config(self, a: Attributes, tensors: Collection[str]) -> ModelConfig:
-        """What a config.json describes; ``tensors`` are the names in the weights beside it.
+    def config(self, a: Attributes) -> ModelConfig:
+        """What a config.json describes.
 
         Raises:
             ModelError: a value is not supported.
@@ -93,64 +50,18 @@ class Family(Protocol):
 HEADS = ("lm_head.weight", "classifier.weight", "head.dense.weight")
 """Tensors of the heads that a family may need, for configs whose weights are not there."""
 
-FAMILIES: dict[str, Family] = {
-    "albert": albert,
-    "bart": bart,
-    "arcee": nemotron,
-    "bert": bert,
-    "bloom": bloom,
-    "camembert": roberta,
-    "cohere": cohere,
-    "cohere2": cohere,
-    "deepseek_v2": deepseek,
-    "deepseek_v3": deepseek,
-    "distilbert": distilbert,
-    "electra": electra,
-    "falcon": falcon,
-    "gemma": gemma,
-    "gemma2": gemma2,
-    "gemma3_text": gemma3,
-    "gemma4_text": gemma4,
-    "glm": glm,
-    "glm4": glm,
-    "gpt2": gpt2,
-    "gpt_neo": gpt_neo,
-    "gpt_neox": gpt_neox,
-    "gpt_oss": gpt_oss,
-    "granite": granite,
-    "lfm2": lfm2,
-    "llama": llama,
-    "marian": marian,
-    "mbart": mbart,
-    "ministral": mistral,
-    "mistral": mistral,
-    "mixtral": mixtral,
-    "modernbert": modernbert,
-    modernbert.DECODER: modernbert,
-    "mt5": t5,
-    "umt5": t5,
-    "nemotron": nemotron,
-    "olmo2": olmo2,
-    "olmo3": olmo3,
-    "olmoe": olmoe,
-    "opt": opt,
-    "phi": phi,
-    "phi3": phi3,
-    "qwen2": qwen2,
-    "qwen2_moe": qwen2_moe,
-    "qwen3": qwen3,
-    "qwen3_moe": qwen3_moe,
-    "qwen3_5_text": qwen3_next,
-    "qwen3_next": qwen3_next,
-    "roberta": roberta,
-    "seed_oss": seed_oss,
-    "smollm3": smollm3,
-    "stablelm": stablelm,
-    "starcoder2": starcoder2,
-    "t5": t5,
-    "vit": vit,
-    "xlm-roberta": roberta,
-}
+
+def _families() -> dict[str, Family]:
+    """Every family by ``model_type``: its file is called like it, or lists several under ``TYPES``."""
+    found: dict[str, Family] = {}
+    for one in pkgutil.iter_modules(families.__path__):
+        module = import_module(f"{families.__name__}.{one.name}")
+        if isinstance(module, Family):
+            found |= dict.fromkeys(getattr(module, "TYPES", (one.name,)), module)
+    return found
+
+
+FAMILIES = _families()
 
 
 NOTICES = {
@@ -303,10 +214,10 @@ def _nearest(plain: dict[str, Any], path: Path) -> tuple[str, list[str]]:
         return best, sorted(name for name in plain if any(part in name for part in ("audio", "image", "vision")))
     left: dict[str, tuple[list[str], int]] = {}
     for name, family in FAMILIES.items():
-        attributes = Attributes({**plain, "model_type": name}, path)
+        attributes = Attributes({**plain, "model_type": name}, path, tensors=HEADS)
         attributes.no_effect([*NO_EFFECT, *ONE_VALUE, "auto_map"])
         with contextlib.suppress(ModelError, ConfigError):  # it has asked for what it knows until then
-            family.config(attributes, HEADS)
+            family.config(attributes)
         left[name] = attributes.left, attributes.n_lacking
     # Of those that know as many, the one that asks for the fewest others, and of these the one that others build on.
     best = min(left, key=lambda name: (len(left[name][0]), left[name][1], name not in _SIMPLEST))
@@ -321,25 +232,23 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     """
     path = folder / "config.json"
     family = family_of(plain, path)
-    attributes = Attributes({**_decoding(folder), **plain, **_processor(folder, family)}, path)
+    attributes = Attributes({**_decoding(folder), **plain, **_processor(folder, family)}, path, tensors=tensors)
     attributes.no_effect(NO_EFFECT)
     _refuse_quantized(plain, path)
     for name, only in ONE_VALUE.items():
         if name not in family.NAMES.values():
             attributes.one_value(name, only)
     try:
-        config = family.config(attributes, tensors)
+        config = family.config(attributes)
     except ConfigError as error:
         field, _, rest = str(error).partition(":")
         raise ModelError(f"{path}: {family.NAMES.get(field, field)}:{rest}") from None
     attributes.no_effect(["auto_map"] if _is_standard(plain) else [])
     attributes.finish()
     scaling = getattr(config.position, "scaling", None)
-    return dataclasses.replace(config, n_context=scaling.original_context) if _is_long(scaling, config) else config
-
-
-def _is_long(scaling: object, config: ModelConfig) -> TypeGuard[LongScaling]:
-    return isinstance(scaling, LongScaling) and scaling.original_context < config.n_context
+    if isinstance(scaling, LongScaling) and scaling.original_context < config.n_context:
+        return dataclasses.replace(config, n_context=scaling.original_context)
+    return config
 
 
 def _is_standard(plain: dict[str, Any]) -> bool:

@@ -106,9 +106,9 @@ def tokenizer_of(name: str) -> Tokenizer:
     config, path = config_of(name), _weights_of(_found()[name])
     if path.is_dir():
         description = read_json(path / "config.json")
+        tokenizer = _tokenizer(path, description, config)
         if "config" in description:
-            return _own_tokenizer(path, description, config)
-        tokenizer = _their_tokenizer(path, config)
+            return tokenizer
     else:
         from viz_model.checkpoints.gguf_file import GgufArchive
 
@@ -229,14 +229,14 @@ def load_folder(folder: Path, ignore: Collection[str] = (), where: Placing = ANY
         return adapters.load(folder, adapters.base_of(folder), where)
     description = {name: value for name, value in _description(folder).items() if name not in ignore}
     config = _folder_config(folder, description)
+    tokenizer = _tokenizer(folder, description, config)
     twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
     if "config" in description:
-        tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
+        twin = description.get("twin")
         model = fill(config, _own_archive(folder, description, config), unchanged(config), where=where)
     else:
         from viz_model.checkpoints import huggingface
 
-        tokenizer = _their_tokenizer(folder, config)
         archive, path = archive_of(folder), folder / "config.json"
         model = huggingface.load_archive(folder, description, archive, where=where)
         left_out = huggingface.left_out(description, path, config, archive.shapes)
@@ -330,15 +330,11 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
     return JoinedArchive(own, OwnArchive(bundled[other]), {row.theirs for row in unchanged(config)})
 
 
-def _their_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
-    if config.reads_pictures:
-        return PatchTokenizer(config.patches)
-    return tokenizers.from_folder(folder, config.n_vocab)
-
-
-def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
+def _tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
     if config.is_vision_encoder:
         return PatchTokenizer(config.patches)
+    if "config" not in description:
+        return tokenizers.from_folder(folder, config.n_vocab)
     name = description.get("tokenizer")
     if not isinstance(name, str) or name not in TOKENIZERS:
         known = ", ".join(TOKENIZERS)

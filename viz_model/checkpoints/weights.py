@@ -170,21 +170,10 @@ def _owners(model: Transformer) -> dict[int, list[tuple[nn.Module, str]]]:
     return found
 
 
-class _NoFirstValues(TorchFunctionMode):
-    """Leaves out the drawing and scaling of first values that a checkpoint is about to replace."""
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func in _FIRST_VALUES:
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **kwargs)
-
-
-class _ShapesOnly(_NoFirstValues):
+class _ShapesOnly(TorchFunctionMode):
     """Weights have shapes and no memory; tables of positions, whose size a config bounds, are computed.
 
+    The drawing and scaling of first values, which a checkpoint is about to replace, is left out.
     With everything on the meta device, PyTorch would compute tables in Python, and import its compiler for it: that
     takes a second.
     """
@@ -192,9 +181,10 @@ class _ShapesOnly(_NoFirstValues):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func in _ALLOCATE:
-            kwargs = {**(kwargs or {}), "device": "meta"}
-        return super().__torch_function__(func, types, args, kwargs)
+        kwargs = kwargs or {}
+        if func in _FIRST_VALUES:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **{**kwargs, "device": "meta"} if func in _ALLOCATE else kwargs)
 
 
 @lru_cache(maxsize=64)

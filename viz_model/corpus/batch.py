@@ -21,13 +21,10 @@ from viz_model.model.transformer import Transformer
 
 def none(config: ModelConfig, top: int) -> Statistics:
     """Those of no text, for the first stack of a model."""
-    return Statistics.none(config.depth(config.sides[0]), config.n_heads, widest(config), top)
-
-
-def widest(config: ModelConfig) -> int:
-    """How many hidden neurons the widest layer of a model's first stack has; 0 where none has any."""
     side = config.sides[0]
-    return max(sites.n_neurons(config, side, layer) for layer in range(config.depth(side)))
+    depth = config.depth(side)
+    widest = max(sites.n_neurons(config, side, layer) for layer in range(depth))  # 0 where no layer has neurons
+    return Statistics.none(depth, config.n_heads, widest, top)
 
 
 @torch.inference_mode()

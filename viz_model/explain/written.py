@@ -304,16 +304,15 @@ def decompose(trace: Trace, position: Where) -> Decomposition:
             walk.shifted(norm_behind, Part("shift", layer, None, at))
             walk.through(norm if post else None, f"blocks.{layer}.{at}.norm", Part("shift", layer, None, at))
         walk.read(layer, "ffn")
-        walk.replace()
-        norm_behind = behind(trace, position, layer, "ffn")
-        walk.add(Part("ffn", layer), norm_behind.forward(rows(trace, f"blocks.{layer}.ffn.out", position)))
-        walk.shifted(norm_behind, Part("shift", layer, None, "ffn"))
-        walk.through(block.ffn_norm if post else None, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
-        if f"blocks.{layer}.input.out" in known:
-            walk.replace()
-            norm_behind = behind(trace, position, layer, "input")
-            walk.add(Part("input", layer), norm_behind.forward(rows(trace, f"blocks.{layer}.input.out", position)))
-            walk.shifted(norm_behind, Part("shift", layer, None, "input"))
+        others: tuple[Kind, ...] = ("ffn", "input")
+        for kind in others:
+            if f"blocks.{layer}.{kind}.out" in known:
+                walk.replace()
+                norm_behind, shift = behind(trace, position, layer, kind), Part("shift", layer, None, kind)
+                walk.add(Part(kind, layer), norm_behind.forward(rows(trace, f"blocks.{layer}.{kind}.out", position)))
+                walk.shifted(norm_behind, shift)
+                on_stream = block.ffn_norm if post and kind == "ffn" else None
+                walk.through(on_stream, f"blocks.{layer}.ffn.norm", shift)
         if trace.config.block_scale:
             scale = block.get_parameter("scale").detach().double()
             walk.maps.append(Scaled(scale.expand_as(walk.written[0]), centered=False))

@@ -49,9 +49,7 @@ def answer(lesson: Lesson, step: int, on: str, language: str, run: Runs, model: 
     question = lesson.steps[step].question
     if question is None:
         return Answer(None)
-    query = dict(lesson.view(step, on, language).query)
-    if model is not None and query["model"] == lesson.model:
-        query["model"] = model
+    query = _query(lesson, step, on, language, model)
     spoken = on if on in lesson.sentence else language
     try:
         variants: tuple[Run, ...] = ()
@@ -75,10 +73,7 @@ def printed(
     lesson: Lesson, step: int, on: str, language: str, run: Runs, model: str | None = None
 ) -> tuple[Printed, ...]:
     """What is printed beside a step; arguments as those of :func:`answer`. Without a run, nothing."""
-    query = dict(lesson.view(step, on, language).query)
-    if model is not None and query["model"] == lesson.model:
-        query["model"] = model
-    found = []
+    query, found = _query(lesson, step, on, language, model), []
     for each in lesson.steps[step].numbers:
         try:
             made = _run(query, on if on in lesson.sentence else language, run)
@@ -93,6 +88,11 @@ def printed(
         cells = tuple(tuple(written(float(one), str(each.digits)) for one in row) for row in table)
         found.append(Printed(each.label[language], rows, cells))
     return tuple(found)
+
+
+def _query(lesson: Lesson, step: int, on: str, language: str, model: str | None) -> dict[str, str]:
+    query = dict(lesson.view(step, on, language).query)
+    return {**query, "model": model} if model is not None and query["model"] == lesson.model else query
 
 
 def _run(query: Mapping[str, str], language: str, run: Runs) -> Run:

@@ -188,23 +188,15 @@ def _solved(paper: Paper, step: Step, key: Key, config: ModelConfig) -> str:
     """The answer to a question, with what decides it."""
     lang, words = paper.language, paper.words
     told = answers.told(key)
-    parts: list[str] = []
+    margin = f" (± {key.tolerance:.2g})" if isinstance(key, NumberKey) and key.tolerance else ""
+    parts = [f"<p><b>{escape(words['answer'])}: {escape(told)}</b>{margin}</p>"]
     match key:
-        case NumberKey(tolerance=tolerance):
-            margin = f" (± {tolerance:.2g})" if tolerance else ""
-            parts.append(f"<p><b>{escape(words['answer'])}: {escape(told)}</b>{escape(margin)}</p>")
-        case ChoiceKey():
-            parts.append(f"<p><b>{escape(words['answer'])}: {escape(told)}</b></p>")
-            if len(key.values):
-                parts.append(svg(pictures.bars(key, words["answer"]), _WIDTH))
-        case CellKey():
-            parts.append(f"<p><b>{escape(words['answer'])}: {escape(told)}</b></p>")
-            if len(key.rows) <= MOST_ROWS:
-                parts.append(_picture(paper, key, is_blank=False))
+        case ChoiceKey() if len(key.values):
+            parts.append(svg(pictures.bars(key, words["answer"]), _WIDTH))
+        case CellKey() if len(key.rows) <= MOST_ROWS:
+            parts.append(_picture(paper, key, is_blank=False))
         case FreeKey():
-            parts.append(f"<p>{escape(words['free'])}</p>")
-        case _:
-            assert_never(key)
+            parts = [f"<p>{escape(words['free'])}</p>"]
     if step.hint is not None:
         parts.append(
             f'<div class="hint"><b>{escape(words["hint"])}:</b> {prose(lesson.said(step.hint[lang], config))}</div>'

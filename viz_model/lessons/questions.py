@@ -10,7 +10,6 @@ import numpy as np
 
 from viz_model.config import ModelConfig
 from viz_model.lessons.reading import POSITIONS, CannotAsk, Reading, Run, labels
-from viz_model.runs.trace import Trace
 
 Which: TypeAlias = Literal["largest", "smallest"]
 Among: TypeAlias = Literal["tokens", "heads", "layers", "guesses", "runs"]
@@ -201,7 +200,8 @@ def _cells(question: Cell, run: Run) -> CellKey:
     site = question.reading.names(run.trace.config)[0]
     rows, columns = (labels(run.trace, site, axis) for axis in ("query", "key"))
     values = question.reading.numbers(run, ("query", "key")).values.copy()
-    values[_unseen(site, run.trace)] = np.nan
+    hides = run.trace.whole[f"{site.rpartition('.')[0]}.mask"].numpy()
+    values[np.isneginf(hides).all(0)] = np.nan  # what no head of the site's attention may look at
     counted = values.copy()
     counted[:, sorted(_left_out(question.without, columns))] = np.nan
     if np.isnan(counted).all():
@@ -231,12 +231,6 @@ def _position_axis(reading: Reading, config: ModelConfig) -> str:
 def _left_out(without: tuple[str, ...], names: tuple[str, ...]) -> set[int]:
     found = {"first": 0, "last": len(names) - 1}
     return {found[name] for name in without}
-
-
-def _unseen(site: str, trace: Trace) -> np.ndarray:
-    """Bool [Tq, Tk]: what no head of the site's attention may look at."""
-    part = site.rpartition(".")[0]
-    return np.asarray(np.isneginf(trace.whole[f"{part}.mask"].numpy()).all(0))
 
 
 def _masked(reading: Reading, run: Run, keep: tuple[str, ...]) -> set[int]:

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from viz_model.lessons.answers import OUTCOMES, Outcome
@@ -21,8 +21,7 @@ KIND = "viz-model lesson result"
 MOST_CHARACTERS = 100_000
 MOST_NAME = 80
 
-_HEAD = ("lesson", "title", "digest", "name", "sentence", "language", "written")
-_COLUMNS = ("step", "question", "first answer", "second answer", "right answer", "outcome")
+COLUMNS = ("step", "question", "first answer", "second answer", "right answer", "outcome")
 _FORMULA = ("=", "+", "@", "\t", "\r", "-", "'")
 """What a spreadsheet would take for a formula; such texts are written after an apostrophe."""
 
@@ -63,6 +62,9 @@ class Result(NamedTuple):
     rows: tuple[Row, ...]
 
 
+_HEAD = Result._fields[:-1]
+
+
 class Handed(NamedTuple):
     """A result that was handed in, and whether its checksum fits."""
 
@@ -74,9 +76,9 @@ def write(result: Result) -> str:
     """The file's text; its last line is the checksum."""
     lines: list[Sequence[object]] = [(KIND, 1)]
     lines += [(field, safe(getattr(result, field))) for field in _HEAD]
-    lines.append(_COLUMNS)
+    lines.append(COLUMNS)
     lines += [(row.step, *map(safe, row[1:])) for row in result.rows]
-    return _text([*lines, ("checksum", _checksum(_told(result)))])
+    return csv_of([*lines, ("checksum", _checksum(_told(result)))])
 
 
 def read(text: str) -> Handed:
@@ -100,15 +102,13 @@ def read(text: str) -> Handed:
     body = lines[len(_HEAD) + 2 :]
     if not body or body[-1][0] != "checksum" or len(body[-1]) < 2:
         raise ValueError("the line of the checksum is missing")
-    rows = tuple(map(_row, body[:-1]))
-    lesson, title, digest, name, sentence, language, written = (said[field] for field in _HEAD)
-    result = Result(lesson, title, digest, name, sentence, language, written, rows)
+    result = Result._make([*(said[field] for field in _HEAD), tuple(map(_row, body[:-1]))])
     return Handed(result, hmac.compare_digest(_checksum(_told(result)), body[-1][1]))
 
 
 def _row(line: list[str]) -> Row:
-    cells = line[: len(_COLUMNS)]
-    if len(cells) < len(_COLUMNS) or not cells[0].isdecimal():
+    cells = line[: len(COLUMNS)]
+    if len(cells) < len(COLUMNS) or not cells[0].isdecimal():
         raise ValueError(f"a line of answers cannot be read: {', '.join(line)[:80]}")
     outcome = next((each for each in OUTCOMES if each == cells[5]), None)
     if outcome is None:
@@ -138,7 +138,8 @@ def _unsafe(cell: str) -> str:
     return cell[1:] if cell.startswith("'") else cell
 
 
-def _text(lines: Sequence[Sequence[object]]) -> str:
+def csv_of(lines: Iterable[Sequence[object]]) -> str:
+    """Lines of cells as the text of a CSV file."""
     out = io.StringIO()
     csv.writer(out).writerows(lines)
     return out.getvalue()

@@ -8,8 +8,6 @@ it or closes it.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import secrets
 import threading
@@ -18,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from viz_model.lessons.answers import Progress
-from viz_model.lessons.result import MOST_NAME, Row, safe
+from viz_model.lessons.result import COLUMNS, MOST_NAME, Row, csv_of, safe
 
 VARIABLE = "VIZ_MODEL_ROOMS"
 """The environment variable that allows rooms: they are opened by whoever finds the page."""
@@ -191,13 +189,10 @@ def _last(progress: Progress) -> int | None:
 
 def table(room: Room) -> str:
     """All answers as CSV: a line for each pupil and question."""
-    out = io.StringIO()
-    lines = csv.writer(out)
-    lines.writerow(("name", "step", "question", "first answer", "second answer", "right answer", "outcome"))
+    lines: list[tuple[object, ...]] = [("name", *COLUMNS)]
     for pupil in list(room.pupils.values()):
-        for step, row in sorted(pupil.rows.items()):
-            lines.writerow((safe(pupil.name), step + 1, *map(safe, row[1:])))
-    return out.getvalue()
+        lines += [(safe(pupil.name), step + 1, *map(safe, row[1:])) for step, row in sorted(pupil.rows.items())]
+    return csv_of(lines)
 
 
 def _code() -> str:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
-from viz_model.measures import masks
 from viz_model.runs.trace import Trace
 
 
@@ -82,21 +81,6 @@ def averaged(measures: np.ndarray, n_seen: np.ndarray) -> tuple[HeadSummary, ...
     return tuple(map(HeadSummary, *means))
 
 
-def summarize(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Sequence[int] = ()) -> HeadSummary:
-    """Pattern [T, T] -> where the head's weight goes on this text.
-
-    Args:
-        visible: boolean [T, T], who may look at whom. None: causal, where no weight lies above
-            the diagonal, and else everybody.
-        marks: positions of control tokens.
-    """
-    if visible is None:
-        everything = np.ones_like(pattern, dtype=bool)
-        visible = everything if np.triu(pattern, k=1).any() else np.tril(everything)
-    rows = measured(torch.tensor(pattern.copy())[None], torch.tensor(visible), marks=marks)
-    return averaged(rows.numpy(), visible.sum(-1))[0]
-
-
 class Largest(NamedTuple):
     """The largest weight of each query's row: the key's position, its weight, and that of the next (0 without one).
 
@@ -153,7 +137,7 @@ def together(trace: Trace, layer: int, pool: int = 1, marked: Sequence[int] | No
         pool: tokens that share a row.
         marked: :func:`marks` of the run, where they are known.
     """
-    length, visible, rows = len(trace), masks.of_run(trace, layer), pool * max(1, _ROWS // pool)
+    length, visible, rows = len(trace), trace.mask(layer), pool * max(1, _ROWS // pool)
     marked = marks(trace) if marked is None else marked
     measures, pooled, site = [], [], f"blocks.{layer}.attn.pattern"
     none = torch.zeros(trace.config.n_heads, length, length)  # of a layer without attention: nobody looks at anything

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -94,6 +94,10 @@ class Held(NamedTuple):
     itemsize: int
 
 
+_Pair: TypeAlias = tuple[Tensor | None, Tensor | None]
+"""Keys and values, [1, G, T, K] each; None where a block keeps none."""
+
+
 def held(cache: Sequence[BlockCache]) -> Held:
     """What lies in a decoder's cache (:attr:`viz_model.runs.generation.Decoder.cache`)."""
     own = [(block.attn.k, block.attn.v) for block in cache]
@@ -110,32 +114,26 @@ def held_after(trace: Trace) -> Held:
     """
     if trace.stack.side != "decoder":
         raise ValueError("an encoder has no KV cache: it reads its text once")
-    own, source = [], []
-    for layer in range(trace.n_layers):
-        own.append(_kept(trace, f"blocks.{layer}.attn"))
-        source.append(_kept(trace, f"blocks.{layer}.cross"))
+    layers = range(trace.n_layers)
+    own, source = ([_kept(trace, f"blocks.{layer}.{at}") for layer in layers] for at in ("attn", "cross"))
     return _held(own, source, itemsize(trace))
 
 
-def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
-    """Keys as they are compared with queries, and values, [1, G, T, K] each; None where a block has no such part."""
+def _kept(trace: Trace, part: str) -> _Pair:
+    """Keys as they are compared with queries, and values."""
     forms = [name for form in ("", "_normed", "_rotated") if (name := f"{part}.k{form}") in trace]
     return (trace[forms[-1]][None], trace[f"{part}.v"][None]) if forms else (None, None)
 
 
 @torch.inference_mode()
-def _held(
-    own: Sequence[tuple[Tensor | None, Tensor | None]],
-    source: Sequence[tuple[Tensor | None, Tensor | None]],
-    each: int,
-) -> Held:
-    def lengths(found: Sequence[tuple[Tensor | None, Tensor | None]], which: int) -> np.ndarray:
-        length = max(0 if (x := pair[which]) is None else x.shape[-2] for pair in found)
-        pairs = [pair[which] for pair in found]
-        rows = [np.zeros(length) if x is None else stored.single(x[0]).norm(dim=(0, 2)).numpy() for x in pairs]
+def _held(own: Sequence[_Pair], source: Sequence[_Pair], each: int) -> Held:
+    def lengths(found: Sequence[_Pair], which: int) -> np.ndarray:
+        every = [pair[which] for pair in found]
+        length = max(0 if x is None else x.shape[-2] for x in every)
+        rows = [np.zeros(length) if x is None else stored.single(x[0]).norm(dim=(0, 2)).numpy() for x in every]
         return np.stack(rows)
 
-    def size(found: Sequence[tuple[Tensor | None, Tensor | None]]) -> int:
+    def size(found: Sequence[_Pair]) -> int:
         return sum(x.numel() * each for pair in found for x in pair if x is not None)
 
     return Held(lengths(own, 0), lengths(own, 1), lengths(source, 0), lengths(source, 1), size(own), size(source), each)

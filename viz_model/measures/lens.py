@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from viz_model.measures.passage import put_together
+from viz_model.model import sites
 from viz_model.model.norms import Norm
 from viz_model.runs.trace import Trace
 
@@ -72,6 +73,12 @@ def logits(trace: Trace, vectors: Tensor) -> Tensor:
     norm = last_norm(trace)
     read: Tensor = trace.model.head(vectors if norm is None else norm(vectors))
     return read
+
+
+def read_site(trace: Trace) -> str:
+    """The site of what the unembedding reads, [T, D]: the last vectors, or what the head made of them."""
+    (read,) = trace.site("raw_logits" if "raw_logits" in trace else "logits").reads
+    return sites.split_side(read.site)[1]
 
 
 def affordable(trace: Trace, n_depths: int) -> int:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks
-from viz_model.runs.trace import Trace
 
 Mask = Literal["own", "causal", "none", "padding", "window", "global", "drawn"]
 MASKS: tuple[Mask, ...] = get_args(Mask)
@@ -90,8 +89,3 @@ def blind(visible: Tensor) -> tuple[int, ...]:
 def flip(flipped: Iterable[tuple[int, int]], cells: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """The cells that differ once ``cells`` are turned over too, in order."""
     return tuple(sorted(set(flipped) ^ set(cells)))
-
-
-def of_run(trace: Trace, layer: int) -> Tensor:
-    """The mask that a run had in a layer's self-attention: boolean [T, T]."""
-    return trace.mask(layer)

@@ -81,11 +81,8 @@ def _compiled(source: str) -> Template:
     environment.globals["dict"] = lambda *given, **named: dict(*given, **named)
     environment.globals["namespace"] = _Namespace
     # Blocks around what the model says, which only training asks for.
-    return environment.from_string(_GENERATION.sub(_without, source))
-
-
-def _without(tag: re.Match[str]) -> str:
-    return f"{tag[1]} {'endif' if tag[2] else 'if true'} {tag[3]}"
+    plain = _GENERATION.sub(lambda tag: f"{tag[1]} {'endif' if tag[2] else 'if true'} {tag[3]}", source)
+    return environment.from_string(plain)
 
 
 _GENERATION = re.compile(r"(\{%-?)\s*(end)?generation\s*(-?%\})")

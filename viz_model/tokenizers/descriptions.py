@@ -83,18 +83,17 @@ def _longest_entry(encoded: str) -> int:
 def _n_around(part: Mapping[str, Any]) -> int:
     match part:
         case {"type": "TemplateProcessing", "single": list(pieces), "special_tokens": dict(special)}:
-            names = [piece["SpecialToken"].get("id") for piece in pieces if _is_special(piece)]
-            found = (special.get(name) for name in names if isinstance(name, str))
-            return sum(len(entry["ids"]) for entry in found if isinstance(entry, dict) and _has_ids(entry))
+            return sum(_n_of(piece, special) for piece in pieces)
     return 0
 
 
-def _is_special(piece: Any) -> bool:
-    return isinstance(piece, dict) and isinstance(piece.get("SpecialToken"), dict)
-
-
-def _has_ids(entry: Mapping[str, Any]) -> bool:
-    return isinstance(entry.get("ids"), list)
+def _n_of(piece: Any, special: Mapping[str, Any]) -> int:
+    match piece:
+        case {"SpecialToken": {"id": str(name)}}:
+            match special.get(name):
+                case {"ids": list(ids)}:
+                    return len(ids)
+    return 0
 
 
 _SIGN = re.compile(r"\\.|\[\^?\]?|\]|\)(?=[*+{])|\)|.", re.DOTALL)

@@ -53,10 +53,12 @@ class Settings:
             plain = {**plain, "chat_template": _read_text(template)}
         if "added_tokens_decoder" in plain:  # newer than the map, which is then not read
             mapped = {}
+        # The class, for folders that name it nowhere else.
+        named = {name: config[name] for name in ("tokenizer_class",) if isinstance(config.get(name), str)}
         eos = config.get("eos_token_id")
         eos = eos[0] if isinstance(eos, list) and eos else eos
         return cls(
-            plain={**_class_of(config), **plain, **mapped},
+            plain={**named, **plain, **mapped},
             model_type=str(config.get("model_type", "")),
             eos_id=eos if isinstance(eos, int) else None,
         )
@@ -92,10 +94,6 @@ class Settings:
         name = self.plain.get("tokenizer_class")
         return re.sub("(Tokenizer)?(Fast)?$", "", name, count=1) if isinstance(name, str) else ""
 
-    def names(self, defaults: Mapping[str, str] = MappingProxyType({}), more: Iterable[str] = ()) -> list[str]:
-        """The control tokens of :meth:`controls`, without how they are looked for."""
-        return list(self.controls(defaults, more))
-
     def controls(
         self, defaults: Mapping[str, str] = MappingProxyType({}), more: Iterable[str] = ()
     ) -> dict[str, dict[str, bool]]:
@@ -129,11 +127,6 @@ class Settings:
             for id, entry in entries
             if id.isdecimal() and id.isascii() and isinstance(entry, dict) and isinstance(entry.get("content"), str)
         ]
-
-
-def _class_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The class of a tokenizer that ``config.json`` names, for folders that name it nowhere else."""
-    return {name: config[name] for name in ("tokenizer_class",) if isinstance(config.get(name), str)}
 
 
 def _flags(entry: Mapping[str, Any]) -> dict[str, bool]:

@@ -61,7 +61,7 @@ def _added(path: Path, plain: Mapping[str, Any], settings: Settings, n_rows: int
         for name, id in (read_object(later) if later.exists() else {}).items():
             if type(id) is not int:
                 raise ModelError(f"{later}: the id of {name[:40]!r}: expected a whole number, got {id!r:.40}")
-            special = name in settings.names()
+            special = name in settings.controls()
             entry = {**added_token(id, name, special=special), "normalized": not special}
             found.setdefault(name, entry)
     known = {entry["content"]: entry for entry in own if isinstance(entry.get("content"), str)}

@@ -13,8 +13,8 @@ from viz_model.config import DeltaNet, Layer, ModelConfig
 from viz_model.model import sites
 from viz_model.texts import fill
 from viz_model.training.corpus import SEEN
-from viz_model.training.recipe import NextToken, Recipe, Translation
-from viz_model.training.sources import HELD_OUT_EVERY, MORE, PAIRS
+from viz_model.training.recipe import Classes, NextToken, Recipe, Transcription, Translation
+from viz_model.training.sources import HELD_OUT_EVERY, MORE, PAIRS, PICTURES
 from viz_model.training.sources import TEXTS as SOURCES
 from viz_model.values import counts
 
@@ -47,8 +47,7 @@ def write(
     routed: Mapping[str, Any] | None = None,
 ) -> str:
     """The card, in Markdown; ``routed`` is what :func:`viz_model.training.routing.measure` found."""
-    config, kind = recipe.config, type(recipe.objective)
-    settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
+    kind = type(recipe.objective)
     columns = [name for name in HEADS if all(name in found for found in figures.values())]
     rows = [
         [LANGUAGES[language], *(_figure(name, found[name]) for name in columns)] for language, found in figures.items()
@@ -59,10 +58,8 @@ def write(
         TEXTS["card"],
         {
             **told,
-            "name": recipe.name,
+            **shared(recipe, n_steps, n_parameters),
             "what": fill(told["what"], {"n": f"{n_parameters:,}"}),
-            "sizes": sizes_of(config),
-            "n_vocab": f"{config.n_vocab:,}",
             "stored": TEXTS[recipe.stored],
             "columns": " | ".join(HEADS[name] for name in columns),
             "rule": "---|" * len(columns),
@@ -71,9 +68,7 @@ def write(
             "again": TEXTS["again"] if by_source else "",
             "routed": "" if routed is None else _routed(routed),
             "samples": "\n".join(f"- **{text}**{gap}{_one_line(said)}" for text, said in samples),
-            "n_steps": f"{n_steps:,}",
             "rounds": _rounds(recipe),
-            "settings": json.dumps(settings),
             "study": _study(),
             "data": table_rows(
                 (each.title, each.language, each.license) for each in (PAIRS if kind is Translation else SOURCES)
@@ -81,6 +76,30 @@ def write(
             "every": HELD_OUT_EVERY,
         },
     )
+
+
+def shared(recipe: Recipe, n_steps: int, n_parameters: int) -> dict[str, Any]:
+    """What every card says, and one of a model of pictures of what it reads."""
+    config = recipe.config
+    settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
+    told = {
+        "name": recipe.name,
+        "n": f"{n_parameters:,}",
+        "sizes": sizes_of(config),
+        "n_vocab": f"{config.n_vocab:,}",
+        "n_steps": f"{n_steps:,}",
+        "settings": json.dumps(settings),
+    }
+    if not isinstance(recipe.objective, Classes | Transcription):
+        return told
+    given, name = config.patches, recipe.objective.source
+    source, cls = next(source for source in PICTURES if source.name == name), "behind" if given.cls else "no"
+    return told | {
+        "picture": f"{given.height} × {given.width}, {'gray' if given.channels == 1 else 'color'}",
+        "patches": f"{given.n_patches} of {given.patch} × {given.patch} pixels, row by row, {cls} [CLS]",
+        "title": source.title,
+        "license": source.license,
+    }
 
 
 def table_rows(cells: Iterable[Sequence[str]]) -> str:
@@ -228,15 +247,12 @@ def curves(reports: Sequence[Mapping[str, Any]]) -> str:
             f'<rect x="{left}" y="34" width="{width}" height="{height + 6}" fill="none" stroke="#bbb"/>'
         )
         for color, (name, points) in zip(("#0072b2", "#d55e00"), lines.items(), strict=False):
-            path = " ".join(
-                f"{left + width * x / last:.1f},{40 + height * (1 - min(1, (y - low) / (high - low))):.1f}"
-                for x, y in points
-            )
+            heights = [40 + height * (1 - min(1, (y - low) / (high - low))) for _, y in points]
+            path = " ".join(f"{left + width * x / last:.1f},{y:.1f}" for (x, _), y in zip(points, heights, strict=True))
             drawn.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.3"/>')
             if len(lines) > 1:
-                height_at = 40 + height * (1 - min(1, (points[-1][1] - low) / (high - low)))
                 drawn.append(
-                    f'<text x="{left + width - 4}" y="{height_at - 5:.1f}" fill="{color}" text-anchor="end">'
+                    f'<text x="{left + width - 4}" y="{heights[-1] - 5:.1f}" fill="{color}" text-anchor="end">'
                     f"{LANGUAGES.get(name, name)}</text>"
                 )
     size = f'width="{3 * (width + gap) + gap}" height="{height + 70}"'

@@ -13,6 +13,7 @@ from viz_model.model.attention import Attention, Given
 from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.model.transformer import Transformer
 from viz_model.training.checkpoint import TrainingError
+from viz_model.training.upcycle import copy_common
 
 
 @torch.no_grad()
@@ -27,15 +28,11 @@ def take_over(model: Transformer, attending: Transformer) -> None:
     Raises:
         TrainingError: the two differ in something else, or a DeltaNet has heads of other widths or numbers.
     """
-    theirs, mixers = dict(attending.named_parameters()), dict(attending.named_modules())
-    deltas = {name: layer for name, layer in model.named_modules() if isinstance(layer, GatedDeltaNet)}
-    for name, parameter in model.named_parameters():
-        if any(name.startswith(f"{delta}.") for delta in deltas):
+    copy_common(model, attending, GatedDeltaNet)
+    mixers = dict(attending.named_modules())
+    for name, delta in model.named_modules():
+        if not isinstance(delta, GatedDeltaNet):
             continue
-        if name not in theirs or theirs[name].shape != parameter.shape:
-            raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
-        parameter.copy_(theirs[name])
-    for name, delta in deltas.items():
         source = mixers[name]
         if not isinstance(source, Attention):
             raise TrainingError(f"begin_from: {name}: {type(source).__name__} is no attention")

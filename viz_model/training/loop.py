@@ -25,7 +25,7 @@ from viz_model.training import checkpoint, from_attention, objective
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import Recipe, Round, completed, until_decay
-from viz_model.training.upcycle import upcycle, watched
+from viz_model.training.upcycle import balance, upcycle, watched
 
 SAVE_EVERY_SECONDS = 60.0
 LATEST = "checkpoint.pt"
@@ -252,14 +252,15 @@ def train(
             run.zero_grad()
             for portion in range(recipe.accumulate):
                 part = batch.part(rank * recipe.accumulate + portion, of=world * recipe.accumulate)
-                with torch.autocast(device.type, torch.bfloat16, enabled=half_precision), watched(model) as routed:
+                with torch.autocast(device.type, torch.bfloat16, enabled=half_precision), watched(model, balance) as by:
                     # DDP averages over processes; the loss is the mean over the tokens of all of them.
                     loss = loss_of(part.to(device)) * (world / n_asked)
-                if (balance := routed.mean()) is None:
-                    loss.backward()
+                if of_layers := [one for ran in by.values() for one in ran]:
+                    even = torch.stack(of_layers).mean()
+                    balances.append(even.item())
+                    (loss + recipe.balance / recipe.accumulate * even).backward()
                 else:
-                    (loss + recipe.balance / recipe.accumulate * balance).backward()
-                    balances.append(balance.item())
+                    loss.backward()
                 total += loss.detach() / world
             if world > 1:
                 distributed.all_reduce(total)

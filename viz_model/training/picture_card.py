@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +15,7 @@ from viz_model.runs.language_model import LanguageModel
 from viz_model.texts import fill
 from viz_model.training import card, objective
 from viz_model.training.pictures import TEST, VALIDATION, Labeled, Pictures
-from viz_model.training.recipe import Classes, Recipe
-from viz_model.training.sources import PICTURES
+from viz_model.training.recipe import Recipe
 
 EXAMPLES_A_CLASS = 2
 MOST_CONFUSED = 8
@@ -91,33 +88,20 @@ def figures(lm: LanguageModel, data: Pictures) -> dict[str, Any]:
     }
 
 
-def write(recipe: Recipe, found: Mapping[str, Any], *, n_steps: int, n_parameters: int) -> str:
+def write(recipe: Recipe, lm: LanguageModel, found: Mapping[str, Any], *, n_steps: int, n_parameters: int) -> str:
     """The card, in Markdown."""
-    given = recipe.config.patches
-    assert isinstance(recipe.objective, Classes)
-    source = next(source for source in PICTURES if source.name == recipe.objective.source)
-    settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
     measured: Mapping[str, Mapping[str, float]] = found["held_out"]
     confused: Sequence[Sequence[Any]] = found["confused"]
-    said: dict[str, str] = card.TEXTS["Classes"]
     return fill(
-        said["card"],
+        card.TEXTS["Classes"]["card"],
         {
-            "name": recipe.name,
-            "n": f"{n_parameters:,}",
+            **card.shared(recipe, n_steps, n_parameters),
             "accuracy": f"{measured[TEST]['accuracy']:.1%}",
-            "sizes": card.sizes_of(recipe.config),
-            "picture": f"{given.height} × {given.width}, {'gray' if given.channels == 1 else 'color'}",
-            "patches": f"{given.n_patches} of {given.patch} × {given.patch} pixels, row by row, behind [CLS]",
             "figures": card.table_rows(
                 (TITLES[part], f"{each['nats']:.3f}", f"{each['accuracy']:.2%}") for part, each in measured.items()
             ),
             "classes": card.table_rows((label, f"{share:.1%}") for label, share in found["classes"].items()),
             "confused": card.table_rows((asked, taken, f"{times} of {of}") for asked, taken, times, of in confused),
-            "n_steps": f"{n_steps:,}",
-            "settings": json.dumps(settings),
-            "title": source.title,
-            "license": source.license,
             "a_class": f"{EXAMPLES_A_CLASS}",
         },
     )

@@ -14,7 +14,6 @@ from torch import Tensor
 from viz_model.checkpoints import int8
 from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
-from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.tokenizers.patches import PatchTokenizer
@@ -29,7 +28,8 @@ from viz_model.training.samples import OWN_TEXT
 from viz_model.training.strips import Strips
 
 MODELS = Path(__file__).resolve().parents[1] / "models"
-GREEDY = generation.Sampling(temperature=0.0)
+CARDS: dict[type[Batches], Any] = {Pictures: picture_card, Strips: strip_card}
+"""What measures models of pictures and writes their cards, by their data."""
 
 
 def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None, kinds: Corpus | None = None) -> None:
@@ -53,10 +53,8 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     reports = log.read(run / "log.jsonl")
     thinned = log.thin(reports)
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
-    if isinstance(data, Pictures):
-        picture_card.write_examples(data, target)
-    if isinstance(data, Strips):
-        strip_card.write_examples(data, target)
+    if own := CARDS.get(type(data)):
+        own.write_examples(data, target)
     describe(recipe, data, target, kinds)
 
 
@@ -75,12 +73,9 @@ def describe(recipe: Recipe, data: Batches, target: Path, kinds: Corpus | None =
     """
     lm, reports = load_folder(target), log.read(target / "log.jsonl")
     ran = {"n_steps": reports[-1]["step"] + 1, "n_parameters": sum(map(torch.numel, lm.model.parameters()))}
-    if isinstance(data, Pictures):
-        found = picture_card.figures(lm, data)
-        written = picture_card.write(recipe, found, **ran)
-    elif isinstance(data, Strips):
-        found = strip_card.figures(lm, data)
-        written = strip_card.write(recipe, found, strip_card.samples(lm), **ran)
+    if own := CARDS.get(type(data)):
+        found = own.figures(lm, data)
+        written = own.write(recipe, lm, found, **ran)
     else:
         if kinds is not None and lm.config.has_experts:
             _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
@@ -120,10 +115,8 @@ def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
     translation of each sentence and against all of them. Of pictures, nats and accuracy of what was kept out
     and of the test; of strips also the share of the test that is answered exactly.
     """
-    if isinstance(data, Pictures):
-        return picture_card.held_out(lm, data)
-    if isinstance(data, Strips):
-        return strip_card.held_out(lm, data)
+    if own := CARDS.get(type(data)):
+        return own.held_out(lm, data)
     figures = objective.figures(lm.model, data)
     if isinstance(data, Translations):
         for language in data.languages:

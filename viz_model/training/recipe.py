@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from viz_model.config import ConfigError, ModelConfig
+from viz_model.config import ConfigError, Kind, ModelConfig
 
 RECIPES = Path(__file__).parent / "recipes"
 INDEX = Path(__file__).parents[1] / "models" / "index.json"
@@ -90,16 +90,27 @@ class Transcription:
 
 
 Objective = NextToken | MaskedToken | Translation | Classes | Transcription
-OBJECTIVES: dict[str, type[Objective]] = {
-    kind.__name__: kind for kind in (NextToken, MaskedToken, Translation, Classes, Transcription)
+OBJECTIVES: dict[str, tuple[type[Objective], Kind]] = {
+    "NextToken": (NextToken, "decoder"),
+    "MaskedToken": (MaskedToken, "encoder"),
+    "Translation": (Translation, "encoder_decoder"),
+    "Classes": (Classes, "encoder"),
+    "Transcription": (Transcription, "encoder_decoder"),
 }
+"""By name: the class, and the kind of model that it trains."""
 
 
 OF_ROUNDS = ("peak_rate", "decay_steps", "weight_decay", "dropout")
 """The fields of a recipe that may differ from round to round."""
 
 
-@dataclass(frozen=True, kw_only=True)
+_WHOLE = {"accumulate": (1, 10**6), "seed": (0, 2**31), "validate_every": (1, 10**9), "aligned": (0, 10**9)}
+_NUMBERS = {"final_share": 1.0, "clip": math.inf, "label_smoothing": 0.9, "balance": 10.0, "aligned_rate": 10.0}
+"""Their largest values, from 0.0 on."""
+_WORDS = {"decay": ("cosine", "linear"), "stored": ("half", "int8"), "optimizer": ("adamw", "muon")}
+
+
+@dataclass(frozen=True)
 class Round:
     """A part of a run with a warm-up, a peak and a fall of its own.
 
@@ -172,27 +183,19 @@ class Recipe:
         self._check_restarts()
         self._check_whole("warmup", 0, min(last - first for first, last in self._spans))
         self._check_of_rounds()
-        self._check_whole("accumulate", 1, 10**6)
-        self._check_whole("seed", 0, 2**31)
-        self._check_whole("validate_every", 1, 10**9)
-        self._check_number("final_share", 0.0, 1.0)
-        self._check_number("clip", 0.0, math.inf)
-        self._check_number("label_smoothing", 0.0, 0.9)
-        self._check_number("balance", 0.0, 10.0)
+        for field, (least, most) in _WHOLE.items():
+            self._check_whole(field, least, most)
+        for field, limit in _NUMBERS.items():
+            _check_between(field, getattr(self, field), 0.0, limit)
         if not isinstance(self.frozen, bool) or (self.frozen and not self.begin_from):
             raise RecipeError(f"frozen: expected true or false, and true with a begin_from, got {self.frozen!r}")
-        self._check_whole("aligned", 0, 10**9)
-        self._check_number("aligned_rate", 0.0, 10.0)
         if self.aligned and not (self.begin_from and self.config.has_states):
             raise RecipeError("aligned: expected 0 of a model that begins from no other, or has no DeltaNets")
         if not isinstance(self.begin_from, str):
             raise RecipeError(f"begin_from: expected the name of a bundled model, got {self.begin_from!r}")
-        if self.decay not in ("cosine", "linear"):
-            raise RecipeError(f"decay: expected cosine or linear, got {self.decay!r}")
-        if self.stored not in ("half", "int8"):
-            raise RecipeError(f"stored: expected half or int8, got {self.stored!r}")
-        if self.optimizer not in ("adamw", "muon"):
-            raise RecipeError(f"optimizer: expected adamw or muon, got {self.optimizer!r}")
+        for field, (one, other) in _WORDS.items():
+            if getattr(self, field) not in (one, other):
+                raise RecipeError(f"{field}: expected {one} or {other}, got {getattr(self, field)!r}")
         if len(self.betas) != 2 or not all(isinstance(beta, int | float) and 0 <= beta < 1 for beta in self.betas):
             raise RecipeError(f"betas: expected two numbers from 0 to below 1, got {self.betas!r}")
         self._check_objective()
@@ -201,9 +204,6 @@ class Recipe:
         value = getattr(self, field)
         if not _is_whole(value) or not least <= value <= most:
             raise RecipeError(f"{field}: expected a whole number from {least} to {most}, got {value!r}")
-
-    def _check_number(self, field: str, least: float, most: float) -> None:
-        _check_between(field, getattr(self, field), least, most)
 
     def _check_restarts(self) -> None:
         whole = all(_is_whole(step) for step in self.restarts)
@@ -242,25 +242,16 @@ class Recipe:
                 if not _is_whole(digits) or not 1 <= digits <= 8:
                     raise RecipeError(f"objective: digits: expected a whole number from 1 to 8, got {digits!r}")
                 _check_between("objective: smallest", smallest, 0.1, self.objective.largest)
-        tokens = getattr(self.objective, "tokens", 1)
+        tokens, name = getattr(self.objective, "tokens", 1), type(self.objective).__name__
         if not _is_whole(tokens) or tokens < 1:
             raise RecipeError(f"objective: tokens: expected a whole number above 0, got {tokens!r}")
-        kinds = {
-            NextToken: "decoder",
-            MaskedToken: "encoder",
-            Translation: "encoder_decoder",
-            Classes: "encoder",
-            Transcription: "encoder_decoder",
-        }
-        if self.config.kind != (needed := kinds[type(self.objective)]):
-            raise RecipeError(f"objective: {type(self.objective).__name__} trains a {needed}, not {self.config.kind}")
+        if self.config.kind != (needed := OBJECTIVES[name][1]):
+            raise RecipeError(f"objective: {name} trains a {needed}, not {self.config.kind}")
         if isinstance(self.objective, Classes | Transcription) != self.config.reads_pictures:
             reads = "patches" if self.config.reads_pictures else "tokens"
-            raise RecipeError(f"objective: {type(self.objective).__name__} does not train what reads {reads}")
+            raise RecipeError(f"objective: {name} does not train what reads {reads}")
         if isinstance(self.objective, Classes) != bool(self.config.classes):
-            raise RecipeError(
-                f"objective: {type(self.objective).__name__} does not train a {type(self.config.head).__name__}"
-            )
+            raise RecipeError(f"objective: {name} does not train a {type(self.config.head).__name__}")
         if not (self.config.has_logits or self.config.classes):
             raise RecipeError("objective: a model without a head predicts no tokens")
         if getattr(self.config.head, "cap", None) is not None:
@@ -287,16 +278,7 @@ class Recipe:
         for (first, last), *own in zip(self._spans, *map(self._of_rounds, OF_ROUNDS), strict=True):
             peak_rate, decay_steps, weight_decay, dropout = own
             falls_at = last - decay_steps if decay_steps else first + min(self.warmup, last - first - 1)
-            found.append(
-                Round(
-                    first=first,
-                    last=last,
-                    falls_at=falls_at,
-                    peak_rate=peak_rate,
-                    weight_decay=weight_decay,
-                    dropout=dropout,
-                )
-            )
+            found.append(Round(first, last, falls_at, peak_rate, weight_decay, dropout))
         return tuple(found)
 
     def round_at(self, step: int) -> Round:
@@ -405,7 +387,7 @@ def _objective(described: Any) -> Objective:
     if kind not in OBJECTIVES:
         raise RecipeError(f"objective: type: expected one of {', '.join(OBJECTIVES)}, got {kind!r}")
     try:
-        return OBJECTIVES[kind](**{name: value for name, value in described.items() if name != "type"})
+        return OBJECTIVES[kind][0](**{name: value for name, value in described.items() if name != "type"})
     except TypeError as error:
         raise RecipeError(f"objective: {error}") from None
 

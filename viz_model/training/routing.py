@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from viz_model.model import ops
 from viz_model.model.feedforward import Experts
@@ -16,6 +15,7 @@ from viz_model.runs.language_model import LanguageModel
 from viz_model.training.batches import in_windows
 from viz_model.training.corpus import Corpus
 from viz_model.training.sources import KINDS
+from viz_model.training.upcycle import watched
 
 FILE = "routing.json"
 BATCHES = 4
@@ -37,12 +37,12 @@ def measure(lm: LanguageModel, corpus: Corpus, trained_on: Iterable[str]) -> dic
     routers: dict[str, dict[str, Tensor]] = {}
     for kind in KINDS:
         batches = itertools.islice(in_windows(corpus.languages[kind].held_out.ids, lm.config.n_context), BATCHES)
-        with _watched(lm.model) as seen:
+        with watched(lm.model, lambda out, _: out.flatten(0, -2)) as seen:
             read = [batch.ids for batch in batches]
             for each in read:
                 lm.model.vectors(each)
         ids[kind] = torch.cat([each.flatten() for each in read])
-        routers[kind] = {layer: torch.cat(found) for layer, found in seen.items()}
+        routers[kind] = {name.split(".")[-2]: torch.cat(found) for name, found in seen.items()}
     layers = {}
     for layer in next(iter(routers.values())):
         module = lm.model.stack("decoder").block(int(layer)).ffn
@@ -58,22 +58,6 @@ def measure(lm: LanguageModel, corpus: Corpus, trained_on: Iterable[str]) -> dic
         }
     n_tokens = {kind: len(found) for kind, found in ids.items()}
     return {"trained_on": list(trained_on), "n_tokens": n_tokens, "layers": layers}
-
-
-@contextlib.contextmanager
-def _watched(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """The logits [tokens, E] of every router that runs in here, by the number of its layer."""
-    found: dict[str, list[Tensor]] = {}
-    hooks = []
-    for name, module in model.named_modules():
-        if isinstance(module, Experts):
-            seen = found.setdefault(name.split(".blocks.")[1].split(".")[0], [])
-            hooks.append(module.router.register_forward_hook(lambda _, __, out, to=seen: to.append(out.flatten(0, -2))))
-    try:
-        yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _balance(chosen: list[Tensor], probs: list[Tensor], top_k: int) -> float:

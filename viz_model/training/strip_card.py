@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,7 @@ from viz_model.runs.language_model import LanguageModel
 from viz_model.texts import fill
 from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.training import card, objective
-from viz_model.training.recipe import Recipe, Transcription
-from viz_model.training.sources import PICTURES
+from viz_model.training.recipe import Recipe
 from viz_model.training.strips import Strips
 
 EXAMPLES = 12
@@ -142,49 +139,33 @@ def samples(lm: LanguageModel) -> list[tuple[str, str]]:
     return found
 
 
-def write(
-    recipe: Recipe, found: Mapping[str, Any], said: list[tuple[str, str]], *, n_steps: int, n_parameters: int
-) -> str:
+def write(recipe: Recipe, lm: LanguageModel, found: Mapping[str, Any], *, n_steps: int, n_parameters: int) -> str:
     """The card, in Markdown."""
-    given, told = recipe.config.patches, recipe.objective
-    assert isinstance(told, Transcription)
-    source = next(source for source in PICTURES if source.name == told.source)
-    settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
+    said = samples(lm)
     measured: Mapping[str, Mapping[str, float]] = found["held_out"]
     counted: Mapping[str, list[list[int]]] = found["exact"]
-    texts: dict[str, str] = card.TEXTS["Transcription"]
     return fill(
-        texts["card"],
+        card.TEXTS["Transcription"]["card"],
         {
-            "name": recipe.name,
-            "n": f"{n_parameters:,}",
+            **card.shared(recipe, n_steps, n_parameters),
             "exact": " and ".join(f"{each['exact']:.1%} in {card.LANGUAGES[name]}" for name, each in measured.items()),
             "n_test": f"{sum(of for _, of in next(iter(counted.values()))):,}",
-            "sizes": card.sizes_of(recipe.config),
-            "picture": f"{given.height} × {given.width}, gray",
-            "patches": f"{given.n_patches} of {given.patch} × {given.patch} pixels, row by row, no [CLS]",
-            "n_vocab": recipe.config.n_vocab,
             "figures": card.table_rows(
                 (
                     card.LANGUAGES[name],
                     f"{each['bits_per_byte']:.3f}",
-                    f"{each['accuracy']:.2%}",
-                    f"{each['exact']:.2%}",
+                    *(f"{each[x]:.2%}" for x in ("accuracy", "exact")),
                 )
                 for name, each in measured.items()
             ),
             "counts": card.table_rows(
                 (f"{n + 1}", *(f"{rows[n][0]:,} of {rows[n][1]:,}" for rows in counted.values()))
-                for n in range(told.digits)
+                for n in range(len(next(iter(counted.values()))))
             ),
             "languages": " | ".join(card.LANGUAGES[name] for name in counted),
             "rule": "---|" * len(counted),
             "looks": f"{found['looks']:.1%}",
             "samples": card.table_rows(said),
-            "n_steps": f"{n_steps:,}",
-            "settings": json.dumps(settings),
-            "title": source.title,
-            "license": source.license,
             "n_examples": len(said),
         },
     )

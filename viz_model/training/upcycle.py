@@ -5,7 +5,8 @@ the auxiliary loss that keeps a router from sending all tokens to a few of them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -32,21 +33,31 @@ def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
     Raises:
         TrainingError: the two differ in something else, or the dense layers cannot be cut so.
     """
-    theirs, common = dict(dense.named_parameters()), []
-    for name, parameter in model.named_parameters():
-        if ".ffn." in name and isinstance(model.get_submodule(name.split(".ffn.")[0] + ".ffn"), Experts):
-            continue
-        if name not in theirs or theirs[name].shape != parameter.shape:
-            raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
-        parameter.copy_(theirs[name])
-        common.append(name)
-    sources = dict(dense.named_modules())
+    common, sources = copy_common(model, dense, Experts), dict(dense.named_modules())
     for name, layer in model.named_modules():
         if isinstance(layer, Experts):
             source = sources[name]
             if not isinstance(source, Dense):
                 raise TrainingError(f"begin_from: {name}: {type(source).__name__} cannot be cut into experts")
             _cut(source, layer)
+    return common
+
+
+def copy_common(model: Transformer, other: Transformer, own: type[nn.Module]) -> tuple[str, ...]:
+    """Copy all parameters but those of the parts of a kind that ``model`` alone has; the names of those copied.
+
+    Raises:
+        TrainingError: the other lacks one.
+    """
+    theirs, common = dict(other.named_parameters()), []
+    apart = tuple(f"{name}." for name, part in model.named_modules() if isinstance(part, own))
+    for name, parameter in model.named_parameters():
+        if name.startswith(apart):
+            continue
+        if name not in theirs or theirs[name].shape != parameter.shape:
+            raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
+        parameter.copy_(theirs[name])
+        common.append(name)
     return tuple(common)
 
 
@@ -79,25 +90,20 @@ def balance(router: Tensor, top_k: int) -> Tensor:
     return router.shape[-1] * (shares * probs.mean(0)).sum()
 
 
-class Balances(list[Tensor]):
-    """The balance of every layer with experts that ran while it was watched."""
-
-    def mean(self) -> Tensor | None:
-        """Over layers; None where there are no experts."""
-        return torch.stack(list(self)).mean() if self else None
+Read = TypeVar("Read")
 
 
 @contextlib.contextmanager
-def watched(model: nn.Module) -> Iterator[Balances]:
-    """Gathers the balance of the routers that run in here. Padding is routed like everything else."""
-    found = Balances()
-    hooks = [
-        layer.router.register_forward_hook(lambda _, __, logits, k=layer.ffn.top_k: found.append(balance(logits, k)))
-        for layer in model.modules()
-        if isinstance(layer, Experts)
-    ]
-    try:
+def watched(model: nn.Module, read: Callable[[Tensor, int], Read]) -> Iterator[dict[str, list[Read]]]:
+    """Gathers what is read of the logits [.., E] and the top k of every router that runs in here, by its layer's name.
+
+    Padding is routed like everything else.
+    """
+    found: dict[str, list[Read]] = {}
+    with contextlib.ExitStack() as hooks:
+        for name, layer in model.named_modules():
+            if isinstance(layer, Experts):
+                to, k = found.setdefault(name, []), layer.ffn.top_k
+                hook = layer.router.register_forward_hook(lambda _, __, out, to=to, k=k: to.append(read(out, k)))
+                hooks.callback(hook.remove)
         yield found
-    finally:
-        for hook in hooks:
-            hook.remove()

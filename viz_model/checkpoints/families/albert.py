@@ -7,7 +7,6 @@ as ``full_layer_layer_norm``; the bias of the logits is stored twice. Several bl
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert
@@ -18,15 +17,15 @@ from viz_model.config import Dense, MaskedHead, ModelConfig, NoHead, Tokens
 NAMES = {**bert.NAMES, "inputs": "embedding_size", "shared_blocks": "num_hidden_groups"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     for name in ("num_hidden_groups", "inner_group_num"):
         a.one_value(name, 1)
     a.no_effect(["classifier_dropout_prob", "down_scale_factor", "gap_size", "layers_to_keep", "net_structure_type",
                  "num_memory_blocks"])  # fmt: skip
     activation = a.choice("hidden_act", ACTIVATIONS, "gelu_new")
-    fills_masks = any(name.startswith("predictions.") for name in tensors)
+    fills_masks = a.holds("predictions.")
     head = MaskedHead(activation=activation) if fills_masks else NoHead()
-    base = bert.read(a, tensors, head, n_vocab=30000, d_model=4096, n_heads=64, d_ffn=16384)
+    base = bert.read(a, head, n_vocab=30000, d_model=4096, n_heads=64, d_ffn=16384)
     rows = Tokens(width=a.size("embedding_size", 128))
     return replace(base, ffn=Dense(activation=activation), inputs=rows, shared_blocks=True)
 

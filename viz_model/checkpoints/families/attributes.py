@@ -76,6 +76,23 @@ Table: TypeAlias = Mapping[str, tuple[str, int]]
 """Sizes by the fields of ModelConfig: the attribute that holds each, and what its absence means, 0 for the usual."""
 
 
+_USUAL = {
+    "n_vocab": "vocab_size",
+    "n_context": "max_position_embeddings",
+    "n_layers": "num_hidden_layers",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_kv_heads": "num_key_value_heads",
+    "d_head": "head_dim",
+    "d_ffn": "intermediate_size",
+}
+
+
+def usual(**absent: int) -> dict[str, tuple[str, int]]:
+    """Sizes under the words that most families have for them, with what the absence of each means."""
+    return {field: (_USUAL[field], default) for field, default in absent.items()}
+
+
 def names(table: Table) -> dict[str, str]:
     """The attributes alone, by field."""
     return {field: name for field, (name, _) in table.items()}
@@ -88,14 +105,20 @@ OBSERVED = "vm.observe_model or viz-model --observe shows what its own runs repo
 class Attributes:
     """The attributes of one JSON object. ``null`` is the same as absent, unless :meth:`is_null` is asked.
 
-    ``within`` stands before their names in messages, and ``called`` says which have another name in the file.
+    ``within`` stands before their names in messages, ``called`` says which have another name in the file, and
+    ``tensors`` are the names in the weights beside it.
     Every method raises ModelError: a value of another type than asked, or none where there is no default.
     """
 
     def __init__(
-        self, plain: Mapping[str, Any], path: Path, within: str = "", called: Mapping[str, str] | None = None
+        self,
+        plain: Mapping[str, Any],
+        path: Path,
+        within: str = "",
+        called: Mapping[str, str] | None = None,
+        tensors: Collection[str] = (),
     ) -> None:
-        self.path = path
+        self.path, self.tensors = path, tensors
         self._values = {name: value for name, value in plain.items() if value is not None}
         self._nulls = frozenset(plain) - frozenset(self._values)
         self._left, self._lacking = set(self._values), set[str]()
@@ -109,12 +132,14 @@ class Attributes:
         """Whether the file says "none" where its absence would mean a default."""
         return name in self._nulls
 
+    def holds(self, prefix: str) -> bool:
+        """Whether a tensor beside the attributes has a name that begins so."""
+        return any(name.startswith(prefix) for name in self.tensors)
+
     def size(self, name: str, default: int | None = None, at_least: int = 1) -> int:
         """A whole number."""
-        value = self._take(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-            self._refuse(name, value, f"a whole number of at least {at_least}")
-        return value
+        expected = f"a whole number of at least {at_least}"
+        return self._take(name, default, lambda value: type(value) is int and value >= at_least, expected)
 
     def sizes(self, table: Table, absent: Mapping[str, int] | None = None) -> dict[str, Any]:
         """All sizes of a table, as fields of ModelConfig; ``absent`` holds defaults other than its own."""
@@ -124,64 +149,51 @@ class Attributes:
 
     def number(self, name: str, default: float | None = None) -> float:
         """A finite number."""
-        value = self._take(name, default)
-        if not _is_number(value):
-            self._refuse(name, value, "a number")
-        return float(value)
+        return float(self._take(name, default, _is_number, "a number"))
 
     def flag(self, name: str, default: bool | None = None) -> bool:
         """True or false."""
-        value = self._take(name, default)
-        if not isinstance(value, bool):
-            self._refuse(name, value, "true or false")
-        return value
+        return self._take(name, default, lambda value: isinstance(value, bool), "true or false")
 
     def choice(self, name: str, options: Mapping[str, T], default: str | None = None) -> T:
         """What one of several words means."""
-        value = self._take(name, default)
-        if not isinstance(value, str) or value not in options:
-            self._refuse(name, value, f"one of {', '.join(options)}")
-        return options[value]
+        expected = f"one of {', '.join(options)}"
+        return options[self._take(name, default, lambda value: _is_word(value) and value in options, expected)]
 
     def words(self, name: str) -> list[str] | None:
         """A list of words, or None if absent."""
-        if name not in self._values:
-            return None
-        value = self._take(name, None)
-        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            self._refuse(name, value, "a list of words")
-        return value
+        return self._listed(name, _is_word, "a list of words")
 
     def items(self, name: str) -> list[Any] | None:
         """A list of anything, or None if absent."""
+        return self._listed(name, lambda value: True, "a list")
+
+    def _listed(self, name: str, of: Callable[[Any], bool], expected: str) -> list[Any] | None:
         if name not in self._values:
             return None
-        value = self._take(name, None)
-        if not isinstance(value, list):
-            self._refuse(name, value, "a list")
-        return value
+        return self._take(name, None, lambda value: isinstance(value, list) and all(map(of, value)), expected)
 
     def numbers(self, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
         """A list of finite numbers."""
-        value = self._take(name, list(default))
-        if not isinstance(value, list) or not all(map(_is_number, value)):
-            self._refuse(name, value, "a list of numbers")
-        return tuple(map(float, value))
+        found = self._listed(name, _is_number, "a list of numbers")
+        return default if found is None else tuple(map(float, found))
 
     def pair(self, name: str, default: int | None = None) -> tuple[int, int]:
         """Two whole numbers above 0, or one that stands for both."""
-        value = self._take(name, default)
-        found = value if isinstance(value, list) else [value, value]
-        if len(found) != 2 or not all(type(size) is int and size > 0 for size in found):
-            self._refuse(name, value, "a whole number of at least 1, or two of them")
-        return found[0], found[1]
+
+        def is_pair(value: Any) -> bool:
+            sizes = value if isinstance(value, list) else [value, value]
+            return len(sizes) == 2 and all(type(size) is int and size > 0 for size in sizes)
+
+        found = self._take(name, default, is_pair, "a whole number of at least 1, or two of them")
+        return (found[0], found[1]) if isinstance(found, list) else (found, found)
 
     def by_number(self, name: str) -> tuple[str, ...] | None:
         """Texts by number, ``{"0": "cat", "1": "dog"}``, or None if absent."""
         if name not in self._values:
             return None
-        value = self._take(name, None)
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        value = self._take(name, None, lambda value: isinstance(value, dict), "texts by number")
+        if not all(map(_is_word, value.values())):
             self._refuse(name, value, "texts by number")
         if set(value) != {str(n) for n in range(len(value))}:
             self._refuse(name, value, "a text for each number from 0 on")
@@ -196,9 +208,7 @@ class Attributes:
         """The attributes of an object inside this one, or None if absent."""
         if name not in self._values:
             return None
-        value = self._take(name, None)
-        if not isinstance(value, dict):
-            self._refuse(name, value, "an object")
+        value = self._take(name, None, lambda value: isinstance(value, dict), "an object")
         return Attributes(value, self.path, within=f"{name}: ")
 
     def one_value(self, name: str, only: Any) -> None:
@@ -233,13 +243,15 @@ class Attributes:
                 "not, vm.load(…, ignore=[…])"
             )
 
-    def _take(self, name: str, default: Any) -> Any:
+    def _take(self, name: str, default: Any, is_right: Callable[[Any], bool], expected: str) -> Any:
         self._left.discard(name)
         if name not in self._values:
             self._lacking.add(name)
         value = self._values.get(name, default)
         if value is None:
             raise ModelError(f"{self.path}: {self._place(name)}: missing")
+        if not is_right(value):
+            self._refuse(name, value, expected)
         return value
 
     def _place(self, name: str) -> str:
@@ -247,6 +259,10 @@ class Attributes:
 
     def _refuse(self, name: str, value: Any, expected: str) -> None:
         raise ModelError(f"{self.path}: {self._place(name)}: expected {expected}, got {_shown(value)}")
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,12 +1,13 @@
-"""BART (Lewis et al. 2020): the encoder–decoder of Vaswani et al. 2017 with learned positions and GELU.
+"""BART (Lewis et al. 2020): the encoder–decoder of Vaswani et al. 2017 with learned positions and GELU; and mBART (Liu
+et al. 2020), with its norms before the sub-layers, and one more at the end of each stack.
 
-The traps: the tables of positions begin with two rows that no position reads; the embedding is normalized; the head's
-bias stands apart from the head; the last norm of a block is called ``final_layer_norm``.
+The traps: the tables of positions begin with two rows that no position reads; the embedding is normalized, in mBART
+too, so that its stream is normalized at both ends; the head's bias stands apart from the head; the last norm of a block
+is called ``final_layer_norm``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
@@ -22,27 +23,24 @@ SIZES = {
     "n_heads": ("encoder_attention_heads", 16),
     "d_ffn": ("encoder_ffn_dim", 4096),
 }
+TYPES = ("bart", "mbart")
 NAMES = {**names(SIZES), "start_id": "decoder_start_token_id"}
 
 BEFORE_THE_FIRST = 2
 """Rows of the tables of positions in front of that of position 0."""
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    found = read_learned(a, norm_at="post")
-    # Saved without a head, as bart-base is: its bias, which training leaves at 0, is not there.
-    return replace(found, head=LanguageHead()) if "shared.weight" in tensors else found
-
-
-def read_learned(a: Attributes, norm_at: NormAt) -> ModelConfig:
-    """What the attributes of a BART or an mBART mean, which differ in where the norms stand."""
+def config(a: Attributes) -> ModelConfig:
     a.one_value("normalize_embedding", True)
     for name in ("static_position_embeddings", "add_bias_logits"):
         a.one_value(name, False)
     a.one_value("extra_pos_embeddings", BEFORE_THE_FIRST)
     a.no_effect(["force_bos_token_to_be_generated"])
     start_id = a.size("decoder_start_token_id", a.size("eos_token_id", 2, 0), 0)
-    return replace(read(a, norm_at, Learned()), embedding_norm=True, start_id=start_id)
+    is_mbart = a.plain["model_type"] == "mbart"
+    found = replace(read(a, "pre" if is_mbart else "post", Learned()), embedding_norm=True, start_id=start_id)
+    # Saved without a head, as bart-base is: its bias, which training leaves at 0, is not there.
+    return replace(found, head=LanguageHead()) if not is_mbart and "shared.weight" in a.tensors else found
 
 
 def read(a: Attributes, norm_at: NormAt, position: Position, **absent: int) -> ModelConfig:

@@ -7,22 +7,22 @@ and the model says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head, unembedding
 from viz_model.config import Activation, ClassHead, Dense, Head, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 
-def head(a: Attributes, tensors: Collection[str], activation: Literal["tanh", "relu"]) -> ClassHead | None:
+def head(a: Attributes, activation: Literal["tanh", "relu"]) -> ClassHead | None:
     """The head of such a file, with the activation of the layer in front; None where it has no such head."""
-    labels = _labels(a, tensors)
+    labels = _labels(a)
     return ClassHead(labels=labels, activation=activation) if labels else None
 
 
-def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
+def _labels(a: Attributes) -> tuple[str, ...]:
     """What the classes are called; none where the file has no such head.
 
     A single number is no class, and several answers at once are no choice among classes: such heads, and those that
@@ -30,7 +30,7 @@ def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
     """
     names = a.words("architectures") or []
     classifies = any(name.endswith("ForSequenceClassification") for name in names)
-    if not classifies or not any(name.startswith("classifier.") for name in tensors):
+    if not classifies or not a.holds("classifier."):
         return ()
     if a.plain.get("problem_type") not in (None, "single_label_classification"):
         return ()
@@ -39,27 +39,20 @@ def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
 
 
 SIZES = {
-    "n_vocab": ("vocab_size", 30522),
-    "n_context": ("max_position_embeddings", 512),
-    "n_layers": ("num_hidden_layers", 12),
-    "d_model": ("hidden_size", 768),
-    "n_heads": ("num_attention_heads", 12),
-    "d_ffn": ("intermediate_size", 3072),
+    **usual(n_vocab=30522, n_context=512, n_layers=12, d_model=768, n_heads=12, d_ffn=3072),
     "n_segments": ("type_vocab_size", 2),
 }
 NAMES = {**names(SIZES), "norm": "layer_norm_eps"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(["directionality", "pooler_type"])
     a.no_effect(f"pooler_{name}" for name in ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head"))
-    fills_masks = any(name.startswith("cls.predictions.") for name in tensors)
-    return read(a, tensors, MaskedHead(activation=_activation(a)) if fills_masks else NoHead())
+    fills_masks = a.holds("cls.predictions.")
+    return read(a, MaskedHead(activation=_activation(a)) if fills_masks else NoHead())
 
 
-def read(
-    a: Attributes, tensors: Collection[str], of_tokens: Head, *, classifies: bool = True, **absent: int
-) -> ModelConfig:
+def read(a: Attributes, of_tokens: Head, *, classifies: bool = True, **absent: int) -> ModelConfig:
     """What BERT and RoBERTa have in common.
 
     Args:
@@ -68,15 +61,23 @@ def read(
         absent: sizes where a file names none, as far as they are other than BERT's.
     """
     a.one_value("position_embedding_type", "absolute")
+    found = (head(a, "tanh") if classifies else None) or of_tokens
+    return encoder(a, a.sizes(SIZES, absent), _activation(a), found, a.number("layer_norm_eps", 1e-12))
+
+
+def encoder(
+    a: Attributes, sizes: Mapping[str, Any], activation: Activation, head: Head, eps: float = 1e-12
+) -> ModelConfig:
+    """A stack like BERT's."""
     return ModelConfig(
-        **a.sizes(SIZES, absent),
+        **sizes,
         kind="encoder",
-        norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-12)),
+        norm=LayerNorm(eps=eps),
         norm_at="post",
         position=Learned(),
         embedding_norm=True,
-        ffn=Dense(activation=_activation(a)),
-        head=(head(a, tensors, "tanh") if classifies else None) or of_tokens,
+        ffn=Dense(activation=activation),
+        head=head,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
@@ -101,6 +102,13 @@ def renames(config: ModelConfig) -> list[Rename]:
     return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
 
 
+def classifier(config: ModelConfig, dense: str, out: str) -> list[Rename]:
+    """A head of texts with a layer in front; where the model has none such, it is left out."""
+    if config.classes:
+        return [rename(dense, "head.dense.*"), rename(out, "head.classes.*")]
+    return [task_head(dense), task_head(out)]
+
+
 NEXT_SENTENCE = "the classifier of sentence pairs, which no value here depends on"
 
 
@@ -115,9 +123,7 @@ def stack(prefix: str, skip: int = 0, pools: bool = False) -> list[Rename]:
         rename(f"[{prefix}.]embeddings.position_embeddings.weight", "encoder.position.table.weight", skip=skip),
         rename(f"[{prefix}.]embeddings.token_type_embeddings.weight", "encoder.segment.weight"),
         rename(f"[{prefix}.]embeddings.LayerNorm.*", "encoder.embed_norm.*"),
-        rename(f"{theirs}attention.self.query.*", f"{ours}attn.q.*"),
-        rename(f"{theirs}attention.self.key.*", f"{ours}attn.k.*"),
-        rename(f"{theirs}attention.self.value.*", f"{ours}attn.v.*"),
+        *(rename(f"{theirs}attention.self.{x}.*", f"{ours}attn.{x[0]}.*") for x in ("query", "key", "value")),
         rename(f"{theirs}attention.output.dense.*", f"{ours}attn.o.*"),
         rename(f"{theirs}attention.output.LayerNorm.*", f"{ours}attn_norm.*"),
         rename(f"{theirs}intermediate.dense.*", f"{ours}ffn.up.*"),

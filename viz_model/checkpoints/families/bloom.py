@@ -8,8 +8,6 @@ is what it was trained with.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families import gpt_neox
 from viz_model.checkpoints.families.attributes import Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding
@@ -31,7 +29,7 @@ _OF_TRAINING = """
 GGUF = Gguf("bloom")
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("apply_residual_connection_post_layernorm", False)
     a.no_effect(_OF_TRAINING.split())
     d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 64)

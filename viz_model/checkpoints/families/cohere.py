@@ -7,18 +7,18 @@ head's queries and keys, which Command R+ alone has, are refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoPosition, Rope
 
+TYPES = ("cohere", "cohere2")
 NAMES = {**llama.NAMES, "norm": "layer_norm_eps", "windows": "layer_types"}
 renames = llama.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("use_qk_norm", False)
     a.no_effect(["head_dim"])
     base = llama.read(
@@ -45,5 +45,4 @@ def _turned(a: Attributes, n_context: int) -> Rope:
 
 def _kinds(a: Attributes, n_layers: int) -> list[str]:
     every = a.size("sliding_window_pattern", 4)
-    said = a.words("layer_types")
-    return said or [windows.SLIDES if (layer + 1) % every else windows.SEES_ALL for layer in range(n_layers)]
+    return windows.words(a, n_layers, lambda layer: (layer + 1) % every != 0)

@@ -10,7 +10,6 @@ network. What V3 predicts further tokens with is not read.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, rope
@@ -18,10 +17,11 @@ from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import Experts, Gated, Latent, ModelConfig, Rope
 
+TYPES = ("deepseek_v2", "deepseek_v3")
 NAMES = {**llama.NAMES, "mixers": "kv_lora_rank", "ffn": "num_experts_per_tok"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     is_v3 = a.plain["model_type"] == "deepseek_v3"
     a.no_effect([*experts.NO_EFFECT, "pretraining_tp", "num_mtp_layers", "num_nextn_predict_layers", "head_dim"])
     a.no_effect(["num_key_value_heads", "qk_head_dim", "aux_loss_alpha", "seq_aux", "ep_size"])
@@ -61,11 +61,8 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 
 def _routed(a: Attributes, dense: Gated, is_v3: bool) -> Experts:
-    width, limited = (
-        a.size("moe_intermediate_size", 2048 if is_v3 else 1407),
-        {"greedy": False, "group_limited_greedy": True},
-    )
-    is_grouped = is_v3 or a.choice("topk_method", limited, "greedy")
+    width = a.size("moe_intermediate_size", 2048 if is_v3 else 1407)
+    is_grouped = is_v3 or a.choice("topk_method", {"greedy": False, "group_limited_greedy": True}, "greedy")
     a.no_effect(["topk_method", "scoring_func", "n_group", "topk_group"])
     normalize = a.flag("norm_topk_prob", is_v3)
     n = a.size("n_routed_experts", 256 if is_v3 else 64)
@@ -95,25 +92,24 @@ def _width(factors: dict[str, float], width: int) -> float | None:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table but for attention, the experts, and the one that reads every token."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
-    attn, narrow = f"{theirs}self_attn.", config.mixers[0]
+    attn, narrow = f"{llama.THEIRS}self_attn.", config.mixers[0]
     assert isinstance(narrow, Latent)
     q = "q_b_proj" if narrow.query_rank else "q_proj"
-    mlp = f"{theirs}mlp."
-    names = ("gate_proj", "up_proj", "down_proj")
+    mlp = f"{llama.THEIRS}mlp."
     return [
-        *(row for row in llama.renames(config) if not row.theirs.endswith(("q_proj.*", "k_proj.*", "v_proj.*"))),
-        replace(rename(f"{attn}{q}.weight", f"{ours}attn.q.weight", groups=config.n_heads), roll=narrow.d_rotated),
-        rename(f"{attn}q_a_proj.*", f"{ours}attn.q_down.*"),
-        rename(f"{attn}q_a_layernorm.weight", f"{ours}attn.q_latent_norm.weight"),
-        rename(f"{attn}kv_a_proj_with_mqa.*", f"{ours}attn.down.*", f"{ours}attn.shared.*"),
-        rename(f"{attn}kv_a_layernorm.weight", f"{ours}attn.latent_norm.weight"),
-        rename(f"{attn}kv_b_proj.weight", f"{ours}attn.k.weight", f"{ours}attn.v.weight", groups=config.n_heads),
-        *experts.renames(config, f"{mlp}gate.weight", f"{mlp}experts.", names),
-        rename(f"{mlp}gate.e_score_correction_bias", f"{ours}ffn.choice"),
-        *(
-            rename(f"{mlp}shared_experts.{x}_proj.weight", f"{ours}ffn.shared.{x}.weight")
-            for x in ("gate", "up", "down")
+        *llama.without(config, ".q_proj.*", ".k_proj.*", ".v_proj.*"),
+        replace(
+            rename(f"{attn}{q}.weight", f"{llama.OURS}attn.q.weight", groups=config.n_heads), roll=narrow.d_rotated
         ),
+        rename(f"{attn}q_a_proj.*", f"{llama.OURS}attn.q_down.*"),
+        rename(f"{attn}q_a_layernorm.weight", f"{llama.OURS}attn.q_latent_norm.weight"),
+        rename(f"{attn}kv_a_proj_with_mqa.*", f"{llama.OURS}attn.down.*", f"{llama.OURS}attn.shared.*"),
+        rename(f"{attn}kv_a_layernorm.weight", f"{llama.OURS}attn.latent_norm.weight"),
+        rename(
+            f"{attn}kv_b_proj.weight", f"{llama.OURS}attn.k.weight", f"{llama.OURS}attn.v.weight", groups=config.n_heads
+        ),
+        *experts.renames(config),
+        rename(f"{mlp}gate.e_score_correction_bias", f"{llama.OURS}ffn.choice"),
+        *experts.shared(f"{mlp}shared_experts"),
         ignored("mtp.**", "it predicts further tokens"),
     ]

@@ -6,16 +6,13 @@ a table like all others; a classifier of texts has a layer of its own before it,
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families import bert
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
-from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import MaskedHead, ModelConfig, NoHead
 
 SIZES = {
-    "n_vocab": ("vocab_size", 30522),
-    "n_context": ("max_position_embeddings", 512),
+    **usual(n_vocab=30522, n_context=512),
     "n_layers": ("n_layers", 6),
     "d_model": ("dim", 768),
     "n_heads": ("n_heads", 12),
@@ -24,23 +21,12 @@ SIZES = {
 NAMES = names(SIZES)
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(["sinusoidal_pos_embds", "tie_weights_"])
     activation = a.choice("activation", ACTIVATIONS, "gelu")
-    fills_masks = any(name.startswith("vocab_transform.") for name in tensors)
+    fills_masks = a.holds("vocab_transform.")
     of_tokens = MaskedHead(activation=activation) if fills_masks else NoHead()
-    return ModelConfig(
-        **a.sizes(SIZES),
-        kind="encoder",
-        norm=LayerNorm(eps=1e-12),
-        norm_at="post",
-        position=Learned(),
-        embedding_norm=True,
-        ffn=Dense(activation=activation),
-        head=bert.head(a, tensors, "relu") or of_tokens,
-        tie_embeddings=a.flag("tie_word_embeddings", True),
-        scale_embedding=False,
-    )
+    return bert.encoder(a, a.sizes(SIZES), activation, bert.head(a, "relu") or of_tokens)
 
 
 def renames(config: ModelConfig) -> list[Rename]:
@@ -60,12 +46,6 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("vocab_layer_norm.*", "head.norm.*"),
         unembedding("vocab_projector.weight", config),
         rename("vocab_projector.bias", "head.unembedding.bias"),
-        *_classifier(config),
+        *bert.classifier(config, "pre_classifier.*", "classifier.*"),
         task_head("qa_outputs.*"),
     ]
-
-
-def _classifier(config: ModelConfig) -> list[Rename]:
-    if config.classes:
-        return [rename("pre_classifier.*", "head.dense.*"), rename("classifier.*", "head.classes.*")]
-    return [*map(task_head, ("pre_classifier.*", "classifier.*"))]

@@ -10,7 +10,6 @@ rows are as wide as the stream there is no matrix.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert
@@ -21,11 +20,11 @@ from viz_model.config import MaskedHead, ModelConfig, NoHead, Tokens
 NAMES = {**bert.NAMES, "inputs": "embedding_size"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(f"summary_{name}" for name in ("type", "use_proj", "activation", "last_dropout"))
-    fills_masks = any(name.startswith("generator_predictions.") for name in tensors)
+    fills_masks = a.holds("generator_predictions.")
     head = MaskedHead(activation="gelu") if fills_masks else NoHead()
-    base = bert.read(a, tensors, head, classifies=False, d_model=256, n_heads=4, d_ffn=1024)
+    base = bert.read(a, head, classifies=False, d_model=256, n_heads=4, d_ffn=1024)
     width = a.size("embedding_size", 128)
     return replace(base, inputs=Tokens(width=0 if width == base.d_model else width))
 

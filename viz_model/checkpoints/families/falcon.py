@@ -15,16 +15,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from viz_model.checkpoints.families import gpt_neox, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names, usual
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 
-SIZES = {
-    "n_vocab": ("vocab_size", 65024),
-    "n_context": ("max_position_embeddings", 2048),
-    "n_layers": ("num_hidden_layers", 32),
-}
+SIZES = usual(n_vocab=65024, n_context=2048, n_layers=32)
 NAMES = {
     **names(SIZES),
     "d_model": "hidden_size",
@@ -50,7 +46,7 @@ def _layout(plain: Mapping[str, Any], tensors: Collection[str]) -> dict[str, Any
 GGUF = Gguf("falcon", seen=_layout)
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     n_heads, bias = a.size("num_attention_heads", 71), a.flag("bias", False)
     d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 4544)
     a.no_effect(["hidden_size"])

@@ -6,7 +6,7 @@ the approximation, as ``hidden_activation`` says where it stands; in 16 bits the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,33 +21,26 @@ ROOT = "query_pre_attn_scalar"
 GGUF = Gguf("gemma")
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     return read(
-        a,
-        n_vocab=256_000,
-        n_context=8192,
-        n_layers=28,
-        d_model=3072,
-        n_heads=16,
-        n_kv_heads=16,
-        d_head=256,
+        a, n_vocab=256_000, n_context=8192, n_layers=28, d_model=3072, n_heads=16, n_kv_heads=16, d_head=256,
         d_ffn=24576,
-    )
+    )  # fmt: skip
 
 
-def read(a: Attributes, turned: llama.Turned = rope.read, **absent: int) -> ModelConfig:
+def read(a: Attributes, turned: llama.Turned = rope.read, **absent: Any) -> ModelConfig:
     """What the generations up to the third have in common; the arguments are those of :func:`llama.read`."""
     a.one_value("use_bidirectional_attention", False)
     return tied(a, turned, **absent)
 
 
-def tied(a: Attributes, turned: llama.Turned, **absent: int) -> ModelConfig:
+def tied(a: Attributes, turned: llama.Turned, **absent: Any) -> ModelConfig:
     """What all generations have in common."""
-    base = llama.read(a, turned=turned, ffn=Gated(activation=_activation(a)), tied=True, fixed=None, **absent)
-    return replace(base, attention_bias=a.flag("attention_bias", False), scale_embedding=True)
+    ffn, has_bias = Gated(activation=_activation(a)), a.flag("attention_bias", False)
+    return llama.read(a, turned=turned, ffn=ffn, tied=True, attention_bias=has_bias, scale_embedding=True, **absent)
 
 
-def read_later(a: Attributes, turned: llama.Turned = rope.read, **absent: int) -> ModelConfig:
+def read_later(a: Attributes, turned: llama.Turned = rope.read, **absent: Any) -> ModelConfig:
     """What the second and the third have in common: norms on both ends, and a width of their own under the root."""
     a.no_effect(["cache_implementation", "num_logits_to_keep"])
     sizes = {"n_layers": 26, "d_model": 2304, "n_heads": 8, "n_kv_heads": 4, "d_head": 256, "d_ffn": 9216}

@@ -7,7 +7,6 @@ taken of in the place of K, 256 where the config says nothing; gains are stored 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, windows
@@ -27,11 +26,9 @@ GGUF = Gguf(
 )
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     base = gemma.read_later(a, n_vocab=256_000, n_context=8192)
-    kinds = a.words("layer_types")
-    if kinds is None:
-        kinds = [windows.SEES_ALL if layer % 2 else windows.SLIDES for layer in range(base.n_layers)]
+    kinds = windows.words(a, base.n_layers, windows.every_other)
     return replace(
         base,
         head=LanguageHead(cap=gemma.cap(a, "final_logit_softcapping", 30.0)),

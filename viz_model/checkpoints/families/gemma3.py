@@ -7,7 +7,6 @@ taken of in the place of K.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, llama, rope, windows
@@ -15,6 +14,7 @@ from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import LanguageHead, ModelConfig, Rope
 
+TYPES = ("gemma3_text",)
 NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types", "scale_width": gemma.ROOT}
 
 GLOBAL_BASE, LOCAL_BASE = 1_000_000.0, 10_000.0
@@ -30,7 +30,7 @@ GGUF = Gguf(
 )
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("attn_logit_softcapping", None)  # the reference reads it, and caps nothing
     base = gemma.read_later(a, lambda a, n_context: _turns(a, n_context)[0], n_vocab=262_208, n_context=131_072)
     kinds = _kinds(a, base.n_layers)
@@ -45,25 +45,22 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table with other norms, all of whose gains are stored from 1."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     return gemma.from_one(
         [
-            *(row for row in llama.renames(config) if "post_attention_layernorm" not in row.theirs),
-            rename(f"{theirs}post_attention_layernorm.weight", f"{ours}attn_out_norm.weight"),
-            rename(f"{theirs}pre_feedforward_layernorm.weight", f"{ours}ffn_norm.weight"),
-            rename(f"{theirs}post_feedforward_layernorm.weight", f"{ours}ffn_out_norm.weight"),
-            *(rename(f"{theirs}self_attn.{x}_norm.weight", f"{ours}attn.qk_norm.{x}.weight") for x in "qk"),
+            *llama.without(config, "post_attention_layernorm"),
+            rename(f"{llama.THEIRS}post_attention_layernorm.weight", f"{llama.OURS}attn_out_norm.weight"),
+            rename(f"{llama.THEIRS}pre_feedforward_layernorm.weight", f"{llama.OURS}ffn_norm.weight"),
+            rename(f"{llama.THEIRS}post_feedforward_layernorm.weight", f"{llama.OURS}ffn_out_norm.weight"),
+            *llama.qk_norms(),
         ]
     )
 
 
 def _kinds(a: Attributes, n_layers: int) -> list[str]:
     """A word for each layer: as listed, or every sixth (or another) sees all."""
-    kinds, pattern = a.words("layer_types"), a.size("sliding_window_pattern", 6)
+    pattern = a.size("sliding_window_pattern", 6)
     a.no_effect(["_sliding_window_pattern"])
-    if kinds is not None:
-        return kinds
-    return [windows.SLIDES if (layer + 1) % pattern else windows.SEES_ALL for layer in range(n_layers)]
+    return windows.words(a, n_layers, lambda layer: (layer + 1) % pattern != 0)
 
 
 def _turns(a: Attributes, n_context: int) -> tuple[Rope, Rope]:

@@ -8,7 +8,6 @@ beside the weights; gains are stored as they are; the last layer sees all, whate
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, llama, rope, windows
@@ -17,6 +16,7 @@ from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Attending, Gated, LanguageHead, ModelConfig, Rope
 
+TYPES = ("gemma4_text",)
 NAMES = {
     **llama.NAMES,
     "windows": "layer_types",
@@ -27,7 +27,7 @@ NAMES = {
 }
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     if a.flag("enable_moe_block", False):
         told = "experts beside a network for all tokens are not read here; the nearest that is read has none"
         raise ModelError(f"{a.path}: enable_moe_block: {told}; {OBSERVED}")
@@ -65,8 +65,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def _kinds(a: Attributes, n_layers: int) -> list[str]:
     """A word for each layer: as listed, or every sixth sees all; the last always does."""
-    found = a.words("layer_types") or [windows.SLIDES if (n + 1) % 6 else windows.SEES_ALL for n in range(n_layers)]
-    return [*found[:-1], windows.SEES_ALL]
+    return [*windows.words(a, n_layers, lambda layer: (layer + 1) % 6 != 0)[:-1], windows.SEES_ALL]
 
 
 def _mixers(a: Attributes, base: ModelConfig, kinds: list[str]) -> tuple[Attending, ...]:
@@ -104,17 +103,16 @@ def _mixers(a: Attributes, base: ModelConfig, kinds: list[str]) -> tuple[Attendi
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Gemma 3's table with gains as they are, a number of each block, and what belongs to the second embeddings."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     shared = [n for n, one in enumerate(config.mixers) if isinstance(one, Attending) and one.keys_of is not None]
     unread = (f"[model.]layers.{n}.self_attn.{name}.weight" for n in shared for name in ("k_proj", "v_proj", "k_norm"))
     return [
         *(ignored(name, "the layer reads the keys and values of another") for name in unread),
         *(replace(row, how="same") if row.how == "from_one" else row for row in gemma3.renames(config)),
-        rename(f"{theirs}layer_scalar", f"{ours}scale", how="row"),
+        rename(f"{llama.THEIRS}layer_scalar", f"{llama.OURS}scale", how="row"),
         rename("[model.]embed_tokens_per_layer.weight", "decoder.embedded.table.weight"),
         rename("[model.]per_layer_model_projection.weight", "decoder.embedded.projection.weight"),
         rename("[model.]per_layer_projection_norm.weight", "decoder.embedded.norm.weight"),
-        rename(f"{theirs}per_layer_input_gate.weight", f"{ours}input.gate.weight"),
-        rename(f"{theirs}per_layer_projection.weight", f"{ours}input.up.weight"),
-        rename(f"{theirs}post_per_layer_input_norm.weight", f"{ours}input_out_norm.weight"),
+        rename(f"{llama.THEIRS}per_layer_input_gate.weight", f"{llama.OURS}input.gate.weight"),
+        rename(f"{llama.THEIRS}per_layer_projection.weight", f"{llama.OURS}input.up.weight"),
+        rename(f"{llama.THEIRS}post_per_layer_input_norm.weight", f"{llama.OURS}input_out_norm.weight"),
     ]

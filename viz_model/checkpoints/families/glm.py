@@ -8,7 +8,6 @@ first; of ``glm4`` ``post_attention_layernorm`` still stands before the feed-for
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, rope
@@ -16,26 +15,16 @@ from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import ModelConfig, Rope
 
+TYPES = ("glm", "glm4")
 NAMES = llama.NAMES
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    return replace(
-        llama.read(
-            a,
-            turned=_turned,
-            eps=1.5625e-07,
-            n_vocab=151552,
-            n_context=131072,
-            n_layers=40,
-            n_kv_heads=2,
-            d_head=128,
-            d_ffn=13696,
-        ),
-        attention_bias=a.flag("attention_bias", True),
-        attention_out_bias=False,
+def config(a: Attributes) -> ModelConfig:
+    return llama.read(
+        a, turned=_turned, eps=1.5625e-07, n_vocab=151552, n_context=131072, n_layers=40, n_kv_heads=2, d_head=128,
+        d_ffn=13696, attention_bias=a.flag("attention_bias", True), attention_out_bias=False,
         norm_at="both" if a.plain["model_type"] == "glm4" else "pre",
-    )
+    )  # fmt: skip
 
 
 def _turned(a: Attributes, n_context: int) -> Rope:
@@ -44,10 +33,9 @@ def _turned(a: Attributes, n_context: int) -> Rope:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, the fused matrix, and the norms behind the sub-layers."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     return [
-        rename(f"{theirs}mlp.gate_up_proj.weight", f"{ours}ffn.gate.weight", f"{ours}ffn.up.weight"),
+        rename(f"{llama.THEIRS}mlp.gate_up_proj.weight", f"{llama.OURS}ffn.gate.weight", f"{llama.OURS}ffn.up.weight"),
         *llama.renames(config),
-        rename(f"{theirs}post_self_attn_layernorm.weight", f"{ours}attn_out_norm.weight"),
-        rename(f"{theirs}post_mlp_layernorm.weight", f"{ours}ffn_out_norm.weight"),
+        rename(f"{llama.THEIRS}post_self_attn_layernorm.weight", f"{llama.OURS}attn_out_norm.weight"),
+        rename(f"{llama.THEIRS}post_mlp_layernorm.weight", f"{llama.OURS}ffn_out_norm.weight"),
     ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import Any
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, Table, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
 
@@ -21,18 +21,24 @@ SUMMARY = [f"summary_{name}" for name in ("type", "use_proj", "activation", "pro
 """Of a head for one task, which is not read here."""
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("scale_attn_by_inverse_layer_idx", False)
     # Reordering protects half precision from overflow; the numbers it computes are the same.
-    a.no_effect(["reorder_and_upcast_attn", "n_ctx", *SUMMARY])
-    sizes = a.sizes(SIZES)
+    a.no_effect(["reorder_and_upcast_attn", "n_ctx"])
+    return read(a, SIZES, NAMES["d_ffn"], scale_scores=a.flag("scale_attn_weights", True))
+
+
+def read(a: Attributes, table: Table, d_ffn: str, **own: Any) -> ModelConfig:
+    """What GPT-2 and GPT-Neo have in common, by the sizes of either and its word for that of the feed-forward."""
+    a.no_effect(SUMMARY)
+    sizes = a.sizes(table)
     return ModelConfig(
         **sizes,
-        d_ffn=a.size("n_inner", 4 * sizes["d_model"]),
+        **own,
+        d_ffn=a.size(d_ffn, 4 * sizes["d_model"]),
         norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
         position=Learned(),
         ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu_new")),
-        scale_scores=a.flag("scale_attn_weights", True),
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

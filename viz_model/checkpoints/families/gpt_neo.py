@@ -6,60 +6,39 @@ matrices are stored [out, in], unlike GPT-2's.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from dataclasses import replace
 
 from viz_model.checkpoints.families import gpt2
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
+from viz_model.checkpoints.families.attributes import Attributes, names, usual
+from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import LIMITS, Dense, LayerNorm, Learned, ModelConfig
+from viz_model.config import LIMITS, ModelConfig
 
 SIZES = {
-    "n_vocab": ("vocab_size", 50257),
-    "n_context": ("max_position_embeddings", 2048),
+    **usual(n_vocab=50257, n_context=2048, d_model=2048),
     "n_layers": ("num_layers", 24),
-    "d_model": ("hidden_size", 2048),
     "n_heads": ("num_heads", 16),
 }
 NAMES = {**names(SIZES), "d_ffn": "intermediate_size", "norm": "layer_norm_epsilon", "windows": "attention_types"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
-    a.no_effect(gpt2.SUMMARY)
-    windows = {"global": 0, "local": a.size("window_size", 256)}
-    sizes = a.sizes(SIZES)
-    return ModelConfig(
-        **sizes,
-        d_ffn=a.size("intermediate_size", 4 * sizes["d_model"]),
-        norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
-        position=Learned(),
-        ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu_new")),
-        windows=tuple(windows[kind] for kind in _kinds(a)),
-        scale_scores=False,
-        attention_bias=False,
-        attention_out_bias=True,
-        tie_embeddings=a.flag("tie_word_embeddings", True),
-        scale_embedding=False,
-    )
+def config(a: Attributes) -> ModelConfig:
+    sizes = {"global": 0, "local": a.size("window_size", 256)}
+    windows = tuple(sizes[kind] for kind in _kinds(a))
+    bias = {"attention_bias": False, "attention_out_bias": True}
+    return gpt2.read(a, SIZES, NAMES["d_ffn"], windows=windows, scale_scores=False, **bias)
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """The mask is stored beside the weights of some files."""
-    theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
+    """GPT-2's table but for attention. The mask is stored beside the weights of some files."""
+    theirs, ours = "[transformer.]h.{layer}.attn.attention.", "decoder.blocks.{layer}.attn."
     mask = "the mask, which follows from the config"
     return [
-        rename("[transformer.]wte.weight", "embedding.weight"),
-        rename("[transformer.]wpe.weight", "decoder.position.table.weight"),
-        rename(f"{theirs}ln_1.*", f"{ours}attn_norm.*"),
-        *(rename(f"{theirs}attn.attention.{part}_proj.weight", f"{ours}attn.{part}.weight") for part in "qkv"),
-        rename(f"{theirs}attn.attention.out_proj.*", f"{ours}attn.o.*"),
-        rename(f"{theirs}ln_2.*", f"{ours}ffn_norm.*"),
-        rename(f"{theirs}mlp.c_fc.*", f"{ours}ffn.up.*"),
-        rename(f"{theirs}mlp.c_proj.*", f"{ours}ffn.down.*"),
-        rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
-        unembedding("lm_head.weight", config),
-        ignored(f"{theirs}attn.attention.bias", mask),
-        ignored(f"{theirs}attn.attention.masked_bias", mask),
+        *(replace(row, how="same") for row in gpt2.renames(config) if ".attn." not in row.theirs),
+        *(rename(f"{theirs}{part}_proj.weight", f"{ours}{part}.weight") for part in "qkv"),
+        rename(f"{theirs}out_proj.*", f"{ours}o.*"),
+        ignored(f"{theirs}bias", mask),
+        ignored(f"{theirs}masked_bias", mask),
     ]
 
 

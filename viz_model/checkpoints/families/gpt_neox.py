@@ -8,26 +8,19 @@ before the feed-forward layer is called ``post_attention_layernorm`` though atte
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, ModelConfig
 
-SIZES = {
-    "n_vocab": ("vocab_size", 50432),
-    "n_context": ("max_position_embeddings", 2048),
-    "n_layers": ("num_hidden_layers", 44),
-    "d_model": ("hidden_size", 6144),
-    "n_heads": ("num_attention_heads", 64),
-    "d_ffn": ("intermediate_size", 24576),
-}
+SIZES = usual(n_vocab=50432, n_context=2048, n_layers=44, d_model=6144, n_heads=64, d_ffn=24576)
 NAMES = {**names(SIZES), "norm": "layer_norm_eps", "position": "rotary_pct"}
 GGUF = Gguf("gptneox", fields={"use_parallel_residual": "use_parallel_residual"}, partial=True)
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     base, share = a.number("rotary_emb_base", 10_000.0), a.number("rotary_pct", 0.25)
     sizes = a.sizes(SIZES)
     return ModelConfig(

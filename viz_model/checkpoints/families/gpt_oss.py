@@ -7,7 +7,6 @@ chosen experts. The files of the first release hold weights of 4 bits, which are
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, rope, windows
@@ -19,40 +18,24 @@ NAMES = {**llama.NAMES, "windows": "layer_types", "ffn": "num_experts_per_tok"}
 BASE = 150_000.0
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect([*experts.NO_EFFECT, "experts_per_token", "initial_context_length"])
     a.one_value("hidden_act", "silu")
     a.one_value("swiglu_alpha", 1.702)
     expert = Gated(activation="gelu_quick", bias=True, limit=a.number("swiglu_limit", 7.0))
+    ffn = Experts(
+        expert=expert,
+        n_experts=experts.number(a, 128),
+        top_k=a.size("num_experts_per_tok", 4),
+        softmax="chosen",
+        router_bias=True,
+    )
     base = llama.read(
-        a,
-        turned=_turned,
-        ffn=Experts(
-            expert=expert,
-            n_experts=experts.number(a, 128),
-            top_k=a.size("num_experts_per_tok", 4),
-            softmax="chosen",
-            router_bias=True,
-        ),
-        eps=1e-5,
-        n_vocab=201_088,
-        n_context=131_072,
-        n_layers=36,
-        d_model=2880,
-        n_heads=64,
-        n_kv_heads=8,
-        d_head=64,
-        d_ffn=2880,
-    )
-    kinds = a.words("layer_types")
-    if kinds is None:
-        kinds = [windows.SEES_ALL if layer % 2 else windows.SLIDES for layer in range(base.n_layers)]
-    return replace(
-        base,
-        attention_bias=a.flag("attention_bias", True),
-        attention_sink=True,
-        windows=windows.of_words(a, kinds, a.size("sliding_window", 128)),
-    )
+        a, turned=_turned, ffn=ffn, eps=1e-5, n_vocab=201_088, n_context=131_072, n_layers=36, d_model=2880, n_heads=64,
+        n_kv_heads=8, d_head=64, d_ffn=2880, attention_bias=a.flag("attention_bias", True), attention_sink=True,
+    )  # fmt: skip
+    kinds = windows.words(a, base.n_layers, windows.every_other)
+    return replace(base, windows=windows.of_words(a, kinds, a.size("sliding_window", 128)))
 
 
 def _turned(a: Attributes, n_context: int) -> Rope:
@@ -64,19 +47,20 @@ def _turned(a: Attributes, n_context: int) -> Rope:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, the sinks, and the matrices of all experts."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     ffn = config.ffn
     assert isinstance(ffn, Experts)
     n, neurons = ffn.n_experts, ffn.neurons(config.d_ffn)
 
-    read = [(f"{ours}ffn.gate.{end}", f"{ours}ffn.up.{end}") for end in ("weight", "bias")]
-    both = f"{theirs}mlp.experts.gate_up_proj"
+    read = [(f"{llama.OURS}ffn.gate.{end}", f"{llama.OURS}ffn.up.{end}") for end in ("weight", "bias")]
+    both = f"{llama.THEIRS}mlp.experts.gate_up_proj"
     return [
-        *(row for row in llama.renames(config) if ".mlp." not in row.theirs),
-        rename(f"{theirs}self_attn.sinks", f"{ours}attn.sink"),
-        rename(f"{theirs}mlp.router.*", f"{ours}ffn.router.*"),
+        *llama.without(config, ".mlp."),
+        rename(f"{llama.THEIRS}self_attn.sinks", f"{llama.OURS}attn.sink"),
+        rename(f"{llama.THEIRS}mlp.router.*", f"{llama.OURS}ffn.router.*"),
         rename(both, *read[0], how="transposed", groups=neurons, stack=Stack(n)),
         rename(f"{both}_bias", *read[1], groups=neurons, stack=Stack(n)),
-        rename(f"{theirs}mlp.experts.down_proj", f"{ours}ffn.down.weight", how="transposed", stack=Stack(n, 1)),
-        rename(f"{theirs}mlp.experts.down_proj_bias", f"{ours}ffn.down_bias.weight", how="transposed"),
+        rename(
+            f"{llama.THEIRS}mlp.experts.down_proj", f"{llama.OURS}ffn.down.weight", how="transposed", stack=Stack(n, 1)
+        ),
+        rename(f"{llama.THEIRS}mlp.experts.down_proj_bias", f"{llama.OURS}ffn.down_bias.weight", how="transposed"),
     ]

@@ -7,7 +7,6 @@ sub-layer: what these hold here is their factor times what the file holds, and e
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama
@@ -18,7 +17,7 @@ from viz_model.config import LanguageHead, ModelConfig
 NAMES = {**llama.NAMES, "scale_width": "attention_multiplier", "head": "logits_scaling"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     base = llama.read(a, ffn=llama.gated(a, bias=a.flag("mlp_bias", False)))
     rows, _ = _factors(a)
     factor = 1 / (a.number("logits_scaling", 1.0) * (rows if base.tie_embeddings else 1))

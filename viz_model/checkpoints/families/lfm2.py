@@ -8,20 +8,12 @@ back; ``embedding_norm`` is the norm behind the last block.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families import llama, rope, windows
-from viz_model.checkpoints.families.attributes import Attributes, names
+from viz_model.checkpoints.families.attributes import Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Gated, Mixer, ModelConfig, RMSNorm, ShortConv
 
-SIZES = {
-    **llama.SIZES,
-    "n_vocab": ("vocab_size", 65536),
-    "n_context": ("max_position_embeddings", 128_000),
-    "d_model": ("hidden_size", 2560),
-    "n_kv_heads": ("num_key_value_heads", 8),
-}
+SIZES = {**llama.SIZES, **usual(n_vocab=65536, n_context=128_000, d_model=2560, n_kv_heads=8)}
 WIDTH = "block_ff_dim"
 """What older files call the width of the feed-forward; where both stand, Transformers takes this one."""
 NAMES = {
@@ -30,7 +22,7 @@ NAMES = {
 CONV = "conv"
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(["block_mlp_init_scale", "block_norm_eps", "block_out_init_scale", "block_use_swiglu",
                  "block_use_xavier_init", "block_dim", "conv_dim", "conv_dim_out", "conv_use_xavier_init",
                  "num_heads", "use_pos_enc", "theta"])  # fmt: skip
@@ -68,18 +60,20 @@ def _mixers(a: Attributes, n_layers: int, convolution: ShortConv) -> tuple[Mixer
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Layers that convolve have their matrices under ``conv``, those that attend under ``self_attn``."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
     held = [n for n, mixer in enumerate(config.mixers) if isinstance(mixer, ShortConv)]
     attn = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "out_proj": "o"}
     attn |= {f"{letter}_layernorm": f"qk_norm.{letter}" for letter in "qk"}
     return [
         *(row for n in held for row in _convolution(config, n)),
         rename("[model.]embed_tokens.weight", "embedding.weight"),
-        rename(f"{theirs}operator_norm.weight", f"{ours}attn_norm.weight"),
-        rename(f"{theirs}ffn_norm.weight", f"{ours}ffn_norm.weight"),
-        *(rename(f"{theirs}self_attn.{name}.weight", f"{ours}attn.{own}.weight") for name, own in attn.items()),
+        rename(f"{llama.THEIRS}operator_norm.weight", f"{llama.OURS}attn_norm.weight"),
+        rename(f"{llama.THEIRS}ffn_norm.weight", f"{llama.OURS}ffn_norm.weight"),
         *(
-            rename(f"{theirs}feed_forward.{name}.weight", f"{ours}ffn.{own}.weight")
+            rename(f"{llama.THEIRS}self_attn.{name}.weight", f"{llama.OURS}attn.{own}.weight")
+            for name, own in attn.items()
+        ),
+        *(
+            rename(f"{llama.THEIRS}feed_forward.{name}.weight", f"{llama.OURS}ffn.{own}.weight")
             for name, own in (("w1", "gate"), ("w2", "down"), ("w3", "up"))
         ),
         rename("[model.]embedding_norm.weight", "decoder.final_norm.weight"),

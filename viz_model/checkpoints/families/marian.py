@@ -3,7 +3,6 @@ after each addition, sine and cosine positions, one embedding for both languages
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bart
@@ -14,7 +13,7 @@ from viz_model.config import ModelConfig, Sinusoidal
 NAMES = bart.NAMES
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     for name in ("share_encoder_decoder_embeddings", "static_position_embeddings"):
         a.one_value(name, True)
     a.one_value("normalize_embedding", False)

@@ -6,18 +6,18 @@ where a file that says nothing means the first version's 4096; Transformers read
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.config import ModelConfig
 
+TYPES = ("ministral", "mistral")
 NAMES = {**llama.NAMES, "windows": "sliding_window"}
 renames = llama.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     base = llama.read(a, n_context=4096 * 32, n_kv_heads=8, d_ffn=14336)
     kinds, window = a.words("layer_types") if a.plain["model_type"] == "ministral" else None, windows.size(a)
     by_layer = windows.every(base.n_layers, window) if kinds is None else windows.of_words(a, kinds, window)

@@ -6,7 +6,6 @@ normalized; a file that says nothing of a window has none.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +18,7 @@ NAMES = {**llama.NAMES, "windows": "sliding_window", "ffn": "num_experts_per_tok
 GGUF = Gguf("llama", has_experts=True, pairing="interleaved")
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(experts.NO_EFFECT)
     ffn = Experts(expert=llama.gated(a), n_experts=experts.number(a, 8), top_k=a.size("num_experts_per_tok", 2))
     turned = partial(rope.read, base=1e6)
@@ -29,8 +28,4 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, and that of the experts."""
-    theirs = "[model.]layers.{layer}.block_sparse_moe."
-    return [
-        *(row for row in llama.renames(config) if ".mlp." not in row.theirs),
-        *experts.renames(config, f"{theirs}gate.weight", f"{theirs}experts.", ("w1", "w3", "w2")),
-    ]
+    return [*llama.without(config, ".mlp."), *experts.renames(config, "block_sparse_moe.", ("w1", "w3", "w2"))]

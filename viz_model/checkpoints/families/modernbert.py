@@ -9,22 +9,14 @@ matrix, in the decoder three; a norm may lack its shift.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import rope, windows
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.config import Gated, LayerNorm, MaskedHead, ModelConfig, NoHead
 
-SIZES = {
-    "n_vocab": ("vocab_size", 50368),
-    "n_context": ("max_position_embeddings", 8192),
-    "n_layers": ("num_hidden_layers", 22),
-    "d_model": ("hidden_size", 768),
-    "n_heads": ("num_attention_heads", 12),
-    "d_ffn": ("intermediate_size", 1152),
-}
+SIZES = usual(n_vocab=50368, n_context=8192, n_layers=22, d_model=768, n_heads=12, d_ffn=1152)
 NAMES = {
     **names(SIZES),
     "norm": "norm_eps",
@@ -34,6 +26,7 @@ NAMES = {
 }
 
 DECODER = "modernbert-decoder"
+TYPES = ("modernbert", DECODER)
 
 _OF_TRAINING = """
     classifier_pooling cls_token_id deterministic_flash_attn initializer_cutoff_factor layer_norm_eps
@@ -41,7 +34,7 @@ _OF_TRAINING = """
 """
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(_OF_TRAINING.split())
     sizes = a.sizes(SIZES)
     bases = a.number("global_rope_theta", 160_000.0), a.number("local_rope_theta", 10_000.0)
@@ -54,7 +47,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     if is_decoder := a.plain["model_type"] == DECODER:
         a.no_effect(["sliding_window"])  # Transformers takes half of local_attention whatever it says
     # A tied decoder without a bias is stored nowhere.
-    has_head, classifies = (any(name.startswith(p) for name in tensors) for p in ("head.", "classifier."))
+    has_head, classifies = a.holds("head."), a.holds("classifier.")
     base = ModelConfig(
         **sizes,
         kind="decoder" if is_decoder else "encoder",
@@ -68,9 +61,8 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
-    kinds, every = a.words("layer_types"), a.size("global_attn_every_n_layers", 3)
-    if kinds is None:
-        kinds = [windows.SLIDES if layer % every else windows.SEES_ALL for layer in range(base.n_layers)]
+    every = a.size("global_attn_every_n_layers", 3)
+    kinds = windows.words(a, base.n_layers, lambda layer: layer % every != 0)
     half = a.size("local_attention", 128) // 2  # to either side of a token of the encoder, which sees itself besides
     return replace(
         base,

@@ -7,25 +7,16 @@ addition, and a narrower embedding, with which it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families import bart
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
 
-SIZES = {
-    "n_vocab": ("vocab_size", 50272),
-    "n_context": ("max_position_embeddings", 2048),
-    "n_layers": ("num_hidden_layers", 12),
-    "d_model": ("hidden_size", 768),
-    "n_heads": ("num_attention_heads", 12),
-    "d_ffn": ("ffn_dim", 3072),
-}
+SIZES = {**usual(n_vocab=50272, n_context=2048, n_layers=12, d_model=768, n_heads=12), "d_ffn": ("ffn_dim", 3072)}
 NAMES = names(SIZES)
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     sizes, bias = a.sizes(SIZES), a.flag("enable_bias", True)
     a.one_value("word_embed_proj_dim", sizes["d_model"])
     a.one_value("_remove_final_layer_norm", False)

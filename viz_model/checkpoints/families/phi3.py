@@ -7,7 +7,6 @@ the first training's length, to which the context is limited here.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +19,7 @@ NAMES = {**llama.NAMES, "windows": "sliding_window"}
 GGUF = Gguf("phi3", fields={"attention.sliding_window": "sliding_window"}, partial=True)
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     for name in ("attention_bias", "mlp_bias", "lm_head_bias"):
         a.one_value(name, False)
     turned = partial(rope.read, share=1.0)
@@ -31,10 +30,9 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """The two fused matrices, and Llama's table."""
-    theirs, ours = "[model.]layers.{layer}.", "decoder.blocks.{layer}."
-    qkv = [f"{ours}attn.{part}.weight" for part in "qkv"]
+    qkv = [f"{llama.OURS}attn.{part}.weight" for part in "qkv"]
     return [
-        rename(f"{theirs}self_attn.qkv_proj.weight", *qkv),
-        rename(f"{theirs}mlp.gate_up_proj.weight", f"{ours}ffn.gate.weight", f"{ours}ffn.up.weight"),
+        rename(f"{llama.THEIRS}self_attn.qkv_proj.weight", *qkv),
+        rename(f"{llama.THEIRS}mlp.gate_up_proj.weight", f"{llama.OURS}ffn.gate.weight", f"{llama.OURS}ffn.up.weight"),
         *llama.renames(config),
     ]

@@ -3,7 +3,6 @@ none. The trap: ``sliding_window`` counts only where ``use_sliding_window`` is t
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows
@@ -15,7 +14,7 @@ GGUF = Gguf("qwen2")
 renames = llama.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("use_mrope", False)
     base = llama.read(a, n_vocab=151936, n_context=32768, n_kv_heads=32, d_ffn=22016)
     slides = windows.from_a_layer_on(a, base.n_layers)

@@ -7,7 +7,6 @@ to ``max_window_layers``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, qwen3_moe, windows
@@ -18,20 +17,15 @@ from viz_model.config import Experts, ModelConfig
 NAMES = {**llama.NAMES, "windows": "layer_types", "ffn": "num_experts_per_tok"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(experts.NO_EFFECT)
     ffn = routed(a, 60, 4, 1408, shared=5632, normalize=False)
     base = llama.read(
         a, ffn=ffn, n_vocab=151936, n_context=32768, n_layers=24, d_model=2048, n_heads=16, n_kv_heads=16, d_ffn=5632
     )
-    slides, window = (
-        a.flag("use_sliding_window", False),
-        0 if a.is_null("sliding_window") else a.size("sliding_window", 4096, 0),
-    )
-    first, kinds = a.size("max_window_layers", 28, 0), a.words("layer_types")
-    if kinds is None:
-        is_near = [slides and n % 2 == 0 and n < first for n in range(base.n_layers)]
-        kinds = [windows.SLIDES if near else windows.SEES_ALL for near in is_near]
+    slides, first = a.flag("use_sliding_window", False), a.size("max_window_layers", 28, 0)
+    window = 0 if a.is_null("sliding_window") else a.size("sliding_window", 4096, 0)
+    kinds = windows.words(a, base.n_layers, lambda layer: slides and layer % 2 == 0 and layer < first)
     return replace(
         base,
         ffns=qwen3_moe.by_layer(a, base.n_layers, ffn, llama.gated(a)),
@@ -59,6 +53,6 @@ def renames(config: ModelConfig) -> list[Rename]:
     theirs, ours = "[model.]layers.{layer}.mlp.shared_expert", "decoder.blocks.{layer}.ffn.shared"
     return [
         *(row for row in qwen3_moe.renames(config) if not any("qk_norm" in place for place in row.ours)),
-        *(rename(f"{theirs}.{x}_proj.weight", f"{ours}.{x}.weight") for x in ("gate", "up", "down")),
+        *experts.shared(theirs),
         rename(f"{theirs}_gate.weight", f"{ours}_gate.weight"),
     ]

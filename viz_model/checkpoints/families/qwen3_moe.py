@@ -7,7 +7,6 @@ layer, whatever ``max_window_layers`` says.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, qwen3, windows
@@ -25,7 +24,7 @@ GGUF = Gguf(
 )
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect([*experts.NO_EFFECT, "max_window_layers"])
     window = a.size("sliding_window", 4096, 0) if a.flag("use_sliding_window", False) else 0
     a.no_effect(["sliding_window"])
@@ -58,5 +57,4 @@ def by_layer(a: Attributes, n_layers: int, routed: Experts, dense: Gated) -> tup
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Qwen3's table, whose feed-forward is that of layers without experts, and the table of the experts."""
-    theirs, names = "[model.]layers.{layer}.mlp.", ("gate_proj", "up_proj", "down_proj")
-    return [*qwen3.renames(config), *experts.renames(config, f"{theirs}gate.weight", f"{theirs}experts.", names)]
+    return [*qwen3.renames(config), *experts.renames(config)]

@@ -8,7 +8,6 @@ DeltaNet; a quarter of each head is turned. What predicts several tokens at once
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -17,11 +16,12 @@ from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import DeltaNet, Experts, Mixer, ModelConfig
 
+TYPES = ("qwen3_5_text", "qwen3_next")
 NAMES = {**llama.NAMES, "mixers": "linear_num_value_heads", "ffn": "num_experts_per_tok"}
 LINEAR = "linear_attention"
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     is_next = a.plain["model_type"] == "qwen3_next"
     dense = llama.gated(a)
     turned = partial(rope.read, share=0.25)

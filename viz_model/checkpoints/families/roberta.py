@@ -7,7 +7,6 @@ activation is always the exact GELU.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert
@@ -16,16 +15,17 @@ from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import MaskedHead, ModelConfig, NoHead
 
+TYPES = ("camembert", "roberta", "xlm-roberta")
 NAMES = bert.NAMES
 
 PADDING = 1
 """The id of the padding, and the last row of positions that no position reads."""
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("pad_token_id", PADDING)
-    fills_masks = any(name.startswith("lm_head.") for name in tensors)
-    base = bert.read(a, tensors, MaskedHead() if fills_masks else NoHead(), n_vocab=50265)
+    fills_masks = a.holds("lm_head.")
+    base = bert.read(a, MaskedHead() if fills_masks else NoHead(), n_vocab=50265)
     if base.n_context <= PADDING + 1:
         raise ModelError(f"{a.path}: max_position_embeddings: expected more than the {PADDING + 1} that are not read")
     return replace(base, n_context=base.n_context - PADDING - 1)
@@ -40,13 +40,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("lm_head.bias", "head.unembedding.bias"),
         rename("lm_head.decoder.bias", "head.unembedding.bias"),
         unembedding("lm_head.decoder.weight", config),
-        *_classifier(config),
-        task_head("qa_outputs.*"),
+        *bert.classifier(config, "classifier.dense.*", "classifier.out_proj.*"),
+        # That of tokens has no layer in front.
+        *map(task_head, ("qa_outputs.*", "classifier.*")),
     ]
-
-
-def _classifier(config: ModelConfig) -> list[Rename]:
-    """Of texts; that of tokens has no layer in front, and is left out."""
-    if config.classes:
-        return [rename("classifier.dense.*", "head.dense.*"), rename("classifier.out_proj.*", "head.classes.*")]
-    return [*map(task_head, ("classifier.*", "classifier.dense.*", "classifier.out_proj.*"))]

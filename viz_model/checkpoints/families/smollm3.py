@@ -6,7 +6,6 @@ without positions are the ones that slide.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -20,26 +19,18 @@ GGUF = Gguf("smollm3", pairing="interleaved")
 renames = llama.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(["max_window_layers", "pretraining_tp"])
     base = llama.read(
-        a,
-        turned=partial(rope.read, base=2_000_000.0),
-        ffn=llama.gated(a, bias=a.flag("mlp_bias", False)),
-        tied=True,
-        n_vocab=128256,
-        n_context=32768,
-        n_layers=36,
-        d_model=2048,
-        n_heads=16,
-        n_kv_heads=4,
-    )
+        a, turned=partial(rope.read, base=2_000_000.0), ffn=llama.gated(a, bias=a.flag("mlp_bias", False)), tied=True,
+        n_vocab=128256, n_context=32768, n_layers=36, d_model=2048, n_heads=16, n_kv_heads=4,
+        attention_bias=a.flag("attention_bias", False),
+    )  # fmt: skip
     turned = _turned(a, base.n_layers)
     return replace(
         base,
         positions=tuple(base.position if flag else NoPosition() for flag in turned) if not all(turned) else (),
         windows=_windows(a, turned),
-        attention_bias=a.flag("attention_bias", False),
     )
 
 
@@ -54,10 +45,6 @@ def _turned(a: Attributes, n_layers: int) -> list[bool]:
 
 
 def _windows(a: Attributes, turned: list[bool]) -> tuple[int, ...]:
-    kinds, slides = a.words("layer_types"), a.flag("use_sliding_window", False)
     window = a.size("sliding_window") if "sliding_window" in a else 0
-    if kinds is None:
-        if not (slides and window):
-            return ()
-        kinds = [windows.SEES_ALL if flag else windows.SLIDES for flag in turned]
-    return windows.of_words(a, kinds, window)
+    slides = a.flag("use_sliding_window", False) and window > 0
+    return windows.of_words(a, windows.words(a, len(turned), lambda layer: slides and not turned[layer]), window)

@@ -6,8 +6,6 @@ The traps: biases of queries, keys and values do not bring one of what attention
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
 
 from viz_model.checkpoints.families import llama, rope
@@ -18,22 +16,11 @@ NAMES = {**llama.NAMES, "norm": "layer_norm_eps"}
 renames = llama.renames
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.one_value("qk_layernorm", False)
     beside = a.flag("use_parallel_residual", False)
-    return replace(
-        llama.read(
-            a,
-            turned=partial(rope.read, share=0.25),
-            n_vocab=50304,
-            n_context=4096,
-            d_model=2560,
-            n_kv_heads=32,
-            d_ffn=6912,
-        ),
-        norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-5)),
-        attention_bias=a.flag("use_qkv_bias", False),
-        attention_out_bias=False,
-        parallel=beside,
-        shared_norm=beside,
-    )
+    return llama.read(
+        a, turned=partial(rope.read, share=0.25), n_vocab=50304, n_context=4096, d_model=2560, n_kv_heads=32,
+        d_ffn=6912, norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-5)), attention_out_bias=False,
+        attention_bias=a.flag("use_qkv_bias", False), parallel=beside, shared_norm=beside,
+    )  # fmt: skip

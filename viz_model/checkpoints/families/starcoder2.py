@@ -6,7 +6,6 @@ that of every layer, and a file that says nothing of one has none.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows
@@ -17,35 +16,22 @@ from viz_model.config import Dense, LayerNorm, ModelConfig
 NAMES = {**llama.NAMES, "norm": "norm_epsilon", "windows": "sliding_window"}
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     bias = a.flag("use_bias", True)
     ffn = Dense(activation=a.choice("hidden_act", ACTIVATIONS, "gelu_pytorch_tanh"), bias=bias)
     base = llama.read(
-        a,
-        ffn=ffn,
-        tied=True,
-        n_vocab=49152,
-        n_context=4096,
-        n_layers=30,
-        d_model=3072,
-        n_heads=24,
-        n_kv_heads=2,
-        d_ffn=12288,
-    )
+        a, ffn=ffn, tied=True, n_vocab=49152, n_context=4096, n_layers=30, d_model=3072, n_heads=24, n_kv_heads=2,
+        d_ffn=12288, norm=LayerNorm(eps=a.number("norm_epsilon", 1e-5)), attention_bias=bias,
+    )  # fmt: skip
     a.no_effect(["residual_dropout"])
-    return replace(
-        base,
-        norm=LayerNorm(eps=a.number("norm_epsilon", 1e-5)),
-        attention_bias=bias,
-        windows=windows.every(base.n_layers, a.size("sliding_window", 0, 0)),
-    )
+    return replace(base, windows=windows.every(base.n_layers, a.size("sliding_window", 0, 0)))
 
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, and two matrices under GPT-2's names."""
     theirs, ours = "[model.]layers.{layer}.mlp.", "decoder.blocks.{layer}.ffn."
     return [
-        *(row for row in llama.renames(config) if ".mlp." not in row.theirs),
+        *llama.without(config, ".mlp."),
         rename(f"{theirs}c_fc.*", f"{ours}up.*"),
         rename(f"{theirs}c_proj.*", f"{ours}down.*"),
     ]

@@ -9,8 +9,6 @@ UMT5 every layer has numbers of its own for the distances.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, FeedForward, Gated, LanguageHead, ModelConfig, NoHead, RMSNorm, T5Bias
@@ -23,6 +21,7 @@ SIZES = {
     "d_head": ("d_kv", 64),
     "d_ffn": ("d_ff", 2048),
 }
+TYPES = ("mt5", "t5", "umt5")
 NAMES = {
     **names(SIZES),
     "n_layers": "num_decoder_layers",
@@ -40,7 +39,7 @@ FEED_FORWARDS: dict[str, Dense | Gated] = {
 }
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     is_mt5, is_umt5 = (a.plain["model_type"] == kind for kind in ("mt5", "umt5"))
     absent = {"n_vocab": 250_112, "n_heads": 6, "d_ffn": 1024} if is_mt5 or is_umt5 else {}
     layers = a.size("num_layers", 8 if absent else 6)
@@ -51,7 +50,7 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     # Newer files say whether the head scales, and tie unless there is a second table.
     scaled = a.flag("scale_decoder_outputs", tied)
     if "scale_decoder_outputs" in a or absent:
-        tied = "lm_head.weight" not in tensors
+        tied = "lm_head.weight" not in a.tensors
     return ModelConfig(
         **a.sizes(SIZES, absent),
         kind="encoder" if encoder_only else "encoder_decoder",

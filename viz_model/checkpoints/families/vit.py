@@ -7,20 +7,13 @@ pooler of others are left out, and the model says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ClassHead, Dense, LayerNorm, Learned, ModelConfig, NoHead, Patches
 from viz_model.images import Resample
 
-SIZES = {
-    "n_layers": ("num_hidden_layers", 12),
-    "d_model": ("hidden_size", 768),
-    "n_heads": ("num_attention_heads", 12),
-    "d_ffn": ("intermediate_size", 3072),
-}
+SIZES = usual(n_layers=12, d_model=768, n_heads=12, d_ffn=3072)
 NAMES = {**names(SIZES), "norm": "layer_norm_eps", "inputs": "image_size", "head": "id2label"}
 PROCESSOR = "preprocessor_config.json"
 """Where the attribute "preprocessor" comes from, an object."""
@@ -32,10 +25,10 @@ _NO_EFFECT = """
 """
 
 
-def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+def config(a: Attributes) -> ModelConfig:
     a.no_effect(["encoder_stride", "pooler_output_size", "pooler_act"])
     inputs = _patches(a)
-    has_classifier = any(name.startswith("classifier.") for name in tensors)
+    has_classifier = a.holds("classifier.")
     labels = a.by_number("id2label") or tuple(f"LABEL_{n}" for n in range(a.size("num_labels", 2)))
     return ModelConfig(
         **a.sizes(SIZES),
@@ -105,9 +98,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{embeddings}patch_embeddings.projection.weight", "patches.projection.weight", joined=kernel),
         rename(f"{embeddings}patch_embeddings.projection.bias", "patches.projection.bias"),
         rename(f"{embeddings}position_embeddings", "encoder.position.table.weight", how="row"),
-        rename(f"{theirs}attention.attention.query.*", f"{ours}attn.q.*"),
-        rename(f"{theirs}attention.attention.key.*", f"{ours}attn.k.*"),
-        rename(f"{theirs}attention.attention.value.*", f"{ours}attn.v.*"),
+        *(rename(f"{theirs}attention.attention.{x}.*", f"{ours}attn.{x[0]}.*") for x in ("query", "key", "value")),
         rename(f"{theirs}attention.output.dense.*", f"{ours}attn.o.*"),
         rename(f"{theirs}layernorm_before.*", f"{ours}attn_norm.*"),
         rename(f"{theirs}layernorm_after.*", f"{ours}ffn_norm.*"),

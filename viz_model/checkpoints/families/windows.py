@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError
@@ -14,6 +14,17 @@ SLIDES, SEES_ALL = "sliding_attention", "full_attention"
 def size(a: Attributes) -> int:
     """The window of layers that have one; ``null`` is none."""
     return 0 if a.is_null("sliding_window") else a.size("sliding_window", 4096)
+
+
+def words(a: Attributes, n_layers: int, slides: Callable[[int], bool]) -> list[str]:
+    """A word for each layer: as listed, or by its number."""
+    listed = a.words("layer_types")
+    return listed or [SLIDES if slides(layer) else SEES_ALL for layer in range(n_layers)]
+
+
+def every_other(layer: int) -> bool:
+    """The first, the third, …"""
+    return layer % 2 == 0
 
 
 def of_words(a: Attributes, kinds: Sequence[str], window: int) -> tuple[int, ...]:
@@ -48,12 +59,6 @@ def every(n_layers: int, window: int) -> tuple[int, ...]:
 
 def from_a_layer_on(a: Attributes, n_layers: int) -> tuple[int, ...]:
     """Qwen's way: without words, the layers from ``max_window_layers`` on slide where sliding is switched on."""
-    kinds = a.words("layer_types")
-    slides = a.flag("use_sliding_window", False)
-    window = a.size("sliding_window", 4096, 0)
+    slides, window = a.flag("use_sliding_window", False), a.size("sliding_window", 4096, 0)
     first = a.size("max_window_layers", 28, 0)
-    if kinds is None:
-        if not slides:
-            return ()
-        kinds = [SLIDES if layer >= first else SEES_ALL for layer in range(n_layers)]
-    return of_words(a, kinds, window if slides else 0)
+    return of_words(a, words(a, n_layers, lambda layer: slides and layer >= first), window if slides else 0)

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from viz_model.config import Side
-from viz_model.measures import masks, stream
+from viz_model.measures import stream
 from viz_model.measures.change import rerun
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
@@ -114,7 +114,7 @@ def previous_shares(trace: Trace) -> np.ndarray:
 
 def even_previous(trace: Trace, layer: int) -> float:
     """What :func:`previous_shares` would be of a head that spreads its weight evenly over what it sees."""
-    visible = masks.of_run(trace, layer)
+    visible = trace.mask(layer)
     even = visible / visible.sum(-1, keepdim=True)
     return even.diagonal(-1).mean().item()
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.claims import Claim, Verdict
-from viz_model.measures import masks
 from viz_model.measures.heads import ROUNDING
 from viz_model.model import ops
 from viz_model.runs.edits import AblateHead
@@ -70,7 +69,7 @@ def pruned(trace: Trace, layer: int, off: Collection[int]) -> Pruned:
         if f"{at}bias" in trace:
             scores = scores + trace[f"{at}bias"][kept]
         sink = trace[f"{at}sink"][kept] if f"{at}sink" in trace else None
-        pattern = ops.pattern(ops.hide(scores, masks.of_run(trace, layer)), sink)
+        pattern = ops.pattern(ops.hide(scores, trace.mask(layer)), sink)
         concatenated = ops.merge_heads(ops.mix(pattern, v))
     out = small.o(concatenated)
     matrices = {letter: (getattr(attention, letter), getattr(small, letter)) for letter in "qkvo"}

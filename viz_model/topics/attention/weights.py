@@ -17,7 +17,7 @@ import torch
 
 from viz_model.drawing import digits
 from viz_model.drawing.digits import share
-from viz_model.measures import heads, masks
+from viz_model.measures import heads
 from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
@@ -84,7 +84,7 @@ def value_weighted(trace: Trace, layer: int) -> ValueWeighted:
     values = torch.stack([trace.head(f"{at}.v", each) for each in range(n_heads)]).double()  # [H, T, K]
     lengths = ((values @ gram) * values).sum(-1).clamp_min(0).sqrt()  # [H, T]
     weights = torch.stack([trace.head(f"{at}.pattern", each) for each in range(n_heads)]).double()
-    seen = masks.of_run(trace, layer)
+    seen = trace.mask(layer)
     return ValueWeighted(weights.numpy(), (weights * lengths[:, None]).numpy(), seen.numpy())
 
 

@@ -14,7 +14,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Table, Tabs, Worked
-from viz_model.measures.output import read_site
+from viz_model.measures.lens import read_site
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.next_token import arrivals, draws
