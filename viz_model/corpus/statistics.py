@@ -91,9 +91,11 @@ class Firings(NamedTuple):
 
     def merged(self, other: Firings) -> Firings:
         """The k strongest of both, whose texts are not the same."""
-        both = Firings(*(np.concatenate(parts, axis=-1) for parts in zip(self, other, strict=True)))
-        best = np.lexsort((both.text, -both.value), axis=-1)[..., : self.value.shape[-1]]
-        return Firings(*(np.take_along_axis(part, best, axis=-1) for part in both))
+        pairs: list[Any] = list(zip(self, other, strict=True))
+        value, text, position = (np.concatenate(pair, axis=-1) for pair in pairs)
+        best = np.lexsort((text, -value), axis=-1)[..., : self.value.shape[-1]]
+        kept: list[Any] = [np.take_along_axis(part, best, axis=-1) for part in (value, text, position)]
+        return Firings(*kept)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
