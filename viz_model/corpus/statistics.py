@@ -91,15 +91,11 @@ class Firings(NamedTuple):
 
     def merged(self, other: Firings) -> Firings:
         """The k strongest of both, whose texts are not the same."""
-        value = np.concatenate((self.value, other.value), axis=-1)
-        text = np.concatenate((self.text, other.text), axis=-1)
-        position = np.concatenate((self.position, other.position), axis=-1)
+        pairs: list[Any] = list(zip(self, other, strict=True))
+        value, text, position = (np.concatenate(pair, axis=-1) for pair in pairs)
         best = np.lexsort((text, -value), axis=-1)[..., : self.value.shape[-1]]
-        return Firings(
-            np.take_along_axis(value, best, axis=-1),
-            np.take_along_axis(text, best, axis=-1),
-            np.take_along_axis(position, best, axis=-1),
-        )
+        kept: list[Any] = [np.take_along_axis(part, best, axis=-1) for part in (value, text, position)]
+        return Firings(*kept)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,9 +123,7 @@ class Statistics:
         return Statistics(
             heads=self.heads.merged(other.heads),
             neurons=self.neurons.merged(other.neurons),
-            n_texts=self.n_texts + other.n_texts,
-            n_tokens=self.n_tokens + other.n_tokens,
-            n_dropped=self.n_dropped + other.n_dropped,
+            **{name: getattr(self, name) + getattr(other, name) for name in COUNTED},
         )
 
 

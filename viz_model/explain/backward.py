@@ -251,11 +251,7 @@ def gradients(trace: Trace, position: int = -1, token: int | None = None) -> Gra
     parameters = dict(model.named_parameters())
     wanted = {name: value for name, value in kept.values.items() if value.requires_grad}
     # From the run's own probabilities on: those of another kernel differ in the last digits.
-    found = torch.autograd.grad(logits, [*wanted.values(), *parameters.values()], begins, allow_unused=True)
-    made = [
-        torch.zeros_like(value) if one is None else one
-        for one, value in zip(found, [*wanted.values(), *parameters.values()], strict=True)
-    ]
+    made = torch.autograd.grad(logits, [*wanted.values(), *parameters.values()], begins, materialize_grads=True)
     values |= {name: one[0] for name, one in zip(wanted, made, strict=False)}
     weights = dict(zip(parameters, made[len(wanted) :], strict=True))
     return Gradients(trace, position, token, -math.log(known[token]), weights, values)

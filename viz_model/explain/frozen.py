@@ -266,14 +266,8 @@ class Frozen:
         if not held:
             none = torch.zeros(0, x.shape[-1])
             return _Neurons(none, none[:, 0], x[:, :0], x[:, :0], none.T, rest)
-        up, bias, down = (
-            torch.cat([part for part in parts], axis)
-            for axis, parts in (
-                (0, [one.up.weight.detach() for one in held]),
-                (0, [_bias(one.up) for one in held]),
-                (1, [one.down.detach() for one in held]),
-            )
-        )
+        up, bias = torch.cat([one.up.weight.detach() for one in held]), torch.cat([_bias(one.up) for one in held])
+        down = torch.cat([one.down.detach() for one in held], 1)
         slope = torch.cat([one.slope for one in held], -1).detach()
         before = torch.cat([one.up(x) for one in held], -1).detach()
         return _Neurons(up, bias, slope, before, down, rest - (slope * before).double() @ down.double().T)

@@ -137,9 +137,7 @@ class Sides(NamedTuple):
 @torch.inference_mode()
 def sides(trace: Trace, *, layer: int, head: int, attention: At = "attn") -> Sides:
     """What all rows of a head have in common (:func:`row`), of a stack."""
-    block = trace.stack.block(layer)
-    used = block.attn if block.cross is None or attention == "attn" else block.cross
-    projection = _Projection(trace, layer, attention, used, head)
+    projection = _Projection.of(trace, layer, attention, head)
     return Sides(*projection.all("q"), *projection.of_keys.all("k"))
 
 
@@ -155,15 +153,11 @@ def row(trace: Trace, *, layer: int, head: int, query: int, attention: At = "att
     refuse(trace)
     layer, head = counted("layer", layer, trace.n_layers), counted("head", head, trace.config.n_heads)
     query = counted("query", query, len(trace))
-    block = trace.stack.block(layer)
-    if attention == "cross" and block.cross is None:
+    if attention == "cross" and trace.stack.block(layer).cross is None:
         raise ValueError("attention: this stack has no cross-attention")
-    used = block.attn if block.cross is None or attention == "attn" else block.cross
-    if known is None:
-        projection = _Projection(trace, layer, attention, used, head)
-        known = Sides(*projection.query(query), *projection.of_keys.all("k"))
-    asking, q, offering, k = known
-    products = used.scale * torch.einsum("ak,btk->abt", q[:, 0 if q.shape[1] == 1 else query], k)
+    projection = _Projection.of(trace, layer, attention, head)
+    asking, q, offering, k = known or Sides(*projection.query(query), *projection.of_keys.all("k"))
+    products = projection.used.scale * torch.einsum("ak,btk->abt", q[:, 0 if q.shape[1] == 1 else query], k)
     at = f"blocks.{layer}.{attention}"
     scores, bias = trace.row(f"{at}.scores", query, head).double(), None
     if f"{at}.bias" in trace.sites:
@@ -181,6 +175,12 @@ class _Projection(NamedTuple):
     attention: At
     used: Attention
     head: int
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, attention: At, head: int) -> _Projection:
+        block = trace.stack.block(layer)
+        used = block.attn if block.cross is None or attention == "attn" else block.cross
+        return cls(trace, layer, attention, used, head)
 
     @property
     def of_keys(self) -> _Projection:

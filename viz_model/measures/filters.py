@@ -44,8 +44,3 @@ def filtered(trace: Trace, patch: int, number: int) -> Filtered:
         float(projection.projection.bias[number]),
         float(trace["patches.projected"][patch, number]),
     )
-
-
-def strongest(trace: Trace, patch: int) -> int:
-    """The filter that answers a patch most, in size."""
-    return int(trace["patches.projected"][patch].abs().argmax())

@@ -45,8 +45,7 @@ def plotly(scene: Scene, theme: str) -> go.Figure:
         return go.Figure(series).update_layout(title=scene.title)
     made = make_subplots(rows=len(cells), cols=1, subplot_titles=[mark.name for mark in cells])
     for n, mark in enumerate(cells):
-        values = np.atleast_2d(np.asarray(mark.values, dtype=float))
-        rows, columns = (tables.names(own, count) for own, count in zip(_axes(mark), values.shape, strict=True))
+        values, rows, columns = _table(mark)
         low = -mark.top if mark.look == "signed" else 0.0
         heat = go.Heatmap(
             z=values,
@@ -70,8 +69,7 @@ def matplotlib(scene: Scene, theme: str, ax: Any) -> Any:
     cells = matrices(scene)
     if cells:
         mark = cells[0]
-        values = np.atleast_2d(np.asarray(mark.values, dtype=float))
-        rows, columns = (tables.names(own, count) for own, count in zip(_axes(mark), values.shape, strict=True))
+        values, rows, columns = _table(mark)
         colors = LinearSegmentedColormap.from_list(mark.look, [color for _, color in _scale(mark, PALETTES[theme])])
         ax.imshow(values, vmin=-mark.top if mark.look == "signed" else 0.0, vmax=mark.top, cmap=colors, aspect="auto")
         if len(columns) <= 64:
@@ -88,8 +86,10 @@ def matplotlib(scene: Scene, theme: str, ax: Any) -> Any:
     return ax
 
 
-def _axes(mark: Cells) -> tuple[Sequence[str], Sequence[str]]:
-    return mark.rows, mark.columns
+def _table(mark: Cells) -> tuple[np.ndarray, Sequence[str], Sequence[str]]:
+    """Numbers [rows, columns] with the names of both."""
+    values = np.atleast_2d(np.asarray(mark.values, dtype=float))
+    return values, tables.names(mark.rows, len(values)), tables.names(mark.columns, values.shape[1])
 
 
 def _scale(mark: Cells, colors: Any) -> list[tuple[float, str]]:

@@ -106,8 +106,7 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
     """
     of = selected(trace, "position", layer=layer, head=head, token=token, **options)
     needs_weights(trace, "position")
-    made = positions.picture(of)
-    if made is None:
+    if positions.picture(of) is None:
         raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")
     return of, drawn(of, positions.picture)
 
@@ -135,8 +134,7 @@ def head(
         ValueError: this model has no such matrix; the message says which it has.
     """
     of = selected(trace, "attention", layer=layer, head=head, token=token, **options)
-    at = of
-    known = dict.fromkeys((*one_head.known(at, one_head.CHAIN), *one_head.known(at)))
+    known = dict.fromkeys((*one_head.known(of, one_head.CHAIN), *one_head.known(of)))
     if matrix not in known:
         raise ValueError(f"matrix: {matrix!r} is not one of {', '.join(known)}")
     return of, drawn(of, lambda look: one_head.of_one(look, matrix))
