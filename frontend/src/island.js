@@ -29,11 +29,18 @@ import { walk } from "./walk.js"
 const REST = 500 // ms after the last click or letter until the address is written
 const LOST = 3_000 // ms after which a question that nobody works on is asked again: what is sent as a connection breaks is lost
 
+// A page that goes may be drawn once more after the one that takes its place: it has no say any more.
+let current = null
+const isGoing = root => root !== current && !!root.getRootNode().host?.closest("[data-stale=true]")
+
 export function island(root, header, arrays, tell) {
-  const made = root.island ??= create(root)
-  made.take(header, arrays, tell)
+  if (!isGoing(root)) {
+    current = root
+    root.island ??= create(root)
+    root.island.take(header, arrays, tell)
+  }
   return () => {
-    made.leave()
+    root.island?.leave()
     delete root.island // what is mounted in the same place again begins anew
   }
 }
