@@ -131,6 +131,34 @@ def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> N
     assert not errors
 
 
+def test_a_page_that_goes_has_no_say_after_the_one_that_takes_its_place(page: Any) -> None:
+    """Streamlit may draw it once more before it takes it away; what it said was selected would be chosen for good."""
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat", layer="1", head="2", token="3")
+    page.evaluate(
+        """() => {
+          document.body.innerHTML = '<div></div><div></div>'
+          const [before, after] = document.body.children
+          for (const host of [before, after]) host.attachShadow({ mode: 'open' }).innerHTML = '<div class="viz"></div>'
+          window.hosts = [before, after]
+        }"""
+    )
+    again = MOUNT.replace("document.body.innerHTML ||= '<div class=\"viz\"></div>'", "")
+    again = again.replace("parentElement: document.body", "parentElement: hosts[n].shadowRoot").replace("() =>", "n =>")
+    first, second = (message(model=name, text="The cat sat on the mat") for name in ("story-pre-ln", "story-modern"))
+    for data, n in ((first, 0), (second, 1)):
+        page.evaluate(again, data)
+        page.evaluate(f"void window.mount({n})")
+    shown = "() => globalThis[Symbol.for('viz-model.store')].selection"
+    stands = page.evaluate(shown)
+    page.evaluate("() => hosts[0].setAttribute('data-stale', 'true')")
+    page.evaluate(again, message(model="story-pre-ln", text="The cat sat", layer="3", head="1", token="2"))
+    page.evaluate("void window.mount(0)")
+    assert page.evaluate(shown) == stands
+    page.evaluate("() => hosts[0].removeAttribute('data-stale')")
+    page.evaluate("void window.mount(0)")
+    assert page.evaluate(shown) != stands
+
+
 def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_after_back(visit: Visit) -> None:
     page = visit("/position", model="story-pre-ln", text="Hi")
     settle(page)

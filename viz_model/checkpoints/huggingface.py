@@ -58,6 +58,8 @@ def _families() -> dict[str, Family]:
         module = import_module(f"{families.__name__}.{one.name}")
         if isinstance(module, Family):
             found |= dict.fromkeys(getattr(module, "TYPES", (one.name,)), module)
+        elif hasattr(module, "NAMES"):
+            raise TypeError(f"{module.__name__}: a family has NAMES, config and renames")
     return found
 
 
