@@ -44,6 +44,14 @@ def assert_same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Ten
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
+def begin(recipe: Recipe, folder: Path, n_steps: int) -> list[tuple[Any, ...]]:
+    """Make so many steps of a run and leave it; what they report."""
+    reports = train(recipe, data_of(recipe), folder)
+    found = [measured(report) for report in itertools.islice(reports, n_steps)]
+    reports.close()
+    return found
+
+
 def steps_of(recipe: Recipe, folder: Path) -> dict[int, tuple[Any, ...]]:
     """Train to the end, in this process and in the precision of the others."""
     return {report.step: measured(report) for report in train(recipe, data_of(recipe), folder, half_precision=False)}
@@ -124,9 +132,7 @@ def test_an_interrupted_run_is_the_uninterrupted_one(
     whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
     parts = []
     for n_steps in interruptions:
-        reports = train(recipe, data_of(recipe), tmp_path / "parts")
-        parts += [measured(report) for report in itertools.islice(reports, n_steps)]
-        reports.close()
+        parts += begin(recipe, tmp_path / "parts", n_steps)
         torch.rand(3)
     parts += [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "parts")]
     assert parts == whole
@@ -147,82 +153,52 @@ def test_checkpoints_are_as_far_apart_as_asked(tmp_path: Path, monkeypatch: pyte
 # A run that is made longer
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("decay", "optimizer"), list(itertools.product(["linear", "cosine"], ["adamw", "muon"])))
-def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: Any, optimizer: Any) -> None:
-    short = tiny_recipe(dropout=0.1, decay=decay, optimizer=optimizer, steps=12, decay_steps=4)
-    longer = dataclasses.replace(short, steps=20, decay_steps=6)
-    list(train(short, data_of(short), tmp_path / "run"))
-    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
-    found = [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")]
-    assert found == whole[8:]
-    assert_same_weights(weights(longer, tmp_path / "run"), weights(longer, tmp_path / "whole"))
+SHORT: dict[str, Any] = {"steps": 12, "decay_steps": 4}
+LONGER: dict[str, Any] = {"steps": 20, "decay_steps": 6}
+RESTARTED: dict[str, Any] = {"steps": 24, "restarts": (12,)}
+MUON: dict[str, Any] = {"optimizer": "muon"}
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_a_recipe_that_restarts_goes_on_from_a_finished_run(tmp_path: Path, optimizer: Any) -> None:
-    short = tiny_recipe(dropout=0.1, optimizer=optimizer, steps=12)
-    longer = dataclasses.replace(short, steps=24, restarts=(12,))
-    list(train(short, data_of(short), tmp_path / "run"))
-    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
-    found = [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")]
-    assert found == whole[12:]
-    assert_same_weights(weights(longer, tmp_path / "run"), weights(longer, tmp_path / "whole"))
-
-
-def test_a_recipe_that_restarts_elsewhere_cannot_follow_a_finished_run(tmp_path: Path) -> None:
-    short = tiny_recipe(steps=12)
-    list(train(short, data_of(short), tmp_path))
-    for other in (
-        dataclasses.replace(short, steps=24, restarts=(13,)),
-        dataclasses.replace(short, steps=24, restarts=(12,), peak_rate=0.5),
-    ):
-        with pytest.raises(TrainingError, match="of another recipe"):
-            next(train(other, data_of(other), tmp_path))
-
-
-def test_a_longer_recipe_goes_on_from_the_latest_before_the_decay(tmp_path: Path) -> None:
-    short = tiny_recipe(steps=12, decay_steps=4)
-    longer = dataclasses.replace(short, steps=20, decay_steps=6)
-    reports = train(short, data_of(short), tmp_path / "run")
-    list(itertools.islice(reports, 5))
-    reports.close()
-    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
-    assert [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")] == whole[5:]
-
-
-def test_a_run_closed_at_the_last_step_before_the_decay_can_still_be_made_longer(tmp_path: Path) -> None:
-    short = tiny_recipe(steps=12, decay_steps=4)
-    longer = dataclasses.replace(short, steps=20, decay_steps=6)
-    reports = train(short, data_of(short), tmp_path)
-    list(itertools.islice(reports, 8))
-    reports.close()
-    list(train(short, data_of(short), tmp_path))
-    assert next(train(longer, data_of(longer), tmp_path)).step == 8
-
-
-def test_a_shorter_recipe_cannot_follow_what_is_past_its_decay(tmp_path: Path) -> None:
-    recipe = tiny_recipe(steps=12, decay_steps=4)
-    list(train(recipe, data_of(recipe), tmp_path))
-    shorter = dataclasses.replace(recipe, steps=10, decay_steps=4)
-    with pytest.raises(TrainingError, match="another recipe"):
-        next(train(shorter, data_of(shorter), tmp_path))
+@pytest.mark.parametrize(
+    ("own", "longer", "begun", "resumed"),
+    [
+        pytest.param({"decay": "linear"}, LONGER, [12], 8, marks=pytest.mark.full),
+        pytest.param({"decay": "cosine"} | MUON, LONGER, [12], 8, marks=pytest.mark.full),
+        pytest.param({}, RESTARTED, [12], 12, marks=pytest.mark.full),
+        pytest.param(MUON, RESTARTED, [12], 12, marks=pytest.mark.full),
+        ({}, LONGER, [5], 5),
+        ({}, LONGER, [8, 4], 8),  # closed at the last step before the decay, and run to its end
+    ],
+)
+def test_a_longer_recipe_goes_on_from_before_the_decay_or_from_a_finished_run(
+    tmp_path: Path, own: dict[str, Any], longer: dict[str, Any], begun: list[int], resumed: int
+) -> None:
+    short, recipe = (tiny_recipe(dropout=0.1, **own, **more) for more in (SHORT, SHORT | longer))
+    for n_steps in begun:
+        begin(short, tmp_path / "run", n_steps)
+    whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
+    found = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "run")]
+    assert found == whole[resumed:]
+    assert_same_weights(weights(recipe, tmp_path / "run"), weights(recipe, tmp_path / "whole"))
 
 
 # Folders that cannot be gone on with
 
 
 @pytest.mark.parametrize(
-    "changes", [{"peak_rate": 1e-3}, {"seed": 1}, {"optimizer": "muon"}, {"dropout": 0.1}, {"config": {"d_ffn": 24}}]
+    ("n_steps", "changes"),
+    [
+        *((1, {name: value}) for name, value in [("peak_rate", 1e-3), ("seed", 1), ("dropout", 0.1)]),
+        *((1, each) for each in (MUON, {"config": {"d_ffn": 24}})),
+        (12, {"steps": 24, "restarts": (13,)}),
+        (12, RESTARTED | {"peak_rate": 0.5}),
+        (12, {"steps": 10}),  # shorter than what is past its decay
+    ],
 )
-def test_a_folder_belongs_to_one_recipe(tmp_path: Path, changes: dict[str, Any]) -> None:
-    recipe = tiny_recipe()
-    reports = train(recipe, data_of(recipe), tmp_path)
-    next(reports)
-    reports.close()
+def test_a_folder_belongs_to_one_recipe(tmp_path: Path, n_steps: int, changes: dict[str, Any]) -> None:
+    begin(tiny_recipe(**SHORT), tmp_path, n_steps)
     before = (tmp_path / LATEST).read_bytes()
-    other = tiny_recipe(**changes)
+    other = tiny_recipe(**SHORT | changes)
     with pytest.raises(TrainingError, match="another recipe"):
         next(train(other, data_of(other), tmp_path))
     assert (tmp_path / LATEST).read_bytes() == before
@@ -230,10 +206,8 @@ def test_a_folder_belongs_to_one_recipe(tmp_path: Path, changes: dict[str, Any])
 
 @pytest.mark.parametrize("finished", [True, False])
 def test_a_run_from_before_a_field_was_added_goes_on(tmp_path: Path, finished: bool) -> None:
-    recipe = tiny_recipe(steps=12, decay_steps=4)
-    reports = train(recipe, data_of(recipe), tmp_path)
-    list(itertools.islice(reports, 12 if finished else 5))
-    reports.close()
+    recipe = tiny_recipe(**SHORT)
+    begin(recipe, tmp_path, 12 if finished else 5)
     for path in tmp_path.glob("*.pt"):
         saved = checkpoint.load(path)
         assert saved is not None
@@ -255,9 +229,7 @@ def test_a_run_from_before_a_field_was_added_goes_on(tmp_path: Path, finished: b
 )
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path, kept: object) -> None:
     recipe = tiny_recipe()
-    reports = train(recipe, data_of(recipe), tmp_path)
-    next(reports)
-    reports.close()
+    begin(recipe, tmp_path, 1)
     whole = (tmp_path / LATEST).read_bytes()
     if isinstance(kept, str | bytes):
         (tmp_path / LATEST).write_bytes(whole[: len(whole) // 2] if isinstance(kept, str) else kept)
