@@ -99,14 +99,6 @@ LARGE = ".viz-island [data-section=large]"
 """The heads of a layer, and one of them enlarged."""
 
 
-def test_a_click_picks_a_head(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat", layer="0", door_large="1")
-    page.locator(HEADS).nth(4).click()
-    wait_for_query(page, head="4")
-    page.get_by_text("Head 4 of layer 0, enlarged").wait_for()
-    assert page.locator(HEADS).nth(4).get_attribute("aria-pressed") == "true"
-
-
 def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="0", head="0")
     panel = page.locator(".viz-island .panel").first
@@ -150,24 +142,6 @@ def test_lines_join_queries_and_keys_and_a_click_follows_a_query(visit: Visit) -
     assert shares == [f"{weight:.0%}" for weight in expected[3].tolist() if weight >= 0.005]
 
 
-def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat")
-    page.locator(".chip").nth(2).click()
-    wait_for_query(page, token="2")
-    assert page.locator(".chip").nth(2).get_attribute("aria-pressed") == "true"
-    page.locator(".viz-island h2", has_text="·sat").first.wait_for()
-
-
-def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
-    page = visit("/overview", text="The cat")
-    box = page.get_by_role("textbox").first
-    box.press("End")
-    box.type(" sat on the mat", delay=30)
-    wait_for_query(page, text="The cat sat on the mat")
-    assert page.locator(".chip").count() == 6
-    assert box.input_value() == "The cat sat on the mat"
-
-
 def test_the_norm_toggle_stays_on_every_page(visit: Visit) -> None:
     page = visit("/block", text="The cat sat", layer="1")
     page.get_by_text("Post-LN", exact=True).first.click()
@@ -190,14 +164,6 @@ def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:
     assert island == friend.locator(".viz-island").inner_text()
     read = "() => document.querySelector('[data-testid=stMain]').innerText"
     assert page.evaluate(read) == friend.evaluate(read)
-
-
-def test_the_language_switches_in_place(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat", head="1")
-    page.get_by_text("中文", exact=True).click()
-    wait_for_query(page, lang="zh", head="1")
-    assert page.locator(TITLE).first.inner_text() == "注意力"
-    assert page.get_by_role("link", name="总览").count() == 1
 
 
 def test_the_language_of_the_browser_is_the_default(visit: Visit) -> None:

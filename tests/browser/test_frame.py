@@ -27,35 +27,33 @@ def top_of_title(page: Any) -> int:
     return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
 
 
+OF_A_PICTURE, OF_A_TRANSLATOR = ({"model": name, "lang": "en"} for name in ("digits-vit", "translate-2017"))
+
+
 @pytest.mark.parametrize(
-    ("screen", "most"), [(LAPTOP, 200), (PROJECTOR, 200), (NARROW, 170)], ids=["laptop", "projector", "phone"]
+    ("path", "read", "on_a_phone"),
+    [
+        *(
+            (path, read, 170)
+            for path in ("/", "/attention", "/next_token")
+            for read in ({"text": LONG}, {"lang": "zh"})
+        ),
+        ("/cross_attention", OF_A_TRANSLATOR, 250),
+        ("/attention", OF_A_PICTURE, 180),
+    ],
 )
-@pytest.mark.parametrize(("language", "text"), [("en", LONG), ("zh", TEXT)])
+@pytest.mark.parametrize("screen", [LAPTOP, PROJECTOR, NARROW], ids=["laptop", "projector", "phone"])
 def test_a_page_begins_where_one_looks(
-    screen: dict[str, Any], most: int, language: str, text: str, visit: Visit
+    screen: dict[str, Any], path: str, read: dict[str, str], on_a_phone: int, visit: Visit
 ) -> None:
-    for path in ("/", "/attention", "/next_token"):
-        page = visit(path, options=screen, saves_data=True, text=text, lang=language)
-        assert top_of_title(page) <= most
-
-
-@pytest.mark.parametrize(
-    ("screen", "most"), [(LAPTOP, 200), (PROJECTOR, 200), (NARROW, 250)], ids=["laptop", "projector", "phone"]
-)
-def test_a_page_of_a_translator_begins_there_too(screen: dict[str, Any], most: int, visit: Visit) -> None:
-    page = visit("/cross_attention", options=screen, model="translate-2017", lang="en")
-    assert top_of_title(page) <= most
-    assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
-
-
-@pytest.mark.parametrize(
-    ("screen", "most"), [(LAPTOP, 200), (PROJECTOR, 200), (NARROW, 180)], ids=["laptop", "projector", "phone"]
-)
-def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int, visit: Visit) -> None:
-    page = visit("/attention", options=screen, model="digits-vit", lang="en")
-    assert top_of_title(page) <= most
-    field, chip = (page.locator(part).first.bounding_box() for part in (".sketch .paper", ".chip"))
-    assert chip["x"] >= field["x"] + field["width"] and chip["y"] + chip["height"] <= field["y"] + field["height"] + 12
+    page = visit(path, options=screen, saves_data=True, **{"text": TEXT, "lang": "en"} | read)
+    assert top_of_title(page) <= (on_a_phone if screen is NARROW else 200)
+    if read is OF_A_TRANSLATOR:
+        assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
+    if read is OF_A_PICTURE:
+        field, chip = (page.locator(part).first.bounding_box() for part in (".sketch .paper", ".chip"))
+        below = field["y"] + field["height"] + 12
+        assert chip["x"] >= field["x"] + field["width"] and chip["y"] + chip["height"] <= below
 
 
 @pytest.mark.parametrize(

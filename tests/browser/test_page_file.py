@@ -45,11 +45,22 @@ class Opened:
         self.page.wait_for_function("() => !document.querySelector('[data-untold], [data-waiting]')", timeout=30_000)
 
 
-@pytest.fixture(scope="module")
-def offline(chromium: Any) -> Iterator[Any]:
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Iterator[Open]:
+    """Open a file with the network cut. Whatever went wrong in the browser, or was asked of anybody, fails the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    yield context
+    files: list[Opened] = []
+
+    def opened(path: Path, where: str = "") -> Opened:
+        files.append(Opened(context.new_page(), path, where))
+        return files[-1]
+
+    yield opened
     context.close()
+    assert files and not [wrong for file in files for wrong in file.wrong]
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +69,9 @@ def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return vm.page(trace, "attention", layer=1, head=3).save(tmp_path_factory.mktemp("page") / "attention.html")
 
 
-def test_every_layer_head_and_token_answers(offline: Any, attention: Path) -> None:
+def test_every_layer_head_and_token_answers(opened: Open, attention: Path) -> None:
     assert attention.stat().st_size <= MOST_BYTES
-    file = Opened(offline.new_page(), attention)
+    file = opened(attention)
     page = file.page
     assert any("head 3 in layer 1" in title.lower() for title in file.said())
     picture = page.locator("canvas").nth(4).evaluate("canvas => canvas.toDataURL()")
@@ -74,12 +85,10 @@ def test_every_layer_head_and_token_answers(offline: Any, attention: Path) -> No
     page.locator(".chip", has_text="sat").click()
     page.wait_for_function("() => location.hash.includes('token=2')")
     assert any(title.startswith("·sat reads") for title in file.said())
-    assert not file.wrong
-    page.close()
 
 
-def test_the_other_language_is_in_the_same_file(offline: Any, attention: Path) -> None:
-    file = Opened(offline.new_page(), attention, "#layer=0&head=2&token=4")
+def test_the_other_language_is_in_the_same_file(opened: Open, attention: Path) -> None:
+    file = opened(attention, "#layer=0&head=2&token=4")
     page = file.page
     assert page.locator("h1").inner_text() == "Attention"
     page.get_by_role("radio", name="中文").click()
@@ -89,12 +98,10 @@ def test_the_other_language_is_in_the_same_file(offline: Any, attention: Path) -
     page.wait_for_function("() => location.hash.includes('lang=zh') && location.hash.includes('head=2')")
     page.reload()
     page.locator("h1", has_text="注意力").wait_for()
-    assert not file.wrong
-    page.close()
 
 
-def test_closed_sections_open_and_follow_what_is_selected(offline: Any, attention: Path) -> None:
-    file = Opened(offline.new_page(), attention)
+def test_closed_sections_open_and_follow_what_is_selected(opened: Open, attention: Path) -> None:
+    file = opened(attention)
     page = file.page
     for section in page.locator("details[data-section]").all():
         section.locator("summary").first.click()
@@ -106,19 +113,16 @@ def test_closed_sections_open_and_follow_what_is_selected(offline: Any, attentio
     file.settles()
     pages = [title for title in file.said() if "head" in title.lower() and "layer" in title]
     assert pages and all("layer 3" in title for title in pages)
-    assert not file.wrong
-    page.close()
 
 
-def test_nothing_dead_stays_visible(offline: Any, attention: Path) -> None:
-    page = Opened(offline.new_page(), attention).page
+def test_nothing_dead_stays_visible(opened: Open, attention: Path) -> None:
+    page = opened(attention).page
     assert page.locator("input.sentence").get_attribute("readonly") is not None
     for gone in (".figure-menu", ".offer", ".search button", "button.keep", "a[href]:not([href^='#'])"):
         assert page.locator(gone).count() == 0
-    page.close()
 
 
-def test_the_menu_of_a_picture_saves_the_page(visit: Visit, offline: Any, tmp_path: Path) -> None:
+def test_the_menu_of_a_picture_saves_the_page(visit: Visit, opened: Open, tmp_path: Path) -> None:
     app = visit("/overview", lang="zh", text=TEXT, token="2")
     app.locator(".figure-menu").first.focus()
     app.keyboard.press("Enter")
@@ -127,15 +131,13 @@ def test_the_menu_of_a_picture_saves_the_page(visit: Visit, offline: Any, tmp_pa
     path = tmp_path / download.value.suggested_filename
     download.value.save_as(path)
     assert path.name == "story-pre-ln-overview.html" and path.stat().st_size <= MOST_BYTES
-    file = Opened(offline.new_page(), path)
+    file = opened(path)
     assert file.page.locator("h1").inner_text() == "总览"
     assert file.page.locator(".chip[aria-pressed=true]").inner_text().startswith("·sat")
-    assert not file.wrong
-    file.page.close()
 
 
 @pytest.mark.parametrize("model", ["story-none", "digits-vit"])
-def test_the_walk_saves_itself(visit: Visit, offline: Any, tmp_path: Path, model: str) -> None:
+def test_the_walk_saves_itself(visit: Visit, opened: Open, tmp_path: Path, model: str) -> None:
     app = visit("/walk", lang="en", model=model, chapter="write", **({"text": TEXT} if model == "story-none" else {}))
     button = app.get_by_role("button", name="Save this page")
     button.click()
@@ -149,19 +151,18 @@ def test_the_walk_saves_itself(visit: Visit, offline: Any, tmp_path: Path, model
     app.keyboard.press("Escape")
     button.click()  # it was closed, and opens again
     app.get_by_role("dialog").wait_for()
-    file = Opened(offline.new_page(), path)
+    file = opened(path)
     if writes:
         file.page.locator(".likely:visible .token").first.wait_for()
         assert file.page.locator(".paper .given").inner_text() == TEXT
-    assert not file.page.get_by_role("button", name="Save this page").count() and not file.wrong
-    file.page.close()
+    assert not file.page.get_by_role("button", name="Save this page").count()
 
 
-def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
+def test_the_walk_writes_what_was_written(opened: Open, tmp_path: Path) -> None:
     lm = vm.load("story-pre-ln")
     path = vm.page(lm.trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")
     assert path.stat().st_size <= MOST_BYTES
-    file = Opened(offline.new_page(), path)
+    file = opened(path)
     page = file.page
     write = page.get_by_role("button", name="Write", exact=True)
     write.click()
@@ -177,8 +178,6 @@ def test_the_walk_writes_what_was_written(offline: Any, tmp_path: Path) -> None:
         beats += 1
     assert beats > 25 and page.locator(".walk").get_attribute("data-at").startswith("broken")
     assert not page.locator(".way, .closer, .another").count()
-    assert not file.wrong
-    page.close()
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +194,9 @@ def _drawn(text: str, n: int, changes: str = "") -> str:
     return bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
 
 
-def test_the_model_writes_in_the_file_what_one_types(offline: Any, walk: Path) -> None:
+def test_the_model_writes_in_the_file_what_one_types(opened: Open, walk: Path) -> None:
     assert MOST_BYTES < walk.stat().st_size <= MOST_WITH_WEIGHTS
-    file = Opened(offline.new_page(), walk)
+    file = opened(walk)
     page, own, given = file.page, file.page.locator(".paper .own"), file.page.locator(".paper .given")
     assert given.inner_text() == TEXT
     page.get_by_role("button", name="续写", exact=True).click()
@@ -224,12 +223,10 @@ def test_the_model_writes_in_the_file_what_one_types(offline: Any, walk: Path) -
     page.get_by_role("radio", name="English").click()
     page.get_by_role("button", name="Start over", exact=True).wait_for()
     assert given.inner_text() == "从前有一只小猫" and page.locator("input.sentence").input_value() == TEXT
-    assert not file.wrong
-    page.close()
 
 
-def test_a_part_is_taken_out_in_the_file(offline: Any, walk: Path) -> None:
-    file = Opened(offline.new_page(), walk, "#lang=en&chapter=broken&beat=1")
+def test_a_part_is_taken_out_in_the_file(opened: Open, walk: Path) -> None:
+    file = opened(walk, "#lang=en&chapter=broken&beat=1")
     page = file.page
     papers = page.locator(".side .paper .own")
     page.get_by_role("button", name="division", exact=False).click()
@@ -237,8 +234,7 @@ def test_a_part_is_taken_out_in_the_file(offline: Any, walk: Path) -> None:
     page.get_by_role("button", name="Write", exact=True).wait_for(timeout=60_000)
     whole, other = papers.all_inner_texts()
     assert (whole, other) == (_drawn(TEXT, broken.MOST), _drawn(TEXT, broken.MOST, "no-scale"))
-    assert whole != other and not file.wrong
-    page.close()
+    assert whole != other
 
 
 def test_the_file_opens_in_firefox_too(tab_of: Callable[[str], Tab], attention: Path) -> None:
