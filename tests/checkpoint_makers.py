@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pytest
 import torch
 import transformers
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+import viz_model as vm
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.config import DeltaNet, ModelConfig, ShortConv
 from viz_model.model.transformer import Transformer
@@ -385,3 +388,15 @@ def change_config(folder: Path, **changes: Any) -> None:
     """Change attributes; ``...`` removes one."""
     plain = {**json.loads((folder / "config.json").read_text()), **changes}
     (folder / "config.json").write_text(json.dumps({k: v for k, v in plain.items() if v is not ...}))
+
+
+def refused(source: Path, *parts: str) -> None:
+    """Loading fails with one short line that holds every one of ``parts``, and takes no memory to speak of."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(vm.ModelError) as error:
+        vm.load(source)
+    message = str(error.value)
+    assert message.isprintable() and len(message) < len(str(source)) + 700
+    for part in parts:
+        assert part in message
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB

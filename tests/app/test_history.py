@@ -124,10 +124,14 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
         assert visitor.ran and not visitor.errors
         assert parse_qs(visitor.query)[field] == [str(value)]
         assert parse_qs(visitor.query)["text"] == [SENTENCE]
-        shown, said, address = visitor.pictures(), words(visitor), parse_qs(visitor.query)
-    with Visitor(app, page, {name: values[0] for name, values in address.items()}) as fresh:
+        check_fresh(visitor, app, page)
+
+
+def check_fresh(visitor: Visitor, app: str, page: str) -> None:
+    """Who opens the address of a visitor sees what the visitor sees."""
+    with Visitor(app, page, {name: values[0] for name, values in parse_qs(visitor.query).items()}) as fresh:
         fresh.open()
-        assert shown == fresh.pictures() and said == words(fresh)
+        assert visitor.pictures() == fresh.pictures() and words(visitor) == words(fresh)
 
 
 def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
@@ -146,9 +150,7 @@ def test_what_is_open_below_a_page_follows_sentence_and_place(app: str, page: st
         for change in (partial(visitor.type, LATTER), partial(visitor.select, layer=2, token=1)):
             change()
             assert len(visitor.elements) >= closed and not visitor.errors
-            with Visitor(app, page, {name: values[0] for name, values in parse_qs(visitor.query).items()}) as fresh:
-                fresh.open()
-                assert visitor.pictures() == fresh.pictures() and words(visitor) == words(fresh)
+            check_fresh(visitor, app, page)
 
 
 @pytest.mark.server

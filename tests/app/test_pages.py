@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from app_driver import ISLAND, PAGES, answer, boxes, figures, messages, mounts, open_page, pictures, said
+from app_driver import ISLAND, PAGES, answer, figures, messages, mounts, open_page, pictures, said
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
@@ -94,14 +94,6 @@ def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str) -> None:
     app.switch_page(f"pages/{page}.py").run()
     assert not app.exception
     assert drawn(app) == drawn(open_page(page, {"text": CAT, "lang": "en", **place}))
-
-
-def test_a_megabyte_is_kept_and_cut_for_the_model() -> None:
-    app = open_page("overview", {})
-    paste = "word " * 200_000
-    answer(app, text=paste)
-    assert boxes(app)["text"] == paste
-    assert "the model reads the first 256" in said(app)
 
 
 def test_an_empty_sentence_asks_for_one() -> None:

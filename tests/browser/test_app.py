@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 from app_driver import PAGES
-from browser_driver import NARROW, TITLE, WIDE, Visit, assert_fits, go_to, query, settle, turn, wait_for_query
+from browser_driver import NARROW, TITLE, WIDE, Visit, assert_fits, query, settle, turn, wait_for_query
 from doors import all_open
 
 import viz_model as vm
@@ -140,15 +140,6 @@ def test_lines_join_queries_and_keys_and_a_click_follows_a_query(visit: Visit) -
     wait_for_query(page, token="3")
     shares = [text for text in lines.locator("svg text").all_text_contents() if text.endswith("%")]
     assert shares == [f"{weight:.0%}" for weight in expected[3].tolist() if weight >= 0.005]
-
-
-def test_the_norm_toggle_stays_on_every_page(visit: Visit) -> None:
-    page = visit("/block", text="The cat sat", layer="1")
-    page.get_by_text("Post-LN", exact=True).first.click()
-    wait_for_query(page, model="story-post-ln")
-    go_to(page, "Inside", "Attention")
-    page.wait_for_url(re.compile("/attention"))
-    wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
 
 
 def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:

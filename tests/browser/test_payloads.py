@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode, urlparse
 
 import pytest
-from browser_driver import SAVES_DATA, TITLE
+from browser_driver import SAVES_DATA, settle
 from doors import all_open
 
 from viz_model.app.frame import FIRST, SECTIONS
@@ -88,21 +88,6 @@ def page(chromium: Any, app_url: str) -> Iterator[Any]:
     assert not wrong, wrong
 
 
-def calm(page: Any) -> None:
-    page.wait_for_function(
-        """() => {
-          const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
-          const busy = document.querySelector(working)
-          const main = document.querySelector('[data-testid=stMain]'), now = main ? main.textContent.length : 0
-          window.__calm = !busy && now && now === window.__before ? window.__calm + 1 : 0
-          window.__before = now
-          return window.__calm >= 3
-        }""",
-        polling=100,
-        timeout=180_000,
-    )
-
-
 def sentence(page: Any) -> Any:
     """The box above the page; of an island it comes after all that is not in a shadow root."""
     own = page.locator(".viz-island .sentence:visible").first  # of a translator the target's box follows
@@ -120,8 +105,7 @@ def test_what_is_typed_is_shown_and_does_nothing(number: int, page: Any, app_url
     name, typed = PAGES[number], batches()
     query = urlencode({"text": "a", "lang": "en"} | all_open(name))
     page.goto(f"{app_url}/{name}?{query}")
-    page.locator(f"{TITLE}:visible").first.wait_for(timeout=60_000)
-    calm(page)
+    settle(page)
     for text in typed[number :: len(PAGES)] or [typed[number % len(typed)]]:
         sentence(page).fill(text)
         start = "".join(chr(0x2400 + ord(c)) if c < " " else c for c in "".join(text.split())[:12])
@@ -129,7 +113,7 @@ def test_what_is_typed_is_shown_and_does_nothing(number: int, page: Any, app_url
             if ribbon(page).startswith(start):
                 break
             page.wait_for_timeout(200)
-        calm(page)
+        settle(page)
         assert ribbon(page).startswith(start)
         found, hits = page.evaluate(FOUND)
         assert not found and not hits

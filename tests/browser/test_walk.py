@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ pytestmark = pytest.mark.browser
 
 SCREENS = [{"viewport": {"width": width, "height": height}} for width, height in ((1366, 768), (1024, 768), (390, 844))]
 WALK = ".viz-island .walk"
+Open = Callable[..., tuple[Any, Any]]
 
 FITS = """walk => {
   const wrong = [], stage = walk.querySelector('.stage').getBoundingClientRect()
@@ -33,11 +35,16 @@ NEXT = """walk => {
 STILL = "walk => !walk.hasAttribute('data-moves')"
 
 
-def walk_of(page: Any) -> Any:
-    found = page.locator(WALK)
-    found.locator(".said").wait_for(state="attached")
-    page.wait_for_function("() => true")
-    return found.first
+@pytest.fixture
+def opened(visit: Visit) -> Open:
+    """Open the walk: the page, and the walk on it."""
+
+    def opened(options: dict[str, Any] = SCREENS[0], **query: str) -> tuple[Any, Any]:
+        page = visit("/", options=options, **{"lang": "en", **query})
+        page.locator(WALK).locator(".said").wait_for(state="attached")
+        return page, page.locator(WALK).first
+
+    return opened
 
 
 def wait_until(page: Any, found: Any, script: str, argument: Any = None) -> None:
@@ -50,9 +57,8 @@ def wait_until(page: Any, found: Any, script: str, argument: Any = None) -> None
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("options", SCREENS, ids=["1366", "1024", "390"])
-def test_every_beat_fits(options: dict[str, Any], language: str, visit: Visit) -> None:
-    page = visit("/", options={**options, "reduced_motion": "reduce"}, lang=language)
-    walk, seen = walk_of(page), []
+def test_every_beat_fits(options: dict[str, Any], language: str, opened: Open) -> None:
+    (page, walk), seen = opened({**options, "reduced_motion": "reduce"}, lang=language), []
     while True:
         page.wait_for_timeout(60)
         seen.append(walk.evaluate("walk => walk.dataset.at"))
@@ -69,9 +75,8 @@ def test_every_beat_fits(options: dict[str, Any], language: str, visit: Visit) -
 
 
 @pytest.mark.parametrize("model", ["translate-2017", "read-digits", "digits-vit"])
-def test_what_is_set_for_other_models_fits_a_phone(model: str, visit: Visit) -> None:
-    page = visit("/", options=SCREENS[2], lang="en", model=model, chapter="write")
-    walk_of(page)
+def test_what_is_set_for_other_models_fits_a_phone(model: str, opened: Open) -> None:
+    page, _ = opened(SCREENS[2], model=model, chapter="write")
     edges = page.locator(".viz-island .bar :is(select, button):visible").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect().right)"
     )
@@ -80,9 +85,8 @@ def test_what_is_set_for_other_models_fits_a_phone(model: str, visit: Visit) -> 
     assert main.evaluate("main => main.scrollWidth") <= 390
 
 
-def test_a_beat_moves_and_then_nothing_does(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en", chapter="scores", beat="4")
-    walk = walk_of(page)
+def test_a_beat_moves_and_then_nothing_does(opened: Open) -> None:
+    page, walk = opened(chapter="scores", beat="4")
     walk.evaluate(NEXT)
     walk.locator(".answer").first.click()
     assert walk.evaluate("walk => walk.hasAttribute('data-moves')")
@@ -100,9 +104,8 @@ def test_a_beat_moves_and_then_nothing_does(visit: Visit) -> None:
     assert walk.evaluate("walk => walk.dataset.at") == "scores.5"
 
 
-def test_it_writes_stops_and_begins_again(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en")
-    walk = walk_of(page)
+def test_it_writes_stops_and_begins_again(opened: Open) -> None:
+    page, walk = opened()
     walk.locator(".likely b").first.wait_for()
     walk.locator(".tools .go").click()
     wait_until(page, walk, "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 6")
@@ -129,9 +132,8 @@ def test_it_writes_stops_and_begins_again(visit: Visit) -> None:
     assert walk.evaluate("walk => walk.querySelector('[data-shown]').dataset.shown") == "0"
 
 
-def test_a_guess_waits_and_next_goes_past_it_and_says_what_was_missed(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en", chapter="shares", beat="4")
-    walk = walk_of(page)
+def test_a_guess_waits_and_next_goes_past_it_and_says_what_was_missed(opened: Open) -> None:
+    page, walk = opened(chapter="shares", beat="4")
     assert walk.locator(".answer").count() == 3
     assert not walk.locator(".said").is_visible()
     page.keyboard.press("ArrowRight")
@@ -153,32 +155,30 @@ def test_a_guess_waits_and_next_goes_past_it_and_says_what_was_missed(visit: Vis
     walk.locator(".answer").first.wait_for()
 
 
-def test_a_text_is_typed_letter_by_letter_and_written_on_at_once(visit: Visit) -> None:
+def test_a_text_is_typed_letter_by_letter_and_written_on_at_once(opened: Open) -> None:
     """Answers come back while one types: the sheet keeps the focus and every letter, and a blank goes nowhere."""
-    page = visit("/", options=SCREENS[0], lang="en")
-    given = walk_of(page).locator(".given")
+    page, walk = opened()
+    given = walk.locator(".given")
     page.wait_for_timeout(1_000)
     given.click()
     page.keyboard.press("Control+A")
     page.keyboard.type("My cat sat on the big bed and", delay=70)
-    walk_of(page).locator(".go").click()
-    wait_until(page, walk_of(page), "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 2")
+    walk.locator(".go").click()
+    wait_until(page, walk, "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 2")
     assert given.inner_text() == "My cat sat on the big bed and"
     wait_for_query(page, chapter="write", text="My cat sat on the big bed and")
 
 
-def test_a_term_opens_its_definition_in_the_walk(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en", chapter="tokens", beat="2")
-    walk = walk_of(page)
+def test_a_term_opens_its_definition_in_the_walk(opened: Open) -> None:
+    page, walk = opened(chapter="tokens", beat="2")
     page.wait_for_timeout(500)
     word = walk.locator(".said strong").filter(has_text="vocabulary")
     word.hover()
     page.locator(".viz-island .told").first.wait_for()
 
 
-def test_a_head_is_walked_with_and_kept_on_the_way_on(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en", chapter="heads", beat="5")
-    walk = walk_of(page)
+def test_a_head_is_walked_with_and_kept_on_the_way_on(opened: Open) -> None:
+    page, walk = opened(chapter="heads", beat="5")
     walk.locator("button.mark[aria-label='block 0, head 2']").click()
     wait_for_query(page, layer="0", head="2", chapter="heads")
     wait_until(page, walk, "walk => !walk.hasAttribute('data-waiting')")
@@ -187,9 +187,8 @@ def test_a_head_is_walked_with_and_kept_on_the_way_on(visit: Visit) -> None:
     wait_for_query(page, layer="0", head="2")
 
 
-def test_model_language_and_old_addresses(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en", stop="question")
-    walk = walk_of(page)
+def test_model_language_and_old_addresses(opened: Open) -> None:
+    page, walk = opened(stop="question")
     wait_for_query(page, chapter="scores")
     controls = page.locator(".viz-island .head select")
     controls.nth(1).select_option(label="中文")
@@ -199,8 +198,8 @@ def test_model_language_and_old_addresses(visit: Visit) -> None:
     wait_for_query(page, model="story-post-ln", chapter="scores")
 
 
-def test_a_beat_that_speaks_of_a_part_takes_that_out(visit: Visit) -> None:
-    page = visit("/", options=SCREENS[0], lang="en", chapter="broken", beat="3")
+def test_a_beat_that_speaks_of_a_part_takes_that_out(opened: Open) -> None:
+    page, _ = opened(chapter="broken", beat="3")
     chosen = page.locator(".choices .chosen")
     chosen.get_by_text("the mask").wait_for()
     page.locator(".walk .back").click()

