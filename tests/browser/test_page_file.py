@@ -159,8 +159,7 @@ def test_the_walk_saves_itself(visit: Visit, opened: Open, tmp_path: Path, model
 
 
 def test_the_walk_writes_what_was_written(opened: Open, tmp_path: Path) -> None:
-    lm = vm.load("story-pre-ln")
-    path = vm.page(lm.trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")
+    path = vm.page(vm.load("story-pre-ln").trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")
     assert path.stat().st_size <= MOST_BYTES
     file = opened(path)
     page = file.page
@@ -169,9 +168,10 @@ def test_the_walk_writes_what_was_written(opened: Open, tmp_path: Path) -> None:
     page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
     page.get_by_role("button", name="Pause", exact=True).click()
     written = page.locator(".paper .own").inner_text().strip()
-    places = writing.places(lm, TEXT, (), temperature=writing.WARM, seed=writing.SEED, n=60)
-    drawn = bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
-    assert drawn.strip().startswith(written) and page.locator(".likely:visible").count() >= 5
+    assert (
+        _drawn(TEXT, 60, model="story-pre-ln").strip().startswith(written)
+        and page.locator(".likely:visible").count() >= 5
+    )
     beats = 0
     while page.locator("button.next").is_enabled():
         page.locator("button.next").click()
@@ -187,9 +187,9 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def _drawn(text: str, n: int, changes: str = "") -> str:
-    """What the model writes after a text with the numbers that a walk begins with."""
-    lm = vm.load("story-modern")
+def _drawn(text: str, n: int, changes: str = "", model: str = "story-modern") -> str:
+    """What a model writes after a text with the numbers that a walk begins with."""
+    lm = vm.load(model)
     places = writing.places(lm, text, (), temperature=writing.WARM, seed=writing.SEED, n=n, changes=changes)
     return bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
 

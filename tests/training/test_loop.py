@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from torch.optim import lr_scheduler
 from training_data import data_of, measured, tiny_recipe
 
-from viz_model.config import Kind, Learned, ModelConfig, T5Bias
+from viz_model.config import Kind, Learned, T5Bias
 from viz_model.model.transformer import Transformer
 from viz_model.training import batches, checkpoint, loop
 from viz_model.training.batches import IGNORED, Batches
@@ -312,18 +312,6 @@ def test_bfloat16_costs_digits_and_nothing_else(kind: Kind) -> None:
 def test_where_bfloat16_is_fast(found: dict[str, bool], fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
     assert loop.is_bfloat16_fast(torch.device("cpu")) is fast
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("position", ["Rope", "Alibi", "T5Bias"])
-def test_positions_and_masks_follow_their_model_to_another_device(kind: Kind, position: str) -> None:
-    """PyTorch's meta device holds shapes alone, and refuses to be mixed with the CPU like any other."""
-    changes = {"position": {"type": position}}
-    model = Transformer(ModelConfig.from_dict(tiny_recipe(kind).config.to_dict() | changes)).to("meta")
-    batch = data_of(tiny_recipe(kind)).step(0).to(torch.device("meta"))
-    logits = model(batch.ids, batch.target_ids, padding=batch.padding)
-    assert logits.is_meta
-    assert logits.shape == (*batch.answers.shape, 260)
 
 
 # What stops a run

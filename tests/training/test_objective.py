@@ -98,29 +98,6 @@ def test_rows_without_a_question_cost_nothing(kind: Kind) -> None:
         assert all(not gradient.any() for gradient in gradients(model, loss).values())
 
 
-@pytest.mark.parametrize("kind", ["encoder", "encoder_decoder"])
-def test_padding_changes_nothing(kind: Kind) -> None:
-    recipe = tiny_recipe(kind)
-    model = trainable(recipe.config).double()
-    batch = next(
-        found for found in map(data_of(recipe).step, range(50)) if found.padding is not None and found.padding.any()
-    )
-    assert batch.padding is not None
-    whole = Objective(model)(batch)
-    alone = torch.zeros((), dtype=torch.float64)
-    for n, padding in enumerate(batch.padding):
-        width = int((~padding).sum())
-        target_ids, answers = batch.target_ids, batch.answers[n : n + 1, :width]
-        if target_ids is not None:
-            length = int((batch.answers[n] != IGNORED).sum())
-            target_ids, answers = target_ids[n : n + 1, :length], batch.answers[n : n + 1, :length]
-        alone = alone + Objective(model)(Batch(batch.ids[n : n + 1, :width], answers, target_ids))
-    assert whole.item() == pytest.approx(alone.item(), rel=1e-10)
-    wanted = gradients(model, alone)
-    for name, gradient in gradients(model, whole).items():
-        torch.testing.assert_close(gradient, wanted[name], atol=1e-9, rtol=1e-9)
-
-
 def test_a_second_derivative_is_refused() -> None:
     recipe = tiny_recipe()
     model = trainable(recipe.config)

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import close
-from torch.nn import functional as F
 from training_data import (
     check_card,
     digits,
@@ -125,17 +123,11 @@ def test_a_step_depends_on_its_number_alone_and_asks_in_both_languages() -> None
     assert [len(one.step(3).part(n, of=3).answers) for n in range(3)] == [7, 7, 6]
 
 
-def test_the_loss_is_the_textbooks() -> None:
+def test_bytes_of_an_answer_are_those_of_its_words() -> None:
     recipe = tiny_strip_recipe()
-    model, batch = loop.new_model(recipe), strips(recipe).step(0)
-    logits = model(batch.ids, batch.target_ids, pixels=batch.pixels)
-    expected = F.cross_entropy(logits.flatten(0, 1), batch.answers.flatten(), ignore_index=IGNORED, reduction="sum")
-    close(objective.Objective(model)(batch), expected)
-    found = objective.measure(model, [batch], strips().tokenizer)
-    assert found.nats == pytest.approx(expected.item(), rel=1e-5) and found.n_asked == batch.n_asked
-    words = strips().tokenizer
+    batch, words = strips(recipe).step(0), strips().tokenizer
     n_bytes = sum(len(words.token(id).bytes) for id in batch.answers[batch.answers >= 0].tolist() if id != 24)
-    assert found.n_bytes == n_bytes
+    assert objective.measure(loop.new_model(recipe), [batch], words).n_bytes == n_bytes
 
 
 def test_training_learns_to_read() -> None:
