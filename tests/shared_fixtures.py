@@ -9,12 +9,6 @@ import functools
 import importlib.util
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +20,7 @@ import torch
 from browser_driver import SAVES_DATA, WIDE, Visit, settle
 from firefox import Firefox, Page
 from firefox import running as running_firefox
-from socket_visitor import stop
+from socket_visitor import server
 from streamlit.components.v2 import manifest_scanner
 from tab import Tab
 from tiny_models import random_model, state, tiny_config
@@ -193,43 +187,11 @@ def fresh_app_url(tmp_path: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def running_app(log: Path, **environment: str) -> Iterator[str]:
     """Start the app, yield its address, stop it. What it logged must hold no traceback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        *(sys.executable, "-m", "streamlit", "run", "app.py"),
-        "--server.headless=true",
-        f"--server.port={port}",
-        "--server.address=127.0.0.1",
-        "--server.fileWatcherType=none",
-        "--browser.gatherUsageStats=false",
-    ]
-    url = f"http://127.0.0.1:{port}"
-    with log.open("wb") as out:
-        app = subprocess.Popen(
-            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment}
-        )
-    try:
-        _wait_until_healthy(f"{url}/_stcore/health", app, log)
+    unwatched = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
+    with server("app.py", environment={**unwatched, **environment}, log=log) as (url, _):
         yield url
-    finally:
-        stop(app)
     text = log.read_text(errors="replace")
     assert "Traceback" not in text, f"the app logged an error:\n{text}"
-
-
-def _wait_until_healthy(address: str, app: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if app.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(address, timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
-    pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')}")
 
 
 @pytest.fixture(scope="session")

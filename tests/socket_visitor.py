@@ -304,6 +304,7 @@ def server(
     command: Sequence[str] = (),
     folder: Path = ROOT,
     environment: Mapping[str, str] | None = None,
+    log: Path | None = None,
 ) -> Iterator[tuple[str, int]]:
     """A server of one's own on loopback, stopped at the end: its address and its process.
 
@@ -312,27 +313,33 @@ def server(
         command: of another program instead, which takes the same options after it.
         folder: in which it is started.
         environment: of the process, besides this one's.
+        log: where to keep what it says.
 
     Raises:
         RuntimeError: it ended, or was not ready within :data:`STARTING`; the message holds its log.
     """
-    if port is None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    port = port or free_port()
     options = ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
     started = [*(command or (sys.executable, "-m", "streamlit", "run", script)), *options]
     url, until = f"http://127.0.0.1:{port}", time.monotonic() + STARTING
     with contextlib.ExitStack() as stack:
-        log = stack.enter_context(tempfile.TemporaryFile())
-        app = subprocess.Popen(started, cwd=folder, env={**os.environ, **(environment or {})}, stdout=log, stderr=log)
+        kept = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        said = stack.enter_context((log or kept / "log.txt").open("w+b"))
+        app = subprocess.Popen(started, cwd=folder, env={**os.environ, **(environment or {})}, stdout=said, stderr=said)
         stack.callback(stop, app)
         while not answers(f"{url}/_stcore/health"):
             if app.poll() is not None or time.monotonic() > until:
-                log.seek(0)
-                raise RuntimeError(f"the app did not start:\n{log.read().decode(errors='replace')}")
+                said.seek(0)
+                raise RuntimeError(f"the app did not start:\n{said.read().decode(errors='replace')}")
             time.sleep(0.1)
         yield url, app.pid
+
+
+def free_port() -> int:
+    """One that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def stop(app: subprocess.Popen[bytes]) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from socket_visitor import free_port
 from tab import PATIENCE, Tab
 
 STARTING = 120.0
@@ -78,7 +79,7 @@ def running(driver: str, folder: Path) -> Iterator[Window]:
     """Start a WebKit, on a screen of its own where there is none, and end it; logs are left in a folder."""
     with contextlib.ExitStack() as stack:
         screen = os.environ.get("DISPLAY") or stack.enter_context(_screen(folder))
-        port = _free_port()
+        port = free_port()
         started = {**os.environ, "DISPLAY": screen}
         log = stack.enter_context((folder / "driver.txt").open("wb"))
         process = subprocess.Popen([driver, f"--port={port}"], env=started, stdout=log, stderr=subprocess.STDOUT)
@@ -109,13 +110,6 @@ def _screen(folder: Path) -> Iterator[str]:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     process.wait(30)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _wait_until_listening(port: int, process: subprocess.Popen[bytes]) -> None:

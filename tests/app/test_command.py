@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -25,7 +24,7 @@ from typing import Any
 
 import pytest
 import yaml
-from socket_visitor import Visitor, server
+from socket_visitor import Visitor, free_port, server
 
 import viz_model as vm
 from viz_model import command
@@ -327,9 +326,7 @@ def test_a_file_is_had_from_the_replica_that_made_it(tmp_path: Path) -> None:
             threading.Thread(target=replica.serve_forever, daemon=True).start()
             stack.callback(replica.shutdown)
             written = written.replace(f"127.0.0.1:{port}", f"127.0.0.1:{replica.server_port}")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            here = f"127.0.0.1:{free.getsockname()[1]}"
+        here = f"127.0.0.1:{free_port()}"
         (tmp_path / "nginx.conf").write_text(written.replace("127.0.0.1:8523", here), encoding="utf-8")
         proxy = subprocess.Popen(["nginx", "-c", str(tmp_path / "nginx.conf"), "-g", "daemon off;"])
         stack.callback(proxy.wait)

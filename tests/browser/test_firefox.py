@@ -92,7 +92,10 @@ def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
 def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
     page = visit("cost")
     page.wait_for("!!deep('.figure-numbers')[0]")
-    page.evaluate("(deep('.figure-numbers')[0].focus(), 1)")
+    button = "deep('.figure-numbers')[0]"
+    title = page.evaluate(f"{button}.closest('.viz').querySelector('[role=img]').getAttribute('aria-label')")
+    assert title and page.evaluate(f"{button}.getAttribute('aria-label')") == f"Numbers: {title}"
+    page.evaluate(f"({button}.focus(), 1)")
     page.press("Enter", "ArrowDown", "ArrowRight")
     inside = "let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement"
     focused = f"(() => {{ {inside}; return at.outerHTML }})()"

@@ -87,38 +87,6 @@ def written(key: Key) -> str:
     return WORDS if isinstance(key, FreeKey) else answers.told(key)
 
 
-def reply(page: Any, key: Key) -> None:
-    panel = page.locator(".st-key-lesson_columns > :first-child")
-    if isinstance(key, ChoiceKey):
-        panel.locator("[data-testid=stButtonGroup] button").filter(has_text=written(key)).click()
-        panel.locator("[class*=-answer] button[kind=primary]:enabled").click()
-    else:
-        panel.locator("textarea, input[type=text]").fill(written(key))
-        panel.locator("[data-testid=stFormSubmitButton] button").click()
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_in_chromium_until_it_is_handed_in(language: str, visit: Visit, tmp_path: Path) -> None:
-    page = visit("/", options={"accept_downloads": True}, lesson=OWN.stem, lang=language)
-    page.locator(".st-key-lesson-start button").click()
-    for n, key in enumerate(own_keys(language)):
-        page.wait_for_url(f"**lesson.step={n}*")
-        settle(page)
-        reply(page, key)
-        page.locator(".st-key-lesson-next button:enabled").click()
-    page.locator("[class*=st-key-lesson-name] input").fill("Ada")
-    page.keyboard.press("Enter")
-    with page.expect_download() as saved:
-        page.locator(".st-key-lesson-download button:enabled").click()
-    file = tmp_path / saved.value.suggested_filename
-    saved.value.save_as(file)
-    handed = result.read(file.read_text(encoding="utf-8-sig"))
-    assert handed.is_as_written and handed.result.lesson == OWN.stem and handed.result.language == language
-    assert [row.outcome for row in handed.result.rows] == ["right", "right", "kept"]
-    assert [row.first for row in handed.result.rows] == [written(key) for key in own_keys(language)]
-    assert query(page)["lesson.step"] == "3"
-
-
 @pytest.mark.parametrize("browser", ["firefox", "webkit"])
 def test_in_others_to_its_result(browser: str, tab_of: Callable[[str], Tab], app_url: str) -> None:
     page = tab_of(browser)

