@@ -26,6 +26,7 @@ from viz_model.training.pictures import Labeled
 from viz_model.training.recipe import Classes, MaskedToken, NextToken, Objective, Recipe, Transcription, Translation
 from viz_model.training.sources import PAIRS, PICTURES, TEXTS, Pair, split
 
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 WORDS = {
     "en": (
         ["The tailor", "A gray heron", "My aunt", "The lamp"],

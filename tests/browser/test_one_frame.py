@@ -248,15 +248,18 @@ def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> No
     assert page.get_by_role("dialog").count() or query(page)["token"]
 
 
-# Until the server has answered and drawn what the next click leads to, and for a while after.
-ANSWERED = """async () => {
+# What is seen until the server has answered and drawn what the next click leads to, and for a while after.
+WATCHED = """async observer => {
+  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
+  }
   const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
-  const busy = () => running()
   for (let still = 0, n = 0; still < 8; n++) {
     if (n > 300) throw new Error('never answered')
     await new Promise(done => setTimeout(done, 100))
-    still = busy() ? 0 : still + 1
+    still = running() ? 0 : still + 1
   }
+  observer.disconnect()
 }"""
 # All that is said on the page in the frame of a choice, and how often it changes after that; what widgets are called
 # is for Streamlit.
@@ -274,17 +277,13 @@ SAY = """async chosen => {
   window[Symbol.for('viz-model.store')].select(chosen)
   const atOnce = read(), seen = [atOnce], looked = look()
   const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
-  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
-    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
-  }
-  await (ANSWERED)()
-  observer.disconnect()
+  await (WATCHED)(observer)
   const left = document.querySelectorAll('[data-said-over]').length
   return { changed: atOnce !== before, left, alike: look() === looked, later: seen.slice(1).map(text => {
     const known = new Set(atOnce.split('\\n'))
     return text.split('\\n').filter(line => !known.has(line))
   }) }
-}""".replace("ANSWERED", ANSWERED)
+}""".replace("WATCHED", WATCHED)
 TOLD = {
     "overview": {"token"},
     "tokens": {"token"},
@@ -349,14 +348,10 @@ SAY_QUICKLY = """async ([first, then, pause]) => {
   choose(then)
   const atOnce = read(), seen = new Set()
   const observer = new MutationObserver(() => seen.add(read()))
-  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
-    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
-  }
-  await (ANSWERED)()
-  observer.disconnect()
+  await (WATCHED)(observer)
   seen.delete(atOnce)
   return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
-}""".replace("ANSWERED", ANSWERED)
+}""".replace("WATCHED", WATCHED)
 
 
 @pytest.mark.parametrize("then", [2, 3])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from training_data import byte_tokenizer, data_of, pairs, sentences, texts, tiny_recipe
+from training_data import KINDS, byte_tokenizer, data_of, pairs, sentences, texts, tiny_recipe
 
 from viz_model.config import Kind
 from viz_model.training import batches
@@ -17,8 +17,6 @@ from viz_model.training.batches import IGNORED, Batch, Masked, Translations, Win
 from viz_model.training.corpus import Corpus, Documents, Split
 from viz_model.training.recipe import MaskedToken, NextToken, Translation
 from viz_model.training.sources import CorpusError
-
-KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 
 
 def same(one: Batch, other: Batch) -> bool:
@@ -59,17 +57,6 @@ def test_held_out_text_is_the_same_whenever_it_is_asked_for(kind: Kind) -> None:
         assert first
         assert all(same(a, b) for a, b in zip(first, data.held_out(language), strict=True))
         assert all(batch.n_asked for batch in first)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_parts_of_a_batch_are_disjoint_and_complete(kind: Kind) -> None:
-    whole = data_of(tiny_recipe(kind)).step(2)
-    for of in (1, 2, 3, 7):
-        parts = [whole.part(index, of) for index in range(of)]
-        assert sum(part.n_asked for part in parts) == whole.n_asked
-        for n, rows in [(n, rows) for n, rows in enumerate(whole) if rows is not None]:
-            found = [row.tolist() for part in parts for row in part[n]]  # type: ignore[union-attr]
-            assert Counter(map(str, found)) == Counter(map(str, rows.tolist()))
 
 
 @pytest.mark.parametrize(("recipe_kind", "found"), [("decoder", pairs), ("encoder", pairs), ("encoder_decoder", texts)])

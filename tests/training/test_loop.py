@@ -17,7 +17,7 @@ from tiers import crossed, some
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
-from training_data import data_of, measured, tiny_recipe
+from training_data import KINDS, data_of, measured, tiny_recipe
 
 from viz_model.config import Kind, Learned, T5Bias
 from viz_model.model.transformer import Transformer
@@ -26,9 +26,6 @@ from viz_model.training.batches import IGNORED, Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import gradient_norms, new_model, optimizers_of, train
 from viz_model.training.recipe import Recipe
-
-KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-
 
 # The schedule
 

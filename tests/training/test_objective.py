@@ -11,7 +11,7 @@ import torch
 from tiny_models import describe, few, random_model
 from torch import Tensor, nn
 from torch.nn import functional as F
-from training_data import data_of, tiny_recipe
+from training_data import KINDS, data_of, tiny_recipe
 
 from viz_model.config import Kind, LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
@@ -20,8 +20,6 @@ from viz_model.training.batches import IGNORED, Batch
 from viz_model.training.loop import new_model
 from viz_model.training.objective import HeldOut, Objective, figures
 from viz_model.training.recipe import Recipe
-
-KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 
 
 def trainable(config: ModelConfig, seed: int = 0) -> Transformer:

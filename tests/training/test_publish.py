@@ -15,7 +15,7 @@ import pytest
 import torch
 from svg_files import drawn
 from torch.nn import functional as F
-from training_data import check_card, published_of, tiny_recipe, write_corpus
+from training_data import KINDS, check_card, published_of, tiny_recipe, write_corpus
 
 import viz_model as vm
 from viz_model.checkpoints.registry import load_folder
@@ -27,8 +27,6 @@ from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import StepReport, trained_model
 from viz_model.training.recipe import Recipe
 from viz_model.training.sources import PAIRS, TEXTS
-
-KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 
 
 def report(step: int, **changes: Any) -> StepReport:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 from tiers import crossed
-from training_data import data_of, measured, tiny_recipe
+from training_data import KINDS, data_of, measured, tiny_recipe
 from training_process import recipe_of
 
 from viz_model.config import Kind
@@ -27,7 +27,6 @@ from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import BEFORE_DECAY, LATEST, StepReport, train, trained_model
 from viz_model.training.recipe import Recipe
 
-KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 ROOT = Path(__file__).resolve().parents[2]
 
 
