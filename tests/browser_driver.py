@@ -38,7 +38,7 @@ MEASURE = """() => {
 
 
 def settle(page: Any) -> None:
-    """Until the header stands and Streamlit is neither running nor waiting for elements.
+    """Until the header stands, the address says what is shown, and Streamlit is neither running nor waiting for elements.
 
     Texts are measured as they stand in the document: how they are shown would have the browser lay out the page, each
     time it is asked. Those of an island stand in a shadow root.
@@ -47,8 +47,8 @@ def settle(page: Any) -> None:
     page.wait_for_function(
         """() => {
           const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
-          const busy = document.querySelector(working)
           const island = [...document.querySelectorAll('.st-key-frame_island *')].find(e => e.shadowRoot)?.shadowRoot
+          const busy = document.querySelector(working) ?? island?.querySelector('[data-untold]')
           const parts = [document.querySelector('[data-testid=stMain]'), island]
           const now = parts.reduce((sum, part) => sum + (part?.textContent.length ?? 0), 0)
           window.__calm = !busy && now === window.__before ? window.__calm + 1 : 0
