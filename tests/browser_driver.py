@@ -38,7 +38,7 @@ MEASURE = """() => {
 
 
 def settle(page: Any) -> None:
-    """Until the header stands, the address says what is shown, and Streamlit is neither running nor waiting for elements.
+    """Until the header stands, the address says what is shown, and Streamlit neither runs nor waits for elements.
 
     Texts are measured as they stand in the document: how they are shown would have the browser lay out the page, each
     time it is asked. Those of an island stand in a shadow root.
