@@ -181,7 +181,7 @@ def pictures(app: AppTest, side: int = 0) -> dict[str, scenes.Sent]:
     for one in sent.values():
         if one.header["kind"] == "island":
             found |= scenes.island(one, address(app), side)[0]
-            if side == 0 and (heads := one.header.get("heads")) and heads["scene"]:
+            if side == 0 and (heads := one.header.get("heads")):
                 found["sidebar_heads"] = scenes.Sent(heads["scene"], one.arrays)
     return found
 

@@ -16,7 +16,7 @@ export function heads(root, header, arrays, tell) {
   const draw = show = () => {
     if (!given) return // the page comes after this
     maps.ends?.()
-    maps.ends = given.scene && scene(maps, { ...given.scene, palette: given.palette }, given.arrays, tell)
+    maps.ends = scene(maps, { ...given.scene, palette: given.palette }, given.arrays, tell)
     write(said, given.said)
   }
   header.palette ? give(header, arrays) : draw()

@@ -37,7 +37,7 @@ from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.pull import stream_gradients
 
 MIXED = [config for config in mixed() if config.scale_scores]
-"""Of scores that are not divided small differences show in large numbers."""
+"""Scores that are not divided are so large that rounding alone makes a difference."""
 EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()]
 PIECES = [1] * 9, [9], [4, 5], [6, 1, 2]
 every = pytest.mark.parametrize("config", EVERY, ids=describe)

@@ -45,18 +45,19 @@ def _has_choice(page: Page) -> bool:
 
 
 def sent(page: Page, arrays: Arrays) -> dict[str, Any]:
-    """The maps and what the twin makes of the sentence as plain data, their numbers among ``arrays``."""
-    run, side = page.run_key, page.trace.stack.side
-    scene = plain(_scene(run, side, page.t.language, every_head.SMALL), arrays) if _has_choice(page) else None
-    return {"scene": scene, "said": html(twin.changed(page))}
+    """The maps and what the twin makes of the sentence as plain data, their numbers among ``arrays``; empty where there
+    is nothing to choose.
+    """
+    if not _has_choice(page):
+        return {}
+    scene = _scene(page.run_key, page.trace.stack.side, page.t.language, every_head.SMALL)
+    return {"scene": plain(scene, arrays), "said": html(twin.changed(page))}
 
 
 def _height(page: Page) -> int:
     n_layers, said = page.trace.n_layers, twin.changed(page)
-    if not _has_choice(page):
-        maps = 0.0
-    elif n_layers > MOST_ROWS:
-        maps = TALL
+    if n_layers > MOST_ROWS:
+        maps: float = TALL
     else:
         maps = every_head.TOP + n_layers * min((ACROSS - every_head.SIDE) / page.lm.config.n_heads, every_head.SMALL)
     wide = len(said) + sum(unicodedata.east_asian_width(letter) == "W" for letter in said)
@@ -70,7 +71,7 @@ def draw(page: Page) -> None:
     place.
     """
     run, side, t, arrays = page.run_key, page.trace.stack.side, page.t, Arrays()
-    if not _has_choice(page) and not twin.changed(page):
+    if not _has_choice(page):
         return
     said, door = st.columns([6, 1], gap="small", vertical_alignment="center")
     said.caption(t("common.heads"), help=t("common.heads_help"))

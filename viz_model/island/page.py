@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import plotted
@@ -21,6 +21,8 @@ from viz_model.runs.trace import Trace
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+T = TypeVar("T")
 
 
 class Chooser(NamedTuple):
@@ -246,6 +248,12 @@ def through(other: Callable[[Look], Look | None], *items: Item | Row) -> tuple[A
 def where(needs: Callable[[Look], object], *items: Item | Row) -> tuple[Any, ...]:
     """Items that stand there only for runs that have something of the kind."""
     return through(lambda look: look if needs(look) else None, *items)
+
+
+def there(found: T | None) -> T:
+    """What stands there: :func:`where` asks for nothing of it otherwise."""
+    assert found is not None
+    return found
 
 
 def narrow(*items: Item | Row) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
 from viz_model.drawing.short_repr import short_repr
 from viz_model.island.look import Look
-from viz_model.island.page import Plot
+from viz_model.island.page import Plot, there
 from viz_model.island.prose import Line
 from viz_model.measures.stream import stream_lengths, stream_names, stream_sites
 from viz_model.runs.trace import Trace
@@ -61,12 +61,6 @@ def view(look: Look) -> DepthView | None:
     return look.once(_view, "depth")
 
 
-def _seen(look: Look) -> DepthView:
-    found = view(look)
-    assert found is not None  # or nothing of it is asked for
-    return found
-
-
 def _view(look: Look) -> DepthView | None:
     both = pair.both(look)
     traces = [one.trace for one in both if one.trace is not None]
@@ -78,7 +72,7 @@ def _view(look: Look) -> DepthView | None:
 
 
 def title(look: Look) -> Iterator[Line]:
-    found = _seen(look)
+    found = there(view(look))
     grown = {}
     for which, mean in zip(("first", "second"), found.mean, strict=True):
         times = float(mean[-1] / mean[0])
@@ -106,7 +100,7 @@ def figure(look: Look, found: DepthView) -> go.Figure:
 
 
 def draw(look: Look) -> Plot:
-    found = _seen(look)
+    found = there(view(look))
     call, other = pair.call(look, "depth")
     return Plot("architectures.depth", figure(look, found), look.words("depth_alt"), found, _sites(look), call, other)
 
@@ -120,7 +114,7 @@ def source(look: Look) -> Iterator[Line]:
 
 
 def tell(look: Look) -> Iterator[Line]:
-    found = _seen(look)
+    found = there(view(look))
     for one, mean in zip(pair.both(look), found.mean, strict=True):
         ends = Lengths(float(mean[0]), float(mean[-1]))
         said = {name: f"{length:.3g}" for name, length in ends._asdict().items()}

@@ -16,6 +16,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Phrase, by
 from viz_model.island.look import Look
+from viz_model.island.page import there
 from viz_model.island.prose import Line
 from viz_model.topics.architectures import pair
 from viz_model.topics.architectures.choices import headed
@@ -134,8 +135,7 @@ def distances(look: Look) -> ApartView | None:
 
 
 def title_distances(look: Look) -> Iterator[Line]:
-    found = distances(look)
-    assert found is not None  # or nothing of it is asked for
+    found = there(distances(look))
     layer, head = np.unravel_index(found.distances.argmax(), found.distances.shape)
     said = look.words("apart_title", layer=int(layer), head=int(head), distance=f"{found.distances.max():.2f}")
     yield Line(said, "part")

@@ -19,7 +19,7 @@ from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rec
 from viz_model.drawing.tables import Among, Each
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser
+from viz_model.island.page import Chooser, there
 from viz_model.island.prose import Line
 from viz_model.topics.attention.heads import PLACE
 from viz_model.topics.attention.weights import (
@@ -251,15 +251,8 @@ def is_read(look: Look) -> bool:
     return every(look) is not None
 
 
-def _read(look: Look) -> AttentionTrust:
-    """The same where it is gone through."""
-    found = every(look)
-    assert found is not None  # or nothing of it is asked for
-    return found
-
-
 def has_groups(look: Look) -> bool:
-    return bool(_read(look).groups)
+    return bool(there(every(look)).groups)
 
 
 def ask(look: Look) -> Chooser | None:
@@ -343,13 +336,13 @@ def grid(look: Look, id: str, title: str, values: np.ndarray, value: str, role: 
 
 
 def ranks_title(look: Look) -> Iterator[Line]:
-    facts = _read(look).rank_facts()
+    facts = there(every(look)).rank_facts()
     yield look.part("ranks_title" if facts else "ranks_none", **facts)
 
 
 def ranks(look: Look) -> Scene | None:
     """Whether weights rank what arrives, head by head."""
-    found = _read(look)
+    found = there(every(look))
     if not found.rank_facts():
         return None
     return grid(look, "attention_caveats.ranks", look.words("ranks_alt"), found.ranks, look.words("rank"), "rank")
@@ -357,7 +350,7 @@ def ranks(look: Look) -> Scene | None:
 
 def gaps(look: Look) -> Iterator[Line]:
     """Where the two disagree most."""
-    apart = [gap for gap in _read(look).gaps if written(gap.weight, "share") != written(gap.share, "share")]
+    apart = [gap for gap in there(every(look)).gaps if written(gap.weight, "share") != written(gap.share, "share")]
     lines = []
     for gap in apart[:MOST_GAPS]:
         names = {"query": look.code_name(gap.query), "key": look.code_name(gap.key)}
@@ -368,7 +361,7 @@ def gaps(look: Look) -> Iterator[Line]:
 
 
 def ranks_tell(look: Look) -> Iterator[Line]:
-    if facts := _read(look).rank_facts():
+    if facts := there(every(look)).rank_facts():
         yield look.text("ranks_even" if facts["low"] == facts["most"] else "ranks", **facts)
 
 
@@ -376,13 +369,13 @@ def ranks_tell(look: Look) -> Iterator[Line]:
 
 
 def choose(look: Look) -> Chooser:
-    options: dict[str, str] = {name: look.words(f"group_{name}") for name in _read(look).groups}
+    options: dict[str, str] = {name: look.words(f"group_{name}") for name in there(every(look)).groups}
     return Chooser("group", options, look.words("group"), look.words("group_help"), asks=True)
 
 
 def _taken(look: Look) -> tuple[Any, Taken]:
     """Which tokens are asked about, and what they take."""
-    groups: Any = _read(look).groups
+    groups: Any = there(every(look)).groups
     asked = look.options.get("group")
     name = asked if asked in groups else next(iter(groups))
     return name, groups[name]

@@ -14,7 +14,7 @@ from viz_model.drawing import chart, strips
 from viz_model.drawing.scene import Scene
 from viz_model.island import units
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Offer
+from viz_model.island.page import Chooser, Offer, there
 from viz_model.island.prose import Line
 from viz_model.measures.neurons import Neuron, direct_path, neurons, promoted
 from viz_model.model.feedforward import Experts
@@ -136,19 +136,13 @@ def is_product(look: Look) -> bool:
     return _memory(look) is not None
 
 
-def _known(look: Look) -> Memory:
-    found = _memory(look)
-    assert found is not None  # or nothing of it is asked for
-    return found
-
-
 def facts(look: Look) -> dict[str, Any]:
     return {"neuron": chosen(look), **vectors.facts(look)}
 
 
 def draw(look: Look) -> Scene:
     """The key, what it is compared with, and the value."""
-    found = _known(look)
+    found = there(_memory(look))
     rows = {"key": found.key, "reads": found.reads, "value": found.value}
     drawn = tuple(strips.scaled(look.words(f"memory_{name}"), values) for name, values in rows.items())
     view = strips.StripsView(drawn, tuple(map(str, range(len(found.key)))), 200)
@@ -171,17 +165,17 @@ def matched_title(look: Look) -> Iterator[Line]:
 
 
 def draw_matched(look: Look) -> Scene:
-    return _ranked(look, "matched", _known(look).matched, "key")
+    return _ranked(look, "matched", there(_memory(look)).matched, "key")
 
 
 def matched_tell(look: Look) -> Iterator[Line]:
-    found = _known(look)
+    found = there(_memory(look))
     yield look.text("matched", product=f"{float(found.key @ found.reads):.2f}", **facts(look))
 
 
 def says(look: Look) -> Ranked:
     """The tokens that the value speaks for, and against; none where it has no direct path."""
-    found = _known(look)
+    found = there(_memory(look))
     return (*found.promoted, *reversed(found.suppressed)) if found.promoted else ()
 
 

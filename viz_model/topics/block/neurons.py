@@ -16,6 +16,7 @@ from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
+from viz_model.island.page import there
 from viz_model.island.prose import Line
 from viz_model.measures import neurons as measures
 from viz_model.measures.neurons import Curve, DirectPath, Neuron
@@ -189,12 +190,6 @@ def has_curve(look: Look) -> bool:
     return _curve(look) is not None
 
 
-def _known(look: Look) -> CurveView:
-    found = _curve(look)
-    assert found is not None  # or nothing of it is asked for
-    return found
-
-
 def facts(look: Look) -> dict[str, Any]:
     """Of the hidden layer, for texts."""
     view, curve = of_one(look), _curve(look)
@@ -247,7 +242,7 @@ def tell_gates(look: Look) -> Iterator[Line]:
 
 
 def tell_curve(look: Look) -> Iterator[Line]:
-    view, said, formula = of_one(look), facts(look), look.trace.site(_known(look).curve.site).placed_formula
+    view, said, formula = of_one(look), facts(look), look.trace.site(there(_curve(look)).curve.site).placed_formula
     yield look.text(look.kind("curve", view.activation), formula=formula, **said)
     yield look.text(f"curve_of_{'gate' if view.gated else 'dense'}", **said)
     yield look.source(*(f"ffn.{name}" for name in ("gate", "gate_act", "up", "act") if look.has(f"ffn.{name}")))
@@ -407,7 +402,7 @@ def draw_gates(look: Look) -> Scene | None:
 
 def draw_curve(look: Look) -> Scene:
     """The function as a line with the token's values as points on it; below, how many fall where."""
-    view, words = _known(look), look.words
+    view, words = there(_curve(look)), look.words
     curve, shown = view.curve, view.shown
     before = words(f"curve_before_{'gate' if of_one(look).gated else 'dense'}")
     across = chart.Axis(float(curve.x[0]), float(curve.x[-1]))
