@@ -199,7 +199,8 @@ class Recomputed(Mapping[str, Tensor]):
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
         stack = stored.running(stack)
-        block, x, cache = stack.block(layer), stored.as_run(stack, self.kept[f"{at}.resid.in"][None]), BlockCache()
+        block, cache = stack.block(layer), BlockCache()
+        x = stored.as_run(block, self.kept[f"{at}.resid.in"][None])
         scheme = stack.position_of(layer)
         if position:
             past = block.attn_input(x[:, :position])
@@ -212,7 +213,7 @@ class Recomputed(Mapping[str, Tensor]):
         shared = self._shared(stack, stack.side, layer)
         shared = {n: (k[..., : position + 1, :], v[..., : position + 1, :]) for n, (k, v) in shared.items()}
         embedded = self._embedded(stack.side, layer, slice(position, position + 1))
-        embedded = None if embedded is None else stored.as_run(stack, embedded)
+        embedded = None if embedded is None else stored.as_run(block, embedded)
         bias = stack.attn_bias(layer, position, row)
         block(row, Given(scheme, bias, None, cache, position, None, shared, embedded), tap.at(at))
         # Keys and values behind the tap are of this position alone; the cache held the others.

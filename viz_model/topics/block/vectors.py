@@ -27,7 +27,7 @@ CLIP = 2.0
 """Colors end at this many times the magnitude that 98 % of the values do not reach."""
 MORE = 1.25
 """How many times as long as all others the longest vector is that adds "the most"."""
-MOST_NUMBERS, MOST_TOGETHER = 50_000, 200_000
+MOST_NUMBERS, MOST_TOGETHER = 400_000, 200_000
 """Numbers of all tokens of a layer that are sent together: of more those of the selected token alone; and those of all
 layers: of more those of the selected layer.
 """
