@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from urllib.parse import parse_qs
 
@@ -197,6 +198,12 @@ def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.Monke
     app.query_params["token"] = "3"
     app.run()
     assert not app.exception and not ran
+
+
+def test_a_sentence_may_arrive_after_another_model_was_chosen() -> None:
+    app = open_page("attention", {**QUERY, "model": "translate-2017", "to": "zh"})
+    app.session_state["view"] = replace(app.session_state["view"], model="story-pre-ln")
+    assert answer(app, text=LATTER).query_params["model"] == "story-pre-ln"
 
 
 @pytest.mark.server

@@ -157,12 +157,13 @@ def _parts(opened: Opened, is_another: bool) -> tuple[str, ...]:
     shown = (state.BODY, *((state.BELOW,) if any(view.chosen(opened.topic.name, one) for one in doors) else ()))
     if not is_another:
         return shown
+    whole = (state.BODY, state.BELOW, state.PLACE, state.ASK)
+    if view.model != opening.view.model:  # chosen meanwhile: this page knows another one
+        return whole
     fitted = state.fitted(view, opening.lm.config, opening.example, tuple(opening.lm.tokenizer.languages))
     trace = None if view.edits else island.read(fitted, opening.lm, opening.t, opened.picture).trace
     is_quick = trace is not None and not is_long(trace.at(fitted.stack(opening.lm.config)))
-    if is_quick and st.session_state.get(_HAS_PLACE):
-        return shown
-    return (state.BODY, state.BELOW, state.PLACE, state.ASK)
+    return shown if is_quick and st.session_state.get(_HAS_PLACE) else whole
 
 
 @st.fragment(key=state.BODY)
