@@ -53,7 +53,8 @@ def draw_contexts(look: Look) -> Scene | None:
     for context, row in zip(contexts, places, strict=True):
         for n in row:
             label = "" if n is None else tokenizer.token(context.ids[n]).label
-            said = short(label, LETTERS)
+            # There is no room for a sign before each of several bytes.
+            said = label.replace("0x", "") if label.count("0x") > 1 else short(label, LETTERS)
             texts.append(((Run(said, bold=True),),) if n is not None and n in (context.at, context.key) else said)
             told.append("" if n is None else f"{label}\n{written(context.values[n], '3')}")
     top = 1.0 if of_head else float(np.nanmax(np.abs(values)))
