@@ -206,6 +206,13 @@ def test_a_sentence_may_arrive_after_another_model_was_chosen() -> None:
     assert answer(app, text=LATTER).query_params["model"] == "story-pre-ln"
 
 
+def test_the_address_forgets_a_token_that_another_model_lacks_also_while_somebody_types() -> None:
+    app = open_page("position", {**QUERY, "text": f"{FORMER} and {LATTER}", "token": "9"})
+    answer(app, text=f"{FORMER} and {LATTER} again", rests=0)
+    app.selectbox(key="sidebar.model").set_value("read-digits").run()
+    assert app.query_params["model"] == "read-digits" and "token" not in app.query_params
+
+
 @pytest.mark.server
 def test_the_box_says_the_example_where_that_is_typed(app: str) -> None:
     """Which is no choice: what the page was opened with would be said in its place."""

@@ -236,6 +236,11 @@ def turns(view: ViewState, page: str, t: Texts) -> dict[str, str] | None:
     return {"page": t(f"common.page_{page}"), **words}
 
 
+def begin() -> None:
+    """A whole page runs, for something else than a letter that was typed."""
+    st.session_state[_RESTS] = True
+
+
 def rests() -> bool:
     """Whether the address is to say what is shown: not while somebody types."""
     return bool(st.session_state.get(_RESTS, True))

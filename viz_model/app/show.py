@@ -56,6 +56,7 @@ def show(topic: Topic) -> None:
     """Open a page."""
     if topic.is_story:
         _lead_first(topic)
+    island.begin()
     opening = open_page.begin(topic.name, *declared(topic), topic.needs, topic.prefers, is_story=topic.is_story)
     lm, taught = opening.lm, opening.taught
     picture = None
