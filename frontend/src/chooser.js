@@ -64,9 +64,10 @@ export function field(me, root, item) {
   const label = child(root, 0, "span", "label"), box = child(root, 1, "input", "typed")
   label.textContent = item.label
   label.title = item.help
-  Object.assign(box, { type: "text", maxLength: item.most, placeholder: item.hint, ariaLabel: item.label, title: item.help })
+  Object.assign(box, { type: "text", maxLength: item.most, pattern: item.pattern || ".*", placeholder: item.hint, ariaLabel: item.label, title: item.help })
   if (me.isLed || box.getRootNode().activeElement !== box) box.value = me.option(item.name) ?? ""
-  box.oninput = () => { me.choose(item.name, box.value, true, item.anew) }
+  box.oninput = () => { if (box.validity.valid) me.choose(item.name, box.value, true, item.anew) }
+  box.onchange = () => { if (!box.validity.valid) box.value = me.option(item.name) ?? "" }
 }
 
 // Buttons of which one is chosen: one stop of Tab, and arrows go from one to the next.

@@ -79,6 +79,7 @@ class Field(NamedTuple):
         hint: what stands there while nothing is typed.
         most: characters.
         anew: as of a chooser.
+        pattern: what may be asked for, as in :class:`Typed`; anything else is gone once one leaves the box.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Field(NamedTuple):
     hint: str = ""
     most: int = 120
     anew: tuple[str, ...] = ()
+    pattern: str = ""
 
 
 class Quiz(NamedTuple):

@@ -83,7 +83,7 @@ PAGE = Page(
         (asked.WORD, Typed(most=asked.LONGEST)),
         (way.AT, ("", *way.STATIONS)),
         (weight.MATRIX, ("", *weight.MATRICES)),
-        (weight.ENTRY, Typed(pattern=r"\d{1,5},\d{1,5}", most=11)),
+        (weight.ENTRY, Typed(pattern=weight.PLACE, most=11)),
         (weight.RATE, ("", *map(str, range(len(weight.RATES))))),
     ),
     fits=lambda config: config.writes,

@@ -19,7 +19,7 @@ from viz_model.island.prose import Line
 from viz_model.runs.derivation import Derivation, Terms
 from viz_model.topics.backward.asked import facts, found, has_room
 
-MATRIX, ENTRY, RATE = "matrix", "entry", "rate"
+MATRIX, ENTRY, RATE, PLACE = "matrix", "entry", "rate", r"\d{1,5},\d{1,5}"
 MATRICES = ("ffn.down", "ffn.up", "ffn.gate", "attn.q", "attn.k", "attn.v", "attn.o")
 RATES = tuple(10.0**-n for n in range(7, -1, -1))
 USUAL = 2
@@ -63,7 +63,7 @@ def choose(look: Look) -> Chooser:
 
 def field(look: Look) -> Field:
     hint = ",".join(map(str, chosen(look)[1]))
-    return Field(ENTRY, look.words("entry"), look.words("entry_help"), hint, most=11)
+    return Field(ENTRY, look.words("entry"), look.words("entry_help"), hint, most=11, pattern=PLACE)
 
 
 def derived(look: Look) -> Derivation:

@@ -62,7 +62,7 @@ PAGE = Page(
         Section("removed", (beside(here.draw_removed, here.tell_removed),)),
     ),
     end=(say.to_try(),),
-    options=((asked.NEURON, Typed(pattern=r"[0-9]{0,6}")),),
+    options=((asked.NEURON, Typed(pattern=asked.NUMBER)),),
     tabs=TABS,
     fits=fits,
     reads_plain=True,

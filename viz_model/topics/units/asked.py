@@ -18,7 +18,7 @@ from viz_model.measures import neurons
 from viz_model.model import sites
 from viz_model.texts.markdown import literal
 
-NEURON = "neuron"
+NEURON, NUMBER = "neuron", r"[0-9]{0,6}"
 """The option that holds the number of a neuron; "" where a head is asked about."""
 OFFERED = 4
 """Neurons that are offered, strongest first."""
@@ -137,11 +137,8 @@ def choose(look: Look) -> Buttons | None:
 def field(look: Look) -> Field | None:
     """The number of any other neuron."""
     n = n_neurons(look)
-    return (
-        Field(NEURON, look.words("typed"), look.words("typed_help", n=f"{n - 1:,}", layer=look.layer), most=6)
-        if n
-        else None
-    )
+    help_ = look.words("typed_help", n=f"{n - 1:,}", layer=look.layer)
+    return Field(NEURON, look.words("typed"), help_, most=6, pattern=NUMBER) if n else None
 
 
 def unknown(look: Look) -> Iterator[Line]:
