@@ -64,9 +64,12 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         yield Pen().text(run.labels[of[g]], y=y + 26, look="bold")
         for n, (name, values, since) in enumerate(parts):
             top, pen = y + 16 + ROW * n, Pen({"since": since, "part": name})
-            key = "row_scaled" if name == "row" and trace.config.scale_embedding else name
-            label = look.words("key" if name == "key" else f"strip_{key}", d=trace.config.d_embedding)
-            yield pen.end(label, NAMES + 48, top + HIGH / 2, look="small", part="")
+            label, small = look.words("key" if name == "key" else f"strip_{name}"), {"look": "small", "part": ""}
+            is_scaled = name == "row" and trace.config.scale_embedding and kind in ("waves", "learned")
+            yield pen.end(label, NAMES + 48, top + HIGH / 2, until=3 if is_scaled else 99, **small)
+            if is_scaled:  # as is said when it is added to
+                label = look.words("strip_row_scaled", d=trace.config.d_embedding)
+                yield pen.end(label, NAMES + 48, top + HIGH / 2, **{**small, "since": 3})
             own = {"values": values[g], "x": X, "width": WIDE, "top": layout.most(values)}
             yield pen.cells(**own, y=ends(3, (0, y + 16), (since, top)), height=HIGH)
             if name == "position":
