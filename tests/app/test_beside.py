@@ -69,33 +69,15 @@ def test_tokens_that_only_one_has_are_marked() -> None:
     ]
 
 
-def test_of_an_encoder_decoder_each_sentence_has_its_own_target() -> None:
-    texts, lm = ("The cat sat", "The dog sat on the mat"), vm.load("translate-2017")
-    query = {"model": "translate-2017", "lang": "en", "to": "fr", "text": texts[0], "also": texts[1]}
-    app = open_page("cross_attention", query)
-    for side, text in enumerate(texts):
-        run = lm.trace(text, runs.greedy_target("translate-2017", text, "fr"), target_language="fr")
-        for line, stack in zip(ribbons(app)[side::2], run.config.sides, strict=True):
-            assert [token.lstrip("≠") for token in line] == [token.label for token in run.at(stack).tokens]
-        assert check_cells(app, run, side=side) > 0
-
-
-def test_typing_another_sentence_and_closing_its_box() -> None:
-    app = open_page("attention", {"text": TEXT, "lang": "en"})
-    assert boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
-    app = answer(app, also=ALSO)
-    assert address(app)["also"] == ALSO and boxes(app)["also"] == ALSO and len(sent(app).header["sides"]) == 2
-    app = answer(app, also="")
-    assert "also" not in address(app) and boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
-
-
 @pytest.mark.usefixtures("family")
 def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() -> None:
     app = open_page("attention", {"model": "tiny-llama-ids", "text": "5 9 12", "also": "a cat", "lang": "en"})
     assert len(sent(app).header["sides"]) == 1 and boxes(app)["also"] == "a cat"
     assert any(re.match("The other sentence: .*is not a token id", line) for line in island_lines(app))
     app = answer(app, also="5 9 7 1")
-    assert [line["last"] for line in sent(app).header["ribbons"]] == [2, 3]
+    assert [line["last"] for line in sent(app).header["ribbons"]] == [2, 3] and address(app)["also"] == "5 9 7 1"
+    app = answer(app, also="")
+    assert "also" not in address(app) and boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
 
 
 def test_neither_a_lesson_nor_a_picture_has_another_sentence() -> None:

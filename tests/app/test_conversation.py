@@ -26,14 +26,9 @@ MESSAGES = [
 ]
 
 
-@pytest.fixture
-def lm(monkeypatch: pytest.MonkeyPatch) -> vm.LanguageModel:
-    found = vm.load("story-pre-ln")
-    monkeypatch.setattr(found.tokenizer, "chat_template", ChatTemplate(TEMPLATE, {}))
-    return found
-
-
-def test_every_token_belongs_to_its_message(lm: vm.LanguageModel) -> None:
+def test_every_token_belongs_to_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = vm.load("story-pre-ln")
+    monkeypatch.setattr(lm.tokenizer, "chat_template", ChatTemplate(TEMPLATE, {}))
     text = lm.chat(MESSAGES)
     found = conversation.pieces(lm, MESSAGES, text)
     assert [piece.id for piece in found] == list(lm.trace(MESSAGES).ids) == list(lm.trace(text).ids)
@@ -43,9 +38,6 @@ def test_every_token_belongs_to_its_message(lm: vm.LanguageModel) -> None:
     assert lm.tokenizer.decode([piece.id for piece in found if piece.message == len(MESSAGES)]) == "assistant:"
     drawn = conversation._drawn(found, [message["role"] for message in MESSAGES], Texts("en"))
     assert "<b>" not in drawn and "&lt;" in drawn and drawn.count("title=") == len(found)
-
-
-def test_rows_that_are_not_finished_are_left_out() -> None:
     rows = pd.DataFrame({"role": ["user", None, "user", "assistant"], "content": ["Hi", "x", " ", None]})
     assert conversation.messages_of(rows) == [{"role": "user", "content": "Hi"}]
 
