@@ -56,14 +56,6 @@ def test_the_address_says_only_what_was_chosen() -> None:
     assert f"{second:.2f}" in why["help"]
 
 
-def test_who_names_a_layer_is_told_of_the_head_in_it() -> None:
-    app = open_page("attention", {"model": MODEL, "text": CAT, "layer": "0"})
-    best = int(np.argmax(salience.of_layer(runs.trace(RUN), 0)))
-    (why,) = reasons(app)
-    assert f"layer 0, head {best} chosen" in why["html"] and mounts(app)[ISLAND]["usual"]["head"] == best
-    assert not reasons(open_page("attention", {"model": "story-next", "text": CAT, "layer": "0"}))
-
-
 @pytest.mark.parametrize(("model", "to"), [("translate-2017", "zh"), ("translate-t5", "fr")])
 def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str) -> None:
     text = "The cat is sleeping on the chair."

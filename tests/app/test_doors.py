@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, parse_qsl
 
-import numpy as np
 import pytest
-from app_driver import PAGES, open_page, pictures, said
-from doors import all_open, island_of, topic
+from app_driver import PAGES, open_page
+from doors import island_of, topic
 from socket_visitor import Visitor, server
 
 import viz_model as vm
@@ -72,13 +71,6 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
             assert fresh.pictures() == shown
 
 
-def test_without_a_browser_every_door_is_drawn() -> None:
-    query = {"text": "The cat sat", "model": MODEL}
-    assert set(pictures(open_page("ablations", query))) == set(
-        pictures(open_page("ablations", query | all_open("ablations")))
-    )
-
-
 def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_is_on_every_page() -> None:
     offered = [own.trials for page in PAGES for own in island_of(page).pages if own.trials]
     assert {name for each in offered for name in each.experiments} <= EXPERIMENTS.keys()
@@ -92,26 +84,3 @@ def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_
     assert [link.label for link in links if link.label.startswith("Next")] == [
         f"Next: {labels('en', 'common')[f'page_{after}']}"
     ]
-
-
-def test_links_of_a_model_that_translates_into_nothing_name_no_language() -> None:
-    app = open_page("attention", {"text": "The cat sat", "lang": "en", "model": "translate-2017", "to": "fr"})
-    app.selectbox(key="sidebar.model").set_value(MODEL).run()
-    links = [dict(parse_qsl(link.proto.query_string)) for link in app.get("page_link")]
-    named = [query for query in links if "experiment" in query]
-    assert named and not any("to" in query for query in named)
-
-
-def test_answers_say_what_they_are_in_this_run() -> None:
-    text = "The cat sat on the mat"
-    trace = vm.load(MODEL).trace(text)
-
-    def answer(page: str) -> str:
-        told = said(open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"})).splitlines()
-        return next(part for part in told if "In this run" in part or "In `story" in part or "In story" in part)
-
-    chances = np.exp(np.log(trace["probs"][-1].double().numpy()) / 2)
-    chances /= chances.sum()
-    assert f"as one among {np.exp(-(chances * np.log(chances)).sum()):,.1f}." in answer("next_token")
-    ids = [" ".join(map(str, trace.tokenizer.encode(form))) for form in ("The", " The", "THE")]
-    assert "The → {}, ·The → {}, THE → {}.".format(*ids) in answer("tokens")

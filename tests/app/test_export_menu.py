@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 import pytest
 import torch
-from app_driver import PAGES, open_page, pictures, tell
+from app_driver import PAGES, open_page, tell
 from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
@@ -71,18 +71,6 @@ def files(app: AppTest) -> list[str]:
     return [proto.label for proto in protos if "-saving." in proto.id]
 
 
-def test_all_heads_at_once_have_the_menu_in_large(menus: Menus) -> None:
-    app = open_page("attention", CHOSEN)
-    small = pictures(app)["sidebar_heads"].header
-    assert "menu" not in small.get("words", {}) and small["chooses"]
-    app.button(key="sidebar.heads_large").click().run()
-    assert pictures(app)["sidebar_heads_large"].header["words"]["menu"]
-    tell(app, "sidebar_heads_large", "menu", {})
-    (saved,) = menus
-    assert len(list(lines(saved.scene))) == 4 * 6 * 3 * 3 and len(saved.heads) == 4 and saved.layer is None
-    assert values(ran(saved.code)[1]) == values(saved.scene)
-
-
 def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     app = open_page("attention", CHOSEN)
     assert not files(app)
@@ -126,15 +114,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     assert "menu" not in saved.scene.words, "a file has no menu"
 
 
-def test_a_caption_tells_of_changes(menus: Menus) -> None:
-    app = open_page("attention", {**CHOSEN, "lang": "zh", "edits": "head-off.0.1", "door_large": "1"})
-    tell(app, "attention.head", "menu", {"nonsense": 1})
-    assert "attention.head" in app.session_state[export_menu._ASKED] and "运行经过修改" in menus[0].caption
-    assert values(ran(menus[0].code)[1]) == values(menus[0].scene), "of the changed run"
-    tell(app, "attention.lines", "menu", {})
-    assert menus[1].heads == menus[0].heads
-
-
 def test_a_mask_that_is_drawn_is_saved_too(menus: Menus) -> None:
     app = open_page("attention", {**CHOSEN, "text": "The cat sat on", "edits": "flip.2.0", "door_what_if": "1"})
     tell(app, "attention.mask_cells", "menu", {})
@@ -170,15 +149,6 @@ def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch:
     mine = menus[-1]
     assert not mine.code and not mine.address and " · mine · " in mine.caption and "http" not in mine.caption
     assert any("for you alone" in part.value for part in app.caption)
-
-
-def test_of_a_long_run_the_heads_of_one_layer_or_none(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = 6 * 3 * 3 * 4
-    for most, names in ((4 * layer, 4), (layer, 1), (layer - 1, 0)):
-        monkeypatch.setattr(export_menu, "MOST_BYTES", most)
-        tell(open_page("attention", CHOSEN), "attention.grid", "menu", {})
-        assert len(menus[-1].heads) == names
-    assert menus[-2].layer == 1 and menus[-2].heads == ("blocks.1.attn.pattern",)
 
 
 SIX = language_model(tiny_config()).trace(ids=list(range(6)))

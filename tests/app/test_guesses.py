@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable
-
 import pytest
 import torch
 from app_driver import open_page, quiz
 
 import viz_model as vm
-from viz_model.runs.trace import Trace
 
 pytestmark = pytest.mark.full
 
-TEXT, LAYER, MODEL, TRANSLATOR = "The cat sat on a", 1, "story-pre-ln", "translate-2017"
-
-
-def surest(trace: Trace) -> int:
-    return int(trace["logits"].softmax(-1).max(-1).values.argmax())
-
-
-def turning(trace: Trace) -> int:
-    d, context = trace.config.d_model, trace.config.n_context
-    return sum(2 * math.pi * 10_000 ** (2 * pair / d) <= context for pair in range(d // 2))
-
-
-ANSWERS: dict[str, Callable[[Trace], int]] = {"overview": surest, "position": turning, "cost": lambda trace: 2}
-OTHERS = ("tokens", "attention", "block", "next_token", "batch")
-"""Whose right option the tests of their topics know, at every place of a run."""
-
-
-@pytest.mark.parametrize("page", [*ANSWERS, *OTHERS])
-def test_the_run_makes_one_option_of_an_island_right(page: str) -> None:
-    app = open_page(page, {"model": MODEL, "text": TEXT, "layer": str(LAYER), "lang": "en"})
-    options, right, told = quiz(app)
-    assert len(options) > 1 and 0 <= right < len(options) and told
-    if page in ANSWERS:
-        assert str(ANSWERS[page](vm.load(MODEL).trace(TEXT))) in re.findall(r"\d+", options[right])
+TEXT, MODEL, TRANSLATOR = "The cat sat on a", "story-pre-ln", "translate-2017"
 
 
 def test_the_nearest_row_is_the_nearest_of_all() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from app_driver import ISLAND, mounts, open_page, tell
+from app_driver import ISLAND, mounts, open_page
 from lessons.lesson_files import GOOD
 from streamlit.testing.v1 import AppTest
 
@@ -82,15 +82,6 @@ def test_what_is_no_number_is_asked_for_again_and_the_run_is_pinned() -> None:
     app.run()
     assert (asked(app, "model"), asked(app, "text")) == ("story-pre-ln", "The cat sat")
     assert asked(app, "edits") is None
-
-
-def test_a_cell_is_clicked_and_then_answered() -> None:
-    app = step("attention_by_hand", 4, lang="zh")
-    name = "lesson.answer.attention_by_hand.4"
-    assert app.button(key=f"{name}.answer").disabled
-    tell(app, f"{name}.grid", "asked", {"site": "lesson.cell", "index": [2, 1]})
-    press(app, f"{name}.answer")
-    assert asked(app, "lesson.given") == "~~~~2.1"
 
 
 def test_the_end_has_a_file_that_the_teachers_page_reads() -> None:

@@ -9,10 +9,6 @@ from app_driver import offer, open_page, said
 from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
-from viz_model.app import frame
-from viz_model.config import ModelConfig
-from viz_model.texts import Texts
-
 OWN, OTHER = "own", "translator"
 
 
@@ -44,20 +40,6 @@ def test_a_model_is_lent_and_the_former_comes_back_as_it_was() -> None:
     model, words = shown(go(app, "block"))
     assert model == OWN and "so it shows" not in words
     assert dataclasses.replace(app.session_state["view"], page=before.page) == before
-
-
-def test_the_navigation_is_called_by_the_model_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def name(section: str, config: ModelConfig, t: Texts) -> str:
-        asked.append(config.kind)
-        return section
-
-    monkeypatch.setattr(frame, "section_name", name)
-    app = open_page("attention", {"model": OWN, "lang": "en"})
-    for page, kind in (("cross_attention", "encoder_decoder"), ("block", "decoder")):
-        shown(go(app, page))
-        assert asked[-1] == kind
 
 
 def test_what_was_chosen_on_the_page_or_in_the_address_stays() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import PAGES, answer, offer, open_page
+from app_driver import PAGES, offer, open_page
 from tiny_models import language_model, tiny_config
 
 from viz_model.app.frame import DESK, MODELS
@@ -35,10 +35,3 @@ def test_every_page_says_what_is_not_there(page: str) -> None:
         t(f"common.unknown_{name}", asked=literal(asked), last=literal(str(n))) for name, (asked, n) in last.items()
     }
     assert wanted <= {warning.value for warning in app.warning}
-
-
-def test_a_notice_goes_when_the_visitor_changes_something() -> None:
-    app = open_page("cost", {"lang": "en", "layer": "99"})
-    assert app.warning
-    app = answer(app, text="a dog")
-    assert not app.warning

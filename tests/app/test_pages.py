@@ -11,11 +11,6 @@ from app_driver import ISLAND, PAGES, answer, figures, messages, mounts, open_pa
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
-import viz_model as vm
-from viz_model.app import runs
-from viz_model.app.frame import FIRST
-
-TWINS = ("story-pre-ln", "story-post-ln")
 CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
 
 
@@ -49,20 +44,6 @@ def test_the_same_view_draws_the_same_pictures(page: str) -> None:
     assert of_the_cat(page) == drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
 
 
-TEXTS = {
-    "one token": "a",
-    "control token": "<|endoftext|>",
-    "markup": "<b>bold</b> $x^2$ **stars** :smile: `ticks`",
-    "odd characters": "\u202eright to left\u202c e\u0301 👩‍👩‍👧 \x00 \t",
-    "too long": "long " * 400,
-}
-
-
-@pytest.mark.parametrize(("page", "text"), turns(PAGES, list(TEXTS)))
-def test_any_text_renders(page: str, text: str) -> None:
-    open_page(page, {"text": TEXTS[text], "lang": "en"})
-
-
 ANOTHER_WAY = re.compile(
     r"""\de[+-]?\d  # 10⁻⁵, not 1e-05
     |(?<![\w`–.\]-])-\d+(?:\.\d+|%)  # a minus is no hyphen
@@ -84,35 +65,6 @@ def test_numbers_are_written_in_one_way(page: str, model: str) -> None:
         assert not [told[max(found.start() - 30, 0) : found.end() + 20] for found in ANOTHER_WAY.finditer(told)]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("page", [page for page in PAGES if page != FIRST])
-def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str) -> None:
-    # A page that shows another model has another's layers and heads.
-    place = {} if page == "cross_attention" else {"layer": "1", "head": "2", "token": "3"}
-    app = open_page("overview", {"text": CAT, "lang": "en", **place})
-    app.query_params.clear()  # as a browser does that goes to another page
-    app.switch_page(f"pages/{page}.py").run()
-    assert not app.exception
-    assert drawn(app) == drawn(open_page(page, {"text": CAT, "lang": "en", **place}))
-
-
-def test_an_empty_sentence_asks_for_one() -> None:
-    assert "at least one token" in said(answer(open_page("attention", {}), text=""))
-
-
-def test_lone_surrogates_are_replaced_and_counted() -> None:
-    assert runs.readable("a\ud800b") == ("a\ufffdb", 1)
-    assert runs.readable("👩") == ("👩", 0)
-    # Cut between the halves of nothing: Python counts whole characters.
-    assert runs.readable("👩" * (runs.MAX_CHARACTERS + 5))[0] == "👩" * runs.MAX_CHARACTERS
-
-
-def test_the_control_token_typed_by_hand_is_text() -> None:
-    app = open_page("tokens", {"text": "<|endoftext|>"})
-    assert "control token" in said(app)
-    assert vm.load(TWINS[0]).tokenizer.end_of_text not in vm.load(TWINS[0]).trace("<|endoftext|>").ids
-
-
 def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it() -> None:
     app = open_page("attention", {"text": CAT, "token": "40"})
     beyond = "asks for token 40"
@@ -120,14 +72,6 @@ def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it() -
     app = open_page("attention", {"text": CAT, "token": "5"})
     answer(app, text="The cat")
     assert beyond not in said(app) and "token" not in app.query_params
-
-
-def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view() -> None:
-    app = open_page("attention", {"text": CAT, "layer": "2", "head": "3", "token": "1"})
-    app.button_group(key="sidebar.norm_at").set_value("post").run()
-    assert not app.exception
-    asked = {name: app.query_params[name] for name in ("model", "text", "layer", "head", "token")}
-    assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
 
 
 def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen() -> None:

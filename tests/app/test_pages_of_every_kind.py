@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from app_driver import (
@@ -24,10 +23,8 @@ from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
 import viz_model as vm
-from viz_model.app import examples, runs, sidebar
-from viz_model.measures.continuation import Drawing
-from viz_model.runs.generation import MOST_SAID
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.app import examples, runs
+from viz_model.texts import Texts
 
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
 NAMES = (
@@ -57,11 +54,6 @@ def visit() -> Open:
         return open_page(page, {"model": model, "text": IDS if model.endswith("ids") else WORDS, **query})
 
     return visit
-
-
-def test_the_app_lists_them(family: Path) -> None:
-    assert tuple(sorted(path.name for path in family.iterdir())) == NAMES
-    assert set(NAMES) <= set(vm.models())
 
 
 def stacks(member: tuple[str, str] | str) -> tuple[str, ...]:
@@ -94,14 +86,6 @@ def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, view: tuple[st
     assert heading(app) in (said(f"common.page_{page}"), *others)
 
 
-def test_a_target_is_part_of_the_view(visit: Open) -> None:
-    app = visit("overview", "tiny-t5", target="the cat", token="1")
-    assert boxes(app)["target"] == "the cat"
-    assert app.query_params["target"] == "the cat"
-    answer(app, target=None)
-    assert "target" not in app.query_params
-
-
 def test_a_text_that_is_no_list_of_ids_is_asked_for_again(visit: Open) -> None:
     app = visit("overview", "tiny-llama-ids", text="hello")
     assert "'hello' is not a token id" in said(app)
@@ -109,28 +93,7 @@ def test_a_text_that_is_no_list_of_ids_is_asked_for_again(visit: Open) -> None:
     assert "is not a token id" not in said(app) and "overview.picture" in pictures(app)
 
 
-def test_another_model_keeps_the_view_within_its_bounds(visit: Open) -> None:
-    app = visit("attention", "tiny-t5", layer="2", side="decoder")
-    assert app.query_params["layer"] == "2"
-    app.selectbox(key="sidebar.model").set_value("tiny-bert").run()
-    assert not app.exception and app.query_params["layer"] == "1"
-
-
 # Translators
-
-
-def test_another_language_is_said_anew_and_is_part_of_the_address(visit: Open) -> None:
-    app = visit("overview", "tiny-translator")
-    told = {}
-    for language in ("zh", "fr"):
-        answer(app, options={"to": language})
-        assert app.query_params["to"] == language and "target" not in app.query_params
-        own = vm.load("tiny-translator").generate(
-            WORDS, max_new_tokens=MOST_SAID, temperature=0, target_language=language
-        )
-        told[language] = boxes(app)["target"]
-        assert told[language] == own.text
-    assert told["fr"] != told["zh"]
 
 
 def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit: Open) -> None:
@@ -149,13 +112,6 @@ def test_every_page_of_a_translator_runs_the_language_that_was_asked_for(page: s
     shown = [block.value for block in app.code if "lm.trace(" in block.value]
     assert all("target_language='zh'" in code for code in shown), page
     assert shown or page not in ("attention", "cross_attention", "next_token")
-
-
-def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> None:
-    app = answer(visit("next_token", "tiny-translator", to="zh", target="a", lang="en"), options={"drawn": "1"})
-    own = vm.load("tiny-translator").trace(WORDS, "a", target_language="zh")
-    (step,) = Drawing(own, vm.Sampling(top_p=0.9), 0).first(1).steps
-    assert f"fell into the interval of {step.token.label}" in said(app)
 
 
 def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:
@@ -198,17 +154,6 @@ def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) 
     assert boxes(app)["text"] == "my own words"
 
 
-@pytest.mark.full
-def test_every_model_is_described_in_a_line() -> None:
-    for name in vm.models():
-        lm = vm.load(name)
-        for lang in LANGUAGES:
-            for described in (sidebar.model(name, lm, Texts(lang)), sidebar.kin(name, lm, Texts(lang))):
-                assert "{{" not in described and "\n" not in described and len(described) < 400
-    translator = vm.load("tiny-translator")
-    assert all("translate-2017" in sidebar.kin("tiny-translator", translator, Texts(lang)) for lang in LANGUAGES)
-
-
 # The masked model of the bundled vocabulary
 
 
@@ -219,14 +164,3 @@ def test_a_gap_is_told_of_and_can_be_filled(visit: Open) -> None:
     assert "At the position of [MASK]" in said(app)
     take(app, "Fill the gap")
     assert app.query_params["text"] == trace.tokenizer.decode(filled) != trace.text
-
-
-def test_a_covered_word_takes_its_space_along(visit: Open) -> None:
-    app = visit("overview", "tiny-masked", text="the cat sat", token="2", lang="en")
-    take(app, "Cover the token")
-    assert app.query_params["text"] == "the [MASK] sat"
-    assert [token.text for token in vm.load("tiny-masked").trace("the [MASK] sat").tokens][1:-1] == [
-        "the",
-        "[MASK]",
-        " sat",
-    ]

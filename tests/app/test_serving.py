@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import shutil
 import threading
 import time
 import tomllib
@@ -23,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 import viz_model as vm
-from viz_model.app import health, run_lock, serving, watching
+from viz_model.app import health, serving, watching
 from viz_model.runs.edits import AblateHead
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,12 +37,6 @@ def served() -> Iterator[str]:
 # Health
 
 
-def test_every_kind_of_model_is_well(lm: vm.LanguageModel) -> None:
-    found = health.check(lm)
-    assert found.is_well, found.problems
-    assert found.n_checked == 4 * lm.config.n_layers + 1
-
-
 def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
     weight = lm.model.embedding.weight
     kept = weight.detach().clone()
@@ -56,11 +48,6 @@ def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
         with torch.no_grad():
             weight.copy_(kept)
     assert any("finite" in problem for problem in found.problems)
-
-
-def test_what_breaks_a_run_is_told_in_a_line(lm: vm.LanguageModel) -> None:
-    (problem,) = health.check(lm, text="").problems
-    assert problem.startswith("tiny: ValueError: ") and "\n" not in problem
 
 
 def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,19 +135,6 @@ def test_uploads_are_bounded_for_a_visitor_and_in_all(
     assert client.get("/").status_code == 200
 
 
-def test_what_waits_for_the_model_is_counted() -> None:
-    lock = run_lock.RunLock()
-    with lock:
-        waiting = threading.Thread(target=lock.__enter__)
-        waiting.start()
-        until = time.monotonic() + 5
-        while not lock.waiting and time.monotonic() < until:
-            time.sleep(0.01)
-        assert (lock.waiting, lock.taken) == (1, 1)
-    waiting.join(5)
-    assert (lock.waiting, lock.taken, lock.given_up) == (0, 2, 0)
-
-
 @pytest.mark.server
 def test_numbers_are_given_where_a_server_is_asked_to() -> None:
     with (
@@ -210,20 +184,7 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
     assert not [line for line in said if "Content Security Policy" in line]
 
 
-@pytest.mark.server
-def test_the_health_of_a_running_app_is_asked(served: str) -> None:
-    assert health.ask(served) == ()
-
-
 # The server's settings
-
-
-def test_settings_are_fit_for_strangers() -> None:
-    told = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert told["browser"]["gatherUsageStats"] is False
-    assert told["client"]["showErrorDetails"] == "none"
-    assert told["server"]["enableXsrfProtection"] is True and told["server"]["enableCORS"] is True
-    assert told["server"]["enableStaticServing"] is False and told["server"]["enableAgentApi"] is False
 
 
 @pytest.mark.server
@@ -282,20 +243,6 @@ def shown(url: str, query: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.server
-def test_typing_on_overtakes_the_request_before(served: str) -> None:
-    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
-        visitor.open()
-        for text in ("The cat s", "The cat sa", "The cat sat"):
-            visitor.type(text, wait=False)
-        while visitor.text != "The cat sat":
-            visitor.read()
-        drawn = visitor.digest()
-    with Visitor(served, "ablations", {"text": "The cat sat"}) as other:
-        other.open()
-        assert other.digest() == drawn
-
-
-@pytest.mark.server
 def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -> None:
     """Who types before the browser has heard what the address of the sentence before is sends a former one."""
     with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
@@ -307,11 +254,3 @@ def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -
             assert visitor.text == text
         visitor.open(query={"text": "The cat"})
         assert visitor.text == "The cat", "an address that comes alone is followed"
-
-
-@pytest.mark.slow
-def test_visitors_of_a_killed_replica_go_on_at_another() -> None:
-    if shutil.which("nginx") is None:
-        pytest.skip("no nginx on the PATH")
-    replicas = importlib.import_module("benchmarks.replicas")
-    assert replicas.trial(4, replicas.free_ports()) == []

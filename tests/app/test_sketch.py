@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 import tiny_models
 from app_driver import (
-    ISLAND,
     PAGES,
     check_cells,
     heading,
-    messages,
     offer,
     open_page,
     said,
@@ -30,11 +28,7 @@ import viz_model as vm
 from viz_model import images
 from viz_model.app import examples
 from viz_model.app import sketch as centering
-from viz_model.app.frame import section_name
-from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
-from viz_model.drawing.picture import ink
-from viz_model.drawing.scene import Cells
-from viz_model.measures import patches
+from viz_model.config import ClassHead, ModelConfig, Patches
 from viz_model.texts import Texts
 from viz_model.topics.attribution import PICTURES
 from viz_model.topics.attribution import patches as worths
@@ -119,12 +113,6 @@ def test_what_is_no_drawing_is_left_alone(told: object) -> None:
     assert said(tell(app, "frame_sketch_field", "drawn", told)) == before
 
 
-def test_an_address_with_another_drawing_says_so_and_shows_an_example() -> None:
-    app = open_page("overview", {"model": MODEL, "lang": "en", "drawing": "nothing"})
-    assert any("cannot be read" in warning.value for warning in app.warning)
-    assert "The model reads a" in said(app)
-
-
 def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:
     found = centering.centered(seven())
     rows, columns = np.nonzero(found > 40)
@@ -134,29 +122,6 @@ def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -
     assert all(abs(at - 14) <= 1 for at in middle)
     assert np.abs(centering.centered(found).astype(int) - found).mean() < 12  # once is enough
     assert not centering.centered(np.zeros((28, 28), np.uint8)).any()
-
-
-def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
-    app = open_page("architectures", {"model": "story-bert", "lang": "en"})
-    items = messages(app)[ISLAND].header["items"]
-    (other,) = [item for item in items if item["kind"] == "chooser" and item["name"] == "compare"]
-    assert MODEL not in other["names"] and "story-pre-ln" in other["names"]
-    assert Texts("en")("common.tokens") != Texts("en", pictures=True)("common.tokens")
-    assert vm.load(MODEL).config.inputs != vm.load("story-bert").config.inputs
-
-
-def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
-    ends = ("section_input", "section_output")
-    said = {
-        "en": {MODEL: ("Picture", "Class"), "story-bert": ("Text in", "Text out")},
-        "zh": {MODEL: ("图片", "分类"), "story-bert": ("输入", "输出")},
-    }
-    for language in FOREIGN:
-        for name, names in said[language].items():
-            config = vm.load(name).config
-            assert tuple(section_name(end, config, Texts(language)) for end in ends) == names
-        encoder = dataclasses.replace(vm.load(MODEL).config, head=NoHead())
-        assert section_name(ends[1], encoder, Texts(language)) == Texts(language)("common.section_output_vectors")
 
 
 LABELS = ("tench, Tinca tinca", *(f"class {n}, a thing of that name" for n in range(30)))
@@ -208,18 +173,3 @@ def test_what_a_square_of_patches_is_worth_is_what_the_logits_lose_without_it() 
     assert worths.layers_of(look) == tuple(range(lm.config.n_layers))
     deep = tiny_models.language_model(large(n_layers=7))
     assert worths.layers_of(islands.look(deep.trace(levels), PICTURES, layer=5)) == (5,)
-
-
-def test_a_picture_that_is_drawn_is_small_and_light_where_nobody_draws() -> None:
-    lm = tiny_models.language_model(large())
-    levels = np.random.default_rng(4).integers(0, 256, (96, 144, 3)).astype(np.uint8)
-    seen = patches.pixels(lm.trace(levels))
-    assert seen.shape == (24, 36, 1)
-    expected = levels.reshape(24, 4, 36, 4, 3).mean((1, 3, 4)) / 255
-    np.testing.assert_allclose(seen[..., 0], expected, atol=1e-5)
-    ground, light = ink("ink", seen, 0, 0, 90, 60)
-    assert isinstance(ground, Cells) and isinstance(light, Cells)
-    assert (ground.role, light.role) == ("black", "white") and np.array_equal(light.values, seen[..., 0])
-    assert [mark.role for mark in ink("ink", patches.pixels(shown()), 0, 0, 90, 90) if isinstance(mark, Cells)] == [
-        "ink"
-    ]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import functools
 import re
 from typing import Any
 
 import numpy as np
 import pytest
-import tiny_models
 from app_driver import (
     ISLAND,
     PAGES,
@@ -20,26 +18,22 @@ from app_driver import (
     heading,
     messages,
     mounts,
-    offer,
     open_page,
     pictures,
     said,
     shown_of,
-    take,
     tell,
 )
 from tiers import turns
 
 import viz_model as vm
 from viz_model import images
-from viz_model.app import examples, sidebar
+from viz_model.app import examples
 from viz_model.checkpoints import examples as beside
-from viz_model.config import Patches
 from viz_model.texts import Texts
 from viz_model.tokenizers.numerals import NUMERALS
 
 MODEL = "read-digits"
-OF_WORDS = ["ablations", "attention", "attribution", "cross_attention", "embedding", "tokens", "walk"]
 FOREIGN = {
     "en": re.compile(r"\byour sentence\b|\btype a sentence\b|\btranslat(?!ors|or\b)|\bEnglish sentence\b", re.I),
     "zh": re.compile("你的句子|译文|译成|输入一个句子"),
@@ -90,13 +84,6 @@ def test_pages_of_either_half(page: str, side: str, language: str) -> None:
     assert all(chip["has_picture"] for chip in chips[0]) and not any("has_picture" in chip for chip in chips[1])
 
 
-@pytest.mark.parametrize("page", OF_WORDS)
-def test_what_tells_of_words_is_the_decoders_whichever_half_is_chosen(page: str) -> None:
-    app = open_page(page, {"model": MODEL, "lang": "en", "side": "encoder"})
-    assert not FOREIGN["en"].search(said(app)) and "{{" not in said(app)
-    check_cells(app, shown("en"))
-
-
 def island(app: Any) -> list[Any]:
     return [one for one in messages(app).values() if one.header["kind"] == "island"]
 
@@ -116,24 +103,6 @@ def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_pag
         assert made.mark(f"word.{n}.name", panel="words")["text"] == f"{token.label} → {writes}"
 
 
-def test_who_has_a_sentence_sees_it_translated() -> None:
-    app = open_page("cross_attention", {"lang": "en", "text": "The cat sleeps."})
-    view = app.session_state["view"]
-    assert (view.model, view.text) == ("translate-2017", "The cat sleeps.")
-
-
-def test_what_stands_beside_the_picture_is_measured() -> None:
-    app = open_page(
-        "cross_attention", {"model": MODEL, "lang": "en", "layer": "1", "head": "2", "token": "0", "painted": "head"}
-    )
-    run = shown("en").at("decoder")
-    row = run["blocks.1.cross.pattern"][2, 0].numpy()
-    inked = run.patches.float().mean((1, 2, 3)).numpy() > 0
-    column = (row * (np.arange(48) % 12 + 1)).sum()
-    told = said(app)
-    assert f"{row[inked].sum():.1%}" in told and f"at column {column:.1f} of the picture's 12 columns" in told
-
-
 def test_what_is_drawn_is_read_and_another_language_is_said_anew() -> None:
     lm = vm.load(MODEL)
     drawn = beside.read(lm.folder)[3].levels
@@ -148,58 +117,9 @@ def test_what_is_drawn_is_read_and_another_language_is_said_anew() -> None:
     assert app.query_params["to"] == "zh" and "target" not in app.query_params
 
 
-def test_another_beginning_can_be_typed_and_what_is_no_word_is_named() -> None:
-    app = answer(open_page("cross_attention", {"model": MODEL, "lang": "en"}), target="nine, ")
-    assert boxes(app)["target"] == "nine, "
-    run = vm.load(MODEL).trace(examples.of(vm.load(MODEL), "en")[0], "nine, ", target_language="en")
-    assert f"nine → {run.target_tokens[-1].label}" in str(pictures(app)["cross_attention.painted"].header)
-    answer(app, target="a cat")
-    assert "'a·cat' is no word of this model" in said(app) and boxes(app)["target"] == "a cat"
-    answer(app, target=None)
-    assert boxes(app)["target"] == words("en")
-
-
-def test_a_blank_field_asks_for_digits() -> None:
-    blank = images.encode(np.zeros((28, 84), np.uint8), bits=4)
-    app = open_page("cross_attention", {"model": MODEL, "lang": "en", "drawing": blank})
-    assert Texts("en", strips=True)("common.empty") in "\n".join(one.value for one in app.info)
-
-
-def test_the_other_half_is_one_click_away() -> None:
-    app = take(open_page("overview", {"model": MODEL, "lang": "en"}), "The other half")
-    assert app.query_params["side"] == "encoder" and "overview.picture" in pictures(app)
-
-
-@pytest.mark.parametrize("language", FOREIGN)
-def test_it_is_described_in_a_line(language: str) -> None:
-    lm = vm.load(MODEL)
-    t = Texts.of(language, lm.config)
-    assert t("common.to_zh") in sidebar.kin(MODEL, lm, t) and "361" not in sidebar.kin(MODEL, lm, t)
-    assert sidebar.model(MODEL, lm, t).startswith(sidebar.size(361_408, t))
-
-
-def test_a_model_of_other_pictures_is_shown_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    for config_ in tiny_models.of_strips():
-        given = config_.inputs
-        assert isinstance(given, Patches)
-        lm = tiny_models.language_model(dataclasses.replace(config_))
-        offer(monkeypatch, {"tiny": lm})
-        app = open_page("cross_attention", {"model": "tiny", "lang": "en"})
-        assert "cross_attention.painted" in pictures(app)
-        doors = {f"door_{name}": "1" for name in ("why", "maps", "decoding", "wiring")}
-        check_cells(open_page("cross_attention", {"model": "tiny", "lang": "zh", **doors}), run_of_first(lm))
-
-
 def test_a_page_of_the_decoder_alone_takes_no_token_of_the_encoder() -> None:
     page = open_page("attribution", {"model": MODEL, "lang": "en", "side": "encoder", "token": "1"})
     told = mounts(page)[ISLAND]
     assert "token" not in told["chosen"] and told["usual"]["token"] > 1
     page = tell(page, ISLAND, "picked", {"of": "encoder", "value": 2})
     assert "token" not in mounts(page)[ISLAND]["chosen"]
-
-
-def run_of_first(lm: vm.LanguageModel) -> vm.Trace:
-    text = examples.of(lm, "zh")[0]
-    return lm.trace(
-        text, lm.generate(text, target_language="zh", temperature=0, max_new_tokens=64).text, target_language="zh"
-    )

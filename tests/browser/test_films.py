@@ -50,13 +50,6 @@ def test_the_walk_is_a_film_with_and_without_captions(run: vm.Trace, tmp_path: P
     assert len(set(reader)) > 8
 
 
-@pytest.mark.parametrize("ending", [".webm", ".mp4"])
-def test_films_in_formats_of_the_web(run: vm.Trace, tmp_path: Path, ending: str) -> None:
-    path = vm.film(run, "tokens", width=401, height=301, fps=2, pace=4).save(tmp_path / f"film{ending}")
-    reader = imageio_ffmpeg.read_frames(str(path))
-    assert next(reader)["size"] == (402, 302) and len(list(reader)) >= len(run)
-
-
 def test_what_is_no_film_is_refused(run: vm.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"\.avi.*\.gif"):
         vm.film(run, "tokens").save(tmp_path / "film.avi")

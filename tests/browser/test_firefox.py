@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -46,11 +45,6 @@ def visit(firefox: Firefox, app_url: str) -> Iterator[Visit]:
     assert not wrong, wrong
 
 
-def query(page: Page) -> dict[str, Any]:
-    found: dict[str, Any] = page.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
-    return found
-
-
 @pytest.mark.parametrize(
     ("width", "height", "language", "names"), [(1366, 768, "en", PAGES[::2]), (390, 844, "zh", PAGES[1::2])]
 )
@@ -69,15 +63,6 @@ def test_every_page_is_drawn(width: int, height: int, language: str, names: list
         pictures = page.evaluate(PAINTED)
         assert any(pictures) or not pictures, name  # a canvas of labels alone stays empty: they are SVG above it
         assert pictures or name in ("mistakes", "training_lab"), name
-
-
-def test_a_click_follows_a_token(visit: Visit) -> None:
-    page = visit("next_token")
-    assert page.evaluate("deep('.chip').length") == 6
-    page.click("deep('.chip')[2]")
-    page.wait_for("new URLSearchParams(location.search).get('token') === '2'")
-    page.settle()
-    assert page.evaluate("deep('.chip')[2].getAttribute('aria-pressed')") == "true"
 
 
 def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
@@ -102,10 +87,3 @@ def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
     assert page.evaluate(focused) == page.evaluate("deep('dialog[open] tbody tr')[1].children[1].outerHTML")
     page.press("Escape")
     assert page.evaluate(f"(() => {{ {inside}; return at.className }})()") == "figure-numbers"
-
-
-def test_the_dark_theme_is_the_visitors(visit: Visit) -> None:
-    page = visit("next_token")
-    assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is True
-    assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") == "rgb(20, 21, 26)"
-    assert query(page)["text"] == TEXT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, WIDE, Visit, settle, wait_for_query
+from browser_driver import WIDE, Visit, wait_for_query
 
 pytestmark = pytest.mark.browser
 
@@ -44,15 +44,3 @@ def test_a_term_is_told_at_hover_and_in_the_list(visit: Visit) -> None:
     assert told.inner_text().startswith(rows[0])
     marked = page.locator("[data-term]:visible").evaluate_all("all => all.map(one => one.dataset.term)")
     assert len(rows) == len(set(rows)) == len(set(marked)) > 4
-
-
-def test_a_term_is_told_at_a_tap(visit: Visit) -> None:
-    page = visit("/block", options=NARROW, text="The cat sat on the mat", lang="zh")
-    settle(page)
-    mark(page, "residual_stream").tap()
-    told = page.locator(".told")
-    told.wait_for()
-    box = told.bounding_box()
-    assert "贯穿整个模型" in told.inner_text() and box["x"] >= 0 and box["x"] + box["width"] <= 390
-    page.locator("[data-testid=stMain] h1").first.tap()
-    assert not told.is_visible()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, Visit, query, settle, wait_for_query
+from browser_driver import Visit, query, wait_for_query
 from lessons.lesson_files import OWN, own_keys
 from tab import Tab
 
@@ -70,14 +70,6 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
     page.locator("input[type=file]").set_input_files(file)
     page.get_by_text("Who answered what").wait_for()
     assert page.get_by_text("does not match").count() == 0
-
-
-def test_on_a_phone_the_question_stands_above_the_page(visit: Visit) -> None:
-    page = visit("/block", options=NARROW, lesson="norms", lang="zh", **{"lesson.step": "1", "lesson.on": "zh"})
-    panel, body = (page.locator(f"{COLUMNS} > :{part}-child").bounding_box() for part in ("first", "last"))
-    assert panel["y"] + panel["height"] <= body["y"] and panel["width"] >= 330 and body["width"] >= 330
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    settle(page)
 
 
 WORDS = "Others may follow too."

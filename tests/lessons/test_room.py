@@ -96,11 +96,3 @@ def test_pupils_open_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("A", "ABCDE", "abcde.xyzw", f"ABCDE.{'x' * 50}", "ABCDE.<b>x"):
         with pytest.raises(ValueError, match="no such place"):
             progress({**at.query(), "lesson.room": wrong})
-
-
-def test_rooms_are_opened_only_where_they_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value, allowed in ((None, False), ("", False), ("0", False), ("1", True)):
-        monkeypatch.delenv(rooms.VARIABLE, raising=False)
-        if value is not None:
-            monkeypatch.setenv(rooms.VARIABLE, value)
-        assert rooms.are_allowed() is allowed
