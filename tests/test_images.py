@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from PIL import Image, PngImagePlugin
+from PIL import Image
 
 from viz_model import images
 from viz_model.images import Levels, PictureError
@@ -60,10 +60,6 @@ def test_any_other_text_is_refused_in_a_line(text: str) -> None:
         assert (images.decode(images.encode(levels)) == levels).all()
 
 
-def test_a_drawing_is_short() -> None:
-    assert len(images.encode(drawing(), bits=4)) < len(images.encode(drawing())) < 700
-
-
 def packed(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-15)
     return packer.compress(data) + packer.flush()
@@ -86,14 +82,6 @@ def packed(data: bytes) -> bytes:
 def test_a_text_of_another_size_is_refused(data: bytes, told: str) -> None:
     with pytest.raises(PictureError, match=told):
         images.decode(base64.urlsafe_b64encode(data).decode().rstrip("="))
-
-
-def test_a_long_text_and_a_large_picture_are_refused() -> None:
-    with pytest.raises(PictureError, match="characters"):
-        images.decode("A" * (images.MAX_TEXT + 1))
-    for height, width in ((65, 64), (256, 3)):
-        with pytest.raises(PictureError, match=f"{height} × {width} is too large"):
-            images.encode(np.zeros((height, width), np.uint8))
 
 
 @given(st.integers(1, 4000), st.integers(1, 4000))
@@ -131,16 +119,6 @@ def test_all_sorts_of_pixels_become_levels() -> None:
     assert (seen[0] == (10, 20, 30)).all() and (seen[1:] == 255).all()
 
 
-def test_of_a_file_only_its_pixels_are_read() -> None:
-    turned = Image.Exif()
-    turned[274] = 6  # the camera lay on its side
-    notes = PngImagePlugin.PngInfo()
-    notes.add_text("note", "x" * 1000)
-    written = io.BytesIO()
-    Image.fromarray(drawing()).save(written, "PNG", exif=turned, pnginfo=notes)
-    assert (images.read(written.getvalue()) == drawing()).all()
-
-
 def test_other_files_are_refused() -> None:
     gif = io.BytesIO()
     Image.fromarray(drawing()).save(gif, "GIF")
@@ -157,14 +135,6 @@ def test_other_files_are_refused() -> None:
         images.read(png)
     with mock.patch.object(images, "MAX_PIXELS", 28 * 28 - 1), pytest.raises(PictureError, match="28 × 28"):
         images.read(png)
-
-
-def test_a_header_that_claims_a_huge_picture_costs_nothing() -> None:
-    png = bytearray(file(drawing(), "PNG"))
-    png[16:24] = (60_000).to_bytes(4, "big") * 2
-    png[29:33] = zlib.crc32(png[12:29]).to_bytes(4, "big")
-    with pytest.raises(PictureError):
-        images.read(bytes(png))
 
 
 def test_a_picture_is_brought_to_a_models_size() -> None:

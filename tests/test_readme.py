@@ -81,14 +81,6 @@ def test_both_languages_name_the_same_commands_and_figures(page: str) -> None:
         assert len({frozenset(found) for found in names}) == 1, theirs.partition("\n")[0]
 
 
-def test_every_page_of_the_app_is_named_in_the_pages_folder() -> None:
-    from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
-
-    names = {name for names in SECTIONS.values() for name in names} | FORMER.keys() | {DESK, MODELS}
-    # Streamlit finds a page by its file's name when a link is a fresh server's first request.
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == names
-
-
 def test_the_models_are_as_good_as_it_says() -> None:
     measured = {
         path.parent.name: json.loads(path.read_text(encoding="utf-8"))
