@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from types import SimpleNamespace
-from typing import Any
-
 import pandas as pd
 import pytest
 
@@ -40,22 +36,3 @@ def test_every_token_belongs_to_its_message(monkeypatch: pytest.MonkeyPatch) -> 
     assert "<b>" not in drawn and "&lt;" in drawn and drawn.count("title=") == len(found)
     rows = pd.DataFrame({"role": ["user", None, "user", "assistant"], "content": ["Hi", "x", " ", None]})
     assert conversation.messages_of(rows) == [{"role": "user", "content": "Hi"}]
-
-
-class Starts:
-    """A tokenizer that puts its own first token before what is typed."""
-
-    controls = frozenset({1})
-
-    def token(self, id: int) -> Any:
-        return SimpleNamespace(label="<s>")
-
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
-        ids = [1 if part == "<s>" else ord(part) for part in re.findall("<s>|.", text)]
-        return [1, *ids] if special else ids
-
-
-def test_a_control_token_that_a_tokenizer_adds_itself_is_not_typed() -> None:
-    tokenizer: Any = Starts()
-    assert conversation.typed(tokenizer, "<s>Once") == "Once"
-    assert conversation.typed(tokenizer, "Once<s>") == "Once<s>"

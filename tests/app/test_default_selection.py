@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
 from viz_model.app import default_selection, runs, state
-from viz_model.app.elements.controls import _is_on_offer
 from viz_model.app.view import ViewState
 from viz_model.measures import salience
 
@@ -67,21 +66,6 @@ def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str)
     assert read.text.strip().isalpha() and any(map(str.isalpha, trace.tokens[token].text))
     # Of a target that was typed, as of any other text, the end.
     assert default_selection.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
-
-
-@pytest.mark.parametrize(
-    ("held", "values", "taken"),
-    [
-        ("layer.3.ffn", (["layer.3.ffn", "layer.2.ffn"],), True),
-        ("layer 3 feed-forward +5.77", (["layer.3.ffn", "layer.2.ffn"],), False),  # the label of another run
-        (["a", "b"], (("a", "b", "c"),), True),
-        (["a", "of another run"], (("a", "b", "c"),), False),
-        (0.35, (0.0, 1.0), True),
-        ("any text", ("a default",), True),
-    ],
-)
-def test_only_what_is_on_offer_is_chosen(held: object, values: tuple[object, ...], taken: bool) -> None:
-    assert _is_on_offer(held, values) == taken
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, "other"), (2 * state.HEARD, "one")])

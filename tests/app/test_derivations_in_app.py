@@ -99,23 +99,6 @@ def test_a_gradient_is_worked_out_and_leads_on_to_the_loss(kind: str, lang: str,
     assert len(seen) > 6 and not app.exception
 
 
-def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="blocks.0.attn.pattern:0,2,1")
-    assert not buttons(app, "crumb")
-    way = [app.query_params["cell"]]
-    for _ in range(2):
-        buttons(app, "operand")[0].click().run()
-        way.append(app.query_params["cell"])
-    buttons(app, "crumb")[0].click().run()
-    assert app.query_params["cell"] == way[0] and len(buttons(app, "crumb")) == 3
-    buttons(app, "crumb")[2].click().run()
-    assert app.query_params["cell"] == way[2]
-    buttons(app, "crumb")[0].click().run()
-    other = next(b for b in buttons(app, "operand") if b.label != buttons(app, "operand")[0].label)
-    other.click().run()
-    assert len(buttons(app, "crumb")) == 2
-
-
 @pytest.mark.parametrize(
     ("cell", "why"),
     [

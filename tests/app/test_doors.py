@@ -42,18 +42,6 @@ def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) ->
                 assert {f"door_{section.name}", f"door_{section.name}_line"} <= known.keys()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) -> None:
-    found = topic(page)
-    for asked, section in found.opened_by.items():
-        name, _, value = asked.partition("=")
-        if section.name.startswith("door_"):
-            opened = {f"{page}.{section.name}": "1"}
-            assert parse(page, **{section.name: "1"}) == opened
-            assert parse(page, **{name: value or "1"}).items() >= opened.items()
-    assert parse(page, tab="hand") == {f"{page}.tab": "hand", f"{page}.apart": "1"}
-
-
 @pytest.mark.server
 def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says() -> None:
     query = {"model": MODEL, "lang": "en", "text": "The cat sat"}

@@ -22,8 +22,7 @@ from viz_model.app.frame import FIRST
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
-from viz_model.drawing.scene import Cells as Mark
-from viz_model.drawing.scene import Panel, Scene
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.runs.trace import Trace
 
@@ -114,23 +113,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     assert "menu" not in saved.scene.words, "a file has no menu"
 
 
-def test_a_mask_that_is_drawn_is_saved_too(menus: Menus) -> None:
-    app = open_page("attention", {**CHOSEN, "text": "The cat sat on", "edits": "flip.2.0", "door_what_if": "1"})
-    tell(app, "attention.mask_cells", "menu", {})
-    expected = np.tril(np.ones((4, 4)))
-    expected[2, 0] = 0
-    assert [bool(value) for value in values(menus[0].scene)] == expected.ravel().astype(bool).tolist()
-    assert "blocks.1.attn.mask [6 × 4 × 4]" in menus[0].caption and parse_qs(urlparse(menus[0].address).query)["edits"]
-    assert not menus[0].frame
-    drawn = values(ran(menus[0].code)[1])
-    assert [value == "0.0" for value in drawn] == expected.ravel().astype(bool).tolist(), drawn
-
-    # A row that sees nothing is no mask of a run.
-    app = open_page("attention", {**CHOSEN, "mask": "drawn", "flipped": "0.0", "door_what_if": "1"})
-    tell(app, "attention.mask_cells", "menu", {})
-    assert not menus[1].code and not any(values(menus[1].scene)[:3])
-
-
 def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("cost", CHOSEN)
     tell(app, "cost.shares", "menu", {})
@@ -176,33 +158,6 @@ def test_an_index_gives_the_cells(where: Cells, size: tuple[int, int], index: st
     places = [[where.at(row, column) for column in range(size[1])] for row in range(size[0])]
     wanted = [[float(SIX[place[0]][place[1]]) for place in row if place is not None] for row in places]
     assert np.array_equal(made, np.array(wanted, np.float32))
-
-
-def test_rows_of_one_value_are_one_line_and_long_lists_are_none() -> None:
-    rows = [Shown(Cells("blocks.1.attn.z", (head, 4, COLUMN)), (1, 8)) for head in range(3)]
-    sum_of = Shown(Cells("blocks.1.attn.out", (4, COLUMN)), (1, 24))
-    assert python_lines.expressions([*rows, sum_of], SIX) == [
-        'trace["blocks.1.attn.z"][:, 4]',
-        'trace["blocks.1.attn.out"][4]',
-    ]
-    many = tuple(range(0, 2 * python_lines.MOST_LISTED + 2, 2))
-    assert not python_lines.expressions([Shown(Cells("probs", (ROW, 0), many), (len(many), 1))], SIX)
-
-
-def test_cells_that_are_not_the_runs_have_no_line() -> None:
-    scores = SIX["blocks.0.attn.scores"][1].numpy()
-
-    def drawn(values: np.ndarray) -> tuple[Shown, ...]:
-        mark = Mark(id="m", values=values, where=Cells("blocks.0.attn.scores", (1, ROW, COLUMN)))
-        return python_lines.shown(scene_of(mark), SIX)
-
-    masked = np.where(np.tri(*scores.shape) > 0, scores, np.nan)
-    assert drawn(scores) and drawn(masked) and not drawn(scores * 3)
-    assert python_lines.of((), SIX, "tiny") == ""
-
-
-def scene_of(*marks: Mark) -> Scene:
-    return Scene(id="s", panels=[Panel(id="p", marks=marks, height=9)], title="t")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -8,11 +8,8 @@ from functools import partial
 from urllib.parse import parse_qs
 
 import pytest
-import streamlit
 from app_driver import answer, open_page
 from socket_visitor import Visitor, server
-from streamlit.errors import StreamlitAPIException
-from streamlit.runtime.fragment import MemoryFragmentStorage
 
 from viz_model.app import runs, state
 
@@ -50,34 +47,6 @@ def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, pag
 SENTENCE = "The cat sat on the mat because it was"
 ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
 PAGES = ("attention", "ablations")
-
-
-def test_a_part_that_a_page_lacks_keeps_no_other_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[list[str]] = []
-    monkeypatch.setattr(state, "has_browser", lambda: True)
-    monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "rerun", ran.append)
-    state.run_alone("door", state.ASK)
-    state.has_parts((), {state.ASK})
-    state.run_alone("door", state.ASK)
-    assert ran == [["door", state.ASK, state.LINK], ["door", state.LINK]]
-
-
-def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StreamlitAPIException) as unknown:
-        MemoryFragmentStorage().resolve_target(["attention.apart.part"])
-    wrong = StreamlitAPIException("anything else", error_id="another")
-    raised = iter((unknown.value, wrong))
-
-    def rerun(parts: list[str]) -> None:
-        raise next(raised)
-
-    monkeypatch.setattr(state, "has_browser", lambda: True)
-    monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "rerun", rerun)
-    state.run_alone("attention.apart.part")
-    with pytest.raises(StreamlitAPIException, match="anything else"):
-        state.run_alone("attention.apart.part")
 
 
 CHANGES = {"head": 3, "layer": 2, "token": 4}

@@ -88,12 +88,3 @@ def test_a_place_that_is_not_there_is_named_and_the_page_goes_on() -> None:
     assert "layer: expected 0 to 3, got 99" in app.warning[0].value and "Changed run" not in said(app)
     app.button(key="sidebar.reset").click().run()
     assert not app.warning and not app.exception
-
-
-@pytest.mark.parametrize(
-    "changes", ["<b>", "head-off.x", "head-off" + "~no-mask" * 40, "__import__.os", "neuron.0.1.nan"]
-)
-def test_an_address_that_cannot_be_read_changes_nothing(changes: str) -> None:
-    app = opened("overview", changes)
-    assert "cannot be read" in app.warning[0].value and "Changed run" not in said(app)
-    assert not app.exception

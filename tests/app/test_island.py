@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import pytest
-import streamlit
 from app_driver import ISLAND, address, answer, mounts, open_page, tell
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app import state
-from viz_model.app.view import ViewState
 from viz_model.island import message
 
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "layer": "1", "head": "1"}
@@ -59,19 +56,6 @@ def test_back_leads_even_to_what_is_known(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(state, "goes_through_history", lambda: True)
     app = answer(app, place={"layer": 2, "head": 3})
     assert sent(app)["nav"] > before["nav"] and sent(app)["chosen"] == before["chosen"]
-
-
-def test_an_address_on_its_way_is_written_over_though_the_browser_has_not_heard_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Who toggles there and back quickly still has the first address when the second one is written."""
-    pre, post = (ViewState(model=f"story-{norm}-ln") for norm in ("pre", "post"))
-    written: list[dict[str, str]] = []
-    monkeypatch.setattr(streamlit, "query_params", types.SimpleNamespace(to_dict=pre.query, from_dict=written.append))
-    monkeypatch.setattr(streamlit, "session_state", {})
-    for view in (pre, post, pre, pre):
-        state.write(view)
-    assert written == [post.query(), pre.query()]
 
 
 def test_who_has_come_to_rest_is_sent_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from streamlit.runtime.scriptrunner import StopException
 
 import viz_model as vm
 from viz_model.app import cache, jobs, run_lock, runs
-from viz_model.app.interventions import _first as first_choice
 from viz_model.app.jobs import Busy, Job, Jobs
 
 SOON = 20.0
@@ -206,24 +205,6 @@ def test_functions_share_a_store_and_are_cleared_alone_or_with_streamlits_caches
     st.cache_resource.clear()
     second(3)
     assert calls[-1] == "second"
-
-
-def test_all_runs_share_one_bound_and_leave_with_their_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    st.cache_resource.clear()
-    held = cache.store("runs", cache.MOST_KEPT)
-    for name in ("story-pre-ln", "story-bert"):
-        runs.trace(runs.RunKey(name, "the cat"))
-    kept = held.nbytes
-    assert len(held) == 2 and 0 < kept < cache.MOST_KEPT
-    first_choice(runs.RunKey("story-pre-ln", "the cat"))
-    assert len(held) == 3 and held.nbytes > kept
-    monkeypatch.setattr(runs.loaded, "_where", ("models", 1))  # room for one model
-    st.cache_resource.clear()
-    held = cache.store("runs", cache.MOST_KEPT)
-    runs.trace(runs.RunKey("story-pre-ln", "the cat"))
-    runs.trace(runs.RunKey("story-bert", "the cat"))
-    assert len(held) == 1
-    st.cache_resource.clear()
 
 
 def test_every_bundled_model_runs_its_whole_context_and_larger_ones_a_long_text() -> None:

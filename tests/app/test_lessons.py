@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 from app_driver import ISLAND, mounts, open_page
@@ -137,19 +136,6 @@ def test_every_part_of_the_desk_and_the_way_in(lang: str) -> None:
     assert t("lesson.own_lead", variable="`VIZ_MODEL_LESSONS`") in words(
         open_page("lessons", {"lang": lang, "desk": "own"})
     )
-
-
-@pytest.mark.parametrize("query", [{"lesson": "norms"}, {"teacher": ""}, {"lesson": "nobody", "lesson.step": "3"}])
-def test_other_pages_lead_to_the_desk(query: dict[str, str]) -> None:
-    app = open_page("attention", {**query, "lang": "en"})
-    said = words(app)
-    if "teacher" in query:
-        assert Texts("en")("lesson.results_lead") in said
-    elif query["lesson"] == "norms":
-        assert "Two models that differ" in said
-    else:
-        assert "nobody" in said and Texts("en")("lesson.lead") in said
-    assert len(urlencode(query)) < 100
 
 
 def test_what_is_wrong_with_a_lesson_is_told_in_the_language_of_the_page(

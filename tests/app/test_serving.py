@@ -135,18 +135,6 @@ def test_uploads_are_bounded_for_a_visitor_and_in_all(
     assert client.get("/").status_code == 200
 
 
-@pytest.mark.server
-def test_numbers_are_given_where_a_server_is_asked_to() -> None:
-    with (
-        server("serve.py", environment={"VIZ_MODEL_METRICS": "1"}) as (url, _),
-        urllib.request.urlopen(f"{url}/metrics") as answer,
-    ):
-        told = answer.read().decode()
-    values = dict(line.rsplit(" ", 1) for line in told.splitlines() if not line.startswith("#"))
-    assert values["viz_waiting"] == values["viz_uploads_bytes"] == values["viz_sessions"] == "0"
-    assert {"viz_runs_total", "viz_given_up_total"} <= values.keys()
-
-
 # Headers
 
 

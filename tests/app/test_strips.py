@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 from app_driver import (
     ISLAND,
     PAGES,
-    answer,
     boxes,
     check_cells,
     heading,
-    messages,
     mounts,
     open_page,
     pictures,
@@ -27,7 +23,6 @@ from app_driver import (
 from tiers import turns
 
 import viz_model as vm
-from viz_model import images
 from viz_model.app import examples
 from viz_model.checkpoints import examples as beside
 from viz_model.texts import Texts
@@ -73,22 +68,6 @@ def test_every_page_speaks_of_it_or_says_why_not(page: str, language: str) -> No
 
 
 @pytest.mark.parametrize("language", FOREIGN)
-@pytest.mark.parametrize("side", ["encoder", "decoder"])
-@pytest.mark.parametrize("page", ["overview", "position", "block", "cost"])
-def test_pages_of_either_half(page: str, side: str, language: str) -> None:
-    app = open_page(page, {"model": MODEL, "lang": language, "side": side})
-    assert not re.search(r"\{\{|\bnan\b", said(app))
-    check_cells(app, shown(language))
-    chips = [one["chips"] for one in next(iter(island(app))).header["ribbons"]]
-    assert [len(each) for each in chips] == [48, len(shown(language).target_ids or ())]
-    assert all(chip["has_picture"] for chip in chips[0]) and not any("has_picture" in chip for chip in chips[1])
-
-
-def island(app: Any) -> list[Any]:
-    return [one for one in messages(app).values() if one.header["kind"] == "island"]
-
-
-@pytest.mark.parametrize("language", FOREIGN)
 def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_page(language: str) -> None:
     app = open_page("cross_attention", {"lang": language, "layer": "1"})
     assert app.query_params["model"] == MODEL and boxes(app)["target"] == words(language)
@@ -101,20 +80,6 @@ def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_pag
     follows = [*(token.label for token in run.tokens[1:]), "<|endoftext|>"]
     for n, (token, writes) in enumerate(zip(run.tokens, follows, strict=True)):
         assert made.mark(f"word.{n}.name", panel="words")["text"] == f"{token.label} → {writes}"
-
-
-def test_what_is_drawn_is_read_and_another_language_is_said_anew() -> None:
-    lm = vm.load(MODEL)
-    drawn = beside.read(lm.folder)[3].levels
-    told = {"seq": 1, "pixels": base64.b64encode(drawn.tobytes()).decode(), "shape": [28, 84]}
-    app = tell(open_page("cross_attention", {"model": MODEL, "lang": "en"}), "frame_sketch_field", "drawn", told)
-    (written,) = [dict(app.query_params)["drawing"]]
-    read = images.decode(written[0] if isinstance(written, list) else written)
-    assert read.shape == (28, 84) and np.abs(read.astype(int) - drawn).max() <= 8  # sixteen levels
-    assert boxes(app)["target"] == lm.generate(read, target_language="en", temperature=0).text
-    answer(app, options={"to": "zh"})
-    assert boxes(app)["target"] == lm.generate(read, target_language="zh", temperature=0).text
-    assert app.query_params["to"] == "zh" and "target" not in app.query_params
 
 
 def test_a_page_of_the_decoder_alone_takes_no_token_of_the_encoder() -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 import terms as crosswalk
-from hypothesis import given
-from hypothesis import strategies as st
 from tiny_models import normed_values, other_blocks, variants
 
 from viz_model import texts
@@ -51,28 +49,11 @@ def test_every_language_has_the_same_keys_and_placeholders(language: str) -> Non
             assert set(PLACEHOLDER.findall(value)) == set(PLACEHOLDER.findall(reference[key])), f"{file} {key}"
 
 
-def test_no_text_is_empty() -> None:
-    for path in [path for path in PATHS if path.name in FILES]:
-        own = entries(path.parent.name, path.name)
-        assert own and all(value.strip() for value in own.values()), path
-
-
 def test_every_site_has_a_label_in_every_language() -> None:
     rows = [site for config in (*variants(), *other_blocks(), *normed_values()) for _, site in sites.in_order(config)]
     for language in {*COMPLETE} - {texts.ENGLISH}:
         known = texts.labels(language, "sites")
         assert not {site.name for site in rows if site.name not in known and site.label not in known}
-
-
-@given(st.text(min_size=1))
-def test_a_literal_is_one_code_span(text: str) -> None:
-    span = markdown.literal(text)
-    fence = re.match("`+", span)
-    assert fence
-    inner = span[len(fence[0]) : -len(fence[0])]
-    assert "\n" not in span
-    # The fence ends where it should: no run of backticks inside is as long as it.
-    assert all(len(run) != len(fence[0]) for run in re.findall("`+", inner))
 
 
 def test_a_message_that_quotes_somebody_cannot_be_markup() -> None:
