@@ -18,7 +18,6 @@ import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +38,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The arguments that Streamlit is started with, in place of starting it."""
     found: list[list[str]] = []
-
-    def start(arguments: list[str], **_: Any) -> None:
-        found.append(arguments)
-
-    monkeypatch.setattr("viz_model.command.cli.main", start)
+    monkeypatch.setattr("viz_model.command.cli.main", lambda arguments, **_: found.append(arguments))
     monkeypatch.setenv(command.MODELS, "already/there")
-    monkeypatch.setenv(command.LESSONS, "")
-    monkeypatch.delenv(command.FRAMES, raising=False)
+    for name in (command.LESSONS, command.DTYPE, command.DEVICE, command.THREADS, command.FRAMES):
+        monkeypatch.setenv(name, "")
     return found
 
 
@@ -62,6 +57,10 @@ def test_the_app_is_that_of_the_repository(
         ["run", f"{ROOT}/app.py", "--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
     ]
     assert os.environ[command.LESSONS] == "own"
+    command.main(["--public", "--host", "0.0.0.0", "--frame-ancestors", "https://lms.example.edu"])
+    _, script, *options = started[1]  # which serves strangers
+    assert script == f"{ROOT}/serve.py" and {"--server.headless=true", "--server.address=0.0.0.0"} <= {*options}
+    assert os.environ[command.FRAMES] == "https://lms.example.edu"
     assert os.environ[command.MODELS] == os.pathsep.join((f"{tmp_path}/a.gguf", f"{tmp_path}/folder", "already/there"))
 
 
@@ -99,8 +98,6 @@ def test_a_model_is_fetched_by_name_or_is_an_error(
 def test_type_device_and_threads_are_handed_on(
     started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (command.DTYPE, command.DEVICE, command.THREADS):
-        monkeypatch.setenv(name, "")
     monkeypatch.setattr(room, "LARGE", 5)
     (tmp_path / "model.safetensors").write_bytes(b"123456")
     command.main(["--models", str(tmp_path), "--dtype", "bfloat16", "--device", "cpu", "--threads", "2"])
@@ -126,15 +123,6 @@ def test_nothing_is_started_where_something_else_is_said(
     with pytest.raises(SystemExit):
         command.main(arguments)
     assert says in "".join(capsys.readouterr()) and not started
-
-
-def test_strangers_are_served_by_another_script(started: list[list[str]]) -> None:
-    command.main(["--public", "--host", "0.0.0.0", "--frame-ancestors", "https://lms.example.edu"])
-    ((_, script, *options),) = started
-    assert (
-        script == f"{ROOT}/serve.py" and "--server.headless=true" in options and "--server.address=0.0.0.0" in options
-    )
-    assert os.environ[command.FRAMES] == "https://lms.example.edu"
 
 
 def test_a_server_without_the_settings_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,42 +163,25 @@ def test_every_page_works_without_a_network(tmp_path: Path) -> None:
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-REPLICAS = {name: service for name, service in COMPOSE["services"].items() if "build" in service}
 
 
-def instructions() -> Iterator[tuple[str, str]]:
-    """The Dockerfile's lines, each an instruction and what it is given."""
+def given(name: str) -> list[str]:
+    """What the Dockerfile's instructions of a name are given."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            name, _, given = line.partition(" ")
-            yield name, given.strip()
-
-
-def instruction(name: str) -> str:
-    """What the last instruction of a name is given."""
-    return [given for found, given in instructions() if found == name][-1]
-
-
-def copied() -> Iterator[tuple[str, str]]:
-    """What the build copies from the repository: source and destination."""
-    for name, given in instructions():
-        if name == "COPY" and not given.startswith("--from"):
-            *sources, destination = given.split()
-            yield from ((source, destination) for source in sources)
+    return [found.strip() for found in re.findall(rf"^{name} (.*)", text, re.M)]
 
 
 def port_of(arguments: list[str]) -> int:
-    told, others = command.parser().parse_known_args([*json.loads(instruction("ENTRYPOINT"))[1:], *arguments])
+    told, others = command.parser().parse_known_args([*json.loads(given("ENTRYPOINT")[-1])[1:], *arguments])
     assert told.public and told.host == "0.0.0.0" and not others
     return int(told.port)
 
 
 def test_every_port_of_the_container_is_the_one_that_the_command_is_told() -> None:
-    port = port_of(json.loads(instruction("CMD")))
-    assert port == command.parser().get_default("port") == int(instruction("EXPOSE"))
-    assert f"http://127.0.0.1:{port}/_stcore/health'" in instruction("HEALTHCHECK")
-    assert int(instruction("USER")) > 0 and f"--uid {instruction('USER')} " in instruction("RUN")
+    port = port_of(json.loads(given("CMD")[-1]))
+    assert port == command.parser().get_default("port") == int(given("EXPOSE")[-1])
+    assert f"http://127.0.0.1:{port}/_stcore/health'" in given("HEALTHCHECK")[-1]
+    assert int(given("USER")[-1]) > 0 and f"--uid {given('USER')[-1]} " in given("RUN")[-1]
     _, front, _ = (ROOT / "deploy/spaces/README.md").read_text(encoding="utf-8").split("---\n", 2)
     told = yaml.safe_load(front)
     (torch,) = [line for line in PROJECT["project"]["dependencies"] if line.startswith("torch>")]
@@ -220,31 +191,25 @@ def test_every_port_of_the_container_is_the_one_that_the_command_is_told() -> No
     assert len(told["short_description"]) <= 60
 
 
-def proxied(tmp_path: Path) -> str:
-    """The file that nginx is started with in its container: the repository's, rewritten as compose.yaml says."""
-    proxy = COMPOSE["services"]["proxy"]
-    (mounted,) = proxy["volumes"]
-    source, inside, _ = mounted.split(":")
-    script = proxy["command"][-1].partition("; exec ")[0]
-    script = script.replace(inside, str(ROOT / source)).replace("/tmp/nginx.conf", str(tmp_path / "nginx.conf"))
-    subprocess.run(["sh", "-euc", script], check=True)
-    return (tmp_path / "nginx.conf").read_text(encoding="utf-8")
-
-
 def test_the_proxy_knows_every_replica_by_its_name(tmp_path: Path) -> None:
-    at = {f"{name}:{port_of(service['command'])}" for name, service in REPLICAS.items()}
-    written = proxied(tmp_path)
+    replicas = {name: service for name, service in COMPOSE["services"].items() if "build" in service}
+    at = {f"{name}:{port_of(service['command'])}" for name, service in replicas.items()}
+    # The file that nginx is started with in its container: the repository's, rewritten as compose.yaml says.
+    proxy = COMPOSE["services"]["proxy"]
+    source, inside, _ = proxy["volumes"][0].split(":")
+    script = proxy["command"][-1].partition("; exec ")[0].replace(inside, str(ROOT / source))
+    subprocess.run(["sh", "-euc", script.replace("/tmp/nginx.conf", f"{tmp_path}/nginx.conf")], check=True)
+    written = (tmp_path / "nginx.conf").read_text(encoding="utf-8")
     blocks = dict(re.findall(r"upstream (\w+) \{(.*?)\n    \}", written, re.S))
     assert len(at) == 2 and blocks.keys() == {"viz"}
     assert set(re.findall(r"server (\S+?)[ ;]", blocks["viz"])) == at
     for address in at:  # one line is all that a replica takes
         assert written.count(address) == 1
     assert "127.0.0.1:85" not in written and "127.0.0.1:85" in (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
-    proxy = COMPOSE["services"]["proxy"]
     (published,) = proxy["ports"]
     assert set(re.findall(r"^ *listen (\d+)", written, re.M)) == {published.rpartition(":")[2]}
-    assert proxy["depends_on"] == {key: {"condition": "service_healthy"} for key in REPLICAS}
-    for service in REPLICAS.values():
+    assert proxy["depends_on"] == {key: {"condition": "service_healthy"} for key in replicas}
+    for service in replicas.values():
         assert f":{port_of(service['command'])}/_stcore/health'" in service["healthcheck"]["test"][-1]
         assert service["read_only"] and service["tmpfs"] and service["build"] == "."
     if shutil.which("nginx") is None:
@@ -290,34 +255,31 @@ def test_the_wheel_that_the_container_builds_serves_from_any_folder_without_a_ho
     """The build's steps on a copy of what it copies, then its command and its health check."""
     source, installed, empty = tmp_path / "source", tmp_path / "installed", tmp_path / "empty"
     empty.mkdir()
-    for name, destination in copied():
-        target = source / destination
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target)
+    source.mkdir()
+    for line in [line for line in given("COPY") if not line.startswith("--from")]:
+        *names, destination = line.split()
+        for name in names:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, source / destination, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                (source / destination).mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, source / destination)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(source)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.stat().st_size < 66e6
     subprocess.run([*pip, "install", "--no-deps", "--target", str(installed), str(wheel)], check=True)
-    there = {path for path in installed.rglob("*") if "__pycache__" not in path.parts}
-    arguments = json.loads(instruction("ENTRYPOINT"))[1:] + json.loads(instruction("CMD"))
+    there = set(installed.rglob("*"))
+    arguments = json.loads(given("ENTRYPOINT")[-1])[1:] + json.loads(given("CMD")[-1])
     without = ("env", "-u", "HOME", "PYTHONDONTWRITEBYTECODE=1")
     program = (*without, sys.executable, "-m", "viz_model", *arguments)
     with server("", command=program, folder=empty, environment={"PYTHONPATH": str(installed)}) as (url, _):
-        *_, asked = json.loads(instruction("HEALTHCHECK").partition(" CMD ")[2])
-        assert f":{instruction('EXPOSE')}/" in asked
-        asked = asked.replace(f"http://127.0.0.1:{instruction('EXPOSE')}", url)
-        subprocess.run([sys.executable, "-c", asked], check=True)
         with urllib.request.urlopen(f"{url}/healthz") as answer:
             assert answer.status == 200 and "default-src 'none'" in answer.headers["Content-Security-Policy"]
         with Visitor(url, "attention", {"text": "The cat sat"}) as visitor:
             visitor.open()
             assert not visitor.errors and not visitor.is_counted and visitor.pictures()
-    assert {path for path in installed.rglob("*") if "__pycache__" not in path.parts} == there
-    assert not list(empty.iterdir())
+    assert set(installed.rglob("*")) == there and not list(empty.iterdir())
 
 
 @pytest.mark.server

@@ -34,9 +34,6 @@ def served() -> Iterator[str]:
         yield url
 
 
-# Health
-
-
 def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
     weight = lm.model.embedding.weight
     kept = weight.detach().clone()
@@ -72,9 +69,6 @@ def test_the_endpoint_says_how_many_things_are_wrong_and_not_which() -> None:
     assert len(asked) == 1
 
 
-# A warm start
-
-
 @pytest.mark.server
 @pytest.mark.parametrize("script", ["app.py", "serve.py"])
 def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
@@ -88,39 +82,41 @@ def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
         assert both in told
 
 
-# What is let in, and what is counted
-
-
 @pytest.mark.server
-def test_a_path_that_no_page_has_is_not_found(served: str) -> None:
-    def status(path: str) -> int:
-        try:
-            with urllib.request.urlopen(served + path) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health", "/healthz"):
-        assert status(path) == 200, path
-    for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar", "/metrics"):
-        assert status(path) == 404, path
-
-
-class Stored:
-    def __init__(self, **files: list[int]) -> None:
-        self._uploaded_file_mgr = self
-        self.file_storage = {name: {str(n): SimpleNamespace(data=b"x" * size) for n, size in enumerate(sizes)}
-                             for name, sizes in files.items()}  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        *((path, 200) for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health")),
+        *((path, 404) for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar.js", "/metrics")),
+    ],
+)
+def test_a_path_that_no_page_has_is_not_found_and_every_answer_has_the_headers(
+    path: str, status: int, served: str
+) -> None:
+    try:
+        with urllib.request.urlopen(served + path) as answer:
+            found, headers = answer.status, answer.headers
+    except urllib.error.HTTPError as error:
+        found, headers = error.code, error.headers
+    assert found == status
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "https://lms.example.edu"
+    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
 
 
 @pytest.mark.parametrize(
     ("session", "size", "status"),
-    [("ada", 4, 200), ("ada", 5, 413), ("bo", 10, 200), ("bo", 11, 413), ("new", 10, 200), ("new", 11, 413)],
+    [("ada", 4, 200), ("ada", 5, 413), ("bo", 10, 200), ("bo", 11, 413), ("new", 11, 413)],
 )
 def test_uploads_are_bounded_for_a_visitor_and_in_all(
     session: str, size: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viz_model.app.watching.Runtime.instance", lambda: Stored(ada=[3, 3], bo=[0]))
+    three = SimpleNamespace(data=b"xxx")
+    stored = SimpleNamespace(file_storage={"ada": {"0": three, "1": three}, "bo": {"0": SimpleNamespace(data=b"")}})
+    running = SimpleNamespace(_uploaded_file_mgr=stored)
+    monkeypatch.setattr("viz_model.app.watching.Runtime.instance", lambda: running)
     monkeypatch.setattr(watching, "OF_A_VISITOR", 10)
     monkeypatch.setattr(watching, "OF_ALL", 16 if session != "ada" else 100)
     reached = []
@@ -133,24 +129,6 @@ def test_uploads_are_bounded_for_a_visitor_and_in_all(
     answer = client.put(f"/_stcore/upload_file/{session}/1", content=b"y" * size)
     assert answer.status_code == status and (reached == [size]) == (status == 200)
     assert client.get("/").status_code == 200
-
-
-# Headers
-
-
-@pytest.mark.server
-@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/healthz", "/no/such/file.js"])
-def test_every_answer_has_the_headers(served: str, path: str) -> None:
-    try:
-        with urllib.request.urlopen(served + path) as answer:
-            headers = answer.headers
-    except urllib.error.HTTPError as error:
-        headers = error.headers
-    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
-    assert policy["default-src"] == "'none'"
-    assert policy["frame-ancestors"] == "https://lms.example.edu"
-    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
-    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
 
 
 @pytest.mark.parametrize("value", ["", "'none'; script-src *", "https://a.example,https://b.example", "a\nb"])
@@ -170,9 +148,6 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
     page.wait_for_selector(".viz-island [data-section=large] canvas", timeout=120_000)
     page.close()
     assert not [line for line in said if "Content Security Policy" in line]
-
-
-# The server's settings
 
 
 @pytest.mark.server
@@ -195,9 +170,6 @@ def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) 
             visitor.type("x" * (settings["server"]["maxWidgetStateSize"] * 1_000_000 + 200_000))
         other.type("A dog ran")
         assert other.text == "A dog ran" and not other.errors
-
-
-# Visitors beside each other
 
 
 @pytest.mark.server

@@ -113,17 +113,6 @@ def test_what_is_no_drawing_is_left_alone(told: object) -> None:
     assert said(tell(app, "frame_sketch_field", "drawn", told)) == before
 
 
-def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:
-    found = centering.centered(seven())
-    rows, columns = np.nonzero(found > 40)
-    assert 18 <= max(np.ptp(rows), np.ptp(columns)) + 1 <= 21
-    weights = found / found.sum()
-    middle = [(weights.sum(1 - axis) * (np.arange(28) + 0.5)).sum() for axis in (0, 1)]
-    assert all(abs(at - 14) <= 1 for at in middle)
-    assert np.abs(centering.centered(found).astype(int) - found).mean() < 12  # once is enough
-    assert not centering.centered(np.zeros((28, 28), np.uint8)).any()
-
-
 LABELS = ("tench, Tinca tinca", *(f"class {n}, a thing of that name" for n in range(30)))
 DIGITS = {"en": re.compile(r"\bdigits?\b|\bdrawings?\b|\bink\b", re.I), "zh": re.compile("手写|墨迹|画板")}
 
