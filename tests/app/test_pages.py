@@ -19,6 +19,7 @@ from app_driver import (
     check_page,
     figures,
     heading,
+    island_of,
     messages,
     mounts,
     offer,
@@ -27,7 +28,6 @@ from app_driver import (
     said,
     shown_of,
     take,
-    topic_of,
 )
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
@@ -160,7 +160,7 @@ def test_a_page_opens_on_other_blocks(page: str, name: str, monkeypatch: pytest.
 def test_a_page_opens_at_a_layer_that_holds_a_state_and_at_one_that_attends(page: str, layer: str) -> None:
     lang = ("en", "zh")[PAGES.index(page) % 2]
     query = {"model": "story-next", "text": "Tom had a red ball.", "lang": lang, "token": "2", "layer": layer}
-    app, t, topic = open_page(page, query), Texts(lang), topic_of(page)
+    app, t, topic = open_page(page, query), Texts(lang), island_of(page)
     check_page(app, vm.load("story-next"), compares=page != "architectures")
     found = said(app)
     assert (t("common.mixed_otherwise")[:20] in found) == (not (topic.mixes or topic.sums_heads))
