@@ -21,8 +21,7 @@ SIZES = st.integers(1, images.MAX_SIDE).flatmap(
     lambda height: st.tuples(st.just(height), st.integers(1, min(images.MAX_SIDE, images.MAX_HELD // height)))
 )
 PICTURES = st.one_of(
-    SIZES.flatmap(lambda shape: arrays(np.uint8, shape)),
-    SIZES.flatmap(lambda shape: arrays(np.uint8, (*shape, 3))),
+    SIZES.flatmap(lambda shape: arrays(np.uint8, shape)), SIZES.flatmap(lambda shape: arrays(np.uint8, (*shape, 3)))
 )
 
 

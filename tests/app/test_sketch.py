@@ -12,16 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import (
-    PAGES,
-    check_cells,
-    heading,
-    offer,
-    open_page,
-    said,
-    shown_of,
-    tell,
-)
+from app_driver import PAGES, check_cells, heading, offer, open_page, said, shown_of, tell
 from tiers import some, turns
 
 import viz_model as vm

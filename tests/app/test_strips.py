@@ -7,19 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from app_driver import (
-    ISLAND,
-    PAGES,
-    boxes,
-    check_cells,
-    heading,
-    mounts,
-    open_page,
-    pictures,
-    said,
-    shown_of,
-    tell,
-)
+from app_driver import ISLAND, PAGES, boxes, check_cells, heading, mounts, open_page, pictures, said, shown_of, tell
 from tiers import turns
 
 import viz_model as vm
