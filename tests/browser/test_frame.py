@@ -96,18 +96,6 @@ def test_the_tokens_are_one_stop_of_the_keyboard(name: str, visit: Visit) -> Non
     assert not page.evaluate(f"() => ({FOCUSED})().matches('.chip')")
 
 
-@pytest.mark.parametrize(
-    ("name", "title"), [("attention", "Attention"), ("next_token", "Next token"), ("architectures", "Architectures")]
-)
-def test_the_first_stop_leads_past_the_frame(name: str, title: str, visit: Visit) -> None:
-    page = visit(f"/{name}", text=TEXT, lang="en")
-    page.evaluate("document.activeElement?.blur()")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    page.keyboard.press("Enter")
-    assert page.evaluate(f"() => ({FOCUSED})().textContent") == title
-
-
 def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> None:
     query = {"text": TEXT, "embed": "true", "lang": "en", "layer": "1", "head": "2", "token": "3", "door_large": "1"}
     page = visit("/attention", options=LAPTOP, **query)
@@ -138,20 +126,6 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page.locator(".notice", has_text="attention.nothing").wait_for()
     assert page.locator(".viz-scene .panel").count() > 6
     page.get_by_role("heading", name="Attention", exact=True).wait_for()
-
-
-@pytest.mark.parametrize("name", ["attention", "next_token"])
-def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
-    page = visit(f"/{name}", options=LAPTOP, text=TEXT)
-    page.emulate_media(media="print")
-    page.wait_for_timeout(300)
-    parts = page.locator("[data-testid=stMain] :is([data-testid=stExpander], p, .viz-scene, .section):visible")
-    ends = [place["y"] + place["height"] for part in parts.all() if (place := part.bounding_box())]
-    # More than a screen, and nothing of it in a part that scrolls by itself.
-    assert LAPTOP["viewport"]["height"] < max(ends) <= page.evaluate("document.documentElement.scrollHeight")
-    for part in ("stSidebar", "stHeader"):
-        assert page.locator(f"[data-testid={part}]:visible").count() == 0
-    page.emulate_media(media="screen")
 
 
 SMALLEST = """() => {

@@ -67,18 +67,6 @@ def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -
     assert told == [2]
 
 
-def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat", token="1")
-    page.evaluate("void window.mount()()")  # which ends at once
-    page.evaluate("void window.mount()")
-    said = page.locator(".prose").all_inner_texts()
-    page.locator(".chip").nth(3).click()
-    page.wait_for_function("() => told.at(-1)?.place.token === 3", timeout=10_000)
-    assert page.evaluate("told.length") == 1
-    assert page.locator(".chip[aria-pressed=true]").count() == 1
-    assert page.locator(".prose").all_inner_texts() != said
-
-
 def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
     mounting(page, model="story-pre-ln", text="The cat sat on the mat")
     page.evaluate("void window.mount()")
@@ -90,15 +78,6 @@ def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> N
     box.focus()
     page.evaluate("void window.mount()")
     assert box.input_value() == "Hi" and page.evaluate("told.at(-1).text") == "Hi"
-
-
-def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
-    mounting(page, model="digits-vit")
-    errors: list[Any] = []
-    page.on("pageerror", lambda error: errors.append(error))
-    painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    page.evaluate(f"() => {{ window.mount()(); document.body.replaceChildren(); return {painted} }}")
-    assert not errors
 
 
 def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_after_back(visit: Visit) -> None:
@@ -113,26 +92,6 @@ def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_aft
     title.click()
     wait_for_query(page, trials="1")
     assert page.get_by_role("link", name="no positions").count() == 1 and query(page)["text"] == "Hi"
-
-
-def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
-    """Of a long text a message has the tokens around the selected one: of others the sentences are asked for."""
-    page = visit("/block", text=" ".join(["the cat sat on the mat and"] * 30), token="3", lang="en")
-    prose = page.locator(".viz-island .prose")
-    prose.filter(has_text="·on enters block").first.wait_for()
-    page.evaluate(
-        """() => {
-          const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot)
-          const root = roots.find(e => e?.querySelector('.viz-island'))
-          window.wrong = []
-          const isWrong = element => element.textContent.includes('undefined')
-          const look = () => wrong.push(...[...root.querySelectorAll('.prose')].filter(isWrong))
-          new MutationObserver(look).observe(root, { childList: true, subtree: true, characterData: true })
-        }"""
-    )
-    page.locator(".viz-island .chip").last.click()
-    prose.filter(has_text="·and enters block").first.wait_for()
-    assert page.evaluate("wrong.length") == 0 and not page.locator(".viz-island .prose [data-waiting]").count()
 
 
 TEXT, ALSO = "The little cat sat", "The little dog sat on the mat"

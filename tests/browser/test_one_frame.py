@@ -94,20 +94,6 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     titled(4).wait_for()
 
 
-def test_the_box_keeps_what_was_typed_when_the_page_is_sent_again(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT)
-    settle(page)
-    box, latter = page.locator(".viz-island .sentence:visible"), "The dog ran home to the cat"
-    box.fill(latter)
-    box.press("Enter")
-    wait_for_query(page, text=latter)
-    page.locator("[data-section=large] > summary").click()  # another message, which finds the box without the focus
-    wait_for_query(page, text=latter, door_large="1")
-    assert box.input_value() == latter
-    page.evaluate("history.go(-2)")
-    page.wait_for_function("([box, text]) => box.value === text", arg=[box.element_handle(), TEXT])
-
-
 @pytest.mark.parametrize("pause", [40, 90, 160])
 def test_forward_right_after_back_is_not_lost(pause: int, visit: Visit) -> None:
     """In the midst of the answer to Back, and after it; pressed within the same moment it may be lost."""

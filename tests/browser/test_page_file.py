@@ -86,19 +86,6 @@ def test_every_layer_head_and_token_answers(opened: Open, attention: Path) -> No
     assert any(title.startswith("·sat reads") for title in file.said())
 
 
-def test_the_other_language_is_in_the_same_file(opened: Open, attention: Path) -> None:
-    file = opened(attention, "#layer=0&head=2&token=4")
-    page = file.page
-    assert page.locator("h1").inner_text() == "Attention"
-    page.get_by_role("radio", name="中文").click()
-    page.locator("h1", has_text="注意力").wait_for()
-    assert any("头 2" in title for title in file.said())
-    assert page.evaluate("document.documentElement.lang") == "zh"
-    page.wait_for_function("() => location.hash.includes('lang=zh') && location.hash.includes('head=2')")
-    page.reload()
-    page.locator("h1", has_text="注意力").wait_for()
-
-
 def test_the_menu_of_a_picture_saves_the_page(visit: Visit, opened: Open, tmp_path: Path) -> None:
     app = visit("/overview", lang="zh", text=TEXT, token="2")
     app.locator(".figure-menu").first.focus()

@@ -26,19 +26,6 @@ def test_a_section_of_another_page_opens_and_is_scrolled_to(visit: Visit) -> Non
     assert 0 < title.bounding_box()["y"] < 400
 
 
-def test_a_head_is_found_by_what_it_does(visit: Visit) -> None:
-    page = visit("/overview", text=TEXT, lang="en")
-    settle(page)
-    page.get_by_role("button", name="Search").click()
-    page.get_by_role("combobox", name="Search").fill("previous token layer 1")
-    option = page.get_by_role("option").first
-    option.wait_for()
-    _, layer, _, _, head, *_ = option.inner_text().replace(":", " :").split()
-    option.click()
-    wait_for_query(page, layer=layer, head=head)
-    assert "/attention" in page.url
-
-
 def test_a_slash_that_is_typed_stays_one(visit: Visit) -> None:
     page = visit("/attention", text=TEXT, lang="en")
     settle(page)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from typing import Any
 
 import pytest
 from browser_driver import NARROW, Visit, query, settle
-from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -41,15 +39,6 @@ def touch(page: Any, *points: tuple[float, float]) -> None:
         for n in range(1, 16):
             tell("touchMove", (x0 + (x1 - x0) * n / 15, y0 + (y1 - y0) * n / 15))
     tell("touchEnd")
-
-
-def file(kind: str) -> bytes:
-    """A photographed 7: dark on light, in colors."""
-    paper = Image.new("RGB", (140, 120), "white")
-    ImageDraw.Draw(paper).line([(40, 20), (100, 20), (60, 100)], fill=(20, 20, 60), width=12)
-    written = io.BytesIO()
-    paper.save(written, kind)
-    return written.getvalue()
 
 
 def test_a_digit_drawn_with_the_mouse_is_recognized_and_stays_in_the_address(visit: Visit) -> None:
@@ -106,26 +95,6 @@ def test_a_finger_gets_a_large_field_under_the_thumb(visit: Visit) -> None:
         "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.title }"
     )
     assert page.evaluate(focused) == "Larger field"
-
-
-def test_files_are_read_or_refused(visit: Visit) -> None:
-    page = visit("/next_token", model=MODEL, lang="en")
-    page.get_by_test_id("stPopoverButton").click()
-    chooser = page.locator("input[type=file]")
-    for name, kind in (("photo.png", "PNG"), ("photo.jpg", "JPEG")):
-        chooser.set_input_files({"name": name, "mimeType": f"image/{kind.lower()}", "buffer": file(kind)})
-        page.get_by_text("The model reads a 7").first.wait_for()
-        settle(page)
-        page.get_by_role("button", name="Example 3:").click()
-        page.get_by_text("The model reads a 1").first.wait_for()
-        page.get_by_test_id("stPopoverButton").click()
-    drawn = query(page)["drawing"]
-    chooser.set_input_files({"name": "words.png", "mimeType": "image/png", "buffer": b"no picture at all"})
-    page.get_by_text("this is not a picture").wait_for()
-    chooser.set_input_files({"name": "large.png", "mimeType": "image/png", "buffer": bytes(11 * 2**20)})
-    page.get_by_text("11.5MB").wait_for()
-    settle(page)
-    assert query(page)["drawing"] == drawn
 
 
 # A strip of digits, read word by word
