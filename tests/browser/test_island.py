@@ -116,8 +116,7 @@ CLICK = """([side, name]) => {
 
 
 def now(page: Any, side: int = 0, name: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = page.evaluate(CLICK, [side, name])
-    return found
+    return list(page.evaluate(CLICK, [side, name]))
 
 
 def test_a_click_on_one_side_selects_on_both_in_the_same_frame(visit: Visit) -> None:

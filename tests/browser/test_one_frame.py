@@ -20,26 +20,6 @@ LOOK = """() => {
   const look = panel => panel.querySelector('svg').innerHTML + panel.querySelector('canvas').toDataURL()
   window.__drawn = () => all('.panel').map(look)
 }"""
-CLICK = """({ name, nth }) => {
-  const before = window.__drawn(), target = window.__all(name)[nth]
-  target.click()
-  const after = window.__drawn()
-  return {
-    changed: after.filter((drawn, n) => drawn !== before[n]).length,
-    waiting: window.__all('[data-waiting]').length,
-  }
-}"""
-STAGES = {
-    "overview": {"token"},
-    "embedding": {"token"},
-    "position": {"token"},
-    "attention": {"token", "head", "layer"},
-    "block": {"token"},
-    "next_token": {"token"},
-    "attribution": {"head", "layer"},
-    "ablations": {"head", "layer"},
-    "mistakes": {"head", "layer"},
-}
 HEADS = ".target[data-mark='{layer}.{head}']"
 
 
@@ -47,22 +27,6 @@ def rested(page: Any) -> None:
     """Until all is drawn."""
     page.evaluate(LOOK)
     settle(page)
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
-    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
-    wanted = {
-        "token": (".chip", 3, {"token": "3"}),
-        "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
-        "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
-    }
-    for what in sorted(STAGES[stage]):
-        rested(page)
-        name, nth, address = wanted[what]
-        answer = page.evaluate(CLICK, {"name": name, "nth": nth})
-        assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
-        wait_for_query(page, **address)
 
 
 def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> None:
@@ -82,7 +46,7 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     wait_for_query(page, head="5")
     settle(page)
     assert page.evaluate("history.length") == before + 1  # one for where a visitor rests, none for what was passed
-    page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=4), "nth": 0})
+    page.evaluate("head => window.__all(head)[0].click()", HEADS.format(layer=1, head=4))
     wait_for_query(page, head="4")
     settle(page)
     page.go_back()
@@ -144,21 +108,8 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     assert set(pressed) == {"true"}
 
 
-# What is seen until the server has answered and drawn what the next click leads to, and for a while after.
-WATCHED = """async observer => {
-  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
-    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
-  }
-  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
-  for (let still = 0, n = 0; still < 8; n++) {
-    if (n > 300) throw new Error('never answered')
-    await new Promise(done => setTimeout(done, 100))
-    still = running() ? 0 : still + 1
-  }
-  observer.disconnect()
-}"""
-# All that is said on the page in the frame of a choice, and how often it changes after that; what widgets are called
-# is for Streamlit.
+# All that is said and drawn in the frame of a choice, and how often what is said changes until the server has answered
+# and drawn what the next click leads to; what widgets are called is for Streamlit.
 SAY = """async chosen => {
   const read = () => {
     const main = document.querySelector('[data-testid=stMain]')
@@ -169,17 +120,27 @@ SAY = """async chosen => {
   }
   const look = () => [...document.querySelectorAll('[data-testid=stMain] :not(pre) > code'), ...window.__all('code')]
     .filter(code => code.checkVisibility()).map(code => code.className).join()
-  const before = read()
+  const before = read(), drawn = window.__drawn()
   window[Symbol.for('viz-model.store')].select(chosen)
   const atOnce = read(), seen = [atOnce], looked = look()
   const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
-  await (WATCHED)(observer)
+  const told = window.__drawn().some((picture, n) => picture !== drawn[n]) && !window.__all('[data-waiting]').length
+  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
+  }
+  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
+  for (let still = 0, n = 0; still < 8; n++) {
+    if (n > 300) throw new Error('never answered')
+    await new Promise(done => setTimeout(done, 100))
+    still = running() ? 0 : still + 1
+  }
+  observer.disconnect()
   const left = document.querySelectorAll('[data-said-over]').length
-  return { changed: atOnce !== before, left, alike: look() === looked, later: seen.slice(1).map(text => {
+  return { changed: atOnce !== before, told, left, alike: look() === looked, later: seen.slice(1).map(text => {
     const known = new Set(atOnce.split('\\n'))
     return text.split('\\n').filter(line => !known.has(line))
   }) }
-}""".replace("WATCHED", WATCHED)
+}"""
 TOLD = {
     "overview": {"token"},
     "tokens": {"token"},
@@ -231,4 +192,4 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
     for name, n in chosen.items():
         rested(page)
         answer = page.evaluate(SAY, {name: n})
-        assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
+        assert answer == {"changed": True, "told": True, "left": 0, "alike": True, "later": []}, name
