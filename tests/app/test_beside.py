@@ -59,16 +59,6 @@ def test_a_token_beyond_the_shorter_text_is_its_last_and_one_beyond_both_is_said
     assert sum("ends at position 7" in line for line in island_lines(app)) == n_beyond
 
 
-def test_tokens_that_only_one_has_are_marked() -> None:
-    app = open_page(
-        "attention", {"text": "The cat sat on the mat", "also": "The little cat sat on a mat", "lang": "en"}
-    )
-    assert ribbons(app) == [
-        ["The", "·cat", "·sat", "·on", "≠·the", "·mat"],
-        ["The", "≠·little", "·cat", "·sat", "·on", "≠·a", "·mat"],
-    ]
-
-
 @pytest.mark.usefixtures("family")
 def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() -> None:
     app = open_page("attention", {"model": "tiny-llama-ids", "text": "5 9 12", "also": "a cat", "lang": "en"})
@@ -102,14 +92,6 @@ def test_the_twin_reads_the_same_sentence_beside(page: str) -> None:
         return
     for side, name in enumerate((PRE, POST)):
         check_cells(app, vm.load(name).trace(TEXT), side=side)
-
-
-def test_where_the_twins_show_the_same_it_stands_there_once_and_is_said() -> None:
-    same = "What is open on this page is the same in both."
-    for page, is_same in (("tokens", True), ("attention", False)):
-        app = open_page(page, {"lang": "en", "model": PRE, "text": TEXT, "beside": "twin"})
-        assert any(same in line for line in island_lines(app)) == is_same
-        assert any(item.get("sides") for item in sent(app).header["items"]) != is_same
 
 
 def test_the_twin_comes_and_goes_by_its_switch_and_takes_the_place_of_another_sentence() -> None:

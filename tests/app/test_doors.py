@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, parse_qsl
+from urllib.parse import parse_qs
 
 import pytest
-from app_driver import PAGES, open_page
+from app_driver import PAGES
 from doors import island_of, topic
 from socket_visitor import Visitor, server
 
 import viz_model as vm
-from viz_model.app import view as views
 from viz_model.app.view import ViewState
-from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
-from viz_model.texts import LANGUAGES, Texts, labels
-from viz_model.topics.ablations.trying import EXPERIMENTS
-from viz_model.topics.mistakes.bugs import BUGS
+from viz_model.texts import LANGUAGES, Texts
 
 OF_THE_FRAME = set(ViewState.__dataclass_fields__) - {"choices", "page"}
 MODEL = vm.models()[0]
-CONFIGS = {MODEL: registry.config_of(MODEL)}
-
-
-def parse(page: str, **query: str) -> dict[str, str]:
-    """What is chosen on a page whose address has these parameters."""
-    found = topic(page)
-    view, _ = views.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
-    return dict(view.choices)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -57,18 +45,3 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
         with Visitor(url, "attention", address) as fresh:
             fresh.open()
             assert fresh.pictures() == shown
-
-
-def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_is_on_every_page() -> None:
-    offered = [own.trials for page in PAGES for own in island_of(page).pages if own.trials]
-    assert {name for each in offered for name in each.experiments} <= EXPERIMENTS.keys()
-    assert {name for each in offered for name in each.bugs} <= BUGS.keys()
-    links = [link.proto for link in open_page("attention", {"text": "The cat sat", "lang": "en"}).get("page_link")]
-    broken = [dict(parse_qsl(link.query_string)) for link in links if link.page == "ablations" and link.query_string]
-    assert {"scale", "mask", "head"} <= {query["experiment"] for query in broken}
-    assert {query["text"] for query in broken} == {"The cat sat"}
-    assert parse("ablations", **broken[0]) == {"ablations.experiment": broken[0]["experiment"]}
-    after = PAGES[PAGES.index("attention") + 1]
-    assert [link.label for link in links if link.label.startswith("Next")] == [
-        f"Next: {labels('en', 'common')[f'page_{after}']}"
-    ]

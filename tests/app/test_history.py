@@ -92,16 +92,6 @@ def test_what_is_open_below_a_page_follows_sentence_and_place(app: str, page: st
             check_fresh(visitor, app, page)
 
 
-@pytest.mark.server
-@pytest.mark.parametrize(("key", "option"), [("sidebar.norm_at", "Post-LN"), ("sidebar.lang", "中文")])
-def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
-    with Visitor(app, "attention", ASKED) as visitor:
-        visitor.open()
-        visitor.choose(key, option)
-        assert not visitor.ran and not visitor.errors
-        assert (visitor.language == "zh") == (option == "中文")
-
-
 def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("attention", ASKED)
     ran: list[object] = []
@@ -112,18 +102,6 @@ def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.Monke
     app.query_params["token"] = "3"
     app.run()
     assert not app.exception and not ran
-
-
-@pytest.mark.server
-def test_a_story_says_its_chapter_where_its_text_cannot_be_read(app: str) -> None:
-    """Without a chapter the address would lead to another page."""
-    with Visitor(
-        app, "overview", {"model": "read-digits", "lang": "en", "to": "en", "target": "three dogs"}
-    ) as visitor:
-        visitor.open()
-        visitor.open("", {})
-        said = parse_qs(visitor.query)
-        assert (said["target"], said["chapter"]) == (["three dogs"], ["write"]) and not visitor.errors
 
 
 @pytest.mark.server

@@ -72,11 +72,3 @@ def test_who_has_come_to_rest_is_sent_what_was_sent(monkeypatch: pytest.MonkeyPa
     assert sent(app) == before and not written
     answer(app, seq=before["seq"], text=OTHER, place={"layer": 2, "head": 3}, rests=2)
     assert written
-
-
-def test_another_model_is_not_asked_for_the_language_of_a_former_one() -> None:
-    app = open_page("attribution", {"model": "read-digits", "lang": "en", "to": "en"})
-    app.selectbox(key="sidebar.model").set_value("translate-t5").run()
-    assert not app.exception and address(app)["to"] == "fr"
-    app = answer(app, options={"to": "en"})  # said before the page had come
-    assert not app.exception and address(app)["to"] == "fr"

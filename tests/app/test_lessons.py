@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 
 import pytest
 from app_driver import ISLAND, mounts, open_page
-from lessons.lesson_files import GOOD
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app.lessons import shelf
 from viz_model.lessons import answers, result
 from viz_model.lessons.answers import Given, Progress
 from viz_model.lessons.questions import ChoiceKey
-from viz_model.lessons.shelf import VARIABLE
 from viz_model.texts import Texts
 
 
@@ -136,20 +133,3 @@ def test_every_part_of_the_desk_and_the_way_in(lang: str) -> None:
     assert t("lesson.own_lead", variable="`VIZ_MODEL_LESSONS`") in words(
         open_page("lessons", {"lang": lang, "desk": "own"})
     )
-
-
-def test_what_is_wrong_with_a_lesson_is_told_in_the_language_of_the_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    wrong = {
-        "one.toml": (GOOD.replace("tolerance = 0.01", "tolerance = -1"), "应不小于 0，实际为 `-1`"),
-        "two.toml": (GOOD.replace("layer=1&head=2", "layer=9&head=2"), "这个模型只有层 0 到层 3"),
-        "three.toml": ("minutes = = 3", "不是合格的 TOML"),
-    }
-    for name, (text, _) in wrong.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    app = open_page("lessons", {"lang": "zh", "desk": "own"})
-    told = " ".join(part.value for part in app.error)
-    for name, (_, expected) in wrong.items():
-        assert f"`{name}`，第" in told and expected in told

@@ -181,13 +181,6 @@ def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, view: tuple[st
     assert heading(app) in (said(f"common.page_{page}"), *others)
 
 
-def test_a_text_that_is_no_list_of_ids_is_asked_for_again(visit: Open) -> None:
-    app = visit("overview", "tiny-llama-ids", text="hello")
-    assert "'hello' is not a token id" in said(app)
-    answer(app, text=IDS)
-    assert "is not a token id" not in said(app) and "overview.picture" in pictures(app)
-
-
 def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit: Open) -> None:
     app = visit("cross_attention", "tiny-translator", to="zh", target="le chat", lang="en")
     assert "the tag that asks for Chinese" in said(app)
@@ -196,14 +189,6 @@ def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit
     assert "the tag that asks for French" in said(app)
     answer(app, target=None)
     assert boxes(app)["target"] == runs.greedy_target("tiny-translator", WORDS, "fr")
-
-
-@pytest.mark.parametrize("page", some(PAGES, 5))
-def test_every_page_of_a_translator_runs_the_language_that_was_asked_for(page: str, visit: Open) -> None:
-    app = visit(page, "tiny-translator", to="zh", token="0", lang="en")
-    shown = [block.value for block in app.code if "lm.trace(" in block.value]
-    assert all("target_language='zh'" in code for code in shown), page
-    assert shown or page not in ("attention", "cross_attention", "next_token")
 
 
 def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import streamlit as st
-import torch
 from app_driver import ISLAND, PAGES, ROOT, offer
 from streamlit.testing.v1 import AppTest
 from tiers import turns
@@ -17,7 +16,6 @@ from tiny_models import random_model, tiny_config
 import viz_model as vm
 from viz_model.app.frame import FIRST
 from viz_model.app.view import ViewState
-from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 MOST, MOST_ISLAND = 150_000, 1_500_000
@@ -75,22 +73,3 @@ def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageM
     assert len(found) > (10 if page != FIRST else 2)  # the page was drawn
     large = {name: size for name, size in found.items() if size > (MOST_ISLAND if ISLAND in name else MOST)}
     assert not large
-
-
-def test_of_a_long_text_attention_waits_before_it_looks_at_all_layers(
-    lm: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the patterns those of one layer may be there, of the logits a few rows."""
-    asked, derive, length = set(), Trace._derive, 300
-
-    def watched(trace: Trace, full: str, head: int | None = None, rows: slice = slice(None)) -> torch.Tensor:
-        found = derive(trace, full, head, rows)
-        if len(trace) >= length and found.numel() >= length * min(trace.config.n_vocab, length * trace.config.n_heads):
-            asked.add(full.rpartition(".attn.")[0] or full)
-        return found
-
-    monkeypatch.setattr(Trace, "_derive", watched)
-    monkeypatch.setattr("viz_model.topics.attention.brings.MOST_WORK", 0)
-    st.cache_resource.clear()
-    open_page("attention", text_of(lm, length))
-    assert len(asked) <= 1 and not asked & {"logits", "probs"}

@@ -200,17 +200,3 @@ def shown(url: str, query: dict[str, str]) -> dict[str, str]:
         visitor.open()
         assert not visitor.errors and visitor.text == query["text"] and visitor.language == query["lang"]
         return visitor.digest()
-
-
-@pytest.mark.server
-def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -> None:
-    """Who types before the browser has heard what the address of the sentence before is sends a former one."""
-    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
-        visitor.open()
-        former = visitor.query
-        for text in ("The cat s", "The cat sa"):
-            visitor.query = former
-            visitor.type(text)
-            assert visitor.text == text
-        visitor.open(query={"text": "The cat"})
-        assert visitor.text == "The cat", "an address that comes alone is followed"

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from app_driver import ISLAND, PAGES, boxes, check_cells, heading, mounts, open_page, pictures, said, shown_of, tell
+from app_driver import PAGES, boxes, check_cells, heading, open_page, pictures, said, shown_of
 from tiers import turns
 
 import viz_model as vm
@@ -68,11 +68,3 @@ def test_cross_attention_opens_on_it_with_its_answer_in_the_languages_of_the_pag
     follows = [*(token.label for token in run.tokens[1:]), "<|endoftext|>"]
     for n, (token, writes) in enumerate(zip(run.tokens, follows, strict=True)):
         assert made.mark(f"word.{n}.name", panel="words")["text"] == f"{token.label} → {writes}"
-
-
-def test_a_page_of_the_decoder_alone_takes_no_token_of_the_encoder() -> None:
-    page = open_page("attribution", {"model": MODEL, "lang": "en", "side": "encoder", "token": "1"})
-    told = mounts(page)[ISLAND]
-    assert "token" not in told["chosen"] and told["usual"]["token"] > 1
-    page = tell(page, ISLAND, "picked", {"of": "encoder", "value": 2})
-    assert "token" not in mounts(page)[ISLAND]["chosen"]

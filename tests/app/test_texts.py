@@ -27,12 +27,6 @@ FILES = sorted({path.name for path in PATHS} - {"language.toml", "glossary.toml"
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-def test_every_language_has_the_same_files() -> None:
-    found = {language: {path.name for path in about.folder.iterdir()} for language, about in texts.LANGUAGES.items()}
-    assert all(files - IN_CODE <= found["en"] for files in found.values())
-    assert all(found[language] - IN_CODE == found["en"] for language in COMPLETE)
-
-
 def entries(language: str, file: str) -> Mapping[str, str]:
     """As the file of a language has them: nothing is English because it is missing."""
     stem, _, kind = file.rpartition(".")
@@ -152,12 +146,6 @@ def test_no_markup_is_left_in_what_is_read(language: str) -> None:
     for place, is_prose, text in every_text(language):
         read = re.sub(r"<code.*?</code>", "", html(text), flags=re.S)
         assert not is_prose or not re.search(r"\*\*|\]\(", read), place
-
-
-def test_a_mark_is_a_term_on_a_page_and_the_part_of_a_picture_is_none() -> None:
-    made = html("**[queries](#term-query)** and [its key](#key), [here](https://a.example)")
-    assert '<strong><span data-term="query">queries</span></strong>' in made
-    assert '<span data-part="key">its key</span>' in made and '<a href="https://a.example">here</a>' in made
 
 
 @pytest.mark.parametrize("language", crosswalk.FILES)

@@ -60,13 +60,6 @@ def test_what_is_taken_of_a_row(take: str, expected: object, trace: Trace) -> No
     assert number(asked) == pytest.approx(float(expected(row)), rel=1e-6)  # type: ignore[operator]
 
 
-def test_a_choice_among_tokens_offers_what_may_be_seen(trace: Trace) -> None:
-    lines = {"kind": '"choice"', "among": '"tokens"', "value": '"blocks.1.attn.pattern"'}
-    key = choice(asking(**lines, at='{head = 3, query = "on"}', without='["first"]'))
-    assert [option.code for option in key.options] == ["1", "2", "3"]
-    assert key.right == (str(1 + int(trace["blocks.1.attn.pattern"][3, 3, 1:4].argmax())),)
-
-
 def test_choices_among_heads_layers_and_guesses(trace: Trace) -> None:
     head = choice(
         asking(kind='"choice"', among='"heads"', value='"blocks.2.attn.pattern"', at='{query = "last", key = "first"}')
@@ -106,17 +99,6 @@ def test_a_cell_is_the_largest_that_counts(trace: Trace) -> None:
     pattern[:, 0] = 0
     row, column = np.unravel_index(pattern.argmax(), pattern.shape)
     assert key.right == (f"{row}.{column}",) and answers.is_right(key, f"{row}.{column}")
-
-
-def test_a_sentence_of_the_readers_own_and_what_cannot_be_asked_of_it() -> None:
-    assert number(lesson(), "Hello you") == pytest.approx(
-        float(vm.load("story-pre-ln").trace("Hello you")["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7
-    )
-    asked = asking(kind='"number"', value='"embed.out"', at='{token = "cat"}', take='"length"', tolerance="1")
-    assert found(asked, "en").key is not None
-    assert "no token 'cat'" in found(asked, "The dog").why
-    assert found(asked, "").key is None and "no text" in found(asked, "").why
-    assert "at most 64" in found(asked, "word " * 70).why
 
 
 def test_what_teachers_are_told_to_ask_can_be_asked() -> None:

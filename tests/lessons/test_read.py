@@ -55,14 +55,6 @@ def test_what_is_wrong_is_told_with_its_line(old: str, new: str, at: str, reason
     assert str(wrong).startswith(f"mine, line {wrong.line}: ")
 
 
-def test_the_line_is_that_of_the_step_that_is_wrong() -> None:
-    long = STEP.replace('"A hint"', '"""\nOne line = with a sign\n\n[[step]]\n"""')
-    text = TOP + long + NUMBER + (STEP + NUMBER).replace("head=2", "head=99")
-    with pytest.raises(LessonError) as refused:
-        lesson(text)
-    assert text.splitlines()[refused.value.line - 1] == 'view = "attention?layer=1&head=99"'
-
-
 def test_a_place_is_one_of_the_model_that_is_shown() -> None:
     bert = GOOD.replace('"story-pre-ln"', '"story-bert"').replace("layer=1&head=2", "layer=1&head=2&token=5")
     other = GOOD.replace("layer=1&head=2", "model=translate-2017&side=encoder&layer=2")

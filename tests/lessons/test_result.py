@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import html
 import io
-import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -106,18 +105,6 @@ def test_every_lesson_can_be_printed(language: str, size: paper.Size) -> None:
         pictures = sum(isinstance(found.key, ChoiceKey | CellKey) for found in made.answers)
         assert Tags(key).tags.count("svg") == pictures
     assert drawn > 10
-
-
-def test_another_sentence_and_model_have_keys_of_their_own() -> None:
-    lesson = shelf.lessons().lessons["attention_by_hand"]
-    t = Texts("en")
-    usual = paper.answer_key(desk.of(lesson, "en", lesson.model, t, "A4"))
-    other = paper.answer_key(desk.of(lesson, "<b>Dogs</b> & cats", "story-modern", t, "A4"))
-    assert (
-        "<b>Dogs" not in other and html.escape("<b>Dogs</b> & cats", quote=False) in other and "story-modern" in other
-    )
-    numbers = [re.findall(r"<b>Answer: ([-\d.]+)", each) for each in (usual, other)]
-    assert len(numbers[0]) == len(numbers[1]) and numbers[0] != numbers[1]
 
 
 CHOICE = ChoiceKey((Option("3", "·cat"), Option("7", "·dog")), np.array([0.2, 0.8]), ("7",))

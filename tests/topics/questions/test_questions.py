@@ -99,10 +99,3 @@ def test_a_window_bounds_what_attention_costs_and_experts_count_where_they_are_c
     )
     router = config.d_model * 4
     assert found.series["rest"][0] == 2 * (attention + ffn / 4 + router)
-
-
-def test_one_thing_is_moved_and_a_new_question_begins_anew() -> None:
-    for question in QUESTIONS:
-        steps = {str(measured_for(look(question.name, str(n))).facts) for n in range(len(question.steps))}
-        tokens = {str(measured_for(look(question.name, token=n)).facts) for n in range(3)}
-        assert len(steps) == len(question.steps) or len(tokens) > 1
