@@ -20,8 +20,6 @@ from viz_model.model import sites
 from viz_model.runs.derivation import Cell, derive
 from viz_model.texts import LANGUAGES, Texts
 
-pytestmark = pytest.mark.full
-
 TEXT = "a cat sat"
 SIZES: dict[str, Any] = {"n_vocab": 8193, "n_layers": 1}
 KINDS = {

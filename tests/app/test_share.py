@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 import streamlit as st
@@ -15,6 +16,17 @@ from viz_model.app import declared, runs, search
 from viz_model.app.frame import SECTIONS
 from viz_model.model import sites
 from viz_model.texts import LANGUAGES, Texts
+
+
+def test_the_address_and_a_frame_are_given() -> None:
+    chosen = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat", "head": "2", "layer": "1"}
+    app = open_page("attention", chosen)
+    app.button(key="sidebar.share").click().run()
+    assert not app.exception
+    address, frame = (part.value for part in app.code if "?model=" in part.value)
+    assert parse_qs(urlparse(address).query) == {name: [value] for name, value in chosen.items()}
+    assert "&amp;embed=true" in frame and address.partition("?")[2].replace("&", "&amp;") in frame
+
 
 MODELS = ("story-pre-ln", "story-bert", "translate-2017", "digits-vit")
 
