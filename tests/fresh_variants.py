@@ -21,7 +21,7 @@ import fresh_feedforwards
 import fresh_inputs
 import fresh_norms
 import fresh_positions as schemes
-from tiny_models import tiny_config
+from tiny_models import KINDS, PLACES, SHARED, tiny_config
 
 from viz_model import config
 from viz_model.config import ModelConfig, fields
@@ -66,23 +66,19 @@ def installed() -> Iterator[None]:
 def fresh_configs() -> list[ModelConfig]:
     """Configs with the variants, together and each alone, in every kind of model; only where they are installed."""
     found = []
-    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-    for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
+    for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
         choices: dict[str, Any] = {"position": schemes.LogarithmicConfig(), "norm": fresh_norms.SquashConfig()}
         choices["ffn"] = fresh_feedforwards.SquaredConfig()
         alone = list(choices)[n % 3]
         changes = choices if n % 4 in (0, 3) else {alone: choices[alone]}
         changes |= {"qk_norm": norm_at == "pre", "embedding_norm": kind == "encoder"}
-        found.append(tiny_config(norm_at, **_of_kind(kind), **changes))  # type: ignore[arg-type]
+        found.append(tiny_config(norm_at, **_of_kind(kind), **changes))
     return [*found, *_per_layer()]
 
 
 def _of_kind(kind: config.Kind) -> dict[str, Any]:
     own: dict[str, dict[str, Any]] = {"encoder": {"head": config.MaskedHead()}, "encoder_decoder": {"start_id": 0}}
     return {"kind": kind, **own.get(kind, {})}
-
-
-SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
 
 
 def _per_layer() -> list[ModelConfig]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, TITLE, Visit, settle, turn, wait_for_query
+from browser_driver import NARROW, TITLE, Visit, assert_fits, settle, turn, wait_for_query
 from doors import all_open
 
 from viz_model.app.frame import FIRST, SECTIONS
@@ -19,10 +19,6 @@ LONG = "Once upon a time there was a little girl named Lily who had a dog and a 
 
 # What has the focus, within an island too.
 FOCUSED = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
-
-
-def top_of_title(page: Any) -> int:
-    return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
 
 
 OF_A_PICTURE, OF_A_TRANSLATOR = ({"model": name, "lang": "en"} for name in ("digits-vit", "translate-2017"))
@@ -45,7 +41,8 @@ def test_a_page_begins_where_one_looks(
     screen: dict[str, Any], path: str, read: dict[str, str], on_a_phone: int, visit: Visit
 ) -> None:
     page = visit(path, options=screen, saves_data=True, **{"text": TEXT, "lang": "en"} | read)
-    assert top_of_title(page) <= (on_a_phone if screen is NARROW else 200)
+    top = page.locator(f"{TITLE}:visible").first.bounding_box()["y"]
+    assert round(top) <= (on_a_phone if screen is NARROW else 200)
     if read is OF_A_TRANSLATOR:
         assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
     if read is OF_A_PICTURE:
@@ -128,25 +125,10 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page.get_by_role("heading", name="Attention", exact=True).wait_for()
 
 
-SMALLEST = """() => {
-  const sizes = [], zoom = Number(getComputedStyle(document.querySelector('[data-testid=stMain]')).zoom)
-  const walk = root => {
-    for (const element of root.querySelectorAll('*')) {
-      if (element.closest('.katex')) continue // an index is smaller than what it stands at
-      if (element.shadowRoot) walk(element.shadowRoot)
-      const says = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim())
-      if (says && element.getClientRects().length) sizes.push(zoom * parseFloat(getComputedStyle(element).fontSize))
-    }
-  }
-  walk(document.querySelector('[data-testid=stMain]'))
-  return Math.min(...sizes)
-}"""
-
-
 def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
     screen = {"viewport": {"width": 1024, "height": 768}}
     page = visit("/attention", options=screen, text="The cat sat on the mat", layer="1", head="3", view="present")
-    assert page.evaluate(SMALLEST) >= 18
+    assert_fits(page, least=18)
     assert page.locator("[data-testid=stSidebar]:visible").count() == 0
     for key, place in (("ArrowRight", ("1", "4")), ("ArrowDown", ("2", "4")), ("ArrowUp", ("1", "4"))):
         page.keyboard.press(key)
@@ -204,7 +186,7 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
             page.wait_for_function(f"() => ({LOWEST})().lowest <= 768", timeout=60_000)
             seen = page.evaluate(LOWEST)
             assert seen["lowest"] <= 768 and seen["rightmost"] <= 1024, (name, seen)
-            assert page.evaluate(SMALLEST) >= 18, name
+            assert_fits(page, least=18)
             assert page.locator(".viz-slides .words").inner_text().strip(), name
             if not seen["drawn"]:
                 none.append(name)
