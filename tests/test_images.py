@@ -83,18 +83,6 @@ def test_a_text_of_another_size_is_refused(data: bytes, told: str) -> None:
         images.decode(base64.urlsafe_b64encode(data).decode().rstrip("="))
 
 
-@given(st.integers(1, 4000), st.integers(1, 4000))
-def test_a_picture_is_held_as_large_as_a_text_allows(height: int, width: int) -> None:
-    small = images.held(height, width)
-    assert len(images.decode(images.encode(np.zeros(small, np.uint8)))) == small[0]
-    if height * width <= images.MAX_HELD and max(height, width) <= images.MAX_SIDE:
-        assert small == (height, width)
-    else:
-        assert (
-            max(small) == images.SMALL and abs(min(small) - images.SMALL * min(height, width) / max(height, width)) <= 1
-        )
-
-
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])
 def test_files_are_read(kind: str) -> None:
     color = np.stack((drawing(), drawing().T, 255 - drawing()), axis=-1)

@@ -46,19 +46,6 @@ def test_each_side_has_the_numbers_of_its_own_run(page: str) -> None:
             assert sent(app).header["sides"][side]["token"] == (4 if text == TEXT else 8)
 
 
-@pytest.mark.parametrize(("token", "n_beyond"), [(2, 0), (7, 0), (9, 1)])
-def test_a_token_beyond_the_shorter_text_is_its_last_and_one_beyond_both_is_said_once(
-    token: int, n_beyond: int
-) -> None:
-    app = open_page("attention", {"text": TEXT, "also": ALSO, "lang": "en", "layer": "1", "token": str(token)})
-    for side, text in enumerate((TEXT, ALSO)):
-        run = vm.load("story-pre-ln").trace(text)
-        here = run.tokens[min(token, len(run) - 1)].label
-        assert any(line.startswith(f"{here} reads") for line in island(sent(app), address(app), side)[1])
-    assert n_beyond or address(app)["token"] == str(token)
-    assert sum("ends at position 7" in line for line in island_lines(app)) == n_beyond
-
-
 @pytest.mark.usefixtures("family")
 def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() -> None:
     app = open_page("attention", {"model": "tiny-llama-ids", "text": "5 9 12", "also": "a cat", "lang": "en"})

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from app_driver import ISLAND, mounts, offer, open_page, pictures
 from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
@@ -53,19 +52,6 @@ def test_the_address_says_only_what_was_chosen() -> None:
     first, second = np.sort(tells.ravel())[:-3:-1]
     assert f"layer {layer}, head {head} " in why["html"] and f"({first:.2f}, first of {tells.size} " in why["html"]
     assert f"{second:.2f}" in why["help"]
-
-
-@pytest.mark.parametrize(("model", "to"), [("translate-2017", "zh"), ("translate-t5", "fr")])
-def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str) -> None:
-    text = "The cat is sleeping on the chair."
-    run = runs.RunKey(model, text, target=runs.greedy_target(model, text, to), to=to)
-    trace = runs.trace(run).at("decoder")
-    token = default_selection.token(run, ViewState(model=model, to=to), "decoder")
-    rows = torch.stack([trace[f"blocks.{layer}.cross.pattern"] for layer in range(trace.n_layers)]).mean((0, 1))
-    read = trace.at("encoder").tokens[int(rows[token].argmax())]
-    assert read.text.strip().isalpha() and any(map(str.isalpha, trace.tokens[token].text))
-    # Of a target that was typed, as of any other text, the end.
-    assert default_selection.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, "other"), (2 * state.HEARD, "one")])

@@ -113,13 +113,6 @@ def test_a_number_that_is_not_there_is_named(cell: str, why: str, opened: Opened
     assert ("cell" in app.query_params) == ("<" not in cell)
 
 
-def test_a_changed_number_says_what_changed_it(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="blocks.0.attn.z:1,2,0", edits="head-off.0.1")
-    assert "An intervention put this number here" in said(app) and app.success
-    app = opened(KINDS["decoder"], cell="blocks.0.attn.z:0,2,0", edits="head-off.0.1")
-    assert "This run has interventions" in said(app)
-
-
 def test_every_place_and_operand_has_words() -> None:
     for config in KINDS.values():
         lm = language_model(config)

@@ -13,15 +13,12 @@ import pytest
 import torch
 from app_driver import PAGES, open_page, tell
 from streamlit.testing.v1 import AppTest
-from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import export_menu, python_lines, runs
+from viz_model.app import export_menu, python_lines
 from viz_model.app.export_menu import Saved
 from viz_model.app.frame import FIRST
 from viz_model.app.page import Page
-from viz_model.app.python_lines import Shown
-from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.runs.trace import Trace
@@ -111,53 +108,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     ]
     assert saved.name == "story-pre-ln-attention-grid-layer1-head3-token1"
     assert "menu" not in saved.scene.words, "a file has no menu"
-
-
-def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_page("cost", CHOSEN)
-    tell(app, "cost.shares", "menu", {})
-    assert "page “" in menus[0].caption and "opened with story-pre-ln and “The cat sat”" in menus[0].caption
-    assert not menus[0].code and not menus[0].heads
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "This page (HTML)"]
-
-    tell(app, "cost.curves", "menu", {})  # which Plotly draws in the page
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "This page (HTML)"]
-    assert len(menus[1].scene.series) > 2 and "picture=cost.curves" in menus[1].frame
-
-    own = runs.Kept(vm.load("story-pre-ln"), "mine")
-    monkeypatch.setattr(runs, "kept", lambda: {"story-pre-ln": own})
-    app = open_page("attention", CHOSEN)
-    tell(app, "attention.head", "menu", {})
-    mine = menus[-1]
-    assert not mine.code and not mine.address and " · mine · " in mine.caption and "http" not in mine.caption
-    assert any("for you alone" in part.value for part in app.caption)
-
-
-SIX = language_model(tiny_config()).trace(ids=list(range(6)))
-WHERE: list[tuple[Cells, tuple[int, int], str]] = [
-    (Cells("blocks.0.attn.pattern", (2, ROW, COLUMN)), (6, 6), "[2]"),
-    (Cells("blocks.0.attn.pattern", (2, COLUMN, ROW)), (6, 6), "[2].T"),
-    (Cells("blocks.0.attn.pattern", (ROW, 1, COLUMN)), (3, 4), "[:, 1, :4]"),
-    (Cells("blocks.0.attn.pattern", (1, ROW, COLUMN), (2, 3), (0, 1, 2)), (2, 3), "[1, 2:4, :3]"),
-    (Cells("blocks.0.attn.q", (1, ROW, COLUMN), (5, 4, 3), (7, 1)), (3, 2), "[1][[5, 4, 3]][:, [7, 1]]"),
-    (Cells("blocks.0.ffn.act", (4, COLUMN)), (1, 40), "[4]"),
-    (Cells("probs", (COLUMN, BESIDE), (0, 1, 2), beside=(5, 9, 5)), (1, 3), "[[0, 1, 2], [5, 9, 5]]"),
-    (
-        Cells("blocks.0.attn.z", (BESIDE, 3, COLUMN), tuple(), tuple(range(8)) * 3, (0,) * 8 + (1,) * 8 + (2,) * 8),
-        (1, 24),
-        "[:, 3].flatten()",
-    ),
-]
-
-
-@pytest.mark.parametrize(("where", "size", "index"), WHERE)
-def test_an_index_gives_the_cells(where: Cells, size: tuple[int, int], index: str) -> None:
-    (line,) = python_lines.expressions([Shown(where, size)], SIX)
-    assert line == f'trace["{where.site}"]{index}'
-    made = np.atleast_2d(eval(line, {"trace": SIX}).numpy())
-    places = [[where.at(row, column) for column in range(size[1])] for row in range(size[0])]
-    wanted = [[float(SIX[place[0]][place[1]]) for place in row if place is not None] for row in places]
-    assert np.array_equal(made, np.array(wanted, np.float32))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -6,16 +6,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import streamlit as st
 import torch
-from socket_visitor import Visitor, server
 from streamlit.runtime.scriptrunner import StopException
 
-import viz_model as vm
-from viz_model.app import cache, jobs, run_lock, runs
+from viz_model.app import cache, jobs, run_lock
 from viz_model.app.jobs import Busy, Job, Jobs
 
 SOON = 20.0
@@ -98,41 +94,6 @@ def test_a_full_server_refuses_another_visitor_and_ones_next_job_takes_the_place
     last.stop()
 
 
-# One sentence means long work; the file tells how far each run came.
-PAGE = """
-import sys, time
-from pathlib import Path
-import streamlit as st
-from viz_model.app.run_lock import RunLock, check
-
-lock = st.cache_resource(RunLock)()
-text = st.text_input("sentence", key="frame.text")
-with lock:
-    for step in range(2000 if text == "long" else 3):
-        check()
-        time.sleep(0.01)
-        Path({folder!r}, text or "none").write_text(str(step))
-st.query_params["text"] = text
-"""
-
-
-@pytest.mark.server
-def test_typing_on_ends_the_work_for_the_sentence_before(tmp_path: Path) -> None:
-    script = tmp_path / "page.py"
-    script.write_text(PAGE.format(folder=str(tmp_path)), encoding="utf-8")
-    with server(str(script)) as (url, _), Visitor(url) as visitor:
-        visitor.open()
-        visitor.write("frame.text", "long", wait=False)
-        while not (tmp_path / "long").exists():
-            time.sleep(0.01)
-        visitor.write("frame.text", "short", wait=False)
-        while visitor.text != "short":
-            visitor.read()
-        assert not visitor.errors
-    assert (tmp_path / "short").read_text() == "2"
-    assert int((tmp_path / "long").read_text()) < 1999
-
-
 @pytest.mark.parametrize("is_taken", [True, False], ids=["waiting", "on getting it"])
 def test_who_leaves_gives_the_lock_to_others(is_taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, looks, left = run_lock.RunLock(), [], []
@@ -181,36 +142,3 @@ def test_threads_that_ask_for_the_same_compute_it_once() -> None:
     for thread in ask:
         thread.join(10)
     assert found == ["value"] * 3 and made == [1]
-
-
-def test_functions_share_a_store_and_are_cleared_alone_or_with_streamlits_caches() -> None:
-    calls: list[str] = []
-    where = cache.cached(where=("test", 100), size=len)
-
-    @where
-    def first(n: int, *, more: int = 0) -> str:
-        calls.append("first")
-        return "a" * n
-
-    @where
-    def second(n: int) -> str:
-        calls.append("second")
-        return "b" * n
-
-    st.cache_resource.clear()
-    assert [first(3), first(3), second(3), first(3, more=1), second(3)] == ["aaa", "aaa", "bbb", "aaa", "bbb"]
-    assert calls == ["first", "second", "first"] and cache.store("test", 100).nbytes == 9
-    first.clear()
-    assert (first(3), second(3), calls) == ("aaa", "bbb", ["first", "second", "first", "first"])
-    st.cache_resource.clear()
-    second(3)
-    assert calls[-1] == "second"
-
-
-def test_every_bundled_model_runs_its_whole_context_and_larger_ones_a_long_text() -> None:
-    configs = runs.configs()
-    for name in vm.models():
-        if name.startswith(("story-", "translate-")):
-            assert runs.most_tokens(configs[name]) == configs[name].n_context
-    wide = vm.config.ModelConfig(n_vocab=49152, n_context=8192, n_layers=30, d_model=576, n_heads=9, d_ffn=1536)
-    assert 1024 <= runs.most_tokens(wide) < 8192

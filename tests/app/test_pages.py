@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import pytest
 from app_driver import (
-    ISLAND,
     PAGES,
     ROOT,
     answer,
@@ -27,7 +26,6 @@ from app_driver import (
     pictures,
     said,
     shown_of,
-    take,
 )
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
@@ -231,15 +229,6 @@ def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) 
     assert boxes(app)["text"] == "my own words"
 
 
-def test_a_gap_is_told_of_and_can_be_filled(visit: Open) -> None:
-    app = visit("overview", "tiny-masked", text="the cat [MASK] on", token="3", lang="en")
-    trace = vm.load("tiny-masked").trace("the cat [MASK] on")
-    filled = [trace.next_tokens(3, 1)[0][0].id if id == trace.tokenizer.mask_id else id for id in trace.ids]
-    assert "At the position of [MASK]" in said(app)
-    take(app, "Fill the gap")
-    assert app.query_params["text"] == trace.tokenizer.decode(filled) != trace.text
-
-
 def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it() -> None:
     app = open_page("attention", {"text": CAT, "token": "40"})
     beyond = "asks for token 40"
@@ -247,16 +236,6 @@ def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it() -
     app = open_page("attention", {"text": CAT, "token": "5"})
     answer(app, text="The cat")
     assert beyond not in said(app) and "token" not in app.query_params
-
-
-def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen() -> None:
-    """The twin alone would show another layer and head: the telling ones of its own run."""
-    app = open_page("attention", {"text": CAT})
-    shown = messages(app)[ISLAND].header
-    app.button_group(key="sidebar.norm_at").set_value("post").run()
-    now = messages(app)[ISLAND].header
-    assert {axis: now["chosen"][axis] for axis in ("layer", "head", "token")} == shown["usual"]
-    assert now["usual"] != shown["usual"]
 
 
 ONE, TWO = (

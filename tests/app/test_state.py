@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import tiny_config
 
 import viz_model as vm
 from viz_model.app import block_doors
 from viz_model.app import view as views
-from viz_model.app.choices import number, switch, words
+from viz_model.app.choices import number
 from viz_model.app.view import MAX_URL_TEXT, Notice, ViewState
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
@@ -60,18 +59,6 @@ def test_each_wrong_value_is_named() -> None:
     _, notices = parse(asked)
     keys = {f"common.unknown_{name}" for name in ("model", "layer", "head", "token", "language")}
     assert {notice.key for notice in notices} == keys
-
-
-def test_a_part_that_is_closed_over_what_is_chosen_in_it_stays_closed_at_its_address() -> None:
-    part, door = words("part", r"[a-z]+"), switch("door_part")
-    names, configs = ["model"], {"model": tiny_config()}
-
-    def chosen(**query: str) -> dict[str, str]:
-        return dict(views.parse(query, names, configs, "en", "page", (part, door), {"part": door})[0].choices)
-
-    assert chosen(part="a") == {"page.part": "a", "page.door_part": "1"}
-    assert chosen(part="a", door_part="0") == {"page.part": "a", "page.door_part": "0"}
-    assert chosen(door_part="0") == {}
 
 
 def test_a_number_is_in_the_address_as_it_is_read_there() -> None:

@@ -7,20 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lessons.lesson_files import NUMBER, STEP, TOP, asking, lesson
+from lessons.lesson_files import STEP, TOP, asking, lesson
 
 import viz_model as vm
-from viz_model.app.lessons import paper as desk
 from viz_model.app.lessons import shelf
-from viz_model.lessons import answers, keys, paper
+from viz_model.lessons import answers
 from viz_model.lessons.answers import is_right
 from viz_model.lessons.keys import Answer, answer
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.questions import CellKey, ChoiceKey, NumberKey
-from viz_model.lessons.shelf import Shelf
 from viz_model.lessons.source import LessonError
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 
 TEXT = "The cat sat on the mat"
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,30 +136,3 @@ def test_a_choice_among_options_of_the_teachers_own() -> None:
     for wrong, why in (("right = true", "none is right"), ('[[step.question.option]]\nlabel = { en = "a sum"', "two")):
         with pytest.raises(LessonError, match=why):
             lesson((TOP + STEP + OWN_OPTIONS).replace(wrong, "#" if "right" in wrong else "#\n#"))
-
-
-def test_numbers_that_are_printed_are_those_of_the_run(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = """paper.ask = "On paper"
-[[step.numbers]]
-label = "q"
-value = "blocks.1.attn.q"
-at = { head = 2, query = "last" }
-[[step.numbers]]
-label = "scores"
-value = "blocks.1.attn.scores"
-at = { head = 2 }
-digits = 1
-"""
-    made = lesson(TOP + STEP + NUMBER + shown)
-    q, scores = keys.printed(made, 0, "en", "en", shelf.run)
-    row = trace["blocks.1.attn.q"][2, -1]
-    assert q.rows == ("",) and [float(cell.replace("−", "-")) for cell in q.cells[0]] == pytest.approx(
-        row.tolist(), abs=0.0051
-    )
-    assert scores.rows[1] == "·cat" and len(scores.cells) == len(scores.cells[0]) == len(trace)
-    assert float(scores.cells[2][1].replace("−", "-")) == pytest.approx(
-        float(trace["blocks.1.attn.scores"][2, 2, 1]), abs=0.051
-    )
-    monkeypatch.setattr(shelf, "lessons", lambda: Shelf({made.name: made}, ()))
-    sheet = paper.worksheet(desk.of(made, "en", made.model, Texts("en"), "A4"))
-    assert "On paper" in sheet and "A question" not in sheet and q.cells[0][3] in sheet

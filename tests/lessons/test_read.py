@@ -76,12 +76,6 @@ label = "another"
         lesson(TOP + STEP + runs)
 
 
-def test_an_address_that_was_copied_is_a_view() -> None:
-    address = "http://localhost:8501/attention?layer=1&head=2&lang=zh&text=Hello&lesson=other&lesson.step=3"
-    (step,) = lesson(GOOD.replace("attention?layer=1&head=2", address)).steps
-    assert step.view["zh"].page == "attention" and step.view["zh"].query == {"layer": "1", "head": "2", "text": "Hello"}
-
-
 def test_every_lesson_of_the_package_can_be_taught_in_both_languages() -> None:
     found = shelf.lessons()
     assert found.refused == () and tuple(found.lessons)[: len(ORDER)] == ORDER
