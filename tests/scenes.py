@@ -55,7 +55,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
     match value:
         case {"array": n}:
             return arrays[n]
-        case {"by": axes, "of": found, **more}:
+        case {"by": axes, "of": found}:
+            more: Mapping[str, Any] = value
             found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
             for axis in axes:
                 fixed = more.get("fixed", {}).get(axis, place.get(axis, 0))

@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from app_driver import (
@@ -18,7 +19,6 @@ from app_driver import (
     check_page,
     figures,
     heading,
-    island_of,
     messages,
     mounts,
     offer,
@@ -27,6 +27,7 @@ from app_driver import (
     said,
     shown_of,
 )
+from doors import island_of
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 from tiny_models import describe, language_model, mixed, other_blocks, tiny_config
@@ -132,7 +133,7 @@ def _others() -> dict[str, vm.LanguageModel]:
         is_rare = config.shared_norm or not config.first_norm or config.attention_sink or config.score_cap is not None
         if is_rare or config.projects_embedding or config.shared_blocks:
             found[str(len(found))] = config
-    whole = {"n_vocab": story_tokenizer().n_vocab, "n_context": 32}
+    whole: dict[str, Any] = {"n_vocab": story_tokenizer().n_vocab, "n_context": 32}
     made = [language_model(dataclasses.replace(config, **whole)) for config in (*found.values(), *mixed())]
     return {f"{n}-{describe(lm.config)}": lm for n, lm in enumerate(made)}
 

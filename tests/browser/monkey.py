@@ -350,7 +350,7 @@ class Monkey:
             "pick": (24, lambda u: screen.pick(u[0])),
             "quick": (6, lambda u: ", ".join(str(screen.pick(each)) for each in u[:10])),
             "keys": (10, self._keys),
-            "cell": (5, lambda u: screen.press("[role=grid]", *u[:3])),
+            "cell": (5, lambda u: screen.press("[role=grid]", u[0], u[1], u[2])),
             "type": (8, self._type),
             "sentence": (6, self._sentence),
             "back": (6, lambda u: self._history(u, "back")),

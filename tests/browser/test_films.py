@@ -34,7 +34,8 @@ def test_a_page_goes_through_its_heads_as_a_gif(run: vm.Trace, tmp_path: Path) -
 def test_the_walk_is_a_film_with_and_without_captions(run: vm.Trace, tmp_path: Path) -> None:
     how: dict[str, Any] = {"chapters": ("position",), "width": 600, "height": 500, "fps": 4}
     lengths = []
-    for said in ({"pace": 4}, {"pace": 8, "captions": False}):
+    cases: tuple[dict[str, Any], ...] = ({"pace": 4}, {"pace": 8, "captions": False})
+    for said in cases:
         reader = imageio_ffmpeg.read_frames(str(vm.film(run, **how, **said).save(tmp_path / "walk.mp4")))
         meta = next(reader)
         lengths.append(meta["duration"])
