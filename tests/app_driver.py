@@ -18,16 +18,15 @@ import pytest
 import scenes
 import streamlit as st
 import torch
+from doors import island_of
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.config import ModelConfig
-from viz_model.drawing import cells
 from viz_model.explain.backward import derivation
-from viz_model.island.page import Page, Topic
-from viz_model.runs.derivation import Cell
+from viz_model.island.page import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -70,32 +69,20 @@ def tell(app: AppTest, key: str, event: str, value: object) -> AppTest:
     return app
 
 
-def topic_of(page: str) -> Topic:
-    """What a page tells of."""
-    found: Topic = importlib.import_module(f"viz_model.topics.{page}").TOPIC
-    return found
-
-
 def shown_of(page: str, config: ModelConfig) -> Page | None:
     """What a page shows of a model; None where it says of which models it is."""
-    topic = topic_of(page)
+    topic = island_of(page)
     return topic.page(config) if topic.needs is None or topic.needs(config) else None
 
 
 def run_code(app: AppTest) -> list[str]:
-    """Run the only code that a page shows; the words that it prints."""
-    (printed,) = run_codes(app)
-    return printed
-
-
-def run_codes(app: AppTest) -> Iterator[list[str]]:
-    """Run every code that a page shows; the words that each prints."""
+    """Run every code that a page shows; the words that they print."""
+    printed = io.StringIO()
     for code in [block.value for block in app.code if "import viz_model" in block.value]:
         assert len(code.splitlines()) <= MOST_LINES
-        printed = io.StringIO()
         with contextlib.redirect_stdout(printed), torch.no_grad():
             exec(compile(code, "code of the page", "exec"), {})
-        yield printed.getvalue().split()
+    return printed.getvalue().split()
 
 
 def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int:
@@ -107,8 +94,8 @@ def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int
     Returns how many cells were looked at.
     """
     assert not re.search(r"\{\{|\bnan\b", said(app))
-    for printed in run_codes(app):
-        assert ("True" in printed or not compares) and "False" not in printed
+    printed = run_code(app)
+    assert "False" not in printed and ("True" in printed or not (compares and printed))
     return check_cells(app, run_of(app, lm))
 
 
@@ -139,19 +126,14 @@ def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:
     )
 
 
-def is_masked(run: vm.Trace, cell: Cell) -> bool:
-    """Whether a mask hides this cell of a T×T value."""
-    mask = f"{cell.site.rpartition('.')[0]}.mask"
-    return mask in run and bool(run[mask][cell.index].isinf())
-
-
 def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> int:
     """Some cells of every matrix on a page: the number drawn is the run's, and its derivation agrees.
 
     Returns how many cells were looked at.
     """
     n_checked = 0
-    for which, values in _matrices(app, side):
+    for which, values in [one for picture in pictures(app, side).values() for one in picture.cells()]:
+        values = values.astype(float)
         for place in np.unique(np.linspace(0, values.size - 1, most).astype(int)):
             row, column = np.unravel_index(place, values.shape)
             asked = which.at(int(row), int(column))
@@ -162,16 +144,12 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> in
             drawn = values[row, column]
             # A product before it is divided is the first step of the score.
             known = [found.value, *(step.result for step in found.steps)]
-            hidden = np.isnan(drawn) and (found.value in (0, -math.inf) or is_masked(run, found.cell))
+            mask = f"{found.cell.site.rpartition('.')[0]}.mask"
+            hidden = np.isnan(drawn) and (
+                found.value in (0, -math.inf) or (mask in run and bool(run[mask][found.cell.index].isinf()))
+            )
             assert hidden or np.isclose(known, drawn, rtol=1e-4, atol=1e-5).any(), (found.cell, drawn, known)
     return n_checked
-
-
-def _matrices(app: AppTest, side: int) -> Iterator[tuple[cells.Cells, np.ndarray]]:
-    """Cells that can be asked about, with what is drawn of them."""
-    for picture in pictures(app, side).values():
-        for which, drawn in picture.cells():
-            yield which, drawn.astype(float)
 
 
 def pictures(app: AppTest, side: int = 0) -> dict[str, scenes.Sent]:
@@ -189,14 +167,8 @@ def pictures(app: AppTest, side: int = 0) -> dict[str, scenes.Sent]:
 def plots(app: AppTest) -> dict[str, dict[str, list[Any]]]:
     """What Plotly draws in parts of a page that are Streamlit's: by its key the values of each line, by its name."""
     sent = {key: one for key, one in messages(app).items() if one.header["kind"] == "plot"}
-    return {
-        key: {
-            line["name"]: one.arrays[y["array"]].tolist() if isinstance(y := line["y"], dict) else y
-            for line in one.header["figure"]["data"]
-            if "name" in line
-        }
-        for key, one in sent.items()
-    }
+    lines = {key: [line for line in one.field("figure")["data"] if "name" in line] for key, one in sent.items()}
+    return {key: {line["name"]: list(map(float, line["y"])) for line in found} for key, found in lines.items()}
 
 
 def said(app: AppTest) -> str:
@@ -212,12 +184,6 @@ def heading(app: AppTest) -> str:
     return str(islands[0].header["heading"] if islands else app.header[0].value)
 
 
-def quiz(app: AppTest, **place: int) -> tuple[list[str], int, str]:
-    """The question at the end of a page that is one island (:func:`scenes.quiz`), at what is selected or ``place``."""
-    sent = messages(app)[ISLAND]
-    return scenes.quiz(sent, {**sent.header["usual"], **sent.header["chosen"], **place})
-
-
 def boxes(app: AppTest) -> dict[str, str]:
     """What stands in the boxes of a page that is one island, by their names."""
     return {box["name"]: box["text"] for box in messages(app)[ISLAND].header["boxes"]}
@@ -227,13 +193,10 @@ def offered(app: AppTest) -> dict[str, dict[str, Any]]:
     """What the buttons of an island change of the view, by their labels, where something is selected."""
     sent = messages(app)[ISLAND]
     place = {**sent.header["usual"], **sent.header["chosen"]}
-    found = {}
-    for row in [item for item in sent.header["items"] if item["kind"] == "row"]:
-        for one in [one for column in row["columns"] for one in column if one["kind"] == "offer"]:
-            made = scenes.resolved(scenes.whole(one, sent.header.get("lists", [])), sent.arrays, place)
-            if made["present"]:
-                found[made["label"]] = made["change"]
-    return found
+    items = scenes.whole(sent.header["items"], sent.header.get("lists", []))
+    stacked = [one for item in items if item["kind"] == "row" for column in item["columns"] for one in column]
+    made = [scenes.resolved(one, sent.arrays, place) for one in stacked if one["kind"] == "offer"]
+    return {one["label"]: one["change"] for one in made if one["present"]}
 
 
 def take(app: AppTest, label: str) -> AppTest:

@@ -17,8 +17,9 @@ TITLE = "[data-testid=stMain] :is(h1, h2)"
 Visit = Callable[..., Any]
 
 # Sizes and words of the page that a person cannot read, and how far it scrolls sideways.
-MEASURE = """() => {
-  const small = new Set(), look = (root) => {
+MEASURE = """least => {
+  const small = new Set(), zoom = Number(getComputedStyle(document.querySelector('[data-testid=stMain]')).zoom)
+  const look = (root) => {
     for (const e of root.querySelectorAll('*')) {
       if (e.shadowRoot) look(e.shadowRoot)
       const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
@@ -27,8 +28,8 @@ MEASURE = """() => {
       if (own && box.width && box.height && !e.closest('.katex, [aria-hidden=true]')) {
         const drawn = e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width
           / (e.ownerSVGElement.viewBox.baseVal?.width || e.ownerSVGElement.getBoundingClientRect().width) : 1
-        const size = parseFloat(getComputedStyle(e).fontSize) * drawn
-        if (size < 11.99) small.add(size.toFixed(1) + ' ' + e.textContent.trim().slice(0, 30))
+        const size = zoom * parseFloat(getComputedStyle(e).fontSize) * drawn
+        if (size < least - 0.01) small.add(size.toFixed(1) + ' ' + e.textContent.trim().slice(0, 30))
       }
     }
   }
@@ -86,14 +87,8 @@ def wait_for_query(page: Any, **expected: str) -> None:
     settle(page)
 
 
-def go_to(page: Any, section: str, name: str) -> None:
-    """Open a section of the navigation and choose one of its pages."""
-    page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
-    page.get_by_role("menuitem", name=name, exact=True).click()
-
-
-def assert_fits(page: Any) -> None:
+def assert_fits(page: Any, least: float = 12) -> None:
     """That a page needs no scrolling sideways, and has no print that is too small to be read."""
-    found = page.evaluate(MEASURE)
+    found = page.evaluate(MEASURE, least)
     assert found["overflow"] <= 2, page.url
     assert not found["small"], (page.url, found["small"])

@@ -64,13 +64,7 @@ class Reference:
 
 
 _BOUNDS = {"vocab_size": 53, "max_position_embeddings": 16}
-_LIKE_LLAMA = {
-    **_BOUNDS,
-    "hidden_size": 24,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 3,
-    "intermediate_size": 40,
-}
+_LIKE_LLAMA = {**_BOUNDS, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40}
 _GROUPED = {**_LIKE_LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2}
 _HEADS = {**_GROUPED, "head_dim": 10}
 _GLM = {**_GROUPED, "head_dim": 12, "pad_token_id": 0}

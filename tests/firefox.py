@@ -23,11 +23,7 @@ STARTING = 120.0
 
 
 class Page(Tab):
-    """A tab.
-
-    Attributes:
-        wrong: errors that its scripts or their console told of.
-    """
+    """A tab, and in ``wrong`` the errors that its scripts or their console told of."""
 
     def __init__(self, firefox: Firefox, context: str) -> None:
         self._firefox, self.context = firefox, context
@@ -46,7 +42,6 @@ class Page(Tab):
         return None if written is None else json.loads(written)
 
     def open(self, url: str, width: int = 1366, height: int = 768) -> None:
-        """Go to an address and wait until nothing more is drawn."""
         size = {"width": width, "height": height}
         self._firefox.send("browsingContext.setViewport", context=self.context, viewport=size)
         self._firefox.send("browsingContext.navigate", context=self.context, url=url, wait="complete")

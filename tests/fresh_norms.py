@@ -12,7 +12,7 @@ from viz_model.model import norms
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Largest, Sum, absolute, tanh
+from viz_model.values.operations import Largest, absolute, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,34 +39,6 @@ class Squash(norms.Norm):
         gain, shift = at.weight("weight", r"\gamma", d.axis), at.weight("bias", r"\beta", d.axis)
         expression = gain[d] * tanh(alpha[()] * x[index]) + shift[d]
         return at.value("out", index, expression, symbol="n", label="squashed vector", role="norm")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SizedConfig(NormScheme):
-    eps: float = 1e-3
-
-
-class Sized(norms.Norm):
-    """γ · x / (mean of |x| + ε): it measures the vector, and brings it to no known length."""
-
-    def __init__(self, norm: SizedConfig, width: int) -> None:
-        super().__init__()
-        self.eps = norm.eps
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return tap("out", self.weight * x / (x.abs().mean(-1, keepdim=True) + self.eps))
-
-    @staticmethod
-    def declare(norm: SizedConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-        *where, d = index
-        gain, eps = at.weight("weight", r"\gamma", d.axis), Setting(r"\varepsilon", norm.eps, "config")
-        scale = at.value(
-            "scale", where, Sum(d, absolute(x[index])) / at.size(d.axis) + eps,
-            symbol=r"\sigma", label="mean size of the vector's numbers", role="norm", derived=True, one=True,
-        )  # fmt: skip
-        expression = gain[d] * (x[index] / scale[*where])
-        return at.value("out", index, expression, symbol="n", label="sized vector", role="norm")
 
 
 @dataclass(frozen=True, kw_only=True)

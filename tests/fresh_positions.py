@@ -15,7 +15,7 @@ from viz_model.model import ops, positions
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Sum, absolute, cos, log, sigmoid, sin, softplus, where
+from viz_model.values.operations import Sum, absolute, cos, log, sin, softplus, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,40 +41,6 @@ class Logarithmic(positions.Position):
         h, i, j = index
         r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
         expression = -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i))
-        return at.value(
-            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskedConfig(PositionScheme):
-    acts_on: ClassVar[ActsOn] = "scores"
-    label: ClassVar[str] = "distance penalty that the query sets"
-
-
-class Asked(positions.Position):
-    """−σ(q·u)·distance, u learned for each head: how far back a query reads is its own choice."""
-
-    def __init__(self, position: AskedConfig, model: ModelConfig, side: Side) -> None:
-        super().__init__(position, model, side)
-        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
-
-    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
-        at = torch.arange(start, start + q.shape[-2], device=q.device)
-        slope = torch.sigmoid(torch.einsum("...hik,hk->...hi", q, self.u))
-        return -slope[..., None] * (torch.arange(k.shape[-2], device=q.device) - at[:, None]).abs()
-
-    @staticmethod
-    def declare_content_bias(
-        position: AskedConfig,
-        at: Scope,
-        q: Vector,
-        k: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
-    ) -> Value:
-        (h, i, j), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
-        expression = -sigmoid(Sum(c, q[h, i, c] * u[h, c])) * absolute(j - i)
         return at.value(
             "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
 
-One for each way in which a variant may differ: score biases that read places, queries, keys or ids, a logit that no key
-has, queries and keys that change apart; norms number by number, by another measure, or by groups; feed-forwards of
+One for each way in which a variant may differ: score biases that read places, or queries and keys,
+queries and keys that change apart; norms number by number or by groups; feed-forwards of
 another activation, of three layers, with a norm or a width of their own, and such as look at other positions; rows of
 tokens made of two factors. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
@@ -21,7 +21,7 @@ import fresh_feedforwards
 import fresh_inputs
 import fresh_norms
 import fresh_positions as schemes
-from tiny_models import tiny_config
+from tiny_models import KINDS, PLACES, SHARED, tiny_config
 
 from viz_model import config
 from viz_model.config import ModelConfig, fields
@@ -66,18 +66,13 @@ def installed() -> Iterator[None]:
 def fresh_configs() -> list[ModelConfig]:
     """Configs with the variants, together and each alone, in every kind of model; only where they are installed."""
     found = []
-    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-    for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
-        position, norm = (
-            (schemes.AskedConfig(), fresh_norms.SizedConfig())
-            if n % 2
-            else (schemes.LogarithmicConfig(), fresh_norms.SquashConfig())
-        )
-        choices: dict[str, Any] = {"position": position, "norm": norm, "ffn": fresh_feedforwards.SquaredConfig()}
+    for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
+        choices: dict[str, Any] = {"position": schemes.LogarithmicConfig(), "norm": fresh_norms.SquashConfig()}
+        choices["ffn"] = fresh_feedforwards.SquaredConfig()
         alone = list(choices)[n % 3]
         changes = choices if n % 4 in (0, 3) else {alone: choices[alone]}
         changes |= {"qk_norm": norm_at == "pre", "embedding_norm": kind == "encoder"}
-        found.append(tiny_config(norm_at, **_of_kind(kind), **changes))  # type: ignore[arg-type]
+        found.append(tiny_config(norm_at, **_of_kind(kind), **changes))
     return [*found, *_per_layer()]
 
 
@@ -86,21 +81,14 @@ def _of_kind(kind: config.Kind) -> dict[str, Any]:
     return {"kind": kind, **own.get(kind, {})}
 
 
-SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
-
-
 def _per_layer() -> list[ModelConfig]:
     """Layers that differ, with heads that share their keys: keys that turn in their own way, gates of keys alone."""
     own, forgetting, grouped = schemes.ExtrapolatedConfig(), schemes.ForgettingConfig(), fresh_norms.GroupedConfig()
-    deep, refined, narrow = (
-        fresh_feedforwards.DeepConfig(),
-        fresh_feedforwards.RefinedConfig(),
-        fresh_feedforwards.NarrowConfig(),
-    )
+    deep, refined = fresh_feedforwards.DeepConfig(), fresh_feedforwards.RefinedConfig()
     layers: list[tuple[config.Kind, Any, Any]] = [
         ("decoder", (own, forgetting), (refined, deep)),
         ("encoder", (forgetting, config.Rope()), (deep, config.Experts(n_experts=4, top_k=2, d_expert=10))),
-        ("encoder_decoder", (forgetting, own), (narrow, config.Dense())),
+        ("encoder_decoder", (forgetting, own), (fresh_feedforwards.NarrowConfig(), config.Dense())),
     ]
     return [
         tiny_config(

@@ -25,65 +25,29 @@ class Sent(NamedTuple):
     header: dict[str, Any]
     arrays: list[np.ndarray]
 
-    def field(self, name: str, case: int = 0) -> Any:
-        """What one case has in the header, such as its "title"."""
-        return self._plain(self.header.get(name), case)
+    def field(self, name: str) -> Any:
+        """What the header has, such as its "title", with numbers for arrays."""
+        return resolved(whole(self.header.get(name), self.header.get("lists", [])), self.arrays, {})
 
-    def panels(self, case: int = 0) -> list[str]:
-        """The names of a case's panels, in order."""
-        return [panel["id"] for panel in self._panels(case)]
-
-    def panel(self, name: str, case: int = 0) -> dict[str, Any]:
-        (found,) = [panel for panel in self._panels(case) if panel["id"] == name]
-        return found
-
-    def marks(self, case: int = 0, panel: str | None = None) -> list[dict[str, Any]]:
-        """The marks of one case, with numbers for arrays; those of one panel, or all."""
-        panels = [one for one in self._panels(case) if panel in (None, one["id"])]
+    def marks(self, panel: str | None = None) -> list[dict[str, Any]]:
+        """The marks of one panel, or of all."""
+        panels = [one for one in self.field("panels") if one.get("present", True) and panel in (None, one["id"])]
         return [mark for one in panels for mark in one["marks"] if mark.get("present", True)]
 
-    def mark(self, name: str, case: int = 0, panel: str | None = None) -> dict[str, Any]:
-        (found,) = [mark for mark in self.marks(case, panel) if mark["id"] == name]
+    def mark(self, name: str, panel: str | None = None) -> dict[str, Any]:
+        (found,) = [mark for mark in self.marks(panel) if mark["id"] == name]
         return found
 
-    def texts(self, case: int = 0) -> list[str]:
-        """All that is written in the picture."""
-        return [mark["text"] for mark in self.marks(case) if mark["kind"] == "text"]
-
-    def cells(self, case: int = 0) -> Iterator[tuple[cells.Cells, np.ndarray]]:
+    def cells(self) -> Iterator[tuple[cells.Cells, np.ndarray]]:
         """Which numbers of the run cells are, and what is drawn of them."""
-        for mark in self.marks(case):
+        for mark in self.marks():
             if mark["kind"] == "cells" and (said := mark.get("where")):
                 lists = (tuple(said.get(name, ())) for name in ("rows", "columns", "beside"))
                 yield cells.Cells(said["site"], tuple(said["where"]), *lists), np.atleast_2d(mark["values"])
 
-    def _panels(self, case: int) -> list[dict[str, Any]]:
-        return [panel for panel in self.field("panels", case) if panel.get("present", True)]
-
-    def _plain(self, value: Any, case: int) -> Any:
-        if _is_table(value):
-            table = whole(value, self.header.get("lists", []))
-            return self._plain(resolved(table, self.arrays, {}), case)
-        match value:
-            case {"case": values}:
-                return self._plain(values[case], case)
-            case {"array": n}:
-                return self.arrays[n]
-            case {"list": n}:
-                return self.header["lists"][n]
-            case {"list_of_case": numbers}:
-                return self.header["lists"][numbers[case]]
-            case dict():
-                return {name: self._plain(one, case) for name, one in value.items()}
-            case list():
-                return [self._plain(one, case) for one in value]
-        return value
-
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, dict) and any(
-        name in value for name in ("by", "among", "phrase", "each", "lengths", "scaled")
-    )
+    return isinstance(value, dict) and not {"by", "among", "phrase", "each", "lengths", "scaled"}.isdisjoint(value)
 
 
 def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> Any:
@@ -92,7 +56,7 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
         case {"array": n}:
             return arrays[n]
         case {"by": axes, "of": found}:
-            more = value
+            more: Mapping[str, Any] = value
             found = resolved(found, arrays, place) if isinstance(found, dict) and "array" in found else found
             for axis in axes:
                 fixed = more.get("fixed", {}).get(axis, place.get(axis, 0))
@@ -102,10 +66,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
             found = resolved(found, arrays, place)
             return written(found, more["write"]) if more.get("write") and np.ndim(found) == 0 else found
         case {"names": names, "among": at}:
-            names, at = (
-                resolved(names, arrays, {}) if not any(map(_is_table, names)) else names,
-                resolved(at, arrays, place),
-            )
+            names = names if any(map(_is_table, names)) else resolved(names, arrays, {})
+            at = resolved(at, arrays, place)
             return [names[int(n)] for n in at] if np.ndim(at) else resolved(names[int(at)], arrays, place)
         case {"phrase": template, "values": values}:
             return _filled(resolved(template, arrays, place), _given(values, arrays, place))
@@ -113,10 +75,8 @@ def resolved(value: Any, arrays: list[np.ndarray], place: Mapping[str, int]) -> 
             given = {name: resolved(one, arrays, place) for name, one in values.items()}
             writes = {name: one.get("write") if isinstance(one, dict) else None for name, one in values.items()}
             count = max(len(one) for one in given.values() if not isinstance(one, str) and np.ndim(one))
-            return [
-                _filled(template, {name: _nth(one, n, writes[name]) for name, one in given.items()})
-                for n in range(count)
-            ]
+            nths = ({name: _nth(one, n, writes[name]) for name, one in given.items()} for n in range(count))
+            return [_filled(template, nth) for nth in nths]
         case {"lengths": values, "start": start, "end": end, "low": low, "high": high, "log": is_log}:
             low, high = (resolved(one, arrays, place) for one in (low, high))
             table = tables.Lengths(resolved(values, arrays, place), low, high, start, end, is_log)
@@ -168,6 +128,9 @@ def island(data: Sent, query: Mapping[str, str], side: int = 0) -> tuple[dict[st
     pictures: dict[str, Sent] = {}
     said: list[str] = []
 
+    def told(lines: list[dict[str, Any]], place: Mapping[str, int]) -> None:
+        said.extend(_line(whole(line, lists), data.arrays, place) for line in lines)
+
     def walk(items: list[dict[str, Any]], place: Mapping[str, int]) -> None:
         for item in items:
             match item["kind"]:
@@ -176,34 +139,20 @@ def island(data: Sent, query: Mapping[str, str], side: int = 0) -> tuple[dict[st
                     said.append(shown.header.get("note") or "")
                 case "row" if item.get("sides"):
                     walk(item["columns"][side], here)
-                case "row":
-                    for column in item["columns"]:
+                case "row" | "section":
+                    for column in item.get("columns", [item.get("items", [])]):
                         walk(column, place)
-                case "section":
-                    walk(item.get("items", []), place)
                 case "prose":
-                    said.extend(_line(whole(line, lists), data.arrays, place) for line in item["lines"])
+                    told(item["lines"], place)
                 case "chooser":
                     said.append(item["refused"])
                 case "walk":
-                    beats = [beat for chapter in item["chapters"] for beat in chapter["beats"]]
-                    said.extend(_line(whole(beat, lists), data.arrays, place) for beat in beats)
-                case "offer":
-                    said.append(_line(whole(item["said"], lists), data.arrays, place))
-                case "quiz":
-                    said.append(_line(whole(item["asked"], lists), data.arrays, place))
+                    told([beat for chapter in item["chapters"] for beat in chapter["beats"]], place)
+                case "offer" | "quiz":
+                    told([item["said" if item["kind"] == "offer" else "asked"]], place)
 
     walk([{"kind": "prose", "lines": header["notes"]}, *header["items"], *header["end"]], first)
     return pictures, [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in said]
-
-
-def quiz(data: Sent, place: Mapping[str, int]) -> tuple[list[str], int, str]:
-    """The question at the end of an island: its options, the number of the right one, and what is said."""
-    (found,) = (item for item in data.header["end"] if item["kind"] == "quiz")
-    lists = data.header.get("lists", [])
-    options = [str(one) for one in resolved(whole(found["options"], lists), data.arrays, place)]
-    right = int(resolved(found["right"], data.arrays, place))
-    return options, right, _line(whole(found["said"], lists), data.arrays, place)
 
 
 def _line(line: dict[str, Any], arrays: list[np.ndarray], place: Mapping[str, int]) -> str:

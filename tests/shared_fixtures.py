@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote, urlparse
 
 import hypothesis
@@ -129,21 +129,22 @@ def bundled(request: pytest.FixtureRequest) -> vm.LanguageModel:
 
 @pytest.fixture(scope="session")
 def package() -> Callable[[str], Path]:
-    """Where an installed package with a model lies, which is not imported.
-
-    Without it the tests that need it are skipped, or fail where VIZ_MODEL_REQUIRE_PACKAGES is set.
-    """
+    """Where an installed package with a model lies, which is not imported."""
 
     def find(name: str) -> Path:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
-            reason = f"no package {name}: README.md says how to install it"
-            if os.environ.get(REQUIRE_PACKAGES):
-                pytest.fail(f"{reason} ({REQUIRE_PACKAGES} is set)")
-            pytest.skip(reason)
+            return missing(f"no package {name}: README.md says how to install it", REQUIRE_PACKAGES)
         return Path(spec.origin).parent
 
     return find
+
+
+def missing(reason: str, variable: str = REQUIRE_BROWSER) -> NoReturn:
+    """Skip a test for which something is not on this machine, or fail it where a variable says that it has to be."""
+    if os.environ.get(variable):
+        pytest.fail(f"{reason} ({variable} is set)")
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
@@ -196,17 +197,8 @@ def running_app(log: Path, **environment: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """A Chromium driven by Playwright.
-
-    Without one on this machine the tests that need it are skipped, or fail where
-    VIZ_MODEL_REQUIRE_BROWSER is set.
-    """
-    path = shutil.which("chromium")
-    if path is None:
-        reason = "no chromium on the PATH: install it to run the browser tests"
-        if os.environ.get(REQUIRE_BROWSER):
-            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
-        pytest.skip(reason)
+    """A Chromium driven by Playwright."""
+    path = shutil.which("chromium") or missing("no chromium on the PATH: install it to run the browser tests")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -219,27 +211,18 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
-    """A Firefox whose visitor likes dark pages. Without one on this machine it is as for :func:`chromium`."""
-    path = shutil.which("firefox-esr") or shutil.which("firefox")
-    if path is None:
-        reason = "no firefox on the PATH: install it to run these browser tests"
-        if os.environ.get(REQUIRE_BROWSER):
-            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
-        pytest.skip(reason)
+    """A Firefox whose visitor likes dark pages."""
+    path = shutil.which("firefox-esr") or shutil.which("firefox") or missing("no firefox on the PATH: install it")
     with running_firefox(path, tmp_path_factory.mktemp("firefox"), **{"ui.systemUsesDarkTheme": 1}) as browser:
         yield browser
 
 
 @pytest.fixture(scope="session")
 def webkit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
-    """A WebKit. Without one on this machine, or without a screen for it, it is as for :func:`chromium`."""
-    path = shutil.which(DRIVER)
-    has_screen = "DISPLAY" in os.environ or shutil.which("Xvfb") is not None
-    if path is None or not has_screen:
-        reason = f"no {DRIVER if path is None else 'Xvfb'} on the PATH: install it to run these browser tests"
-        if os.environ.get(REQUIRE_BROWSER):
-            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
-        pytest.skip(reason)
+    """A WebKit, which needs a screen."""
+    path = shutil.which(DRIVER) or missing(f"no {DRIVER} on the PATH: install it")
+    if "DISPLAY" not in os.environ and shutil.which("Xvfb") is None:
+        missing("no Xvfb on the PATH: install it")
     with running_webkit(path, tmp_path_factory.mktemp("webkit")) as window:
         yield window
 
@@ -292,6 +275,15 @@ def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[V
         wrong.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
+    def hear(message: Any) -> None:
+        # Streamlit probes for its base path under a page's address and gets 404s by design.
+        if message.type == "error" and not message.text.startswith("Failed to load"):
+            wrong.append(message.text)
+
+    def look(url: str, base: str) -> None:
+        if url.startswith("http") and urlparse(url).netloc != urlparse(base).netloc:
+            wrong.append(f"foreign request: {url}")
+
     def visit(
         path: str = "/",
         /,
@@ -309,21 +301,10 @@ def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[V
         page.emulate_media(**{name: options.get(name, usual) for name, usual in MEDIA.items()})
         if saves_data:
             page.add_init_script(SAVES_DATA)
-        # Streamlit probes for its base path under a page's address and gets 404s by design.
-        page.on(
-            "console",
-            lambda m: wrong.append(m.text) if m.type == "error" and not m.text.startswith("Failed to load") else None,
-        )
+        page.on("console", hear)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", refuse)
-        page.on(
-            "request",
-            lambda r: (
-                wrong.append(f"foreign request: {r.url}")
-                if r.url.startswith("http") and urlparse(r.url).netloc != urlparse(base).netloc
-                else None
-            ),
-        )
+        page.on("request", lambda request: look(request.url, base))
         encoded = "&".join(f"{name}={quote(value)}" for name, value in query.items())
         page.goto(f"{base}{path}?{encoded}" if encoded else base + path)
         settle(page)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -47,9 +47,6 @@ class Visitor:
         errors: what went wrong on any page so far, in words.
         is_counted: whether the app has visitors' use reported to Streamlit's makers.
         ran: the parts of the page that the last run was of; none where it was the whole page.
-        n_runs: that have begun.
-        n_bytes: that the app has sent.
-        largest: bytes of the largest message among them.
     """
 
     def __init__(self, url: str, page: str = "", query: Mapping[str, str] | None = None) -> None:
@@ -65,7 +62,6 @@ class Visitor:
         self._sent = 0
         self.is_counted = False
         self.ran: tuple[str, ...] = ()
-        self.n_runs = self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
         self._open = contextlib.ExitStack()
 
@@ -125,21 +121,13 @@ class Visitor:
 
     def type(self, text: str, *, wait: bool = True) -> float:
         """Write another sentence; without ``wait`` nobody reads the answer yet."""
-        message = self._told({"text": text}, {})
-        if not wait:
-            self._send(message)
-            return 0.0
-        return self._timed(message)
+        return self._timed(self._told({"text": text}, {}), wait)
 
     def write(self, key: str, text: str, *, wait: bool = True) -> float:
         """Write in a box of Streamlit's own."""
         message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.string_value = self.element("text_input", key).id, text
-        if not wait:
-            self._send(message)
-            return 0.0
-        return self._timed(message)
+        message.rerun_script.widget_states.widgets.add(id=self.element("text_input", key).id, string_value=text)
+        return self._timed(message, wait)
 
     def _told(self, typed: Mapping[str, str], chosen: Mapping[str, int]) -> BackMsg:
         """What the page's component says once its visitor rests."""
@@ -147,9 +135,8 @@ class Visitor:
         header, part, message = self._header, self.element("bidi_component", ISLAND), BackMsg()
         place = {**header["chosen"], **chosen}
         told = {"seq": self._sent, "nav": header["nav"], **typed, "place": place, "options": header["options"]}
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id = part.id
-        state.json_value = json.dumps({"told": {**told, "open": header["open"], "rests": self._sent}})
+        said = json.dumps({"told": {**told, "open": header["open"], "rests": self._sent}})
+        message.rerun_script.widget_states.widgets.add(id=part.id, json_value=said)
         message.rerun_script.fragment_id = self._inside.get(part.id, "")
         return message
 
@@ -160,35 +147,15 @@ class Visitor:
         header: dict[str, Any] = json.loads(_header_of(part.bytes))
         return header
 
-    def choose(self, key: str, option: str) -> float:
-        """Click an option of a segmented control, by what is written on it."""
-        group = self.element("button_group", key)
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id = group.id
-        state.string_array_value.data.append(option)
-        return self._timed(message)
-
     def open_door(self, key: str, is_open: bool = True) -> float:
         """Click the title of a door or a fold."""
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.bool_value = next(id for id in self._folds if id.endswith(key)), is_open
+        message, fold = BackMsg(), next(id for id in self._folds if id.endswith(key))
+        message.rerun_script.widget_states.widgets.add(id=fold, bool_value=is_open)
         return self._timed(message)
 
     def select(self, **chosen: int) -> float:
         """Click what selects a layer, head or token in any picture, and rest."""
         return self._timed(self._told({}, chosen))
-
-    def pick(self, key: str, picked: object, event: str = "picked") -> float:
-        """What a component says when something in it is clicked."""
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        asked = self.element("bidi_component", key)
-        state.id = f"$$STREAMLIT_INTERNAL_KEY_{asked.id}__events"
-        message.rerun_script.fragment_id = self._inside.get(asked.id, "")
-        state.json_trigger_value = json.dumps([{"event": event, "value": picked}])
-        return self._timed(message)
 
     @property
     def text(self) -> str:
@@ -206,8 +173,7 @@ class Visitor:
         """
         found = {}
         for place, element in sorted(self.elements.items()):
-            kind = element.WhichOneof("type")
-            if kind == "bidi_component":
+            if element.WhichOneof("type") == "bidi_component":
                 part = element.bidi_component
                 data = part.WhichOneof("data")
                 value = getattr(part, data) if data else b""
@@ -223,17 +189,14 @@ class Visitor:
         found = [getattr(e, kind) for e in self.elements.values() if e.WhichOneof("type") == kind]
         return next(element for element in found if element.id.endswith(key))
 
-    def _timed(self, message: BackMsg) -> float:
-        began = time.perf_counter()
-        self._send(message)
-        self.read()
-        return time.perf_counter() - began
-
-    def _send(self, message: BackMsg) -> None:
+    def _timed(self, message: BackMsg, wait: bool = True) -> float:
         assert self._connection is not None
-        rerun = message.rerun_script
+        rerun, began = message.rerun_script, time.perf_counter()
         rerun.query_string, rerun.page_script_hash, rerun.page_name = self.query, self._hash, self._page
         self._connection.send(message.SerializeToString())
+        if wait:
+            self.read()
+        return time.perf_counter() - began
 
     def read(self) -> None:
         """Read on until the page stands, whatever other runs were given up on the way."""
@@ -242,12 +205,9 @@ class Visitor:
         while True:
             raw = self._connection.recv(timeout=PATIENCE)
             assert isinstance(raw, bytes)
-            self.n_bytes += len(raw)
-            self.largest = max(self.largest, len(raw))
             message = ForwardMsg.FromString(raw)
             kind = message.WhichOneof("type")
             if kind == "new_session":
-                self.n_runs += 1
                 self.ran = tuple(message.metadata.run.fragment_ids)
                 self.is_counted = message.new_session.config.gather_usage_stats
                 drawn = {}
@@ -272,14 +232,10 @@ class Visitor:
                 # A part alone replaces what it had drawn before.
                 stay = {place: e for place, e in self.elements.items() if self._parts[place] not in self.ran}
                 self.elements = {**stay, **drawn} if self.ran else drawn
-                self._note_exceptions(drawn.values())
+                wrong = [element.exception for element in drawn.values() if element.WhichOneof("type") == "exception"]
+                page = f"{self._page or 'overview'}?{self.query}"
+                self.errors += [f"{page}: {told.type}: {told.message}" for told in wrong]
                 return
-
-    def _note_exceptions(self, drawn: Iterable[Any]) -> None:
-        for element in drawn:
-            if element.WhichOneof("type") == "exception":
-                told = element.exception
-                self.errors.append(f"{self._page or 'overview'}?{self.query}: {told.type}: {told.message}")
 
 
 def _header_of(message: bytes) -> bytes:

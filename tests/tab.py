@@ -35,8 +35,8 @@ class Tab(abc.ABC):
     """A tab."""
 
     @abc.abstractmethod
-    def open(self, url: str) -> None:
-        """Go to an address and wait until nothing more is drawn."""
+    def open(self, url: str, width: int = 1366, height: int = 768) -> None:
+        """Go to an address, in a window of a size, and wait until nothing more is drawn."""
 
     @abc.abstractmethod
     def errors(self) -> list[str]:

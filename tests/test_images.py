@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from PIL import Image, PngImagePlugin
+from PIL import Image
 
 from viz_model import images
 from viz_model.images import Levels, PictureError
@@ -21,8 +21,7 @@ SIZES = st.integers(1, images.MAX_SIDE).flatmap(
     lambda height: st.tuples(st.just(height), st.integers(1, min(images.MAX_SIDE, images.MAX_HELD // height)))
 )
 PICTURES = st.one_of(
-    SIZES.flatmap(lambda shape: arrays(np.uint8, shape)),
-    SIZES.flatmap(lambda shape: arrays(np.uint8, (*shape, 3))),
+    SIZES.flatmap(lambda shape: arrays(np.uint8, shape)), SIZES.flatmap(lambda shape: arrays(np.uint8, (*shape, 3)))
 )
 
 
@@ -60,10 +59,6 @@ def test_any_other_text_is_refused_in_a_line(text: str) -> None:
         assert (images.decode(images.encode(levels)) == levels).all()
 
 
-def test_a_drawing_is_short() -> None:
-    assert len(images.encode(drawing(), bits=4)) < len(images.encode(drawing())) < 700
-
-
 def packed(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-15)
     return packer.compress(data) + packer.flush()
@@ -86,26 +81,6 @@ def packed(data: bytes) -> bytes:
 def test_a_text_of_another_size_is_refused(data: bytes, told: str) -> None:
     with pytest.raises(PictureError, match=told):
         images.decode(base64.urlsafe_b64encode(data).decode().rstrip("="))
-
-
-def test_a_long_text_and_a_large_picture_are_refused() -> None:
-    with pytest.raises(PictureError, match="characters"):
-        images.decode("A" * (images.MAX_TEXT + 1))
-    for height, width in ((65, 64), (256, 3)):
-        with pytest.raises(PictureError, match=f"{height} × {width} is too large"):
-            images.encode(np.zeros((height, width), np.uint8))
-
-
-@given(st.integers(1, 4000), st.integers(1, 4000))
-def test_a_picture_is_held_as_large_as_a_text_allows(height: int, width: int) -> None:
-    small = images.held(height, width)
-    assert len(images.decode(images.encode(np.zeros(small, np.uint8)))) == small[0]
-    if height * width <= images.MAX_HELD and max(height, width) <= images.MAX_SIDE:
-        assert small == (height, width)
-    else:
-        assert (
-            max(small) == images.SMALL and abs(min(small) - images.SMALL * min(height, width) / max(height, width)) <= 1
-        )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])
@@ -131,40 +106,19 @@ def test_all_sorts_of_pixels_become_levels() -> None:
     assert (seen[0] == (10, 20, 30)).all() and (seen[1:] == 255).all()
 
 
-def test_of_a_file_only_its_pixels_are_read() -> None:
-    turned = Image.Exif()
-    turned[274] = 6  # the camera lay on its side
-    notes = PngImagePlugin.PngInfo()
-    notes.add_text("note", "x" * 1000)
-    written = io.BytesIO()
-    Image.fromarray(drawing()).save(written, "PNG", exif=turned, pnginfo=notes)
-    assert (images.read(written.getvalue()) == drawing()).all()
-
-
 def test_other_files_are_refused() -> None:
     gif = io.BytesIO()
     Image.fromarray(drawing()).save(gif, "GIF")
     png = file(drawing(), "PNG")
-    for data, told in (
-        (b"", "not a picture"),
-        (b"GIF", "not a picture"),
-        (gif.getvalue(), "not a picture"),
-        (png[:-40], "read"),
-    ):
+    huge = png[:16] + (60_000).to_bytes(4, "big") * 2 + png[24:29]  # a header that claims it
+    huge += zlib.crc32(huge[12:29]).to_bytes(4, "big") + png[33:]
+    for data, told in ((b"GIF", "not a"), (gif.getvalue(), "not a"), (png[:-40], "read"), (huge, "read")):
         with pytest.raises(PictureError, match=told):
             images.read(data)
     with mock.patch.object(images, "MAX_BYTES", len(png) - 1), pytest.raises(PictureError, match="longer"):
         images.read(png)
     with mock.patch.object(images, "MAX_PIXELS", 28 * 28 - 1), pytest.raises(PictureError, match="28 × 28"):
         images.read(png)
-
-
-def test_a_header_that_claims_a_huge_picture_costs_nothing() -> None:
-    png = bytearray(file(drawing(), "PNG"))
-    png[16:24] = (60_000).to_bytes(4, "big") * 2
-    png[29:33] = zlib.crc32(png[12:29]).to_bytes(4, "big")
-    with pytest.raises(PictureError):
-        images.read(bytes(png))
 
 
 def test_a_picture_is_brought_to_a_models_size() -> None:

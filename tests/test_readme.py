@@ -81,14 +81,6 @@ def test_both_languages_name_the_same_commands_and_figures(page: str) -> None:
         assert len({frozenset(found) for found in names}) == 1, theirs.partition("\n")[0]
 
 
-def test_every_page_of_the_app_is_named_in_the_pages_folder() -> None:
-    from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
-
-    names = {name for names in SECTIONS.values() for name in names} | FORMER.keys() | {DESK, MODELS}
-    # Streamlit finds a page by its file's name when a link is a fresh server's first request.
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == names
-
-
 def test_the_models_are_as_good_as_it_says() -> None:
     measured = {
         path.parent.name: json.loads(path.read_text(encoding="utf-8"))
@@ -120,25 +112,21 @@ def test_the_models_are_as_good_as_it_says() -> None:
 @pytest.mark.full
 def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
     # In a process of its own: Sphinx reads docs/conf.py as a script, and leaves its settings behind.
-    program = (
-        f"import build, pathlib; raise SystemExit(build.build(pathlib.Path({str(tmp_path / 'site')!r}), execute=False))"
-    )
+    site = tmp_path / "site"
+    program = f"import build, pathlib; raise SystemExit(build.build(pathlib.Path({str(site)!r}), execute=False))"
     made = subprocess.run([sys.executable, "-c", program], cwd=ROOT / "docs", capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    for language, folder in (("en", tmp_path / "site"), ("zh", tmp_path / "site" / "zh")):
-        terms = html.unescape((folder / "glossary.html").read_text(encoding="utf-8"))
-        assert all(term.says in terms for term in glossary.terms(language))
-        values = (folder / "values.html").read_text(encoding="utf-8")
+    for language, folder, other in (("en", site, "zh"), ("zh", site / "zh", "..")):
+        pages = {path.stem: html.unescape(path.read_text(encoding="utf-8")) for path in folder.glob("*.html")}
+        assert all(term.says in pages["glossary"] for term in glossary.terms(language))
         names = [name for name in sites.table(vm.load("story-pre-ln").config) if not name.startswith("blocks.")]
-        assert all(f">{name}<" in values for name in names) and values.count("<math") > len(names)
-        assert "blocks.0.attn.pattern" in values and "blocks.1." not in values
-        start = (folder / "index.html").read_text(encoding="utf-8")
-        assert {"teaching.html", "serving.html", "figures.html", "notebooks/first_trace.html"} <= set(start.split('"'))
-        there = (folder / ("zh/index.html" if language == "en" else "../index.html")).resolve()
-        assert there.exists() and f'href="{"zh" if language == "en" else ".."}/index.html"' in start
-    api = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+        assert all(f">{name}<" in pages["values"] for name in names) and pages["values"].count("<math") > len(names)
+        assert "blocks.0.attn.pattern" in pages["values"] and "blocks.1." not in pages["values"]
+        start = set(pages["index"].split('"'))
+        assert {"teaching.html", "serving.html", "figures.html", "notebooks/first_trace.html"} <= start
+        assert f"{other}/index.html" in start and (folder / other / "index.html").exists()
+    api = (site / "api.html").read_text(encoding="utf-8")
     assert all(f'id="viz_model.{name}"' in api for name in ("load", "models", "LanguageModel", "Trace", "ModelConfig"))
-    assert all(f'id="viz_model.plot.{name}"' in api for name in vm.plot.__all__ if name != "show")
 
 
 def test_every_file_that_contributing_names_is_there() -> None:

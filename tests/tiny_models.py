@@ -21,6 +21,9 @@ from viz_model.tokenizers.numerals import NumeralTokenizer
 from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import Tokenizer, story_tokenizer
 
+KINDS: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+PLACES: tuple[Literal["pre", "post"], ...] = ("pre", "post")
+
 
 def tiny_config(norm_at: config.NormAt = "pre", **changes: Any) -> ModelConfig:
     """Two layers of width 24 with every size different from every other, so that swapped axes show."""
@@ -64,27 +67,14 @@ ROPES = [
 ]
 
 
+GATED, LIMITED = config.Gated(), config.Gated(activation="gelu_quick", bias=True, limit=0.6)
+_GROUPS: dict[str, Any] = {"choice_bias": True, "n_groups": 3, "top_groups": 2, "group_best": 2, "factor": 1.5}
 EXPERTS = [
     config.Experts(n_experts=4, top_k=2, d_expert=10),
-    config.Experts(expert=config.Gated(), n_experts=5, top_k=2, d_expert=9, softmax="chosen"),
-    config.Experts(expert=config.Gated(), n_experts=3, normalize=False, d_shared=14, shared_gate=True),
-    config.Experts(
-        expert=config.Gated(activation="gelu_quick", bias=True, limit=0.6),
-        n_experts=4,
-        softmax="chosen",
-        router_bias=True,
-    ),
-    config.Experts(
-        expert=config.Gated(),
-        n_experts=6,
-        softmax="sigmoid",
-        choice_bias=True,
-        n_groups=3,
-        top_groups=2,
-        group_best=2,
-        factor=1.5,
-        d_shared=9,
-    ),
+    config.Experts(expert=GATED, n_experts=5, top_k=2, d_expert=9, softmax="chosen"),
+    config.Experts(expert=GATED, n_experts=3, normalize=False, d_shared=14, shared_gate=True),
+    config.Experts(expert=LIMITED, n_experts=4, softmax="chosen", router_bias=True),
+    config.Experts(expert=GATED, n_experts=6, softmax="sigmoid", d_shared=9, **_GROUPS),
     config.Experts(n_experts=6, top_k=3, n_groups=2, normalize=False),
     config.Experts(expert=config.Dense(activation="gelu", bias=False), n_experts=5, top_k=3, d_shared=9, d_expert=7),
 ]
@@ -127,11 +117,9 @@ def candidates() -> tuple[ModelConfig, ...]:
     ]
     forwards += [config.Gated(activation="gelu_quick"), *EXPERTS]
     found = []
-    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-    places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
     # A new one stands here, as {"position": config.Alibi()}: in a list above it would change all other rows.
     added: list[dict[str, Any]] = []
-    for n, (kind, norm_at, position) in enumerate(itertools.product(kinds, places, positions)):
+    for n, (kind, norm_at, position) in enumerate(itertools.product(KINDS, PLACES, positions)):
         # The other choices take turns, each with a period of its own, so that all of them meet.
         heads = [(3, 3, 8), (4, 2, 4), (5, 1, 12), (6, 3, 4)][n % 4]
         head: config.Head = config.LanguageHead(bias=n % 2 == 0, scale=n % 3 == 0)
@@ -161,7 +149,7 @@ def candidates() -> tuple[ModelConfig, ...]:
                 start_id=0 if kind == "encoder_decoder" else None,
             )
         )
-    for (kind, norm_at), more in itertools.product(itertools.product(kinds, places), added):
+    for (kind, norm_at), more in itertools.product(itertools.product(KINDS, PLACES), added):
         two = {"n_encoder_layers": 3, "start_id": 0} if kind == "encoder_decoder" else {}
         found.append(tiny_config(norm_at, kind=kind, **two, **more))
     return tuple(found)
@@ -301,15 +289,15 @@ def latent() -> list[ModelConfig]:
 
 def of_classes() -> list[ModelConfig]:
     """Models that say to which class a text belongs, with and without a layer in front."""
-    labels = ("good", "bad", "不知道")
     layers: tuple[Literal["tanh", "relu"] | None, ...] = ("tanh", "relu", None)
+    heads = [config.ClassHead(labels=("good", "bad", "不知道"), activation=one) for one in layers]
     places: tuple[Literal["pre", "post"], ...] = ("post", "post", "pre")
-    return [
-        tiny_config(
-            place, kind="encoder", position=config.Learned(), head=config.ClassHead(labels=labels, activation=one)
-        )
-        for one, place in zip(layers, places, strict=True)
-    ]
+    rest: dict[str, Any] = {"kind": "encoder", "position": config.Learned()}
+    return [tiny_config(place, head=head, **rest) for head, place in zip(heads, places, strict=True)]
+
+
+SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
+"""Heads that share their keys."""
 
 
 def of_pictures() -> list[ModelConfig]:
@@ -327,15 +315,7 @@ def of_pictures() -> list[ModelConfig]:
             "norm": config.RMSNorm(),
             "qk_norm": True,
         },
-        {
-            "inputs": gray,
-            "head": classes,
-            "position": t5,
-            "ffn": config.Gated(),
-            "n_heads": 4,
-            "n_kv_heads": 2,
-            "d_head": 6,
-        },
+        {"inputs": gray, "head": classes, "position": t5, "ffn": config.Gated(), **SHARED},
         {"inputs": gray, "head": classes, "position": config.NoPosition(), "norm_at": "both", "attention_bias": False},
         {"inputs": color, "head": classes, "position": config.Learned(), "ffn": EXPERTS[1], "parallel": True},
     ]
@@ -359,25 +339,12 @@ def of_strips() -> list[ModelConfig]:
         {
             "inputs": dataclasses.replace(gray, cls=True),
             "position": config.T5Bias(buckets=8, max_distance=12),
-            "norm": config.RMSNorm(),
-            "n_heads": 4,
-            "n_kv_heads": 2,
-            "d_head": 6,
+            **SHARED,
         },
     ]
-    return [
-        tiny_config(
-            **{
-                "kind": "encoder_decoder",
-                "n_vocab": 25,
-                "n_context": one["inputs"].n_patches + one["inputs"].cls,
-                "n_encoder_layers": 3,
-                "start_id": 22,
-                **one,
-            }
-        )
-        for one in choices
-    ]
+    choices[-1]["norm"] = config.RMSNorm()
+    rest: dict[str, Any] = {"kind": "encoder_decoder", "n_vocab": 25, "n_encoder_layers": 3, "start_id": 22}
+    return [tiny_config(n_context=one["inputs"].n_patches + one["inputs"].cls, **rest, **one) for one in choices]
 
 
 def picture(config_: ModelConfig, seed: int = 0) -> images.Levels:
@@ -403,9 +370,7 @@ def without_a_part() -> list[ModelConfig]:
     No file holds one: they are what an edit makes of a model that has them.
     """
     found = []
-    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-    places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
-    for n, (kind, norm_at) in enumerate(itertools.product(kinds, places)):
+    for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
         broken: dict[str, Any] = {"norm": config.NoNorm()} if n in (0, 3, 4) else {"residual": False}
         found.append(
             tiny_config(
@@ -464,11 +429,7 @@ def traced(config_: ModelConfig) -> Trace:
 @functools.lru_cache(maxsize=512)
 def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
     lm = vm.LanguageModel(
-        name="tiny",
-        model=random_model(config_, seed),
-        tokenizer=_tokenizer(config_),
-        twin=None,
-        folder=Path("nowhere"),
+        name="tiny", model=random_model(config_, seed), tokenizer=_tokenizer(config_), twin=None, folder=Path("nowhere")
     )
     return lm, state(lm.model)
 

@@ -100,6 +100,9 @@ OBJECTIVES: dict[Kind, Objective] = {
 }
 
 
+SHORT: dict[str, Any] = {"steps": 12, "peak_rate": 1e-2, "warmup": 3, "decay_steps": 4, "validate_every": 5}
+
+
 def tiny_recipe(kind: Kind = "decoder", *, config: dict[str, Any] | None = None, **changes: Any) -> Recipe:
     """Twelve steps of a model of this kind, in the shape of the bundled recipe for it."""
     sizes: dict[str, Any] = {"n_vocab": byte_tokenizer().n_vocab, "n_context": 64, "d_model": 12, "d_ffn": 20}
@@ -107,15 +110,7 @@ def tiny_recipe(kind: Kind = "decoder", *, config: dict[str, Any] | None = None,
         sizes |= {"head": MaskedHead()}
     if kind == "encoder_decoder":
         sizes |= {"n_encoder_layers": 2, "start_id": byte_tokenizer(kind).languages["fr"]}
-    described: dict[str, Any] = {
-        "name": f"tiny-{kind}",
-        "objective": OBJECTIVES[kind],
-        "steps": 12,
-        "peak_rate": 1e-2,
-        "warmup": 3,
-        "decay_steps": 4,
-        "validate_every": 5,
-    }
+    described: dict[str, Any] = {"name": f"tiny-{kind}", "objective": OBJECTIVES[kind], **SHORT}
     return Recipe(config=tiny_config(kind=kind, **{**sizes, **(config or {})}), **{**described, **changes})
 
 
@@ -166,11 +161,7 @@ def tiny_picture_recipe(**changes: Any) -> Recipe:
         "name": "tiny-pictures",
         "objective": Classes(source="digits", pictures=20, turn=10.0, scale=0.1, slant=0.1, shift=0.5),
         "config": replace(config, head=ClassHead(labels=tuple("0123456789"))),
-        "steps": 12,
-        "peak_rate": 1e-2,
-        "warmup": 3,
-        "decay_steps": 4,
-        "validate_every": 5,
+        **SHORT,
     }
     return Recipe(**{**described, **changes})
 
@@ -183,11 +174,7 @@ def tiny_strip_recipe(**changes: Any) -> Recipe:
         "name": "tiny-strips",
         "objective": Transcription(source="digits", pictures=20, digits=2, smallest=0.9, largest=1.0),
         "config": replace(config, inputs=given, n_context=18),
-        "steps": 12,
-        "peak_rate": 1e-2,
-        "warmup": 3,
-        "decay_steps": 4,
-        "validate_every": 5,
+        **SHORT,
     }
     return Recipe(**{**described, **changes})
 
@@ -204,14 +191,10 @@ def write_digits(folder: Path) -> Path:
     """The file of the source "digits", under ``folder``."""
     path = folder / next(source for source in PICTURES if source.name == "digits").file
     path.parent.mkdir(parents=True, exist_ok=True)
-    train, test = digits(), digits(60, seed=1)
-    np.savez(
-        path,
-        x_train=train.levels[..., 0],
-        y_train=train.classes.astype(np.uint8),
-        x_test=test.levels[..., 0],
-        y_test=test.classes.astype(np.uint8),
-    )
+    found: dict[str, np.ndarray] = {}
+    for name, part in (("train", digits()), ("test", digits(60, seed=1))):
+        found |= {f"x_{name}": part.levels[..., 0], f"y_{name}": part.classes.astype(np.uint8)}
+    np.savez(path, **found)  # type: ignore[arg-type]
     return folder
 
 

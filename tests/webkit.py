@@ -59,9 +59,8 @@ class Window(Tab):
     def act(self, source: Mapping[str, Any]) -> None:
         self._ask("POST", f"{self._session}/actions", {"actions": [dict(source)]})
 
-    def open(self, url: str, width: int = 1366, height: int = 850) -> None:
-        """Go to an address, in a window of a size with its bar, and wait until nothing more is drawn."""
-        self._ask("POST", f"{self._session}/window/rect", {"width": width, "height": height})
+    def open(self, url: str, width: int = 1366, height: int = 768) -> None:
+        self._ask("POST", f"{self._session}/window/rect", {"width": width, "height": height + 82})  # its bar
         self._ask("POST", f"{self._session}/url", {"url": url})
         self.evaluate(_LISTEN)
         self.settle()

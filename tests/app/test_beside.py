@@ -46,56 +46,15 @@ def test_each_side_has_the_numbers_of_its_own_run(page: str) -> None:
             assert sent(app).header["sides"][side]["token"] == (4 if text == TEXT else 8)
 
 
-@pytest.mark.parametrize(("token", "n_beyond"), [(2, 0), (7, 0), (9, 1)])
-def test_a_token_beyond_the_shorter_text_is_its_last_and_one_beyond_both_is_said_once(
-    token: int, n_beyond: int
-) -> None:
-    app = open_page("attention", {"text": TEXT, "also": ALSO, "lang": "en", "layer": "1", "token": str(token)})
-    for side, text in enumerate((TEXT, ALSO)):
-        run = vm.load("story-pre-ln").trace(text)
-        here = run.tokens[min(token, len(run) - 1)].label
-        assert any(line.startswith(f"{here} reads") for line in island(sent(app), address(app), side)[1])
-    assert n_beyond or address(app)["token"] == str(token)
-    assert sum("ends at position 7" in line for line in island_lines(app)) == n_beyond
-
-
-def test_tokens_that_only_one_has_are_marked() -> None:
-    app = open_page(
-        "attention", {"text": "The cat sat on the mat", "also": "The little cat sat on a mat", "lang": "en"}
-    )
-    assert ribbons(app) == [
-        ["The", "·cat", "·sat", "·on", "≠·the", "·mat"],
-        ["The", "≠·little", "·cat", "·sat", "·on", "≠·a", "·mat"],
-    ]
-
-
-def test_of_an_encoder_decoder_each_sentence_has_its_own_target() -> None:
-    texts, lm = ("The cat sat", "The dog sat on the mat"), vm.load("translate-2017")
-    query = {"model": "translate-2017", "lang": "en", "to": "fr", "text": texts[0], "also": texts[1]}
-    app = open_page("cross_attention", query)
-    for side, text in enumerate(texts):
-        run = lm.trace(text, runs.greedy_target("translate-2017", text, "fr"), target_language="fr")
-        for line, stack in zip(ribbons(app)[side::2], run.config.sides, strict=True):
-            assert [token.lstrip("≠") for token in line] == [token.label for token in run.at(stack).tokens]
-        assert check_cells(app, run, side=side) > 0
-
-
-def test_typing_another_sentence_and_closing_its_box() -> None:
-    app = open_page("attention", {"text": TEXT, "lang": "en"})
-    assert boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
-    app = answer(app, also=ALSO)
-    assert address(app)["also"] == ALSO and boxes(app)["also"] == ALSO and len(sent(app).header["sides"]) == 2
-    app = answer(app, also="")
-    assert "also" not in address(app) and boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
-
-
 @pytest.mark.usefixtures("family")
 def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() -> None:
     app = open_page("attention", {"model": "tiny-llama-ids", "text": "5 9 12", "also": "a cat", "lang": "en"})
     assert len(sent(app).header["sides"]) == 1 and boxes(app)["also"] == "a cat"
     assert any(re.match("The other sentence: .*is not a token id", line) for line in island_lines(app))
     app = answer(app, also="5 9 7 1")
-    assert [line["last"] for line in sent(app).header["ribbons"]] == [2, 3]
+    assert [line["last"] for line in sent(app).header["ribbons"]] == [2, 3] and address(app)["also"] == "5 9 7 1"
+    app = answer(app, also="")
+    assert "also" not in address(app) and boxes(app)["also"] == "" and len(sent(app).header["sides"]) == 1
 
 
 def test_neither_a_lesson_nor_a_picture_has_another_sentence() -> None:
@@ -120,14 +79,6 @@ def test_the_twin_reads_the_same_sentence_beside(page: str) -> None:
         return
     for side, name in enumerate((PRE, POST)):
         check_cells(app, vm.load(name).trace(TEXT), side=side)
-
-
-def test_where_the_twins_show_the_same_it_stands_there_once_and_is_said() -> None:
-    same = "What is open on this page is the same in both."
-    for page, is_same in (("tokens", True), ("attention", False)):
-        app = open_page(page, {"lang": "en", "model": PRE, "text": TEXT, "beside": "twin"})
-        assert any(same in line for line in island_lines(app)) == is_same
-        assert any(item.get("sides") for item in sent(app).header["items"]) != is_same
 
 
 def test_the_twin_comes_and_goes_by_its_switch_and_takes_the_place_of_another_sentence() -> None:

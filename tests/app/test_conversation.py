@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from types import SimpleNamespace
-from typing import Any
-
 import pandas as pd
 import pytest
 
@@ -26,14 +22,9 @@ MESSAGES = [
 ]
 
 
-@pytest.fixture
-def lm(monkeypatch: pytest.MonkeyPatch) -> vm.LanguageModel:
-    found = vm.load("story-pre-ln")
-    monkeypatch.setattr(found.tokenizer, "chat_template", ChatTemplate(TEMPLATE, {}))
-    return found
-
-
-def test_every_token_belongs_to_its_message(lm: vm.LanguageModel) -> None:
+def test_every_token_belongs_to_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = vm.load("story-pre-ln")
+    monkeypatch.setattr(lm.tokenizer, "chat_template", ChatTemplate(TEMPLATE, {}))
     text = lm.chat(MESSAGES)
     found = conversation.pieces(lm, MESSAGES, text)
     assert [piece.id for piece in found] == list(lm.trace(MESSAGES).ids) == list(lm.trace(text).ids)
@@ -43,27 +34,5 @@ def test_every_token_belongs_to_its_message(lm: vm.LanguageModel) -> None:
     assert lm.tokenizer.decode([piece.id for piece in found if piece.message == len(MESSAGES)]) == "assistant:"
     drawn = conversation._drawn(found, [message["role"] for message in MESSAGES], Texts("en"))
     assert "<b>" not in drawn and "&lt;" in drawn and drawn.count("title=") == len(found)
-
-
-def test_rows_that_are_not_finished_are_left_out() -> None:
     rows = pd.DataFrame({"role": ["user", None, "user", "assistant"], "content": ["Hi", "x", " ", None]})
     assert conversation.messages_of(rows) == [{"role": "user", "content": "Hi"}]
-
-
-class Starts:
-    """A tokenizer that puts its own first token before what is typed."""
-
-    controls = frozenset({1})
-
-    def token(self, id: int) -> Any:
-        return SimpleNamespace(label="<s>")
-
-    def encode(self, text: str, *, special: bool = True) -> list[int]:
-        ids = [1 if part == "<s>" else ord(part) for part in re.findall("<s>|.", text)]
-        return [1, *ids] if special else ids
-
-
-def test_a_control_token_that_a_tokenizer_adds_itself_is_not_typed() -> None:
-    tokenizer: Any = Starts()
-    assert conversation.typed(tokenizer, "<s>Once") == "Once"
-    assert conversation.typed(tokenizer, "Once<s>") == "Once<s>"

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from app_driver import ISLAND, mounts, offer, open_page, pictures
+from streamlit.testing.v1 import AppTest
 from tiny_models import language_model, tiny_config
 
-import viz_model as vm
 from viz_model.app import default_selection, runs, state
-from viz_model.app.elements.controls import _is_on_offer
 from viz_model.app.view import ViewState
 from viz_model.measures import salience
 
@@ -21,87 +19,39 @@ MODEL, CAT = "story-pre-ln", "The cat sat on the mat"
 RUN = runs.RunKey(MODEL, CAT)
 
 
-def place(**chosen: Any) -> default_selection.Place:
-    return default_selection.place(RUN, ViewState(model=MODEL, **chosen), "decoder", "attn")
+def reasons(app: AppTest) -> list[dict[str, Any]]:
+    """What is said of a head that the app has chosen."""
+    return [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
 
 
 def test_what_was_chosen_is_kept_and_the_rest_follows() -> None:
+    def place(run: runs.RunKey = RUN, part: str = "attn", **chosen: Any) -> default_selection.Place:
+        return default_selection.place(run, ViewState(model=MODEL, **chosen), "decoder", part)
+
     free = place()
-    assert place(layer=2, head=5) == (2, 5)
-    assert place(head=5) == (free.layer, 5)
-    assert place(layer=free.layer) == free
-    assert place(layer=2).layer == 2
+    assert place(layer=2, head=5) == (2, 5) and place(layer=2).layer == 2
+    assert place(head=5) == (free.layer, 5) and place(layer=free.layer) == free
+    assert place(RUN._replace(edits=f"head-off.{free.layer}.{free.head}")) == free  # the eye is not moved
+    assert place(part="cross") == free  # which the model lacks
 
 
-def test_a_change_of_the_run_does_not_move_the_eye() -> None:
-    free = place()
-    changed = RUN._replace(edits=f"head-off.{free.layer}.{free.head}")
-    assert default_selection.place(changed, ViewState(model=MODEL), "decoder", "attn") == free
-
-
-def test_a_part_that_the_model_lacks_is_not_asked_for() -> None:
-    assert default_selection.place(RUN, ViewState(model=MODEL), "decoder", "cross") == place()
-
-
-@pytest.mark.parametrize("page", ["attention", "block"])
-def test_the_address_says_only_what_was_chosen(page: str) -> None:
-    app, free = open_page(page, {"model": MODEL, "text": CAT}), place()
+def test_the_address_says_only_what_was_chosen() -> None:
+    app, free = open_page("attention", {"model": MODEL, "text": CAT}), default_selection.place
     assert "layer" not in app.query_params and "head" not in app.query_params
+    trace = runs.trace(RUN)
+    tells = np.array([salience.of_layer(trace, layer) for layer in range(trace.n_layers)])
+    layer, head = (int(n) for n in np.unravel_index(tells.argmax(), tells.shape))
+    assert free(RUN, ViewState(model=MODEL), "decoder", "attn") == (layer, head)
     heads = pictures(app)["sidebar_heads"]
     assert heads.header["chooses"]  # under it stands what is said of the one that the bridge selects
-    assert heads.mark(f"{free.layer}.{free.head}")["label"].startswith(f"Layer {free.layer} · head {free.head}:")
-    assert {name: mounts(app)[ISLAND]["usual"][name] for name in free._fields} == free._asdict()
-    (why,) = [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
-    words, help = why["html"], why["help"]
+    assert heads.mark(f"{layer}.{head}")["label"].startswith(f"Layer {layer} · head {head}:")
+    usual = mounts(app)[ISLAND]["usual"]
+    assert (usual["layer"], usual["head"]) == (layer, head)
+    (why,) = reasons(app)
     assert why["unless"] == "head", "who has chosen one is not told"
-    n_heads = vm.load(MODEL).config.n_heads
-    trace = runs.trace(RUN)
-    tells = [salience.of_layer(trace, layer)[head] for layer in range(trace.n_layers) for head in range(n_heads)]
-    first, second = sorted(tells, reverse=True)[:2]
-    assert f"layer {free.layer}, head {free.head} " in words and f"({first:.2f}, first of {len(tells)} " in words
-    assert f"{second:.2f}" in help
-    chosen = open_page(page, {"model": MODEL, "text": CAT, "layer": "0", "head": "1"})
-    assert not any("chosen by the app" in part.value for part in chosen.caption)
-
-
-def test_who_names_a_layer_is_told_of_the_head_in_it() -> None:
-    app = open_page("attention", {"model": MODEL, "text": CAT, "layer": "0"})
-    best = int(np.argmax(salience.of_layer(runs.trace(RUN), 0)))
-    (why,) = [line["html"] for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
-    assert f"layer 0, head {best} chosen" in why and mounts(app)[ISLAND]["usual"]["head"] == best
-    app = open_page("attention", {"model": "story-next", "text": CAT, "layer": "0"})
-    assert not [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
-
-
-@pytest.mark.parametrize(("model", "to"), [("translate-2017", "fr"), ("translate-2017", "zh"), ("translate-t5", "fr")])
-def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str) -> None:
-    text = "The cat is sleeping on the chair."
-    run = runs.RunKey(model, text, target=runs.greedy_target(model, text, to), to=to)
-    trace = runs.trace(run).at("decoder")
-    view = ViewState(model=model, to=to)
-    token = default_selection.token(run, view, "decoder")
-    rows = torch.stack([trace[f"blocks.{layer}.cross.pattern"] for layer in range(trace.n_layers)]).mean((0, 1))
-    read = trace.at("encoder").tokens[int(rows[token].argmax())]
-    assert read.text.strip().isalpha() and any(map(str.isalpha, trace.tokens[token].text))
-    # Of a target that was typed, as of any other text, the end.
-    assert default_selection.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
-    assert default_selection.token(RUN, ViewState(model=MODEL), "decoder") == len(runs.trace(RUN)) - 1
-
-
-@pytest.mark.parametrize(
-    ("held", "values", "taken"),
-    [
-        ("layer.3.ffn", (["layer.3.ffn", "layer.2.ffn"],), True),
-        ("layer 3 feed-forward +5.77", (["layer.3.ffn", "layer.2.ffn"],), False),  # the label of another run
-        (["a", "b"], (("a", "b", "c"),), True),
-        (["a", "of another run"], (("a", "b", "c"),), False),
-        (0.35, (0.0, 1.0), True),
-        ("any text", ("a default",), True),
-        (True, (), True),
-    ],
-)
-def test_only_what_is_on_offer_is_chosen(held: object, values: tuple[object, ...], taken: bool) -> None:
-    assert _is_on_offer(held, values) == taken
+    first, second = np.sort(tells.ravel())[:-3:-1]
+    assert f"layer {layer}, head {head} " in why["html"] and f"({first:.2f}, first of {tells.size} " in why["html"]
+    assert f"{second:.2f}" in why["help"]
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, "other"), (2 * state.HEARD, "one")])
@@ -109,8 +59,8 @@ def test_what_a_widget_held_before_it_was_written_is_no_choice(
     seconds: float, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until the browser shows the other model, whatever else is pressed comes with the former one."""
-    config: dict[str, Any] = {"n_vocab": 8192, "n_context": 32}
-    offer(monkeypatch, {name: language_model(tiny_config(**config)) for name in ("one", "other")})
+    lm = language_model(tiny_config(n_vocab=8192, n_context=32))
+    offer(monkeypatch, dict.fromkeys(("one", "other"), lm))
     app = open_page("overview", {"model": "one", "lang": "en", "text": "the cat"})
     clock = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: clock)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from app_driver import offer, open_page
 from streamlit.testing.v1 import AppTest
@@ -14,16 +13,12 @@ from tiny_models import language_model, tiny_config
 from viz_model import config as variants
 from viz_model.app import derivation
 from viz_model.app.cell_names import what, where, written
-from viz_model.app.derivation import MOST_ROWS
 from viz_model.config import ModelConfig
 from viz_model.drawing import theme
-from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.explain import gradients
 from viz_model.model import sites
-from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
-from viz_model.texts import LANGUAGES, Texts, labels
-
-pytestmark = pytest.mark.full
+from viz_model.runs.derivation import Cell, derive
+from viz_model.texts import LANGUAGES, Texts
 
 TEXT = "a cat sat"
 SIZES: dict[str, Any] = {"n_vocab": 8193, "n_layers": 1}
@@ -102,32 +97,6 @@ def test_a_gradient_is_worked_out_and_leads_on_to_the_loss(kind: str, lang: str,
     assert len(seen) > 6 and not app.exception
 
 
-def test_the_gradient_of_a_weight_is_worked_out(opened: Opened) -> None:
-    name = "decoder.blocks.0.attn.o.weight"
-    app = opened(KINDS["decoder"], page="backward", cell=f"grad.1.5.{name}:7,20")
-    value = float(gradients(language_model(KINDS["decoder"]).trace(TEXT), 1, 5).weights[name][7, 20])
-    assert f"**{written(value)}**" in said(app) and f"`{name}`" in said(app) and app.success
-    wrong = opened(KINDS["decoder"], page="backward", cell=f"grad.1.5.{name}:7,999")
-    assert wrong.warning and not wrong.exception
-
-
-def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="blocks.0.attn.pattern:0,2,1")
-    assert not buttons(app, "crumb")
-    way = [app.query_params["cell"]]
-    for _ in range(2):
-        buttons(app, "operand")[0].click().run()
-        way.append(app.query_params["cell"])
-    buttons(app, "crumb")[0].click().run()
-    assert app.query_params["cell"] == way[0] and len(buttons(app, "crumb")) == 3
-    buttons(app, "crumb")[2].click().run()
-    assert app.query_params["cell"] == way[2]
-    buttons(app, "crumb")[0].click().run()
-    other = next(b for b in buttons(app, "operand") if b.label != buttons(app, "operand")[0].label)
-    other.click().run()
-    assert len(buttons(app, "crumb")) == 2
-
-
 @pytest.mark.parametrize(
     ("cell", "why"),
     [
@@ -142,32 +111,6 @@ def test_a_number_that_is_not_there_is_named(cell: str, why: str, opened: Opened
     app = opened(KINDS["decoder"], cell=cell)
     assert any(why in warning.value for warning in app.warning)
     assert ("cell" in app.query_params) == ("<" not in cell)
-
-
-def test_any_number_by_its_name(opened: Opened) -> None:
-    app = opened(KINDS["both"], cell="decoder.blocks.0.cross.pattern:0,0,0")
-    (box,) = [box for box in app.selectbox if (box.key or "").startswith("derivation.site")]
-    box.set_value("encoder.blocks.0.ffn.act").run()
-    (number,) = [box for box in app.number_input if (box.key or "").startswith("derivation.axis")]
-    number.set_value(3).run()
-    buttons(app, "show")[0].click().run()
-    assert app.query_params["cell"] == "encoder.blocks.0.ffn.act:0,3" and app.success
-
-
-def test_a_changed_number_says_what_changed_it(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="blocks.0.attn.z:1,2,0", edits="head-off.0.1")
-    assert "An intervention put this number here" in said(app) and app.success
-    app = opened(KINDS["decoder"], cell="blocks.0.attn.z:0,2,0", edits="head-off.0.1")
-    assert "This run has interventions" in said(app)
-
-
-def test_all_terms_of_a_sum_are_a_table(opened: Opened) -> None:
-    app = opened(KINDS["decoder"], cell="probs:1,7")
-    (toggle,) = [toggle for toggle in app.toggle if (toggle.key or "").startswith("derivation.all")]
-    toggle.set_value(True).run()
-    (table,) = [frame for frame in app.dataframe if len(frame.value) == MOST_ROWS]
-    row = language_model(KINDS["decoder"]).trace(TEXT)["logits"][1].double().numpy()
-    assert np.allclose(table.value["="], np.exp(row - row.max())[:MOST_ROWS])
 
 
 def test_every_place_and_operand_has_words() -> None:
@@ -185,16 +128,3 @@ def test_every_place_and_operand_has_words() -> None:
                     shown = derivation.painted(step, trace, found.role)
                     assert "#" not in derivation.lines(shown) and "@" not in derivation.lines(shown)
             assert all(sites.find(c.site, config) for c in found.before)
-
-
-def test_every_kind_of_step_and_setting_has_its_sentence_and_no_other_is_left() -> None:
-    more = ["token_control", "patch_cls", "bucket_open", "mask_visible", "mask_hidden", "top_kept", "top_left"]
-    sentences = {f"what_{what}" for what in {*WHATS, *more} - {"mask", "top"}}
-    sentences |= {f"setting_{name}" for name in SETTINGS}
-    for language in LANGUAGES:
-        known = labels(language, "derivation")
-        assert {key for key in known if key.startswith(("what_", "setting_"))} == sentences
-
-
-def test_beyond_the_cells_of_a_picture_there_are_none() -> None:
-    assert Cells("blocks.0.attn.pattern", (3, ROW, COLUMN), rows=(4, 5), columns=(7, 8, 9)).at(2, 0) is None

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, parse_qsl
+from urllib.parse import parse_qs
 
-import numpy as np
 import pytest
-from app_driver import PAGES, open_page, pictures, said
-from doors import all_open, island_of, topic
+from app_driver import PAGES
+from doors import island_of, topic
 from socket_visitor import Visitor, server
 
 import viz_model as vm
-from viz_model.app import view as views
 from viz_model.app.view import ViewState
-from viz_model.checkpoints import registry
 from viz_model.island.page import reads_text
-from viz_model.texts import LANGUAGES, Texts, labels
-from viz_model.topics.ablations.trying import EXPERIMENTS
-from viz_model.topics.mistakes.bugs import BUGS
+from viz_model.texts import LANGUAGES, Texts
 
 OF_THE_FRAME = set(ViewState.__dataclass_fields__) - {"choices", "page"}
 MODEL = vm.models()[0]
-CONFIGS = {MODEL: registry.config_of(MODEL)}
-
-
-def parse(page: str, **query: str) -> dict[str, str]:
-    """What is chosen on a page whose address has these parameters."""
-    found = topic(page)
-    view, _ = views.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
-    return dict(view.choices)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -41,18 +28,6 @@ def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) ->
             for language in LANGUAGES:
                 known = Texts(language, pictures=own_page.fits is not reads_text).labels(own_page.topic)
                 assert {f"door_{section.name}", f"door_{section.name}_line"} <= known.keys()
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) -> None:
-    found = topic(page)
-    for asked, section in found.opened_by.items():
-        name, _, value = asked.partition("=")
-        if section.name.startswith("door_"):
-            opened = {f"{page}.{section.name}": "1"}
-            assert parse(page, **{section.name: "1"}) == opened
-            assert parse(page, **{name: value or "1"}).items() >= opened.items()
-    assert parse(page, tab="hand") == {f"{page}.tab": "hand", f"{page}.apart": "1"}
 
 
 @pytest.mark.server
@@ -70,48 +45,3 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
         with Visitor(url, "attention", address) as fresh:
             fresh.open()
             assert fresh.pictures() == shown
-
-
-def test_without_a_browser_every_door_is_drawn() -> None:
-    query = {"text": "The cat sat", "model": MODEL}
-    assert set(pictures(open_page("ablations", query))) == set(
-        pictures(open_page("ablations", query | all_open("ablations")))
-    )
-
-
-def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_is_on_every_page() -> None:
-    offered = [own.trials for page in PAGES for own in island_of(page).pages if own.trials]
-    assert {name for each in offered for name in each.experiments} <= EXPERIMENTS.keys()
-    assert {name for each in offered for name in each.bugs} <= BUGS.keys()
-    links = [link.proto for link in open_page("attention", {"text": "The cat sat", "lang": "en"}).get("page_link")]
-    broken = [dict(parse_qsl(link.query_string)) for link in links if link.page == "ablations" and link.query_string]
-    assert {"scale", "mask", "head"} <= {query["experiment"] for query in broken}
-    assert {query["text"] for query in broken} == {"The cat sat"}
-    assert parse("ablations", **broken[0]) == {"ablations.experiment": broken[0]["experiment"]}
-    after = PAGES[PAGES.index("attention") + 1]
-    assert [link.label for link in links if link.label.startswith("Next")] == [
-        f"Next: {labels('en', 'common')[f'page_{after}']}"
-    ]
-
-
-def test_links_of_a_model_that_translates_into_nothing_name_no_language() -> None:
-    app = open_page("attention", {"text": "The cat sat", "lang": "en", "model": "translate-2017", "to": "fr"})
-    app.selectbox(key="sidebar.model").set_value(MODEL).run()
-    links = [dict(parse_qsl(link.proto.query_string)) for link in app.get("page_link")]
-    named = [query for query in links if "experiment" in query]
-    assert named and not any("to" in query for query in named)
-
-
-def test_answers_say_what_they_are_in_this_run() -> None:
-    text = "The cat sat on the mat"
-    trace = vm.load(MODEL).trace(text)
-
-    def answer(page: str) -> str:
-        told = said(open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"})).splitlines()
-        return next(part for part in told if "In this run" in part or "In `story" in part or "In story" in part)
-
-    chances = np.exp(np.log(trace["probs"][-1].double().numpy()) / 2)
-    chances /= chances.sum()
-    assert f"as one among {np.exp(-(chances * np.log(chances)).sum()):,.1f}." in answer("next_token")
-    ids = [" ".join(map(str, trace.tokenizer.encode(form))) for form in ("The", " The", "THE")]
-    assert "The → {}, ·The → {}, THE → {}.".format(*ids) in answer("tokens")

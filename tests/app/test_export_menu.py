@@ -11,19 +11,15 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 import pytest
 import torch
-from app_driver import PAGES, open_page, pictures, tell
+from app_driver import PAGES, open_page, tell
 from streamlit.testing.v1 import AppTest
-from tiny_models import language_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import export_menu, python_lines, runs
+from viz_model.app import export_menu, python_lines
 from viz_model.app.export_menu import Saved
 from viz_model.app.frame import FIRST
 from viz_model.app.page import Page
-from viz_model.app.python_lines import Shown
-from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
-from viz_model.drawing.scene import Cells as Mark
-from viz_model.drawing.scene import Panel, Scene
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.runs.trace import Trace
 
@@ -71,18 +67,6 @@ def files(app: AppTest) -> list[str]:
     return [proto.label for proto in protos if "-saving." in proto.id]
 
 
-def test_all_heads_at_once_have_the_menu_in_large(menus: Menus) -> None:
-    app = open_page("attention", CHOSEN)
-    small = pictures(app)["sidebar_heads"].header
-    assert "menu" not in small.get("words", {}) and small["chooses"]
-    app.button(key="sidebar.heads_large").click().run()
-    assert pictures(app)["sidebar_heads_large"].header["words"]["menu"]
-    tell(app, "sidebar_heads_large", "menu", {})
-    (saved,) = menus
-    assert len(list(lines(saved.scene))) == 4 * 6 * 3 * 3 and len(saved.heads) == 4 and saved.layer is None
-    assert values(ran(saved.code)[1]) == values(saved.scene)
-
-
 def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     app = open_page("attention", CHOSEN)
     assert not files(app)
@@ -124,115 +108,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     ]
     assert saved.name == "story-pre-ln-attention-grid-layer1-head3-token1"
     assert "menu" not in saved.scene.words, "a file has no menu"
-
-
-def test_a_caption_tells_of_changes(menus: Menus) -> None:
-    app = open_page("attention", {**CHOSEN, "lang": "zh", "edits": "head-off.0.1", "door_large": "1"})
-    tell(app, "attention.head", "menu", {"nonsense": 1})
-    assert "attention.head" in app.session_state[export_menu._ASKED] and "运行经过修改" in menus[0].caption
-    assert values(ran(menus[0].code)[1]) == values(menus[0].scene), "of the changed run"
-    tell(app, "attention.lines", "menu", {})
-    assert menus[1].heads == menus[0].heads
-
-
-def test_a_mask_that_is_drawn_is_saved_too(menus: Menus) -> None:
-    app = open_page("attention", {**CHOSEN, "text": "The cat sat on", "edits": "flip.2.0", "door_what_if": "1"})
-    tell(app, "attention.mask_cells", "menu", {})
-    expected = np.tril(np.ones((4, 4)))
-    expected[2, 0] = 0
-    assert [bool(value) for value in values(menus[0].scene)] == expected.ravel().astype(bool).tolist()
-    assert "blocks.1.attn.mask [6 × 4 × 4]" in menus[0].caption and parse_qs(urlparse(menus[0].address).query)["edits"]
-    assert not menus[0].frame
-    drawn = values(ran(menus[0].code)[1])
-    assert [value == "0.0" for value in drawn] == expected.ravel().astype(bool).tolist(), drawn
-
-    # A row that sees nothing is no mask of a run.
-    app = open_page("attention", {**CHOSEN, "mask": "drawn", "flipped": "0.0", "door_what_if": "1"})
-    tell(app, "attention.mask_cells", "menu", {})
-    assert not menus[1].code and not any(values(menus[1].scene)[:3])
-
-
-def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_page("cost", CHOSEN)
-    tell(app, "cost.shares", "menu", {})
-    assert "page “" in menus[0].caption and "opened with story-pre-ln and “The cat sat”" in menus[0].caption
-    assert not menus[0].code and not menus[0].heads
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "This page (HTML)"]
-
-    tell(app, "cost.curves", "menu", {})  # which Plotly draws in the page
-    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "This page (HTML)"]
-    assert len(menus[1].scene.series) > 2 and "picture=cost.curves" in menus[1].frame
-
-    own = runs.Kept(vm.load("story-pre-ln"), "mine")
-    monkeypatch.setattr(runs, "kept", lambda: {"story-pre-ln": own})
-    app = open_page("attention", CHOSEN)
-    tell(app, "attention.head", "menu", {})
-    mine = menus[-1]
-    assert not mine.code and not mine.address and " · mine · " in mine.caption and "http" not in mine.caption
-    assert any("for you alone" in part.value for part in app.caption)
-
-
-def test_of_a_long_run_the_heads_of_one_layer_or_none(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = 6 * 3 * 3 * 4
-    for most, names in ((4 * layer, 4), (layer, 1), (layer - 1, 0)):
-        monkeypatch.setattr(export_menu, "MOST_BYTES", most)
-        tell(open_page("attention", CHOSEN), "attention.grid", "menu", {})
-        assert len(menus[-1].heads) == names
-    assert menus[-2].layer == 1 and menus[-2].heads == ("blocks.1.attn.pattern",)
-
-
-SIX = language_model(tiny_config()).trace(ids=list(range(6)))
-WHERE: list[tuple[Cells, tuple[int, int], str]] = [
-    (Cells("blocks.0.attn.pattern", (2, ROW, COLUMN)), (6, 6), "[2]"),
-    (Cells("blocks.0.attn.pattern", (2, COLUMN, ROW)), (6, 6), "[2].T"),
-    (Cells("blocks.0.attn.pattern", (ROW, 1, COLUMN)), (3, 4), "[:, 1, :4]"),
-    (Cells("blocks.0.attn.pattern", (1, ROW, COLUMN), (2, 3), (0, 1, 2)), (2, 3), "[1, 2:4, :3]"),
-    (Cells("blocks.0.attn.q", (1, ROW, COLUMN), (5, 4, 3), (7, 1)), (3, 2), "[1][[5, 4, 3]][:, [7, 1]]"),
-    (Cells("blocks.0.ffn.act", (4, COLUMN)), (1, 40), "[4]"),
-    (Cells("probs", (COLUMN, BESIDE), (0, 1, 2), beside=(5, 9, 5)), (1, 3), "[[0, 1, 2], [5, 9, 5]]"),
-    (
-        Cells("blocks.0.attn.z", (BESIDE, 3, COLUMN), tuple(), tuple(range(8)) * 3, (0,) * 8 + (1,) * 8 + (2,) * 8),
-        (1, 24),
-        "[:, 3].flatten()",
-    ),
-]
-
-
-@pytest.mark.parametrize(("where", "size", "index"), WHERE)
-def test_an_index_gives_the_cells(where: Cells, size: tuple[int, int], index: str) -> None:
-    (line,) = python_lines.expressions([Shown(where, size)], SIX)
-    assert line == f'trace["{where.site}"]{index}'
-    made = np.atleast_2d(eval(line, {"trace": SIX}).numpy())
-    places = [[where.at(row, column) for column in range(size[1])] for row in range(size[0])]
-    wanted = [[float(SIX[place[0]][place[1]]) for place in row if place is not None] for row in places]
-    assert np.array_equal(made, np.array(wanted, np.float32))
-
-
-def test_rows_of_one_value_are_one_line_and_long_lists_are_none() -> None:
-    rows = [Shown(Cells("blocks.1.attn.z", (head, 4, COLUMN)), (1, 8)) for head in range(3)]
-    sum_of = Shown(Cells("blocks.1.attn.out", (4, COLUMN)), (1, 24))
-    assert python_lines.expressions([*rows, sum_of], SIX) == [
-        'trace["blocks.1.attn.z"][:, 4]',
-        'trace["blocks.1.attn.out"][4]',
-    ]
-    many = tuple(range(0, 2 * python_lines.MOST_LISTED + 2, 2))
-    assert not python_lines.expressions([Shown(Cells("probs", (ROW, 0), many), (len(many), 1))], SIX)
-
-
-def test_cells_that_are_not_the_runs_have_no_line() -> None:
-    scores = SIX["blocks.0.attn.scores"][1].numpy()
-
-    def drawn(values: np.ndarray) -> tuple[Shown, ...]:
-        mark = Mark(id="m", values=values, where=Cells("blocks.0.attn.scores", (1, ROW, COLUMN)))
-        return python_lines.shown(scene_of(mark), SIX)
-
-    masked = np.where(np.tri(*scores.shape) > 0, scores, np.nan)
-    assert drawn(scores) and drawn(masked) and not drawn(scores * 3)
-    assert python_lines.of((), SIX, "tiny") == ""
-
-
-def scene_of(*marks: Mark) -> Scene:
-    return Scene(id="s", panels=[Panel(id="p", marks=marks, height=9)], title="t")
 
 
 @pytest.mark.parametrize("page", PAGES)

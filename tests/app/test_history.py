@@ -9,15 +9,10 @@ from functools import partial
 from urllib.parse import parse_qs
 
 import pytest
-import streamlit
-from app_driver import answer, open_page, pictures
+from app_driver import answer, open_page
 from socket_visitor import Visitor, server
-from streamlit.errors import StreamlitAPIException
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
-from streamlit.runtime.fragment import MemoryFragmentStorage
 
-from viz_model.app import examples, runs, state
+from viz_model.app import runs, state
 
 FORMER, LATTER = "The cat sat on the mat", "The dog ran home"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": FORMER}
@@ -53,62 +48,6 @@ def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, pag
 SENTENCE = "The cat sat on the mat because it was"
 ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
 PAGES = ("attention", "ablations")
-
-
-def test_streamlit_keeps_what_stands_in_a_part_that_it_drops() -> None:
-    """Why a page waits at its end until it is sent: where this fails, it need not any more."""
-    queue = ForwardMsgQueue()
-    for place, part in (((0, 3), "outer"), ((0, 3, 0), "inner")):
-        message = ForwardMsg()
-        message.metadata.delta_path.extend(place)
-        message.delta.fragment_id = part
-        message.delta.add_block.SetInParent()
-        queue.enqueue(message)
-    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["outer"])
-    assert [list(message.metadata.delta_path) for message in queue.flush()] == [[0, 3, 0]]
-
-
-@pytest.mark.parametrize("page", ["attention", "cost"])
-def test_a_page_ends_once_it_is_sent(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[str] = []
-    monkeypatch.setattr(state, "wait_until_sent", lambda: ended.append(state.current().page))
-    open_page(page, ASKED)
-    assert ended == [page]
-    monkeypatch.undo()
-    slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
-    for is_shown in (False, True):  # nothing is sent to who drives the app without a browser
-        monkeypatch.setattr(state, "has_browser", lambda is_shown=is_shown: is_shown)
-        state.wait_until_sent()
-    assert slept == [state.SENDING]
-
-
-def test_a_part_that_a_page_lacks_keeps_no_other_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[list[str]] = []
-    monkeypatch.setattr(state, "has_browser", lambda: True)
-    monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "rerun", ran.append)
-    state.run_alone("door", state.ASK)
-    state.has_parts((), {state.ASK})
-    state.run_alone("door", state.ASK)
-    assert ran == [["door", state.ASK, state.LINK], ["door", state.LINK]]
-
-
-def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StreamlitAPIException) as unknown:
-        MemoryFragmentStorage().resolve_target(["attention.apart.part"])
-    wrong = StreamlitAPIException("anything else", error_id="another")
-    raised = iter((unknown.value, wrong))
-
-    def rerun(parts: list[str]) -> None:
-        raise next(raised)
-
-    monkeypatch.setattr(state, "has_browser", lambda: True)
-    monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "rerun", rerun)
-    state.run_alone("attention.apart.part")
-    with pytest.raises(StreamlitAPIException, match="anything else"):
-        state.run_alone("attention.apart.part")
 
 
 CHANGES = {"head": 3, "layer": 2, "token": 4}
@@ -154,40 +93,6 @@ def test_what_is_open_below_a_page_follows_sentence_and_place(app: str, page: st
             check_fresh(visitor, app, page)
 
 
-@pytest.mark.server
-def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
-    """The browser goes through the whole page where all of it runs."""
-    with Visitor(app, "ablations", ASKED) as visitor:
-        visitor.open()
-        visitor.type("The dog ran home")
-        assert visitor.ran and visitor.text == "The dog ran home"
-        before = visitor.n_runs
-        visitor.choose("sidebar.norm_at", "Post-LN")
-        assert visitor.n_runs == before + 1 and not visitor.ran and not visitor.errors
-
-
-@pytest.mark.server
-@pytest.mark.parametrize(("key", "option"), [("sidebar.norm_at", "Post-LN"), ("sidebar.lang", "中文")])
-def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
-    with Visitor(app, "attention", ASKED) as visitor:
-        visitor.open()
-        visitor.choose(key, option)
-        assert not visitor.ran and not visitor.errors
-        assert (visitor.language == "zh") == (option == "中文")
-
-
-@pytest.mark.server
-def test_a_hidden_tab_is_not_drawn(app: str) -> None:
-    """Without a browser there are no hidden tabs: the same page holds its code and its table then."""
-    whole = open_page("attention", ASKED)
-    assert whole.main.code and whole.dataframe and pictures(whole)
-    with Visitor(app, "attention", ASKED) as visitor:
-        visitor.open()
-        kinds = [e.WhichOneof("type") for place, e in visitor.elements.items() if place[0] == 0]
-        assert not {"code", "arrow_data_frame"} & set(kinds)
-        assert "bidi_component" in kinds
-
-
 def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("attention", ASKED)
     ran: list[object] = []
@@ -211,28 +116,6 @@ def test_the_address_forgets_a_token_that_another_model_lacks_also_while_somebod
     answer(app, text=f"{FORMER} and {LATTER} again", rests=0)
     app.selectbox(key="sidebar.model").set_value("read-digits").run()
     assert app.query_params["model"] == "read-digits" and "token" not in app.query_params
-
-
-@pytest.mark.server
-def test_the_box_says_the_example_where_that_is_typed(app: str) -> None:
-    """Which is no choice: what the page was opened with would be said in its place."""
-    example = examples.of(runs.model("story-pre-ln"), "en")[0]
-    with Visitor(app, "attention", QUERY) as visitor:
-        visitor.open()
-        visitor.type(example)
-        assert (visitor.text, visitor.box) == (example, example) and not visitor.errors
-
-
-@pytest.mark.server
-def test_a_story_says_its_chapter_where_its_text_cannot_be_read(app: str) -> None:
-    """Without a chapter the address would lead to another page."""
-    with Visitor(
-        app, "overview", {"model": "read-digits", "lang": "en", "to": "en", "target": "three dogs"}
-    ) as visitor:
-        visitor.open()
-        visitor.open("", {})
-        said = parse_qs(visitor.query)
-        assert (said["target"], said["chapter"]) == (["three dogs"], ["write"]) and not visitor.errors
 
 
 @pytest.mark.server

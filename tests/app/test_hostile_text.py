@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -16,10 +18,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
-from viz_model.app import runs
 from viz_model.app.view import ViewState, parse
 from viz_model.checkpoints import registry
-from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
@@ -37,23 +37,8 @@ N_CASES = 1300
 """Texts for each of eight tokenizers: more than 10,000 in all."""
 
 
-# Tokenizers
-
-
 CONTROLS = ["<|endoftext|>", "[MASK]", "[CLS]", "[SEP]", "<pad>", "</s>", "<unk>", "<|fr|>", "▁", "##a", "<0xE6>", "Ġ"]
-SPECIAL = [
-    *CONTROLS,
-    "\ud800",
-    "\udfff",
-    "\x00",
-    "\u202e",
-    "\u2066",
-    "e\u0301\u0327",
-    "👩‍👩‍👧‍👦",
-    "\ue000",
-    "\U0010ffff",
-    "\ufdfa",
-]
+SPECIAL = [*CONTROLS, *"\ud800\udfff\x00\u202e\u2066\ue000\U0010ffff\ufdfa", "e\u0301\u0327", "👩‍👩‍👧‍👦"]
 ANY = st.text(max_size=40) | st.lists(st.sampled_from([*SPECIAL, " ", "\n", "a", "1", "学"]), max_size=12).map("".join)
 
 
@@ -81,44 +66,18 @@ def check(tokenizer: Tokenizer, text: str) -> None:
 @pytest.mark.parametrize(("name", "most"), [("story decoder", 50), *((name, N_CASES) for name in [*STORY, *BROUGHT])])
 def test_any_text_in_any_tokenizer(name: str, most: int, family: Path) -> None:
     tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
-    n_cases = 0
 
     @settings(max_examples=most, database=None)
     @given(ANY)
     def any_text(text: str) -> None:
-        nonlocal n_cases
-        n_cases += 1
         check(tokenizer, text)
 
     any_text()
-    assert n_cases >= most
     for text in naughty():
         check(tokenizer, text)
     written = (tokenizer.token(id).text for id in sorted(tokenizer.controls))
     for text in written:  # every control token, typed
         check(tokenizer, f"a {text}{text} b")
-
-
-@pytest.mark.parametrize("name", ["story-pre-ln", "tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-translator"])
-def test_any_text_can_be_traced(name: str, family: Path) -> None:
-    lm = vm.load(name)
-
-    @settings(max_examples=60, database=None)
-    @given(ANY)
-    def any_text(text: str) -> None:
-        try:
-            run = lm.trace(text, max_tokens=24)
-        except TextError:
-            assert runs.readable(text)[1]
-        except ValueError as error:
-            assert "nothing to run" in str(error)
-        else:
-            assert run[f"{run.prefix}final"].isfinite().all() if f"{run.prefix}final" in run.sites else len(run) > 0
-
-    any_text()
-
-
-# Pages
 
 
 # Every piece of it is a token of its own or a run of signs, none of which a page uses by itself.
@@ -153,18 +112,8 @@ def test_what_was_typed_is_never_markup(page: str, model: str, family: Path) -> 
     assert len(told) > 5
     for text in told:
         assert "@" not in SPAN.sub("", text), text
-    for figure in figures(app):
-        for text in strings(figure):
-            assert not re.search(r"<(?!/?(?:b|br|extra|i|sub|sup|span)[ >/]|\d)", text), text
-            assert "&amp;lt;" not in text, f"escaped twice: {text}"
-
-
-def strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from strings(inner)
+    drawn = json.dumps(figures(app), default=str)
+    assert not re.search(r"<(?!/?(?:b|br|extra|i|sub|sup|span)[ >/]|\d)", drawn) and "&amp;lt;" not in drawn
 
 
 def test_a_refused_text_is_quoted_and_no_image(family: Path) -> None:
@@ -174,9 +123,6 @@ def test_a_refused_text_is_quoted_and_no_image(family: Path) -> None:
     assert not app.exception
     said = "".join(line["html"] for line in mounts(app)[ISLAND]["notes"])
     assert "@" in said and "@" not in re.sub(r"<code>.*?</code>", "", said) and "<img" not in said
-
-
-# Addresses
 
 
 HOSTILE = (
@@ -206,25 +152,19 @@ def test_any_address_is_a_view_of_a_model_on_offer(query: dict[str, str]) -> Non
 
 
 # Nothing of an address may be opened, compiled or unpickled: Python tells of all of it.
-_WATCHED: list[tuple[str, str]] = []
-_WATCHING = False
+EVENTS = ("open", "compile", "pickle.find_class", "subprocess.Popen", "os.system", "socket.connect")
 
 
-def _watch(event: str, args: tuple[Any, ...]) -> None:
-    if _WATCHING and event in (
-        "open",
-        "compile",
-        "pickle.find_class",
-        "subprocess.Popen",
-        "os.system",
-        "socket.connect",
-    ):
-        _WATCHED.append((event, str(args[0])[:300] if args else ""))
+@functools.cache
+def watched() -> list[tuple[str, str]]:
+    """What was done since it was emptied last; a hook is never taken away again."""
+    found: list[tuple[str, str]] = []
+    sys.addaudithook(lambda event, args: found.append((event, str(args[:1])[:300])) if event in EVENTS else None)
+    return found
 
 
 @pytest.mark.parametrize("number", range(len(PAGES)))
 def test_a_page_at_a_hostile_address(number: int, family: Path, tmp_path: Path) -> None:
-    global _WATCHING
     secret = tmp_path / "secret-model"
     secret.mkdir()
     (secret / "config.json").write_text("{}")
@@ -234,26 +174,11 @@ def test_a_page_at_a_hostile_address(number: int, family: Path, tmp_path: Path) 
     asked["model" if number % 2 else "compare"] = str(secret)
     if number % 3:
         asked["text"] = TYPED  # so that other pages than that of an odd text are looked at
-    if not _HOOKED:
-        sys.addaudithook(_watch)
-        _HOOKED.append(True)
-    _WATCHING, _WATCHED[:] = True, []
-    try:
-        app = open_page(PAGES[number], {**asked, "lang": "en"})
-    finally:
-        _WATCHING = False
+    watched().clear()
+    app = open_page(PAGES[number], {**asked, "lang": "en"})
+    done = watched().copy()
     assert app.warning
     assert app.query_params["model"] in vm.models()
-    for event, what in _WATCHED:
+    for event, what in done:
         assert "secret-model" not in what and "passwd" not in what, (event, what)
         assert event in ("open", "compile"), (event, what)
-
-
-_HOOKED: list[bool] = []
-
-
-def test_edits_that_no_model_has_are_said_and_left_out(family: Path) -> None:
-    for text in ("patch.embed_out.0..-D800-", "flip.999999999.0", "neuron.0.999999999.1", "head-off.0.0.encoder"):
-        assert edits.parse(text)
-        app = open_page("block", {"edits": text, "text": "a cat", "lang": "en"})
-        assert app.warning or app.info or mounts(app)[ISLAND]["notes"]

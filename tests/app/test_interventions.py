@@ -12,7 +12,6 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.app import frame
-from viz_model.app.cell_names import written
 from viz_model.island.edited import describe
 from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
@@ -61,14 +60,6 @@ def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
     )
 
 
-def test_a_page_of_the_plain_run_derives_its_numbers_from_that_run() -> None:
-    trace = vm.load(MODEL).trace(TEXT)
-    name = vm.explain.gradients(trace, -1).name("blocks.1.ffn.out")
-    app = opened("backward", "head-off.1.3", cell=f"{name}:{len(trace) - 1},0")
-    expected = vm.explain.gradients(trace, -1).of("blocks.1.ffn.out")[-1, 0]
-    assert any(written(float(expected), 5) in one.value for one in app.markdown)
-
-
 def test_before_and_after_are_those_of_the_two_runs() -> None:
     changes = edits.parse("no-position~head-off.0.1")
     lm = vm.load(MODEL)
@@ -97,18 +88,3 @@ def test_a_place_that_is_not_there_is_named_and_the_page_goes_on() -> None:
     assert "layer: expected 0 to 3, got 99" in app.warning[0].value and "Changed run" not in said(app)
     app.button(key="sidebar.reset").click().run()
     assert not app.warning and not app.exception
-
-
-@pytest.mark.parametrize(
-    "changes", ["<b>", "head-off.x", "head-off" + "~no-mask" * 40, "__import__.os", "neuron.0.1.nan"]
-)
-def test_an_address_that_cannot_be_read_changes_nothing(changes: str) -> None:
-    app = opened("overview", changes)
-    assert "cannot be read" in app.warning[0].value and "Changed run" not in said(app)
-    assert not app.exception
-
-
-def test_the_code_of_a_page_makes_the_changed_run() -> None:
-    app = opened("overview", "head-off.1.3")
-    (code,) = [block.value for block in app.code if "import viz_model" in block.value]
-    assert "edits=vm.edits.parse('head-off.1.3')" in code

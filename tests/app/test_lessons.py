@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
-from app_driver import ISLAND, mounts, open_page, tell
-from lessons.lesson_files import GOOD
+from app_driver import ISLAND, mounts, open_page
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app.lessons import shelf
 from viz_model.lessons import answers, result
 from viz_model.lessons.answers import Given, Progress
 from viz_model.lessons.questions import ChoiceKey
-from viz_model.lessons.shelf import VARIABLE
 from viz_model.texts import Texts
 
 
@@ -84,15 +80,6 @@ def test_what_is_no_number_is_asked_for_again_and_the_run_is_pinned() -> None:
     assert asked(app, "edits") is None
 
 
-def test_a_cell_is_clicked_and_then_answered() -> None:
-    app = step("attention_by_hand", 4, lang="zh")
-    name = "lesson.answer.attention_by_hand.4"
-    assert app.button(key=f"{name}.answer").disabled
-    tell(app, f"{name}.grid", "asked", {"site": "lesson.cell", "index": [2, 1]})
-    press(app, f"{name}.answer")
-    assert asked(app, "lesson.given") == "~~~~2.1"
-
-
 def test_the_end_has_a_file_that_the_teachers_page_reads() -> None:
     lesson = shelf.lessons().lessons["first_walk"]
     given = []
@@ -146,33 +133,3 @@ def test_every_part_of_the_desk_and_the_way_in(lang: str) -> None:
     assert t("lesson.own_lead", variable="`VIZ_MODEL_LESSONS`") in words(
         open_page("lessons", {"lang": lang, "desk": "own"})
     )
-
-
-@pytest.mark.parametrize("query", [{"lesson": "norms"}, {"teacher": ""}, {"lesson": "nobody", "lesson.step": "3"}])
-def test_other_pages_lead_to_the_desk(query: dict[str, str]) -> None:
-    app = open_page("attention", {**query, "lang": "en"})
-    said = words(app)
-    if "teacher" in query:
-        assert Texts("en")("lesson.results_lead") in said
-    elif query["lesson"] == "norms":
-        assert "Two models that differ" in said
-    else:
-        assert "nobody" in said and Texts("en")("lesson.lead") in said
-    assert len(urlencode(query)) < 100
-
-
-def test_what_is_wrong_with_a_lesson_is_told_in_the_language_of_the_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    wrong = {
-        "one.toml": (GOOD.replace("tolerance = 0.01", "tolerance = -1"), "应不小于 0，实际为 `-1`"),
-        "two.toml": (GOOD.replace("layer=1&head=2", "layer=9&head=2"), "这个模型只有层 0 到层 3"),
-        "three.toml": ("minutes = = 3", "不是合格的 TOML"),
-    }
-    for name, (text, _) in wrong.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    app = open_page("lessons", {"lang": "zh", "desk": "own"})
-    told = " ".join(part.value for part in app.error)
-    for name, (_, expected) in wrong.items():
-        assert f"`{name}`，第" in told and expected in told

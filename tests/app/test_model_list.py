@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from app_driver import open_page
 
-from viz_model.app import runs, serving
+from viz_model.app import runs
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.families import absent
 from viz_model.texts import Texts
@@ -65,25 +65,9 @@ def test_a_model_that_has_come_is_found_and_one_that_was_changed_is_read_anew(sh
     assert runs.loaded("newcomer") is not own and runs.loaded("story-none") is bundled_before
 
 
-def test_strangers_change_nothing_for_others(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "is_public", lambda: True)
-    app = open_page("models", {"lang": "en"})
-    assert not app.exception and len(app.warning) == 3
-    assert not [button for button in app.button if button.key == "model_list.look"]
-    assert str(shelf) not in " ".join(element.value for element in (*app.markdown, *app.caption, *app.warning))
-
-
 @pytest.mark.parametrize("family", absent.ABSENT)
 def test_every_refusal_of_a_known_family_is_translated(family: str) -> None:
     message = f"config.json: model_type: {absent.told(family, lambda: ('', ()))}"
     said = Texts("zh").error(message)
     left = said.partition("没有：")[2]
     assert re.search("[\u4e00-\u9fff]", left) and not re.search("[a-z]+ [a-z]+ [a-z]+", left)
-
-
-@pytest.mark.parametrize(
-    ("name", "unknown", "says"), [("x", ["a_b", "c"], "不认识：`a_b`, c"), ("x", [], "全部属性"), (3, [], "名称")]
-)
-def test_every_refusal_of_other_families_is_translated(name: object, unknown: list[str], says: str) -> None:
-    said = Texts("zh").error(f"config.json: model_type: {absent.told(name, lambda: ('gpt2', unknown))}")
-    assert says in said and "not read here" not in said and "expected the name" not in said

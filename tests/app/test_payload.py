@@ -8,42 +8,29 @@ from typing import Any
 
 import pytest
 import streamlit as st
-import torch
-from app_driver import ISLAND, PAGES
+from app_driver import ISLAND, PAGES, ROOT, offer
 from streamlit.testing.v1 import AppTest
 from tiers import turns
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.app import runs
 from viz_model.app.frame import FIRST
 from viz_model.app.view import ViewState
-from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
-ROOT = Path(__file__).resolve().parents[2]
 MOST, MOST_ISLAND = 150_000, 1_500_000
 """Bytes of a picture, and of a page that is one island, with all its sections open."""
-
-LENGTHS = [16, 500]
-
-
-def long_model(**changes: Any) -> vm.LanguageModel:
-    """A random model as wide as a small real one, with room for a long text."""
-    tokenizer = story_tokenizer()
-    sizes = {"n_vocab": tokenizer.n_vocab, "n_context": 2048, "d_model": 384, "n_heads": 12, "d_ffn": 512}
-    model = random_model(tiny_config(**{**sizes, **changes}))
-    return vm.LanguageModel(name="long", model=model, tokenizer=tokenizer, twin=None, folder=Path("nowhere"))
 
 
 @pytest.fixture(scope="module")
 def lm() -> Iterator[vm.LanguageModel]:
-    """The only model of the app."""
-    found = long_model()
+    """The only model of the app: random, as wide as a small real one, with room for a long text."""
+    tokenizer = story_tokenizer()
+    sizes: dict[str, Any] = {"n_context": 2048, "d_model": 384, "n_heads": 12, "d_ffn": 512}
+    model = random_model(tiny_config(n_vocab=tokenizer.n_vocab, **sizes))
+    found = vm.LanguageModel(name="long", model=model, tokenizer=tokenizer, twin=None, folder=Path("nowhere"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "configs", lambda: {"long": found.config})
-        patch.setattr(vm, "load", {"long": found}.__getitem__)
-        st.cache_resource.clear()
+        offer(patch, {"long": found})
         yield found
     st.cache_resource.clear()
 
@@ -67,46 +54,17 @@ def open_page(page: str, text: str) -> AppTest:
 
 def sent(app: AppTest) -> dict[str, int]:
     """The bytes of every element of a page, by what it is and where."""
-    found: dict[str, int] = {}
-
-    def walk(block: Any, path: str) -> None:
-        for n, child in block.children.items():
-            if hasattr(child, "children"):
-                walk(child, f"{path}.{n}")
-            else:
-                name = f"{getattr(child.proto, 'component_name', '')} {getattr(child.proto, 'id', '')}"
-                found[f"{child.type} {name} {path}.{n}"] = child.proto.ByteSize()
-
-    walk(app._tree, "")
-    return found
-
-
-class Asked:
-    """The names of the values of T×V, and T×T of all heads, that were derived at once for texts that are long."""
-
-    LONG = 300
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.names: list[str] = []
-        derive = Trace._derive
-
-        def watched(trace: Trace, full: str, head: int | None = None, rows: slice = slice(None)) -> torch.Tensor:
-            found = derive(trace, full, head, rows)
-            n, config = len(trace), trace.config
-            if n >= self.LONG and found.numel() >= n * min(config.n_vocab, n * config.n_heads):
-                self.names.append(full)
-            return found
-
-        patch.setattr(Trace, "_derive", watched)
-
-    def check(self) -> None:
-        """Of the patterns those of one layer may be there, of the logits a few rows."""
-        assert "logits" not in self.names and "probs" not in self.names
-        assert len({name.rpartition(".attn.")[0] for name in self.names}) <= 1
+    protos = [(element.type, element.proto) for element in app._tree if hasattr(element, "proto")]
+    return {
+        f"{n} {kind} {getattr(proto, 'component_name', '')} {getattr(proto, 'id', '')}": proto.ByteSize()
+        for n, (kind, proto) in enumerate(protos)
+        if hasattr(proto, "ByteSize")
+    }
 
 
 @pytest.mark.parametrize(
-    ("page", "length"), [*turns(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)]
+    ("page", "length"),
+    [*turns(PAGES, [16, 500]), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
 )
 def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
     """Neither what is sent nor, where nobody asked for all heads, what is there at once."""
@@ -115,13 +73,3 @@ def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageM
     assert len(found) > (10 if page != FIRST else 2)  # the page was drawn
     large = {name: size for name, size in found.items() if size > (MOST_ISLAND if ISLAND in name else MOST)}
     assert not large
-
-
-def test_of_a_long_text_attention_waits_before_it_looks_at_all_layers(
-    lm: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("viz_model.topics.attention.brings.MOST_WORK", 0)
-    asked = Asked(monkeypatch)
-    st.cache_resource.clear()
-    open_page("attention", text_of(lm, Asked.LONG))
-    asked.check()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import shutil
 import threading
 import time
 import tomllib
@@ -23,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 import viz_model as vm
-from viz_model.app import health, run_lock, serving, watching
+from viz_model.app import health, serving, watching
 from viz_model.runs.edits import AblateHead
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,15 +32,6 @@ def served() -> Iterator[str]:
     """The address of the app as serve.py serves it."""
     with server("serve.py", environment={"VIZ_MODEL_FRAME_ANCESTORS": "https://lms.example.edu"}) as (url, _):
         yield url
-
-
-# Health
-
-
-def test_every_kind_of_model_is_well(lm: vm.LanguageModel) -> None:
-    found = health.check(lm)
-    assert found.is_well, found.problems
-    assert found.n_checked == 4 * lm.config.n_layers + 1
 
 
 def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
@@ -56,11 +45,6 @@ def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
         with torch.no_grad():
             weight.copy_(kept)
     assert any("finite" in problem for problem in found.problems)
-
-
-def test_what_breaks_a_run_is_told_in_a_line(lm: vm.LanguageModel) -> None:
-    (problem,) = health.check(lm, text="").problems
-    assert problem.startswith("tiny: ValueError: ") and "\n" not in problem
 
 
 def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,9 +69,6 @@ def test_the_endpoint_says_how_many_things_are_wrong_and_not_which() -> None:
     assert len(asked) == 1
 
 
-# A warm start
-
-
 @pytest.mark.server
 @pytest.mark.parametrize("script", ["app.py", "serve.py"])
 def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
@@ -101,39 +82,41 @@ def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
         assert both in told
 
 
-# What is let in, and what is counted
-
-
 @pytest.mark.server
-def test_a_path_that_no_page_has_is_not_found(served: str) -> None:
-    def status(path: str) -> int:
-        try:
-            with urllib.request.urlopen(served + path) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health", "/healthz"):
-        assert status(path) == 200, path
-    for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar", "/metrics"):
-        assert status(path) == 404, path
-
-
-class Stored:
-    def __init__(self, **files: list[int]) -> None:
-        self._uploaded_file_mgr = self
-        self.file_storage = {name: {str(n): SimpleNamespace(data=b"x" * size) for n, size in enumerate(sizes)}
-                             for name, sizes in files.items()}  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        *((path, 200) for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health")),
+        *((path, 404) for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar.js", "/metrics")),
+    ],
+)
+def test_a_path_that_no_page_has_is_not_found_and_every_answer_has_the_headers(
+    path: str, status: int, served: str
+) -> None:
+    try:
+        with urllib.request.urlopen(served + path) as answer:
+            found, headers = answer.status, answer.headers
+    except urllib.error.HTTPError as error:
+        found, headers = error.code, error.headers
+    assert found == status
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "https://lms.example.edu"
+    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
 
 
 @pytest.mark.parametrize(
     ("session", "size", "status"),
-    [("ada", 4, 200), ("ada", 5, 413), ("bo", 10, 200), ("bo", 11, 413), ("new", 10, 200), ("new", 11, 413)],
+    [("ada", 4, 200), ("ada", 5, 413), ("bo", 10, 200), ("bo", 11, 413), ("new", 11, 413)],
 )
 def test_uploads_are_bounded_for_a_visitor_and_in_all(
     session: str, size: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viz_model.app.watching.Runtime.instance", lambda: Stored(ada=[3, 3], bo=[0]))
+    three = SimpleNamespace(data=b"xxx")
+    stored = SimpleNamespace(file_storage={"ada": {"0": three, "1": three}, "bo": {"0": SimpleNamespace(data=b"")}})
+    running = SimpleNamespace(_uploaded_file_mgr=stored)
+    monkeypatch.setattr("viz_model.app.watching.Runtime.instance", lambda: running)
     monkeypatch.setattr(watching, "OF_A_VISITOR", 10)
     monkeypatch.setattr(watching, "OF_ALL", 16 if session != "ada" else 100)
     reached = []
@@ -146,49 +129,6 @@ def test_uploads_are_bounded_for_a_visitor_and_in_all(
     answer = client.put(f"/_stcore/upload_file/{session}/1", content=b"y" * size)
     assert answer.status_code == status and (reached == [size]) == (status == 200)
     assert client.get("/").status_code == 200
-
-
-def test_what_waits_for_the_model_is_counted() -> None:
-    lock = run_lock.RunLock()
-    with lock:
-        waiting = threading.Thread(target=lock.__enter__)
-        waiting.start()
-        until = time.monotonic() + 5
-        while not lock.waiting and time.monotonic() < until:
-            time.sleep(0.01)
-        assert (lock.waiting, lock.taken) == (1, 1)
-    waiting.join(5)
-    assert (lock.waiting, lock.taken, lock.given_up) == (0, 2, 0)
-
-
-@pytest.mark.server
-def test_numbers_are_given_where_a_server_is_asked_to() -> None:
-    with (
-        server("serve.py", environment={"VIZ_MODEL_METRICS": "1"}) as (url, _),
-        urllib.request.urlopen(f"{url}/metrics") as answer,
-    ):
-        told = answer.read().decode()
-    values = dict(line.rsplit(" ", 1) for line in told.splitlines() if not line.startswith("#"))
-    assert values["viz_waiting"] == values["viz_uploads_bytes"] == values["viz_sessions"] == "0"
-    assert {"viz_runs_total", "viz_given_up_total"} <= values.keys()
-
-
-# Headers
-
-
-@pytest.mark.server
-@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/healthz", "/no/such/file.js"])
-def test_every_answer_has_the_headers(served: str, path: str) -> None:
-    try:
-        with urllib.request.urlopen(served + path) as answer:
-            headers = answer.headers
-    except urllib.error.HTTPError as error:
-        headers = error.headers
-    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
-    assert policy["default-src"] == "'none'"
-    assert policy["frame-ancestors"] == "https://lms.example.edu"
-    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
-    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
 
 
 @pytest.mark.parametrize("value", ["", "'none'; script-src *", "https://a.example,https://b.example", "a\nb"])
@@ -211,22 +151,6 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
 
 
 @pytest.mark.server
-def test_the_health_of_a_running_app_is_asked(served: str) -> None:
-    assert health.ask(served) == ()
-
-
-# The server's settings
-
-
-def test_settings_are_fit_for_strangers() -> None:
-    told = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert told["browser"]["gatherUsageStats"] is False
-    assert told["client"]["showErrorDetails"] == "none"
-    assert told["server"]["enableXsrfProtection"] is True and told["server"]["enableCORS"] is True
-    assert told["server"]["enableStaticServing"] is False and told["server"]["enableAgentApi"] is False
-
-
-@pytest.mark.server
 def test_another_site_cannot_open_a_connection(served: str) -> None:
     stranger = Visitor(served)
     stranger.origin = "https://elsewhere.example"
@@ -246,9 +170,6 @@ def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) 
             visitor.type("x" * (settings["server"]["maxWidgetStateSize"] * 1_000_000 + 200_000))
         other.type("A dog ran")
         assert other.text == "A dog ran" and not other.errors
-
-
-# Visitors beside each other
 
 
 @pytest.mark.server
@@ -279,39 +200,3 @@ def shown(url: str, query: dict[str, str]) -> dict[str, str]:
         visitor.open()
         assert not visitor.errors and visitor.text == query["text"] and visitor.language == query["lang"]
         return visitor.digest()
-
-
-@pytest.mark.server
-def test_typing_on_overtakes_the_request_before(served: str) -> None:
-    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
-        visitor.open()
-        for text in ("The cat s", "The cat sa", "The cat sat"):
-            visitor.type(text, wait=False)
-        while visitor.text != "The cat sat":
-            visitor.read()
-        drawn = visitor.digest()
-    with Visitor(served, "ablations", {"text": "The cat sat"}) as other:
-        other.open()
-        assert other.digest() == drawn
-
-
-@pytest.mark.server
-def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -> None:
-    """Who types before the browser has heard what the address of the sentence before is sends a former one."""
-    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
-        visitor.open()
-        former = visitor.query
-        for text in ("The cat s", "The cat sa"):
-            visitor.query = former
-            visitor.type(text)
-            assert visitor.text == text
-        visitor.open(query={"text": "The cat"})
-        assert visitor.text == "The cat", "an address that comes alone is followed"
-
-
-@pytest.mark.slow
-def test_visitors_of_a_killed_replica_go_on_at_another() -> None:
-    if shutil.which("nginx") is None:
-        pytest.skip("no nginx on the PATH")
-    replicas = importlib.import_module("benchmarks.replicas")
-    assert replicas.trial(4, replicas.free_ports()) == []

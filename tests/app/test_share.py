@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
@@ -13,25 +12,10 @@ from app_driver import offer, open_page
 from doors import island_of
 from tiny_models import language_model, tiny_config
 
-import viz_model as vm
-from viz_model.app import declared, runs, search, share
+from viz_model.app import declared, runs, search
 from viz_model.app.frame import SECTIONS
-from viz_model.measures import heads
 from viz_model.model import sites
 from viz_model.texts import LANGUAGES, Texts
-
-
-def test_a_code_is_a_picture_and_too_long_an_address_has_none() -> None:
-    png = share.code("http://localhost:8501/attention?model=story-pre-ln&text=%E5%B0%8F%E7%8C%AB")
-    assert png is not None and png.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", png[16:24])
-    assert width == height and (width // 4 - 8 - 17) % 4 == 0  # 17 + 4v modules, and four of margin on each side
-    assert share.code("x" * 4000) is None
-
-
-def test_a_frame_is_html_whatever_the_address_holds() -> None:
-    said = share.frame('http://localhost/?text="><script>&b=1', 'A "title"')
-    assert "<script>" not in said and "&quot;&gt;&lt;script&gt;&amp;b=1" in said and "A &quot;title&quot;" in said
 
 
 def test_the_address_and_a_frame_are_given() -> None:
@@ -60,15 +44,6 @@ def test_every_section_that_is_offered_opens(model: str, language: str) -> None:
             assert f"door_{section}" in {choice.name for choice in choices}
             assert one.says
     assert len({(one.label, one.kind, *one.to.items()) for one in found}) == len(found)
-
-
-def test_heads_are_found_by_what_they_do() -> None:
-    trace = vm.load("story-pre-ln").trace("The cat sat on the mat")
-    found = [one for one in search.entries(Texts("en"), trace.config, trace) if one.kind == "attention head"]
-    assert len(found) == trace.n_layers * trace.config.n_heads
-    previous = next(one for one in found if one.label.endswith("previous token"))
-    summary = heads.kinds(trace)[previous.to["layer"]][previous.to["head"]]
-    assert summary.previous > 0.5
 
 
 def test_a_page_offers_the_run_of_one_layer_and_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest import mock
 
-import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import tiny_config
 
 import viz_model as vm
-from viz_model.app import block_doors, state
+from viz_model.app import block_doors
 from viz_model.app import view as views
-from viz_model.app.choices import number, switch, words
+from viz_model.app.choices import number
 from viz_model.app.view import MAX_URL_TEXT, Notice, ViewState
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
@@ -57,45 +54,11 @@ def test_the_address_reproduces_the_view(view: ViewState) -> None:
     assert parse(view.query()) == (view, [])
 
 
-def test_an_empty_address_is_the_default_view_without_notices() -> None:
-    view, notices = parse({})
-    assert view == ViewState(model=MODELS[0]) and not notices
-
-
 def test_each_wrong_value_is_named() -> None:
     asked = {"model": "gpt-9", "layer": "99", "head": "-1", "token": "x", "lang": "xx"}
     _, notices = parse(asked)
     keys = {f"common.unknown_{name}" for name in ("model", "layer", "head", "token", "language")}
     assert {notice.key for notice in notices} == keys
-
-
-def test_text_beyond_the_limit_is_cut_in_the_address() -> None:
-    view = ViewState(model=MODELS[0], text="a" * 10_000)
-    assert len(view.query()["text"]) == MAX_URL_TEXT
-
-
-def test_a_part_that_is_closed_over_what_is_chosen_in_it_stays_closed_at_its_address() -> None:
-    part, door = words("part", r"[a-z]+"), switch("door_part")
-    names, configs = ["model"], {"model": tiny_config()}
-
-    def chosen(**query: str) -> dict[str, str]:
-        return dict(views.parse(query, names, configs, "en", "page", (part, door), {"part": door})[0].choices)
-
-    assert chosen(part="a") == {"page.part": "a", "page.door_part": "1"}
-    assert chosen(part="a", door_part="0") == {"page.part": "a", "page.door_part": "0"}
-    assert chosen(door_part="0") == {}
-
-
-def test_choosing_says_that_a_part_is_closed_where_the_address_would_open_it() -> None:
-    part, door = words("part", r"[a-z]+"), switch("door_part")
-    view = ViewState(model="model", page="page")
-    session = {"view": view, "view.opened_by": {"part": door}}
-    with mock.patch.object(streamlit, "session_state", session):
-        closed = state.choose("page", (part, "a"), (door, False))["choices"]
-        assert closed == {"page.part": "a", "page.door_part": "0"}
-        session["view"] = replace(view, choices=closed)
-        assert state.choose("page", (part, ""), (door, False))["choices"] == {}
-        assert state.choose("page", (part, "a"), (door, True))["choices"]["page.door_part"] == "1"
 
 
 def test_a_number_is_in_the_address_as_it_is_read_there() -> None:

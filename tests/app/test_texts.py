@@ -9,20 +9,14 @@ from pathlib import Path
 
 import pytest
 import terms as crosswalk
-from app_driver import heading, offer, open_page, said
-from hypothesis import given
-from hypothesis import strategies as st
-from tiny_models import language_model, normed_values, other_blocks, tiny_config, variants
+from tiny_models import normed_values, other_blocks, variants
 
-import viz_model as vm
 from viz_model import texts
-from viz_model.app import examples
-from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.island import glossary
 from viz_model.island.prose import html
 from viz_model.measures.heads import HEAD
 from viz_model.model import sites
-from viz_model.texts import ENGLISH, LANGUAGES, Language, Texts, fill, markdown
+from viz_model.texts import ENGLISH, LANGUAGES, Language, Texts, markdown
 
 PATHS = [path for language in texts.LANGUAGES.values() for path in sorted(language.folder.iterdir())]
 COMPLETE = ("en", "zh")
@@ -31,12 +25,6 @@ IN_CODE = {"sites.toml", "errors.toml"}
 """What says in other languages what the code says in English."""
 FILES = sorted({path.name for path in PATHS} - {"language.toml", "glossary.toml"})
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-
-
-def test_every_language_has_the_same_files() -> None:
-    found = {language: {path.name for path in about.folder.iterdir()} for language, about in texts.LANGUAGES.items()}
-    assert all(files - IN_CODE <= found["en"] for files in found.values())
-    assert all(found[language] - IN_CODE == found["en"] for language in COMPLETE)
 
 
 def entries(language: str, file: str) -> Mapping[str, str]:
@@ -55,60 +43,11 @@ def test_every_language_has_the_same_keys_and_placeholders(language: str) -> Non
             assert set(PLACEHOLDER.findall(value)) == set(PLACEHOLDER.findall(reference[key])), f"{file} {key}"
 
 
-def test_no_text_is_empty() -> None:
-    for path in [path for path in PATHS if path.name in FILES]:
-        own = entries(path.parent.name, path.name)
-        assert own and all(value.strip() for value in own.values()), path
-
-
 def test_every_site_has_a_label_in_every_language() -> None:
     rows = [site for config in (*variants(), *other_blocks(), *normed_values()) for _, site in sites.in_order(config)]
     for language in {*COMPLETE} - {texts.ENGLISH}:
         known = texts.labels(language, "sites")
         assert not {site.name for site in rows if site.name not in known and site.label not in known}
-
-
-def test_every_page_has_a_name_a_lead_and_a_question() -> None:
-    for language in COMPLETE:
-        speak = texts.Texts(language)
-        for page in (page for pages in SECTIONS.values() for page in pages):
-            assert speak(f"common.page_{page}")
-            if page != FIRST:  # which leads to the others
-                assert {"lead", "question", "answer"} <= texts.sections(language, page).keys()
-
-
-def test_chinese_prose_is_chinese() -> None:
-    for page in (page for pages in SECTIONS.values() for page in pages):
-        for name, text in texts.sections("zh", page).items():
-            # Formulas, code and placeholders aside, what is left must not be English sentences.
-            plain = re.sub(r"\$.*?\$|`.*?`|\{\{.*?\}\}|\|.*?\|", "", text, flags=re.S)
-            assert re.search(r"[\u4e00-\u9fff]", plain) or not plain.strip(), f"{page}.{name}"
-
-
-def test_a_missing_value_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        fill("{{who}} came", {})
-    assert fill(r"\frac{ {{a}} }{b}", {"a": 1}) == r"\frac{ 1 }{b}"
-
-
-@given(st.text(min_size=1))
-def test_a_literal_is_one_code_span(text: str) -> None:
-    span = markdown.literal(text)
-    fence = re.match("`+", span)
-    assert fence
-    inner = span[len(fence[0]) : -len(fence[0])]
-    assert "\n" not in span
-    # The fence ends where it should: no run of backticks inside is as long as it.
-    assert all(len(run) != len(fence[0]) for run in re.findall("`+", inner))
-
-
-def test_a_cell_of_a_table_holds_what_would_end_it() -> None:
-    assert markdown.row(["1", markdown.literal("a|b\n|`c`")]) == r"| 1 | `` a\|b \|`c` `` |"
-
-
-def test_a_table_has_names_first_and_numbers_at_the_right() -> None:
-    assert markdown.table(["a", "b"], [["x|y", "1"]]) == "| a | b |\n| --- | --: |\n| x\\|y | 1 |"
-    assert markdown.table("ab", ["cd"], "rl").splitlines()[1] == "| --: | :-- |"
 
 
 def test_a_message_that_quotes_somebody_cannot_be_markup() -> None:
@@ -152,18 +91,6 @@ def test_what_the_library_says_to_a_visitor_is_translated() -> None:
         assert chinese.error(message) != markdown.quoting(message), message
 
 
-def test_a_message_within_a_message_is_translated_with_its_values() -> None:
-    said = texts.Texts("zh").error("edits: 'head-off.9': layer: expected 0 to 3, got 9")
-    assert said == "edits：`'head-off.9'`：layer：应在 0 到 3 之间，实际为 9"
-    assert texts.Texts("zh").error("nobody has translated this") == "nobody has translated this"
-
-
-def test_a_model_is_offered_a_sentence_of_the_visitors_language_first() -> None:
-    lm = vm.load("story-pre-ln")
-    assert re.match("[A-Z]", examples.of(lm, "en")[0]) and re.match("[\u4e00-\u9fff]", examples.of(lm, "zh")[0])
-    assert sorted(examples.of(lm, "en")) == sorted(examples.of(lm, "zh"))
-
-
 OTHERS = {
     # “5.66 times as long”, never “grew 5.66 times” or “times fewer”; and a root that does not end is not equal.
     "factors": r"times (?:fewer|less|more|smaller|larger|longer|shorter)|[大小多少]了?\s*\{\{\w+\}\}\s*倍|√\S* = \{\{",
@@ -202,16 +129,6 @@ def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
 
 
 @pytest.mark.parametrize("language", SENTENCE)
-def test_a_definition_is_one_sentence_and_no_name_has_two(language: str) -> None:
-    terms = glossary.terms(language)
-    assert len({term.name for term in terms}) == len(terms)
-    for term in terms:
-        assert SENTENCE[language].fullmatch(term.says), term.key
-        assert len(term.says) < 200, term.key
-        assert term.books.keys() <= {"en": {"d2l", "slp"}, "zh": {"d2l", "nndl"}}[language], term.key
-
-
-@pytest.mark.parametrize("language", SENTENCE)
 def test_every_mark_names_a_term_and_every_term_is_marked(language: str) -> None:
     known, marked = {term.key for term in glossary.terms(language)}, set()
     for place, is_prose, text in every_text(language):
@@ -231,39 +148,20 @@ def test_no_markup_is_left_in_what_is_read(language: str) -> None:
         assert not is_prose or not re.search(r"\*\*|\]\(", read), place
 
 
-def test_a_mark_is_a_term_on_a_page_and_the_part_of_a_picture_is_none() -> None:
-    made = html("**[queries](#term-query)** and [its key](#key), [here](https://a.example)")
-    assert '<strong><span data-term="query">queries</span></strong>' in made
-    assert '<span data-part="key">its key</span>' in made and '<a href="https://a.example">here</a>' in made
-
-
 @pytest.mark.parametrize("language", crosswalk.FILES)
 def test_the_table_of_terms_is_what_the_glossary_says(language: str) -> None:
     """After a change: ``python docs/terms.py``."""
     assert crosswalk.FILES[language].read_text(encoding="utf-8") == crosswalk.page(language)
 
 
-@pytest.fixture
-def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A language with two words of its own."""
-    folder = tmp_path / "xx"
-    folder.mkdir()
-    (folder / "language.toml").write_text('name = "Xxish"\n', encoding="utf-8")
-    (folder / "common.toml").write_text('page_attention = "Attenxx"\n', encoding="utf-8")
-    (folder / "attention.md").write_text("## lead\nLeadxx.\n", encoding="utf-8")
-    monkeypatch.setitem(LANGUAGES, "xx", Language.read(folder))
-    return "xx"
-
-
-def test_a_page_has_the_words_of_a_new_language_and_english_beside_them(invented: str) -> None:
-    app = open_page("attention", {"model": "story-pre-ln", "text": "The cat sat", "lang": invented})
-    assert heading(app) == "Attenxx" and "Leadxx." in said(app)
-    assert Texts(ENGLISH).prose("attention.question").splitlines()[0] in said(app)
-    offered = [[option.content for option in part.proto.options] for part in app.get("button_group")]
-    assert [language.name for language in LANGUAGES.values()] in offered and LANGUAGES[invented].name == "Xxish"
-
-
-def test_what_a_language_lacks_is_english_key_by_key(invented: str) -> None:
+def test_what_a_language_lacks_is_english_key_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "language.toml").write_text('name = "Xxish"\n', encoding="utf-8")
+    (tmp_path / "common.toml").write_text('page_attention = "Attenxx"\n', encoding="utf-8")
+    (tmp_path / "attention.md").write_text("## lead\nLeadxx.\n", encoding="utf-8")
+    invented = "xx"
+    monkeypatch.setitem(LANGUAGES, invented, Language.read(tmp_path))
+    asked = ("zh-CN", "zh", "ZH_tw", "xx", "yy-YY", "", None)
+    assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
     new, english = Texts(invented), Texts(ENGLISH)
     assert new("common.page_attention") == "Attenxx" and new("common.page_block") == english("common.page_block")
     assert new.prose("attention.lead") == "Leadxx." and new.prose("attention.question") == english.prose(
@@ -275,29 +173,3 @@ def test_what_a_language_lacks_is_english_key_by_key(invented: str) -> None:
     assert HEAD.labels(invented) == HEAD.labels(ENGLISH) != HEAD.labels("zh")
     assert glossary.terms(invented) == glossary.terms(ENGLISH)
     assert new.error("nobody has translated this") == english.error("nobody has translated this")
-
-
-def test_a_browser_gets_the_language_of_its_locale(invented: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ("zh-CN", "zh", "ZH_tw", "xx", "yy-YY", "", None)
-    assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
-    monkeypatch.setitem(LANGUAGES, "zh-tw", LANGUAGES[invented])
-    assert [texts.preferred(locale) for locale in asked[:3]] == ["zh", "zh", "zh-tw"]
-
-
-def test_a_language_says_of_itself_only_what_is_known(tmp_path: Path) -> None:
-    (tmp_path / "language.toml").write_text('name = "Xxish"\ncolor = "red"\n', encoding="utf-8")
-    with pytest.raises(TypeError, match="color"):
-        Language.read(tmp_path)
-
-
-def test_symbols_of_the_formulas_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = language_model(tiny_config(n_vocab=8192, n_context=32))
-    offer(monkeypatch, {"tiny": lm})
-    app = open_page("attention", {"model": "tiny", "lang": "en", "tab": "formula"})
-    formulas, legend = "\n".join(part.value for part in app.markdown), app.markdown
-    said = next(part.value for part in legend if part.value.startswith("- **Counting:**"))
-    assert r"\sqrt{d_k}" in formulas
-    assert f"($d_k$ = {lm.config.d_head})" in said and f"$h$ head ($H$ = {lm.config.n_heads})" in said
-    assert "$W^Q$" in said and "normalized vector" in said and "^{" in said
-    assert "neuron" not in said and "$W^1$" not in said
-    assert "blocks." not in said

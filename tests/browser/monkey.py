@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 if __name__ == "__main__":
@@ -214,9 +214,6 @@ class Screen:
         """A head, a layer, a token: what is pressed to be selected."""
         return self.press("[aria-pressed]", u)
 
-    def cell(self, u: float, v: float, w: float) -> str | None:
-        return self.press("[role=grid]", u, v, w)
-
     def section(self, u: float) -> str | None:
         """Open or close a part of the page that the address knows of."""
         names = ("common.terms", "common.examples", "common.answer", "common.try_it", "common.try_more")
@@ -286,14 +283,6 @@ class Screen:
         return name
 
 
-class Shows(Protocol):
-    """A tab, as far as two are compared."""
-
-    def address(self) -> tuple[str, list[tuple[str, str]]]: ...
-
-    def read(self) -> tuple[list[str], collections.Counter[str]]: ...
-
-
 @dataclasses.dataclass
 class Failure:
     """A burst after which something was wrong."""
@@ -356,45 +345,36 @@ class Monkey:
             self.context.close()
 
     def act(self) -> str:
-        kinds = {
-            self._pick: 24,
-            self._quick: 6,
-            self._keys: 10,
-            self._cell: 5,
-            self._type: 8,
-            self._sentence: 6,
-            self._back: 6,
-            self._forward: 5,
-            self._norm: 5,
-            self._model: 5,
-            self._language: 5,
-            self._go: 9 if self.goes else 0,
-            self._section: 6,
-            self._offline: 3,
-            self._resize: 3,
-            self._second_tab: 1,
+        screen = self.screen
+        kinds: dict[str, tuple[int, Callable[[list[float]], str | None]]] = {
+            "pick": (24, lambda u: screen.pick(u[0])),
+            "quick": (6, lambda u: ", ".join(str(screen.pick(each)) for each in u[:10])),
+            "keys": (10, self._keys),
+            "cell": (5, lambda u: screen.press("[role=grid]", u[0], u[1], u[2])),
+            "type": (8, self._type),
+            "sentence": (6, self._sentence),
+            "back": (6, lambda u: self._history(u, "back")),
+            "forward": (5, lambda u: self._history(u, "forward")),
+            "norm": (5, self._norm),
+            "model": (5, lambda u: screen.model(u[0])),
+            "language": (5, lambda u: screen.option(list(LANGUAGES.values())[int(u[0] * len(LANGUAGES))].name)),
+            "go": (9 if self.goes else 0, lambda u: screen.go(u[0], u[1])),
+            "section": (6, lambda u: screen.section(u[0])),
+            "offline": (3, self._offline),
+            "resize": (3, self._resize),
+            "second_tab": (1, self._second_tab),
         }
-        kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+        name = self.random.choices(list(kinds), [weight for weight, _ in kinds.values()])[0]
         # Drawn before anything is looked at, so that what follows does not depend on what was there.
         draw = [self.random.random() for _ in range(24)]
-        name = kind.__name__.strip("_")
         try:
-            return f"{name}: {kind(draw)}"
+            return f"{name}: {kinds[name][1](draw)}"
         except Error as error:
             return f"{name}: not done ({str(error).splitlines()[0][:120]})"
-
-    def _pick(self, u: list[float]) -> str | None:
-        return self.screen.pick(u[0])
-
-    def _quick(self, u: list[float]) -> str:
-        return ", ".join(str(self.screen.pick(each)) for each in u[:10])
 
     def _keys(self, u: list[float]) -> str:
         keys = [KEYS[int(each * len(KEYS))] for each in u[1 : 2 + int(u[0] * 8)]]
         return " ".join(key for key in keys if self.screen.key(key))
-
-    def _cell(self, u: list[float]) -> str | None:
-        return self.screen.cell(*u[:3])
 
     def _type(self, u: list[float]) -> str | None:
         """Letters, and between them a click, of which the box is left and entered again."""
@@ -421,29 +401,14 @@ class Monkey:
         box.press("Enter")
         return sentence
 
-    def _back(self, u: list[float], step: str = "back") -> str:
+    def _history(self, u: list[float], step: str) -> str:
         times, pause = 1 + int(u[0] * 5), (20, 60, 150)[int(u[1] * 3)]
         self.screen.back(times, pause, step)
         return f"{times} times, {pause} ms apart"
 
-    def _forward(self, u: list[float]) -> str:
-        return self._back(u, "forward")
-
     def _norm(self, u: list[float]) -> str | None:
         done = [self.screen.option(("Post-LN", "Pre-LN")[n % 2]) for n in range(1 + int(u[0] * 8))]
         return None if None in done else f"{len(done)} times"
-
-    def _model(self, u: list[float]) -> str | None:
-        return self.screen.model(u[0])
-
-    def _language(self, u: list[float]) -> str | None:
-        return self.screen.option([known.name for known in LANGUAGES.values()][int(u[0] * len(LANGUAGES))])
-
-    def _go(self, u: list[float]) -> str | None:
-        return self.screen.go(u[0], u[1])
-
-    def _section(self, u: list[float]) -> str | None:
-        return self.screen.section(u[0])
 
     def _offline(self, u: list[float]) -> str:
         # What a page loads when it is opened, Streamlit never asks for again where it did not come.
@@ -508,7 +473,7 @@ class Monkey:
         return wrong
 
 
-def compared(here: Shows, friend: Shows) -> list[str]:
+def compared(here: Screen, friend: Screen) -> list[str]:
     """What a page shows and another at the same address does not, and the other way round."""
     wrong = []
     if here.address() != friend.address():

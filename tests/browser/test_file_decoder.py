@@ -13,7 +13,6 @@ import torch
 
 import viz_model as vm
 from viz_model.island import local_model
-from viz_model.runs import edits
 from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import write
 
@@ -22,50 +21,27 @@ pytestmark = pytest.mark.browser
 TEXTS = (
     *(
         "A",
-        "Once upon a time",
         "The cat sat on the mat",
-        "Tom had a red ball. He",
         '"Let\'s go," said Lily.',
         "I can't",
+        "they'd, but we're sure it'll",
+        "1234567",
+        " ",
     ),
+    *("  two  spaces  ", "A line\nand another\r\n\r\n\tend\n", "WHY ARE YOU SHOUTING?!", "naïve Ærøskøbing; œuvre"),
     *(
-        "She didn't know what they'd do, but we're sure it'll rain.",
-        "One two three 4 56 789 1234567",
-        "  two  spaces  ",
-    ),
-    *("A line\nand another\r\n\r\n\tend\n", "It was a dark and stormy night, and the old house creaked in the wind."),
-    *("The little dog ran, and ran, and ran, and ran until it could not run.", "WHY ARE YOU SHOUTING?!", "x", " "),
-    *(
-        'Mom said: "Don\'t touch the hot stove!" But Tim wanted to see.',
-        "naïve café, Ærøskøbing; œuvre",
         "e\u0301 e\u0302",
-    ),
-    *("Il était une fois une petite fille qui habitait", "L'été, j'ai mangé des pommes.", "a" * 200, "... --- ???"),
-    *(
-        "从前",
-        "从前有一只小猫",
+        "a" * 200,
+        "... --- ???",
         "小猫坐在垫子上。",
         "妈妈说：“不要碰火！”可是小明",
-        "今天天气很好，我们去公园玩吧。",
-        "一",
         "龘龘靐齉",
+        "老师问：「谁？」",
     ),
     *(
-        "有一天，小兔子在森林里遇到了一只大灰狼。",
-        "小红有三个苹果，给了弟弟一个，",
-        "他笑了，",
-        "床前明月光，疑是地上霜。",
-    ),
-    *(
-        "老师问：「谁知道答案？」",
         "二〇二四年十二月三十一日",
         "全角　空格",
-        "很久很久以前，在一个遥远的王国里，住着一位国王和他的女儿。",
-    ),
-    *(
-        "小明说 hello，然后走了。",
         "I love 北京 and 上海!",
-        "cat猫dog狗",
         "第3个苹果 costs $5.99",
         "Tom 对 Lily 说：“Let's go!”",
     ),
@@ -74,9 +50,9 @@ TEXTS = (
         "\ufeffBOM first",
         "next\u0085line\u2028and\u00a0more\u3000end",
         "مرحبا بالعالم",
-        "Привет, мир!",
+        "Привет!",
     ),
-    *("नमस्ते १२३ ٣٤٥", "[MASK] <|endoftext|> <|fr|>", "don’t ‘quote’", "日本語のテキスト、カタカナ", "I" + " see" * 60),
+    *("नमस्ते १२३ ٣٤٥", "[MASK] <|endoftext|> <|fr|>", "don’t ‘quote’", "日本語のテキスト、カタカナ", "I" + " see" * 600),
 )
 NAMES = ("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe")
 NEAR = 1e-5
@@ -93,17 +69,12 @@ def both(request: Any, chromium: Any) -> Iterator[tuple[vm.LanguageModel, Any]]:
 
 def test_every_text_is_read_and_answered_as_here(both: tuple[vm.LanguageModel, Any]) -> None:
     lm, page = both
-    assert len(TEXTS) >= 50
     ids = page.evaluate("texts => texts.map(text => model.encode(text))", TEXTS)
     assert ids == [lm.tokenizer.encode(text) for text in TEXTS]
-    farthest = 0.0
     for text, own in zip(TEXTS, ids, strict=True):
         there = torch.tensor(page.evaluate("ids => Array.from(model.read(ids))", own), dtype=torch.float64).softmax(-1)
         here = lm.decoder(own).logits.double().softmax(-1)
-        difference = float((there - here).abs().max())
-        assert difference < NEAR, text
-        farthest = max(farthest, difference)
-    print(f"\n{lm.name}: probabilities differ by {farthest:.1e} at the most")
+        assert float((there - here).abs().max()) < NEAR, text
 
 
 WRITE = """asked => {
@@ -130,24 +101,6 @@ def test_it_writes_what_is_written_here(both: tuple[vm.LanguageModel, Any], chan
     for one, other in zip(there, here, strict=True):
         assert [token["bytes"] for token in one["tokens"]] == [token["bytes"] for token in other["tokens"]]
         np.testing.assert_allclose(one["p"], other["p"], atol=1)  # ten-thousandths, rounded
-
-
-def test_without_norms_it_says_the_same(both: tuple[vm.LanguageModel, Any]) -> None:
-    """Thousands of tokens are then alike to a millionth, so that which one is drawn is not compared."""
-    lm, page = both
-    ids = lm.tokenizer.encode("小猫 and the dog")
-    logits = page.evaluate("ids => Array.from(model.read(ids, 'no-norm'))", ids)
-    there = torch.tensor(logits, dtype=torch.float64).softmax(-1)
-    here = lm.decoder(ids, edits=edits.parse("no-norm")).logits.double().softmax(-1)
-    assert float((there - here).abs().max()) < NEAR
-
-
-def test_of_a_long_text_the_end_is_read(both: tuple[vm.LanguageModel, Any]) -> None:
-    lm, page = both
-    ids = lm.tokenizer.encode("Once upon a time there was a dog. " * 40)
-    assert len(ids) > lm.config.n_context
-    there = torch.tensor(page.evaluate("ids => Array.from(model.read(ids))", ids), dtype=torch.float64).softmax(-1)
-    assert float((there - lm.decoder(ids).logits.double().softmax(-1)).abs().max()) < NEAR
 
 
 def test_its_dice_are_those_of_pytorch(both: tuple[vm.LanguageModel, Any]) -> None:

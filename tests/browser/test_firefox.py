@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-from urllib.parse import quote, urlencode
+from collections.abc import Callable
+from urllib.parse import urlencode
 
 import pytest
 from app_driver import PAGES
 from doors import all_open
-from firefox import Firefox, Page
-from tab import DEEP
+from tab import Tab
 
 from viz_model.app.frame import FIRST
 
@@ -23,39 +21,26 @@ PAINTED = """deep('canvas').filter(c => c.width && c.height && c.getBoundingClie
   return pixels.some(value => value > 0)
 })"""
 
-Visit = Callable[..., Page]
+Visit = Callable[..., Tab]
 
 
 @pytest.fixture
-def visit(firefox: Firefox, app_url: str) -> Iterator[Visit]:
-    """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
-    pages: list[Page] = []
+def visit(tab_of: Callable[[str], Tab], app_url: str) -> Visit:
+    """Open a page and wait until it is painted."""
 
-    def visit(name: str, width: int = 1366, height: int = 768, **query: str) -> Page:
-        page = firefox.new_page()
-        pages.append(page)
-        asked = "&".join(f"{key}={quote(value)}" for key, value in {"text": TEXT, **query}.items())
+    def visit(name: str, width: int = 1366, height: int = 768, **query: str) -> Tab:
+        page, asked = tab_of("firefox"), urlencode({"text": TEXT, **query})
         page.open(f"{app_url}/{'' if name == FIRST else name}?{asked}", width, height)
-        page.evaluate(DEEP)
         return page
 
-    yield visit
-    wrong = [error for page in pages for error in page.wrong]
-    for page in pages:
-        page.close()
-    assert not wrong, wrong
-
-
-def query(page: Page) -> dict[str, Any]:
-    found: dict[str, Any] = page.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
-    return found
+    return visit
 
 
 @pytest.mark.parametrize(
     ("width", "height", "language", "names"), [(1366, 768, "en", PAGES[::2]), (390, 844, "zh", PAGES[1::2])]
 )
 def test_every_page_is_drawn(width: int, height: int, language: str, names: list[str], visit: Visit) -> None:
-    page: Page | None = None
+    page: Tab | None = None
     for name in names:
         view = {"lang": language, "layer": "1", **all_open(name)}
         if name == FIRST:  # its first chapters are words alone
@@ -69,15 +54,6 @@ def test_every_page_is_drawn(width: int, height: int, language: str, names: list
         pictures = page.evaluate(PAINTED)
         assert any(pictures) or not pictures, name  # a canvas of labels alone stays empty: they are SVG above it
         assert pictures or name in ("mistakes", "training_lab"), name
-
-
-def test_a_click_follows_a_token(visit: Visit) -> None:
-    page = visit("next_token")
-    assert page.evaluate("deep('.chip').length") == 6
-    page.click("deep('.chip')[2]")
-    page.wait_for("new URLSearchParams(location.search).get('token') === '2'")
-    page.settle()
-    assert page.evaluate("deep('.chip')[2].getAttribute('aria-pressed')") == "true"
 
 
 def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
@@ -102,10 +78,3 @@ def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
     assert page.evaluate(focused) == page.evaluate("deep('dialog[open] tbody tr')[1].children[1].outerHTML")
     page.press("Escape")
     assert page.evaluate(f"(() => {{ {inside}; return at.className }})()") == "figure-numbers"
-
-
-def test_the_dark_theme_is_the_visitors(visit: Visit) -> None:
-    page = visit("next_token")
-    assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is True
-    assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") == "rgb(20, 21, 26)"
-    assert query(page)["text"] == TEXT

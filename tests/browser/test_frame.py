@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, TITLE, Visit, go_to, settle, turn, wait_for_query
+from browser_driver import NARROW, TITLE, Visit, assert_fits, settle, turn, wait_for_query
 from doors import all_open
-from pairs import pairs
 
 from viz_model.app.frame import FIRST, SECTIONS
-from viz_model.app.head_picker import LINE
 
 pytestmark = pytest.mark.browser
 
@@ -21,10 +19,6 @@ LONG = "Once upon a time there was a little girl named Lily who had a dog and a 
 
 # What has the focus, within an island too.
 FOCUSED = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
-
-
-def top_of_title(page: Any) -> int:
-    return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
 
 
 OF_A_PICTURE, OF_A_TRANSLATOR = ({"model": name, "lang": "en"} for name in ("digits-vit", "translate-2017"))
@@ -47,56 +41,14 @@ def test_a_page_begins_where_one_looks(
     screen: dict[str, Any], path: str, read: dict[str, str], on_a_phone: int, visit: Visit
 ) -> None:
     page = visit(path, options=screen, saves_data=True, **{"text": TEXT, "lang": "en"} | read)
-    assert top_of_title(page) <= (on_a_phone if screen is NARROW else 200)
+    top = page.locator(f"{TITLE}:visible").first.bounding_box()["y"]
+    assert round(top) <= (on_a_phone if screen is NARROW else 200)
     if read is OF_A_TRANSLATOR:
         assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
     if read is OF_A_PICTURE:
         field, chip = (page.locator(part).first.bounding_box() for part in (".sketch .paper", ".chip"))
         below = field["y"] + field["height"] + 12
         assert chip["x"] >= field["x"] + field["width"] and chip["y"] + chip["height"] <= below
-
-
-@pytest.mark.parametrize(
-    ("screen", "language", "read"), pairs([LAPTOP, PROJECTOR], ["en", "zh"], [{"text": TEXT}, {"model": "digits-vit"}])
-)
-def test_all_sections_stand_in_one_row(
-    screen: dict[str, Any], language: str, read: dict[str, str], visit: Visit
-) -> None:
-    page = visit("/attention", options=screen, saves_data=True, lang=language, **read)
-    header = page.get_by_test_id("stHeader")
-    names = header.inner_text().split()
-    assert not any(name in ("more", "更多") for name in names)
-    assert header.get_by_test_id("stTopNavLink").count() == 2
-    assert header.get_by_test_id("stTopNavSection").count() == 5
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"model": "story-pre-ln"},
-        {"model": "story-pre-ln", "edits": "head-off.1.3~skip.2.ffn~no-scale"},
-        {"model": "translate-2017", "edits": "no-mask~no-scale~no-position"},
-        {"model": "story-pre-ln", "lang": "zh"},
-    ],
-)
-def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, **query)
-    lowest = page.evaluate(
-        """() => Math.max(...[...document.querySelectorAll('[data-testid=stSidebar] [data-testid=stElementContainer]')]
-             .filter(e => !e.closest('.st-key-sidebar_edits')).map(e => e.getBoundingClientRect().bottom))"""
-    )
-    assert lowest <= 768
-
-
-@pytest.mark.parametrize("model", ["story-pre-ln", "digits-vit"])
-def test_the_place_of_the_maps_is_as_high_as_they_are(model: str, visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, model=model)
-    page.locator(".st-key-sidebar_heads svg").wait_for()
-    maps, place = page.evaluate(
-        """() => { const maps = document.querySelector('.st-key-sidebar_heads')
-          return [maps.offsetHeight, maps.parentElement.offsetHeight] }"""
-    )
-    assert place - LINE <= maps <= place
 
 
 FIELD, HEAD = ".viz-island .sentence:visible", ".viz-island .bar"
@@ -141,47 +93,6 @@ def test_the_tokens_are_one_stop_of_the_keyboard(name: str, visit: Visit) -> Non
     assert not page.evaluate(f"() => ({FOCUSED})().matches('.chip')")
 
 
-@pytest.mark.parametrize(
-    ("name", "title"), [("attention", "Attention"), ("next_token", "Next token"), ("architectures", "Architectures")]
-)
-def test_the_first_stop_leads_past_the_frame(name: str, title: str, visit: Visit) -> None:
-    page = visit(f"/{name}", text=TEXT, lang="en")
-    page.evaluate("document.activeElement?.blur()")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    page.keyboard.press("Enter")
-    assert page.evaluate(f"() => ({FOCUSED})().textContent") == title
-
-
-def test_the_document_is_in_the_language_of_the_page(visit: Visit) -> None:
-    page = visit("/attention", text=TEXT, lang="en")
-    assert page.evaluate("document.documentElement.lang") == "en"
-    page.get_by_text("中文", exact=True).click()
-    wait_for_query(page, lang="zh")
-    page.wait_for_function("document.documentElement.lang === 'zh'")
-    go_to(page, "模型内部", "位置编码")
-    wait_for_query(page, lang="zh")
-    assert page.evaluate("document.documentElement.lang") == "zh"
-
-
-def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
-    assert page.get_by_role("link", name="Overview").count() == 0
-    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
-    assert top_of_title(page) <= 200
-    page.get_by_role("button", name="Model and view").click()
-    page.get_by_text("Post-LN", exact=True).click()
-    wait_for_query(page, model="story-post-ln", embed="true")
-
-
-TALL = (
-    *[("tokens", {"lang": "zh"}), ("embedding", {"model": "story-bert", "lang": "en"})],
-    *[("tokens", {"model": "story-bert", "lang": "zh"}), ("attention", {"model": "story-modern", "lang": "en"})],
-    *[("architectures", {"model": "translate-t5", "lang": "en"}), ("batch", {"model": "translate-2017", "lang": "en"})],
-)
-"""Of all bundled models and both languages, those in which a page has most to show."""
-
-
 def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> None:
     query = {"text": TEXT, "embed": "true", "lang": "en", "layer": "1", "head": "2", "token": "3", "door_large": "1"}
     page = visit("/attention", options=LAPTOP, **query)
@@ -214,84 +125,10 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page.get_by_role("heading", name="Attention", exact=True).wait_for()
 
 
-def test_a_picture_that_plotly_draws_stands_alone_too(visit: Visit) -> None:
-    page = visit("/cost", options=LAPTOP, text=TEXT, embed="true", lang="en")
-    assert page.locator(".viz-island .prose p").count() > 2
-    page.goto(f"{page.url}&picture=cost.curves")
-    page.locator(".viz-island .viz-plot[data-drawn]").wait_for()
-    page.locator(".viz-island .viz-scene").wait_for(state="detached")
-    assert page.locator(".viz-island .prose p").count() == 0
-    assert page.locator(".viz-island .viz-plot").count() == 1
-
-
-def test_every_page_starts_short(visit: Visit) -> None:
-    page = visit("/models", options=LAPTOP, saves_data=True, lang="en")
-    shown = [(name, {"lang": "en"}) for names in SECTIONS.values() for name in names]
-    for name, query in (*shown, *TALL):
-        turn(page, "/" if name == FIRST else f"/{name}", **query)
-        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000, page.url
-
-
-@pytest.mark.parametrize("name", ["attention", "next_token"])
-def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
-    page = visit(f"/{name}", options=LAPTOP, text=TEXT)
-    page.emulate_media(media="print")
-    page.wait_for_timeout(300)
-    parts = page.locator("[data-testid=stMain] :is([data-testid=stExpander], p, .viz-scene, .section):visible")
-    ends = [place["y"] + place["height"] for part in parts.all() if (place := part.bounding_box())]
-    # More than a screen, and nothing of it in a part that scrolls by itself.
-    assert LAPTOP["viewport"]["height"] < max(ends) <= page.evaluate("document.documentElement.scrollHeight")
-    for part in ("stSidebar", "stHeader"):
-        assert page.locator(f"[data-testid={part}]:visible").count() == 0
-    page.emulate_media(media="screen")
-
-
-def test_on_a_phone_the_answer_is_in_sight(visit: Visit) -> None:
-    page = visit("/overview", options=NARROW, text=TEXT, lang="en")
-    answer = page.get_by_text("first choice is").bounding_box()
-    assert answer["y"] + answer["height"] <= 844
-
-
-def test_an_edit_is_undone_where_it_is_told_of(visit: Visit) -> None:
-    page = visit("/block", text=TEXT, edits="no-scale", lang="en")
-    page.locator(".st-key-frame-reset button").click()
-    page.wait_for_function("() => !location.search.includes('edits')")
-    settle(page)
-    assert page.get_by_text("Changed run").count() == 0
-
-
-@pytest.mark.parametrize(("section", "name"), [("Compare", "Models"), ("Try it", "Lessons")])
-def test_a_page_of_no_run_keeps_nothing_of_the_page_before(section: str, name: str, visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, text=TEXT, lang="en")
-    go_to(page, section, name)
-    page.wait_for_url(f"**/{name.lower()}*")
-    settle(page)
-    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
-    page.locator("[data-testid=stMain]").get_by_role("radio", name="中文").click(force=True)
-    wait_for_query(page, lang="zh")
-    page.get_by_role("link", name="跳到正文").wait_for(state="attached")
-    assert page.get_by_role("link", name="Skip to the content").count() == 0
-
-
-SMALLEST = """() => {
-  const sizes = [], zoom = Number(getComputedStyle(document.querySelector('[data-testid=stMain]')).zoom)
-  const walk = root => {
-    for (const element of root.querySelectorAll('*')) {
-      if (element.closest('.katex')) continue // an index is smaller than what it stands at
-      if (element.shadowRoot) walk(element.shadowRoot)
-      const says = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim())
-      if (says && element.getClientRects().length) sizes.push(zoom * parseFloat(getComputedStyle(element).fontSize))
-    }
-  }
-  walk(document.querySelector('[data-testid=stMain]'))
-  return Math.min(...sizes)
-}"""
-
-
 def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
     screen = {"viewport": {"width": 1024, "height": 768}}
     page = visit("/attention", options=screen, text="The cat sat on the mat", layer="1", head="3", view="present")
-    assert page.evaluate(SMALLEST) >= 18
+    assert_fits(page, least=18)
     assert page.locator("[data-testid=stSidebar]:visible").count() == 0
     for key, place in (("ArrowRight", ("1", "4")), ("ArrowDown", ("2", "4")), ("ArrowUp", ("1", "4"))):
         page.keyboard.press(key)
@@ -349,7 +186,7 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
             page.wait_for_function(f"() => ({LOWEST})().lowest <= 768", timeout=60_000)
             seen = page.evaluate(LOWEST)
             assert seen["lowest"] <= 768 and seen["rightmost"] <= 1024, (name, seen)
-            assert page.evaluate(SMALLEST) >= 18, name
+            assert_fits(page, least=18)
             assert page.locator(".viz-slides .words").inner_text().strip(), name
             if not seen["drawn"]:
                 none.append(name)

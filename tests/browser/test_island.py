@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from app_driver import ISLAND, open_page
-from browser_driver import NARROW, Visit, assert_fits, query, settle, wait_for_query
+from browser_driver import NARROW, Visit, query, settle, wait_for_query
 
 import viz_model as vm
 
@@ -67,18 +67,6 @@ def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -
     assert told == [2]
 
 
-def test_a_page_that_is_mounted_again_answers_and_tells(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat", token="1")
-    page.evaluate("void window.mount()()")  # which ends at once
-    page.evaluate("void window.mount()")
-    said = page.locator(".prose").all_inner_texts()
-    page.locator(".chip").nth(3).click()
-    page.wait_for_function("() => told.at(-1)?.place.token === 3", timeout=10_000)
-    assert page.evaluate("told.length") == 1
-    assert page.locator(".chip[aria-pressed=true]").count() == 1
-    assert page.locator(".prose").all_inner_texts() != said
-
-
 def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
     mounting(page, model="story-pre-ln", text="The cat sat on the mat")
     page.evaluate("void window.mount()")
@@ -90,73 +78,6 @@ def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> N
     box.focus()
     page.evaluate("void window.mount()")
     assert box.input_value() == "Hi" and page.evaluate("told.at(-1).text") == "Hi"
-
-
-def test_a_question_that_was_lost_is_asked_again(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
-    page.evaluate("void window.mount()")
-    page.get_by_role("textbox", name="Your sentence").fill("Hi")
-    page.wait_for_function("() => told.length > 1", timeout=10_000)  # nobody answers here
-    assert {(one["seq"], one["text"]) for one in page.evaluate("told")} == {(1, "Hi")}
-
-
-def test_what_was_asked_letter_by_letter_is_not_asked_again_with_enter(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
-    page.evaluate("void window.mount()")
-    box = page.get_by_role("textbox", name="Your sentence")
-    box.fill("Hi")
-    box.press("Enter")
-    page.evaluate("void window.mount()")  # an older answer, after which what is late is asked
-    assert [one["text"] for one in page.evaluate("told")] == ["Hi"]
-    box.fill("Ho")
-    page.wait_for_function("() => told.at(-1).text === 'Ho'", timeout=10_000)
-
-
-def test_a_box_of_a_model_with_more_of_them_is_no_box_of_the_one_before(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat")
-    page.evaluate("void window.mount()")
-    assert [page.locator(name).count() for name in (".sentence:visible", ".keep", ".other")] == [1, 1, 1]
-    page.evaluate(MOUNT, message(model="translate-2017", text="The cat", target="Le chat"))
-    page.evaluate("void window.mount()")
-    assert [box.input_value() for box in page.locator(".sentence:visible").all()] == ["The cat", "Le chat"]
-    assert page.locator(".other").count() == 1 and not page.locator(".keep").count()
-
-
-def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
-    mounting(page, model="digits-vit")
-    errors: list[Any] = []
-    page.on("pageerror", lambda error: errors.append(error))
-    painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    page.evaluate(f"() => {{ window.mount()(); document.body.replaceChildren(); return {painted} }}")
-    assert not errors
-
-
-def test_a_page_that_goes_has_no_say_after_the_one_that_takes_its_place(page: Any) -> None:
-    """Streamlit may draw it once more before it takes it away; what it said was selected would be chosen for good."""
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat", layer="1", head="2", token="3")
-    page.evaluate(
-        """() => {
-          document.body.innerHTML = '<div></div><div></div>'
-          const [before, after] = document.body.children
-          for (const host of [before, after]) host.attachShadow({ mode: 'open' }).innerHTML = '<div class="viz"></div>'
-          window.hosts = [before, after]
-        }"""
-    )
-    again = MOUNT.replace("document.body.innerHTML ||= '<div class=\"viz\"></div>'", "")
-    again = again.replace("parentElement: document.body", "parentElement: hosts[n].shadowRoot").replace("() =>", "n =>")
-    first, second = (message(model=name, text="The cat sat on the mat") for name in ("story-pre-ln", "story-modern"))
-    for data, n in ((first, 0), (second, 1)):
-        page.evaluate(again, data)
-        page.evaluate(f"void window.mount({n})")
-    shown = "() => globalThis[Symbol.for('viz-model.store')].selection"
-    stands = page.evaluate(shown)
-    page.evaluate("() => hosts[0].setAttribute('data-stale', 'true')")
-    page.evaluate(again, message(model="story-pre-ln", text="The cat sat", layer="3", head="1", token="2"))
-    page.evaluate("void window.mount(0)")
-    assert page.evaluate(shown) == stands
-    page.evaluate("() => hosts[0].removeAttribute('data-stale')")
-    page.evaluate("void window.mount(0)")
-    assert page.evaluate(shown) != stands
 
 
 def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_after_back(visit: Visit) -> None:
@@ -171,26 +92,6 @@ def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_aft
     title.click()
     wait_for_query(page, trials="1")
     assert page.get_by_role("link", name="no positions").count() == 1 and query(page)["text"] == "Hi"
-
-
-def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
-    """Of a long text a message has the tokens around the selected one: of others the sentences are asked for."""
-    page = visit("/block", text=" ".join(["the cat sat on the mat and"] * 30), token="3", lang="en")
-    prose = page.locator(".viz-island .prose")
-    prose.filter(has_text="·on enters block").first.wait_for()
-    page.evaluate(
-        """() => {
-          const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot)
-          const root = roots.find(e => e?.querySelector('.viz-island'))
-          window.wrong = []
-          const isWrong = element => element.textContent.includes('undefined')
-          const look = () => wrong.push(...[...root.querySelectorAll('.prose')].filter(isWrong))
-          new MutationObserver(look).observe(root, { childList: true, subtree: true, characterData: true })
-        }"""
-    )
-    page.locator(".viz-island .chip").last.click()
-    prose.filter(has_text="·and enters block").first.wait_for()
-    assert page.evaluate("wrong.length") == 0 and not page.locator(".viz-island .prose [data-waiting]").count()
 
 
 TEXT, ALSO = "The little cat sat", "The little dog sat on the mat"
@@ -215,8 +116,7 @@ CLICK = """([side, name]) => {
 
 
 def now(page: Any, side: int = 0, name: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = page.evaluate(CLICK, [side, name])
-    return found
+    return list(page.evaluate(CLICK, [side, name]))
 
 
 def test_a_click_on_one_side_selects_on_both_in_the_same_frame(visit: Visit) -> None:
@@ -260,15 +160,6 @@ def test_the_box_of_another_sentence_opens_and_closes(visit: Visit) -> None:
     page.wait_for_url(lambda url: "also=" not in url)
     settle(page)
     assert box.is_visible() and box.input_value() == "", "who empties it goes on typing"
-
-
-def test_on_a_narrow_screen_they_stand_below_each_other(visit: Visit) -> None:
-    page = visit("/attention", options=NARROW, lang="en", text=TEXT, also=ALSO)
-    settle(page)
-    left, right = (page.locator(f".viz-island .row.sides:has(.viz-scene) > :nth-child({n})").first for n in (1, 2))
-    upper, lower = left.bounding_box(), right.bounding_box()
-    assert upper and lower and upper["y"] + upper["height"] <= lower["y"]
-    assert_fits(page)
 
 
 WATCH = """

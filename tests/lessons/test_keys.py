@@ -7,20 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lessons.lesson_files import NUMBER, STEP, TOP, asking, lesson
+from lessons.lesson_files import STEP, TOP, asking, lesson
 
 import viz_model as vm
-from viz_model.app.lessons import paper as desk
 from viz_model.app.lessons import shelf
-from viz_model.lessons import answers, keys, paper
+from viz_model.lessons import answers
 from viz_model.lessons.answers import is_right
 from viz_model.lessons.keys import Answer, answer
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.questions import CellKey, ChoiceKey, NumberKey
-from viz_model.lessons.shelf import Shelf
 from viz_model.lessons.source import LessonError
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 
 TEXT = "The cat sat on the mat"
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,35 +44,17 @@ def number(given: Lesson, on: str = "en") -> float:
     return key.value
 
 
-def test_a_number_is_the_cell_itself(trace: Trace) -> None:
-    assert number(lesson()) == pytest.approx(float(trace["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7)
-
-
 @pytest.mark.parametrize(
     ("take", "expected"),
     [("sum", np.sum), ("mean", np.mean), ("largest", np.max), ("length", np.linalg.norm), ("count", np.size)],
 )
 def test_what_is_taken_of_a_row(take: str, expected: object, trace: Trace) -> None:
+    assert number(lesson()) == pytest.approx(float(trace["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7)
     asked = asking(
         kind='"number"', value='"blocks.last.ffn.act"', at='{token = "cat"}', take=f'"{take}"', tolerance="1"
     )
     row = trace["blocks.3.ffn.act"][1].double().numpy()
     assert number(asked) == pytest.approx(float(expected(row)), rel=1e-6)  # type: ignore[operator]
-
-
-def test_a_percentage_of_what_the_model_expects(trace: Trace) -> None:
-    lines = {"kind": '"number"', "value": '"probs"', "tolerance": "1", "percent": "true"}
-    expected = 100 * float(trace.row("probs", -1).max())
-    assert number(asking(**lines, at='{token = "last", entry = "guess"}')) == pytest.approx(expected, rel=1e-5)
-    named = trace.next_tokens(k=1)[0][0].text
-    assert number(asking(**lines, at=f'{{token = "last", entry = "{named}"}}')) == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_choice_among_tokens_offers_what_may_be_seen(trace: Trace) -> None:
-    lines = {"kind": '"choice"', "among": '"tokens"', "value": '"blocks.1.attn.pattern"'}
-    key = choice(asking(**lines, at='{head = 3, query = "on"}', without='["first"]'))
-    assert [option.code for option in key.options] == ["1", "2", "3"]
-    assert key.right == (str(1 + int(trace["blocks.1.attn.pattern"][3, 3, 1:4].argmax())),)
 
 
 def test_choices_among_heads_layers_and_guesses(trace: Trace) -> None:
@@ -119,17 +98,6 @@ def test_a_cell_is_the_largest_that_counts(trace: Trace) -> None:
     assert key.right == (f"{row}.{column}",) and answers.is_right(key, f"{row}.{column}")
 
 
-def test_a_sentence_of_the_readers_own_and_what_cannot_be_asked_of_it() -> None:
-    assert number(lesson(), "Hello you") == pytest.approx(
-        float(vm.load("story-pre-ln").trace("Hello you")["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7
-    )
-    asked = asking(kind='"number"', value='"embed.out"', at='{token = "cat"}', take='"length"', tolerance="1")
-    assert found(asked, "en").key is not None
-    assert "no token 'cat'" in found(asked, "The dog").why
-    assert found(asked, "").key is None and "no text" in found(asked, "").why
-    assert "at most 64" in found(asked, "word " * 70).why
-
-
 def test_what_teachers_are_told_to_ask_can_be_asked() -> None:
     """The table of docs/teaching.md, and the same in Chinese."""
     tables = []
@@ -151,15 +119,6 @@ def test_what_teachers_are_told_to_ask_can_be_asked() -> None:
         assert found(asking(**{**kind, **at, **said, "value": value})).key is not None, value
 
 
-def test_without_a_tolerance_an_answer_may_be_a_few_percent_off() -> None:
-    lines = {"kind": '"number"', "value": '"blocks.1.attn.scores"', "at": '{head = 3, query = "on", key = "cat"}'}
-    key = found(asking(**lines)).key
-    assert isinstance(key, NumberKey)
-    value = key.value
-    assert is_right(key, f"{1.029 * value:.6f}") and not is_right(key, f"{1.04 * value:.6f}")
-    assert not is_right(key, "0")
-
-
 OWN_OPTIONS = """question.kind = "choice"
 question.among = "own"
 [[step.question.option]]
@@ -177,30 +136,3 @@ def test_a_choice_among_options_of_the_teachers_own() -> None:
     for wrong, why in (("right = true", "none is right"), ('[[step.question.option]]\nlabel = { en = "a sum"', "two")):
         with pytest.raises(LessonError, match=why):
             lesson((TOP + STEP + OWN_OPTIONS).replace(wrong, "#" if "right" in wrong else "#\n#"))
-
-
-def test_numbers_that_are_printed_are_those_of_the_run(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = """paper.ask = "On paper"
-[[step.numbers]]
-label = "q"
-value = "blocks.1.attn.q"
-at = { head = 2, query = "last" }
-[[step.numbers]]
-label = "scores"
-value = "blocks.1.attn.scores"
-at = { head = 2 }
-digits = 1
-"""
-    made = lesson(TOP + STEP + NUMBER + shown)
-    q, scores = keys.printed(made, 0, "en", "en", shelf.run)
-    row = trace["blocks.1.attn.q"][2, -1]
-    assert q.rows == ("",) and [float(cell.replace("−", "-")) for cell in q.cells[0]] == pytest.approx(
-        row.tolist(), abs=0.0051
-    )
-    assert scores.rows[1] == "·cat" and len(scores.cells) == len(scores.cells[0]) == len(trace)
-    assert float(scores.cells[2][1].replace("−", "-")) == pytest.approx(
-        float(trace["blocks.1.attn.scores"][2, 2, 1]), abs=0.051
-    )
-    monkeypatch.setattr(shelf, "lessons", lambda: Shelf({made.name: made}, ()))
-    sheet = paper.worksheet(desk.of(made, "en", made.model, Texts("en"), "A4"))
-    assert "On paper" in sheet and "A question" not in sheet and q.cells[0][3] in sheet

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from viz_model.lessons import room as rooms
@@ -33,22 +29,6 @@ def test_a_room_is_followed_with_its_key_and_joined_without() -> None:
     every.close(room)
     with pytest.raises(RoomError, match="room_none"):
         every.hear(seat, 1, RIGHT)
-
-
-def test_a_class_of_thirty_answers_at_once() -> None:
-    every = Rooms()
-    room = every.open("norms", "en", by_steps=False)
-
-    def pupil(n: int) -> None:
-        seat = every.join(room.code, f"=pupil {n}")
-        for step in range(5):
-            every.hear(seat, step, RIGHT._replace(step=step + 1))
-
-    with ThreadPoolExecutor(30) as pool:
-        list(pool.map(pupil, range(30)))
-    assert len(room.pupils) == 30 and all(len(one.rows) == 5 and one.step == 4 for one in room.pupils.values())
-    table = list(csv.reader(io.StringIO(rooms.table(room))))
-    assert len(table) == 1 + 30 * 5 and all(line[0].startswith("'=pupil") for line in table[1:]), "no formula"
 
 
 def test_rooms_and_places_in_them_are_few() -> None:
@@ -96,11 +76,3 @@ def test_pupils_open_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("A", "ABCDE", "abcde.xyzw", f"ABCDE.{'x' * 50}", "ABCDE.<b>x"):
         with pytest.raises(ValueError, match="no such place"):
             progress({**at.query(), "lesson.room": wrong})
-
-
-def test_rooms_are_opened_only_where_they_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value, allowed in ((None, False), ("", False), ("0", False), ("1", True)):
-        monkeypatch.delenv(rooms.VARIABLE, raising=False)
-        if value is not None:
-            monkeypatch.setenv(rooms.VARIABLE, value)
-        assert rooms.are_allowed() is allowed
