@@ -24,11 +24,6 @@ def test_a_chip_says_what_its_bytes_spell() -> None:
     assert chips[0]["bytes"] == "0xE7 0x88"[: len(str(chips[0]["bytes"]))]
 
 
-def test_bytes_that_spell_nothing_have_no_bracket() -> None:
-    single = [cl100k_base().token(cl100k_base().encoding.encode_single_token(bytes([0x80]))) for _ in range(12)]
-    assert list(cut_characters(single)) == []
-
-
 def _is_text(raw: bytes) -> bool:
     try:
         raw.decode()

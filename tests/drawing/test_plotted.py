@@ -8,7 +8,6 @@ import pytest
 
 from viz_model.drawing import plotted, theme
 from viz_model.drawing.scene import Items, Path, Rect, Scene, Text
-from viz_model.drawing.scene.numbers import numbers
 from viz_model.drawing.scene.svg import svg
 
 
@@ -45,13 +44,6 @@ def test_points_stand_along_linear_and_logarithmic_axes() -> None:
     assert np.asarray(marked.x)[0, 0] == named.x[0] == 0.5
     assert [key.name for key in scene.keys] == ["a <b>", "c"]
     assert svg(scene, 600).count("here") == 1
-
-
-def test_its_numbers_are_written_with_every_digit() -> None:
-    figure = go.Figure()
-    figure.add_scatter(x=[1, 2], y=[1 / 3, 2e9 + 1], name="one")
-    table = numbers(plotted.scene("x.y", "a picture", figure))
-    assert "0.3333333333333333" in table and "2000000001" in table
 
 
 @pytest.mark.parametrize("mode", ["stack", "group"])

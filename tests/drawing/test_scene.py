@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import scenes
 
-from viz_model.drawing.scene import Cells, Mark, Panel, Path, Pick, Rect, Scene, Select, Text, encode
-from viz_model.drawing.scene import points as along
+from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text, encode
 
 module = importlib.import_module("viz_model.drawing.scene.encode")  # the package has a function of that name
 
@@ -29,13 +28,7 @@ def scene(*marks: Mark, title: str = "title", **more: Any) -> Scene:
     return Scene(id="picture", panels=[Panel(id="panel", marks=marks, height=100)], title=title, **more)
 
 
-def raw(sent: scenes.Sent) -> dict[str, Any]:
-    """The marks of the header as they are written, by their names."""
-    return {mark["id"]: mark for mark in sent.header["panels"][0]["marks"]}
-
-
 def test_a_single_number_stays_one() -> None:
-    """The browser takes a list for no number, and would not know which option of a question is right."""
     assert module.value(np.array(2.0, np.float32), module.Arrays()) == 2
 
 
@@ -45,16 +38,6 @@ def test_equal_arrays_are_one_wherever_they_stand() -> None:
     assert len(sent.arrays) == 1
     flat = scenes.sent(scene(Cells(id="a", values=values, top=1.0), Cells(id="b", values=values.ravel(), top=1.0)))
     assert [array.shape for array in flat.arrays] == [(5, 5), (25,)], "another shape is another array"
-
-
-def test_a_line_keeps_its_place_and_an_action_its_value() -> None:
-    line = Path(id="line", x=along([0.0, 0.5, 1.0], share=1.0), y=along([0.0, 1.0, 0.25], pixels=80.0), stroke="key")
-    sent = scenes.sent(scene(line, Rect(id="open", width=(1, 0), height=20, act=Pick({"page": "cost"}), label="Cost")))
-    np.testing.assert_array_equal(sent.mark("line")["x"], [[0, 0], [0.5, 0], [1, 0]])
-    np.testing.assert_array_equal(sent.mark("line")["y"], [[0, 0], [0, 80], [0, 20]])
-    assert sent.mark("open")["act"] == {"pick": {"page": "cost"}} and sent.mark("open")["label"] == "Cost"
-    selecting = scenes.sent(scene(Rect(id="row", act=Select(token=3), label="token")))
-    assert selecting.mark("row")["act"] == {"select": {"token": 3}}, "what is not selected stays as it is"
 
 
 def strict(text: str) -> Any:

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import itertools
 import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable
 from typing import Literal
 
-import islands
 import numpy as np
 import pytest
 import scenes
-from svg_files import drawn, found, numbers, one, scene
-from tiny_models import language_model, tiny_config, traced
+from svg_files import found, numbers, one, scene
 
-import viz_model as vm
-from viz_model import texts
 from viz_model.drawing.scene import (
     Cells,
     Items,
     Key,
     Labels,
-    Mark,
     Panel,
     Path,
     Rect,
@@ -36,16 +28,10 @@ from viz_model.drawing.scene import (
     Select,
     Text,
     Texts,
-    Words,
-    seen,
 )
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.svg import MOST_SHAPES, cells, svg
 from viz_model.drawing.theme import PALETTES
-from viz_model.island.look import Look
-from viz_model.topics.architectures import PAGE, diagram
-from viz_model.topics.next_token import asked as asking
-from viz_model.topics.next_token import tail as tails
 
 
 def test_a_file_names_itself_and_its_text_stays_text() -> None:
@@ -91,16 +77,6 @@ def test_many_cells_are_an_image_with_a_pixel_each() -> None:
     assert looks == ["image-rendering:pixelated", None, "image-rendering:pixelated"]
 
 
-def test_faded_cells_are_faded_in_a_file() -> None:
-    for size, opacity in itertools.product((2, int(MOST_SHAPES**0.5) + 1), (0.4, 1)):
-        (group,) = (
-            part
-            for part in found(scene(Cells(id="c", height=90, values=np.ones((size, size)), opacity=opacity)), "g")
-            if part.get("shape-rendering")
-        )
-        assert group.get("opacity") == (None if opacity == 1 else "0.4")
-
-
 def test_panels_flow_and_alike_ones_stand_in_columns() -> None:
     places = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg(scene(Text(id="t", text="a"), n_panels=5), 500))
     assert [tuple(map(float, place)) for place in places] == [(0, 0), (254, 0), (0, 108), (254, 108), (0, 216)]
@@ -135,82 +111,6 @@ def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> 
     np.testing.assert_array_equal(scenes.read(base64.b64decode(data)).mark("c")["values"], values)
 
 
-def trace_of(*ids: int) -> vm.Trace:
-    return language_model(tiny_config()).trace(ids=list(ids or (3, 1, 41, 59, 8, 5)))
-
-
-def tail() -> Scene:
-    asked = asking.written(vm.Sampling(temperature=0.7, top_k=9, top_p=0.8))
-    trace = trace_of().at("decoder")
-    look = dataclasses.replace(Look.at(trace, texts.Texts("en"), "next_token"), options=asked)
-    return seen(tails.draw(look), look.place)
-
-
-def blocks_of() -> Scene:
-    one, other = tiny_config(), tiny_config("post")
-    view, _ = diagram.DiagramView.pair(diagram.Stack(one, "decoder"), diagram.Stack(other, "decoder"))
-    return diagram.of_view(islands.look(traced(one), PAGE, "zh"), view, "a <model>", 0)
-
-
-def counted(marks: Iterable[Mark], width: float) -> Counter[str]:
-    """How many elements of which kind marks are, told from what they hold alone."""
-    found: Counter[str] = Counter()
-    for mark in marks:
-        match mark:
-            case Cells(look="bars"):
-                found["rect"] += int((np.asarray(mark.values) != 0).sum())
-            case Cells():
-                known = np.isfinite(mark.values)
-                if mark.look == "signed" or mark.look == "share":
-                    found["rect"] += int((np.abs(np.asarray(mark.values)[known]) / mark.top > 0.001).sum())
-                    found["rect"] += 0 if mark.empty else int((~known).sum())
-            case Items():
-                stands = along(mark.x, width) + along(mark.y, width)
-                n = int(np.isfinite(stands).sum())
-                if mark.width is not None:
-                    found["rect"] += n
-                    found["path"] += n if mark.hatch else 0
-                elif isinstance(mark.symbol, str):
-                    found["path"] += n if mark.symbol and np.all(mark.opacity) else 0
-            case Path():
-                stands = along(mark.x, width) + along(mark.y, width)
-                found["path"] += bool(np.isfinite(stands).any()) + bool(mark.head)
-            case Rect():
-                found["rect"] += bool(mark.fill or mark.stroke)
-            case Text():
-                found["text"] += 1
-    return found
-
-
-def along(lengths: np.ndarray, width: float) -> np.ndarray:
-    return lengths if lengths.ndim == 1 else lengths @ np.array([width, 1.0])
-
-
-def said(words: Words) -> str:
-    return words if isinstance(words, str) else "".join(run.text for line in words for run in line)
-
-
-@pytest.mark.parametrize("width", [340, 960])
-@pytest.mark.parametrize("draw", [tail, blocks_of], ids=lambda draw: draw.__name__)
-def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Scene], width: int) -> None:
-    picture = draw()
-    parts: list[Panel | Key] = [*picture.panels, *picture.keys]
-    marks = [mark for part in parts for mark in part.marks]
-    file, expected = svg(picture, width), counted(marks, width)
-    assert expected["rect"] + expected["path"] > 3
-    assert {kind: len(drawn(file, kind)) for kind in ("rect", "path")} == {
-        kind: expected[kind] for kind in ("rect", "path")
-    }
-    written = ["".join(part.itertext()) for part in drawn(file, "text")]
-    assert len(written) >= expected["text"] + len(picture.keys)
-    assert {said(mark.text) for mark in marks if isinstance(mark, Text)} <= set(written)
-    assert {said(key.name) for key in picture.keys} <= set(written)
-    for part in ET.fromstring(file).iter():
-        places = [part.get(name, "0").removesuffix("%") for name in ("x", "y", "width", "height")]
-        assert np.isfinite([float(place) for place in places]).all()
-        assert not re.search("nan|inf", part.get("d", ""))
-
-
 def test_heading_legend_and_note_stand_round_the_panels() -> None:
     sign = Rect(id="k", width=28, height=14, fill="key")
     keys = [Key(name=((Run("plain "), Run("bold", bold=True)),), marks=[sign]) for _ in range(9)]
@@ -229,14 +129,6 @@ def test_spare_room_goes_to_the_panels_that_may_grow() -> None:
     panels = [Panel(id="a", marks=frame, height=10, min=100, most=150), Panel(id="b", marks=frame, height=10, min=100)]
     row = Scene(id="s", panels=panels, title="t")
     assert [numbers(part, "width")[0] for part in found(row, "rect", width=508)] == [150, 350]
-
-
-def test_a_panel_that_answers_as_a_whole_is_framed() -> None:
-    text = [Text(id="t", x=0, y=5, text="a")]
-    panels = [Panel(id=name, marks=text, height=40, act=act) for name, act in (("a", Select(head=1)), ("b", None))]
-    (frame,) = found(Scene(id="s", panels=panels, title="t"), "rect", width=700)
-    assert (frame.get("stroke"), frame.get("fill")) == (PALETTES["light"]["grid"], "none")
-    assert numbers(frame, "height") == [39] and numbers(frame, "width")[0] < 350
 
 
 @pytest.mark.parametrize("as_lengths", [False, True])

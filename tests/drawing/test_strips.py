@@ -43,17 +43,6 @@ def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], scale: str) -
     assert found.header["title"] == "title" and found.header["words"] == WORDS
 
 
-def test_what_is_masked_is_no_number() -> None:
-    values = drawn(strips.matrix(matrix((6, 6), masked=True))).mark("cells")["values"]
-    np.testing.assert_array_equal(np.isfinite(values), np.tril(np.ones((6, 6), bool)))
-
-
-def test_a_matrix_of_nothing_but_masked_cells_has_a_scale() -> None:
-    view = matrix((4, 4))._replace(values=np.full((4, 4), -np.inf))
-    cells = drawn(strips.matrix(view)).mark("cells")
-    assert not np.isfinite(cells["values"]).any() and cells["top"] == 1.0
-
-
 def test_a_cell_says_which_number_it_is() -> None:
     found = drawn(strips.matrix(matrix((6, 6), first=10)))
     names = found.mark("cells")

@@ -58,16 +58,6 @@ def test_the_steps_are_those_of_the_decoder(n_prompt: int, n_drawn: int) -> None
     assert reads[-1].stop == n_prompt + n_drawn - 1
 
 
-@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
-def test_both_ways_are_measured_at_growing_lengths(kind: str) -> None:
-    config = tiny_config(kind=kind, start_id=0, n_context=24)
-    trace = run_both(language_model(config)).at("decoder")
-    found = list(kv_cache.measure(trace, budget=60))
-    assert tuple(reading.drawn for reading in found) == kv_cache.marks(trace) == (1, 2, 4, 8, 16)
-    assert all(reading.length == len(trace) + reading.drawn for reading in found)
-    assert all(reading.cached > 0 and reading.fresh > 0 and reading.runs >= 1 for reading in found)
-
-
 def test_of_a_long_text_a_step_without_the_cache_takes_longer() -> None:
     trace = vm.load("story-pre-ln").trace("One day, Tom went to the park with his red ball. " * 12)
     *_, last = kv_cache.measure(trace)

@@ -14,7 +14,6 @@ from tiny_models import close, describe, language_model, run_both, tiny_config, 
 from viz_model.config import ModelConfig
 from viz_model.measures import heads, lens
 from viz_model.measures.heads import HEAD
-from viz_model.measures.lens import read_site
 from viz_model.tokenizers.tokenizer import Token
 
 
@@ -77,31 +76,11 @@ def test_when_a_token_is_settled() -> None:
     assert lens.settled(np.array([1, 2])) is None
 
 
-def test_a_large_vocabulary_affords_fewer_positions() -> None:
-    small, large = (run_both(language_model(tiny_config(n_vocab=v))) for v in (101, 4000))
-    assert lens.affordable(small, 3) > lens.affordable(large, 3) >= 1
-    assert lens.affordable(large, 10**9) == 1
-
-
 def test_without_logits_there_is_no_lens() -> None:
     config = next(config for config in variants() if not config.has_logits)
     trace = run_both(language_model(config))
     with pytest.raises(ValueError, match="no logits"):
         lens.look(trace, [0], [0])
-
-
-@pytest.mark.parametrize("config_", [c for c in variants() if c.has_logits], ids=describe)
-def test_what_is_read_makes_the_logits(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_)).at(config_.sides[-1])
-    close(trace.model.unembedding(trace[read_site(trace)] * float(trace.model.head.scale)), trace["logits"])
-
-
-@pytest.mark.parametrize("config_", [c for c in variants() if not c.has_logits], ids=describe)
-def test_without_a_head_the_last_vectors_are_the_output(config_: ModelConfig) -> None:
-    lm = language_model(config_)
-    trace = run_both(lm)
-    with torch.no_grad():
-        close(trace[trace.leaving], lm.model(torch.tensor([trace.ids]))[0])
 
 
 def causal(rows: list[list[float]]) -> np.ndarray:

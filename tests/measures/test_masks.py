@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
@@ -83,13 +82,6 @@ def test_drawing_turns_cells_over_and_names_the_rows_that_see_nothing(side: Side
 cells = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), unique=True)
 
 
-@given(cells, cells)
-def test_a_cell_turned_twice_is_as_before(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
-    once = masks.flip((), first)
-    assert once == tuple(sorted(first))
-    assert masks.flip(masks.flip(once, second), second) == once
-
-
 @pytest.mark.parametrize("config_", variants(), ids=describe)
 def test_every_layer_of_a_run_has_the_mask_that_was_asked_for(config_: ModelConfig) -> None:
     lm = language_model(config_)
@@ -154,16 +146,6 @@ def test_covering_is_running_the_masked_text(config_: ModelConfig) -> None:
         assert found.visible[n] == pytest.approx(float(trace["probs"][position, own]), rel=1e-4)
 
 
-def test_more_positions_than_a_batch() -> None:
-    lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead(), n_context=40))
-    trace = lm.trace(ids=range(covering.BATCH + 5))
-    whole, last = (
-        covering.cover(trace, positions, MASK) for positions in (range(len(trace)), range(len(trace) - 1, len(trace)))
-    )
-    assert len(whole.positions) == covering.BATCH + 5
-    assert whole.nats[-1] == pytest.approx(last.nats[0], rel=1e-5)
-
-
 @pytest.mark.parametrize(
     "edit", [vm.edits.AblateHead(layer=0, head=1), vm.edits.NoPosition(), vm.edits.Skip(layer=1, part="ffn")]
 )
@@ -186,15 +168,6 @@ def test_a_long_covered_run_is_computed_again_where_it_is_read(monkeypatch: pyte
     assert isinstance(found.values, Recomputed)
     for name in ("logits", "blocks.1.attn.pattern", "blocks.2.ffn.act"):
         torch.testing.assert_close(found[name], whole[name], atol=1e-5, rtol=1e-4)
-
-
-def test_a_mask_of_attention_holds_in_the_covered_run() -> None:
-    lm = vm.load("story-bert")
-    trace = lm.trace("The cat sat.", mask=torch.eye(len(lm.trace("The cat sat.")), dtype=torch.bool))
-    other = lm.trace(ids=[*trace.ids[:1], lm.tokenizer.mask_id, *trace.ids[2:]])  # type: ignore[list-item]
-    found = covering.covering(trace, 1)
-    torch.testing.assert_close(found["logits"][0], trace["logits"][0], atol=1e-4, rtol=1e-4)  # which sees itself alone
-    assert not torch.allclose(found["logits"][0], other["logits"][0], atol=1e-2)
 
 
 def test_a_mask_of_attention_holds_when_tokens_are_covered() -> None:

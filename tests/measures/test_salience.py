@@ -29,10 +29,6 @@ def test_what_all_queries_read_says_little_of_any_of_them() -> None:
     assert salience.choosiness(np.eye(N), tuple(range(N)), is_cross=True) == 0
 
 
-def test_a_single_token_has_nothing_to_read() -> None:
-    assert salience.choosiness(np.ones((1, 1))) == 0
-
-
 def test_of_the_bundled_model_it_is_the_head_of_the_previous_token() -> None:
     trace = vm.load("story-pre-ln").trace("The cat sat on the mat")
     much = {

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import replace
-from typing import Any
 
 import islands
 import pytest
 from identities import stream_length
 
 import viz_model as vm
-from viz_model.drawing.scene import Cells, Rect, Scene, Text, Texts
+from viz_model.drawing.scene import Cells, Scene, Text, Texts
 from viz_model.island.look import Look
 from viz_model.island.page import Page
 from viz_model.topics import architectures, attention, block, norm_placement, overview
@@ -61,17 +60,3 @@ def test_all_pages_give_the_stream_one_length(at: str) -> None:
     assert f"{name} {own[LAYER]:.1f} → {own[LAYER + 1]:.1f}" in said
     mean = architectures.depth.lengths(run(at))[1][:, TOKEN]
     assert mean.round(1).tolist() == pytest.approx(own, abs=0.051)
-
-
-def test_bars_and_axes_of_the_twins_have_one_scale() -> None:
-    for page, name in ((overview.PAGE, "overview.picture"), (block.PAGE, "block.norms")):
-        scenes = [islands.pictures(page, look(page, at))[name] for at in ("pre", "post")]
-        said = [
-            [key.name for key in scene.keys if "full" in key.name] or texts(scene, r"tick\.\d+") for scene in scenes
-        ]
-        assert said[0] and said[0] == said[1]
-    thick: list[Any] = []
-    for at in ("pre", "post"):
-        marks = islands.pictures(attention.PAGE, look(attention.PAGE, at))["attention.carries"].panels[0].marks
-        thick += [mark.width for mark in marks if isinstance(mark, Rect) and mark.id == "to.0"]
-    assert thick[0] / thick[1] == pytest.approx(ends("pre")[0] / ends("post")[0], rel=0.01)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import islands
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import answer, messages, open_page, run_code, said, tell
+from app_driver import answer, messages, open_page, said, tell
 from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
@@ -27,7 +26,6 @@ from viz_model.measures.change import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations import PAGE, PICTURES, breaking, trying
 from viz_model.topics.ablations.lab import lab as lab_of
-from viz_model.topics.ablations.structure import NORM
 from viz_model.topics.ablations.trying import EXPERIMENTS
 
 TEXT = "The cat sat on the mat"
@@ -133,38 +131,6 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
     assert named[0] == top.label and new.label in named
 
 
-def test_every_head_can_be_chosen_in_its_place() -> None:
-    look = own("head", edit=edits.AblateHead(layer=0, head=1))
-    (off,) = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name == "off"]
-    for layer, head in ((0, 1), (3, 5)):
-        place = {**look.place, "layer": layer, "head": head}
-        chosen = off.buttons[2]
-        assert f"head {head} of layer {layer}" in resolved(chosen.label, place)
-        assert resolved(chosen.change["edits"], place) == f"head-off.{layer}.{head}"
-        assert bool(resolved(chosen.is_off, place)) == ((layer, head) == (0, 1))
-    assert edits.parse(off.buttons[3].change["edits"]) == (edits.AblateHead(layer=0, head=1, to="mean"),)
-
-
-def test_the_question_follows_the_layer_the_head_and_the_token() -> None:
-    run = loaded("story-pre-ln").trace(TEXT)
-    look = looking(run, "neuron")
-    for layer, token in ((0, 1), (3, 5)):
-        act = run[f"blocks.{layer}.ffn.act"][token]
-        neuron = int(act.abs().argmax())
-        lines = told(look, layer=layer, token=token)
-        assert f"neuron {neuron} of the feed-forward network of layer {layer}" in lines
-        assert f"{act[neuron]:.2f}".replace("-", "−") in lines
-        assert trying.press(dataclasses.replace(look, layer=layer, token=token))["edits"][0].neuron == neuron
-    look = looking(run, "scale")
-    for layer, head in ((0, 5), (2, 1)):
-        rows = run.head(f"blocks.{layer}.attn.pattern", head).double()[1:]
-        entropy = np.mean([-sum(p * math.log2(p) for p in row.tolist() if p > 0) for row in rows])
-        assert f"{entropy:.2f} bits" in told(look, layer=layer, head=head)
-    look = looking(run, "flip")
-    assert "sees only itself" in told(look, token=0) and "Hide" in told(look, token=4)
-    assert not trying.press(dataclasses.replace(look, token=0))
-
-
 def test_measures_of_a_part_left_out_are_those_of_both_runs() -> None:
     look = own("position")
     best = breaking.previous_shares(look.plain.trace).max()
@@ -180,23 +146,6 @@ def test_measures_of_a_part_left_out_are_those_of_both_runs() -> None:
     assert f"{lengths[1][-1]:,.1f}" in told(look)
 
 
-def test_a_guess_is_judged_by_what_was_measured() -> None:
-    verdicts = [told(own("norm", guess=claim.name)) for claim in NORM.claims]
-    assert sum("Your guess was right" in lines for lines in verdicts) == 1
-    assert sum("Not so. Measured" in lines for lines in verdicts) == 2
-    assert "Measured:" in told(own("norm"))
-
-
-def test_many_runs_are_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.topics.ablations.lab.AT_ONCE", 0)
-    look = own("head", edit=edits.AblateHead(layer=1, head=3))
-    waits = dataclasses.replace(look, options={"experiment": "head"}, _read={})
-    (measure,) = [one for one in islands.made(PAGE, waits) if isinstance(one, Buttons) and one.name == "measure"]
-    assert "24 runs" in measure.buttons[0].label and measure.buttons[0].options == {"measured": "1"}
-    assert "In this view head 3 of layer 1 is off" in told(waits) and "ablations.heads" not in drawn(waits)
-    assert "ablations.heads" in drawn(look)
-
-
 def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
     run = loaded("story-moe").trace(TEXT)
     look = tried(run, "expert")
@@ -208,16 +157,6 @@ def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
     assert f"expert {int(np.argmax(costs))} " in told(look) and f"({max(costs):.3f} bits)" in told(look)
     rows = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name.startswith("expert")]
     assert [one.buttons[2].change["edits"] for one in rows] == ["expert-off.1.2", "expert-only.1.2"]
-
-
-def test_an_address_opens_its_experiment_and_the_code_agrees() -> None:
-    query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "edits": "head-off.1.3"}
-    app = open_page("ablations", query)
-    lm = vm.load("story-pre-ln")
-    assert "One head less" in said(app)
-    share = lm.trace("The cat sat", edits=edits.parse("head-off.1.3")).next_tokens(-1, 1)[0][1]
-    assert f"{share:.1%}" in said(app)
-    assert run_code(app)[-1] == "True"
 
 
 def test_a_press_makes_the_change_and_another_takes_it_back() -> None:

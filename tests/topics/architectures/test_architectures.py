@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import Any
 
 import islands
@@ -11,19 +10,17 @@ import numpy as np
 import pytest
 import torch
 from identities import stream_length
-from tiny_models import describe, language_model, mixed_norms, random_model, run_both, tiny_config, traced, variants
+from tiny_models import describe, language_model, random_model, tiny_config, traced, variants
 
 import viz_model as vm
-from viz_model import texts
-from viz_model.config import Dense, Gated, LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
+from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.drawing.scene import Items, Labels, Scene
-from viz_model.drawing.tables import pick, resolved
+from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
 from viz_model.measures import kv_cache
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures import (
     PAGE,
-    cache,
     choices,
     depth,
     heads,
@@ -32,15 +29,12 @@ from viz_model.topics.architectures import (
     parameters,
     parts,
     scale,
-    tabs,
     where,
 )
-from viz_model.topics.architectures.parts import described
 from viz_model.topics.architectures.references import REFERENCES
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
-SPEAK = {language: texts.Texts(language) for language in texts.LANGUAGES}
 OTHER = dataclasses.replace(tiny_config(n_kv_heads=1), n_layers=1)
 
 
@@ -50,23 +44,6 @@ def two(config: ModelConfig, other: ModelConfig = OTHER, lang: str = "en", **pla
     second = traced(other)
     side = trace.config.sides[-1] if trace.config.sides[-1] in other.sides else other.sides[-1]
     return islands.beside(islands.look(trace.at(config.sides[-1]), PAGE, lang, **place), lm, second.at(side))
-
-
-def is_filled(text: str) -> bool:
-    return bool(text) and "{{" not in text
-
-
-@every
-def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig) -> None:
-    lm, first = language_model(config), language_model(CONFIGS[0])
-    found = parts.parts(lm.model, lm.tokenizer)
-    assert [part.name for part in found] == [part.name for part in parts.parts(first.model, first.tokenizer)]
-    for part in found:
-        for t in SPEAK.values():
-            assert is_filled(t(f"architectures.part_{part.name}"))
-            assert is_filled(t(f"architectures.why_{part.name}"))
-            assert is_filled(t(f"architectures.is_{part.said}", **part.values))
-            assert is_filled(t(f"common.page_{part.page}"))
 
 
 @pytest.mark.parametrize(
@@ -95,18 +72,6 @@ def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, An
     data = parts.draw(look).data
     assert sum(row["differs"] for row in data["rows"]) == len(differ)
     assert str(len(rows) - len(differ)) in data["words"]["same"]
-
-
-@pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[3], CONFIGS[-1]], ids=describe)
-def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
-    look = two(config)
-    root = parts.draw_tree(look).data["root"]
-    assert root["share"] == 1
-    assert sum(child["share"] for child in root["children"]) == pytest.approx(1)
-    assert int(root["size"].replace(",", "")) == sum(weight.numel() for weight in look.trace.model.parameters())
-    assert ("shares embedding.weight" in str(root)) == (config.has_logits and config.tie_embeddings)
-    other = parts.draw_tree(dataclasses.replace(look, options={"tree": "1"})).data["root"]
-    assert int(other["size"].replace(",", "")) == sum(weight.numel() for weight in Transformer(OTHER).parameters())
 
 
 def bars_of(scene: Scene, layer: int = 0) -> dict[str, Any]:
@@ -138,43 +103,6 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
         assert all((side or "") in text for text, side in zip(said, view.stacks, strict=True))
 
 
-def test_the_bars_of_a_block_follow_the_layer_where_layers_differ() -> None:
-    config = tiny_config(n_layers=2, ffns=(Gated(), Gated(bias=True)))
-    look = two(config)
-    scene = where.draw_blocks(look)
-    for layer in range(2):
-        block = Transformer(config).stack("decoder").block(layer)
-        total, ffn = (sum(weight.numel() for weight in part.parameters()) for part in (block, block.ffn))
-        assert np.asarray(bars_of(scene, layer)["bars.ffn"].width)[0, 0] == pytest.approx(ffn / total, rel=1e-5)
-        assert f"{ffn / total:.0%}" in " ".join(islands.one(where.tell_blocks(look), {"layer": layer}))
-
-
-def cached(config: ModelConfig, length: int, n_bytes: int) -> tuple[Look, cache.CacheView]:
-    look = dataclasses.replace(two(config), options={"length": str(length), "bytes": str(n_bytes)})
-    return look, cache.view(look)
-
-
-@every
-def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
-    look, view = cached(config, 5, 4)
-    assert sum(view.loaded) == 1 + (config.kind != "encoder")
-    assert not any(name.startswith("BERT") for name in view.names)
-    assert (view.mqa <= view.own).all() and (view.own <= view.mha).all()
-    np.testing.assert_allclose(view.mha / view.mqa, view.n_heads)
-    np.testing.assert_allclose(view.own / view.mqa, view.n_kv_heads)
-    section, facts = cache.facts(config, 5, 4)
-    if config.kind == "encoder":
-        assert section == "cache_none"
-    else:
-        assert section == {1: "cache_mqa", config.n_heads: "cache_mha"}.get(config.n_kv_heads, "cache_gqa")
-        own = 2 * config.n_layers * config.n_kv_heads * config.d_head * 4
-        assert facts["own"] == f"{own:,}"
-    for t in SPEAK.values():
-        assert "{{" not in t.prose(f"architectures.{section}", model="`tiny`", **facts)
-    drawn = {series.name: series.values for series in cache.draw(look).series}
-    assert [*drawn[look.words("cache_own")]] == view.own.tolist()
-
-
 @every
 def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
     config = dataclasses.replace(config, windows=())
@@ -187,18 +115,6 @@ def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
     assert ((cells[:4, :4] == kinds.SEEN) == model.stack("encoder").visible(0, 4, 4).numpy()).all()
     assert ((cells[4:, 4:] == kinds.SEEN) == model.stack("decoder").visible(0, 3, 3).numpy()).all()
     assert (cells[:4, 4:] == kinds.HIDDEN).all() and (cells[4:, :4] == kinds.SEEN_ACROSS).all()
-
-
-def test_a_mask_s_picture_has_a_sign_in_every_cell_that_is_seen() -> None:
-    config = next(config for config in CONFIGS if config.kind == "encoder_decoder")
-    look = two(config)
-    view = kinds.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
-    assert view.split == 3 and len(view.labels) == 3 + kinds.MOST
-    for kind in kinds.KINDS:
-        scene = kinds.draw(look, kind)
-        marks = {mark.id: mark for mark in scene.panels[0].marks}
-        assert [*map(bool, marks["signs"].texts)] == (scene.data.cells > 0).ravel().tolist()  # type: ignore[union-attr]
-        assert ("cut across" in marks) == (kind == "encoder_decoder")
 
 
 @every
@@ -239,21 +155,7 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
                 assert seen.ids[n, 0] == probs.argmax()
 
 
-def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
-    trace = run_both(language_model(tiny_config(n_context=256)), length=200)
-    look = islands.beside(islands.look(trace, PAGE), language_model(OTHER), traced(OTHER))
-    whole = heads.weights(look, pair.own(look))[0, 0]
-    (cells,) = [
-        mark for mark in islands.pictures(PAGE, look)["architectures.head0"].panels[0].marks if mark.id == "cells"
-    ]
-    small = np.asarray(cells.values)  # type: ignore[union-attr]
-    assert len(small) <= pair.LARGEST and small.shape == (len(small),) * 2
-    assert np.nanmax(small) == pytest.approx(np.nanmax(whole))
-    assert np.isnan(small[0, -1]) and np.isfinite(small[-1, 0])
-
-
 def test_the_other_model_is_looked_at_where_it_has_the_place() -> None:
-    """Of three layers and four heads beside one layer and two: the nearest of each."""
     config = tiny_config(n_layers=3, n_heads=4, n_kv_heads=4)
     other = tiny_config(n_layers=1, n_heads=2, n_kv_heads=2)
     look = two(config, other, layer=2, head=3, token=4)
@@ -273,7 +175,6 @@ def test_the_other_model_is_looked_at_where_it_has_the_place() -> None:
 
 @pytest.mark.parametrize(("position", "expected"), [(0, 1), (1, 2), (2, 4)])
 def test_the_same_place_in_another_cut(position: int, expected: int) -> None:
-    """The, cat, sat beside T, he, cat, s, at."""
     assert pair.same_places([3, 4, 4], [1, 2, 4, 2, 2])[position] == expected
 
 
@@ -314,66 +215,6 @@ def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> Non
 
 
 @every
-def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
-    said = tabs.formulas(two(config))
-    ends = [re.findall(r"\\mathbf\{([\d{},]+)\}\\end", latex) for _, latex in said]
-    total = sum(int(re.sub(r"\D", "", end[0])) for end in ends)
-    assert total == sum(weight.numel() for weight in Transformer(config).parameters())
-    for _, latex in said:
-        symbols, numbers = latex.split(r"\\")
-        assert not re.search(r"\d{3,}", symbols.replace("aligned", ""))
-        left = re.split(r" = \\mathbf", numbers.replace(r"\end{aligned}", ""))[0].removeprefix(" &= ")
-        plain = left.replace(r"\cdot", "*").replace("{,}", "").replace(r"\left", "").replace(r"\right", "")
-        assert re.fullmatch(r"[\d\s*+()]+", plain)
-        assert eval(plain) == int(re.sub(r"\D", "", re.findall(r"\\mathbf\{(.*)\}", numbers)[0]))
-
-
-@every
-def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
-    for side in config.sides:
-        block = Transformer(config).stack(side).block(0)
-        said = tabs.by_hand(parameters.tree(block))
-        for factors, product in re.findall(r"&\\quad (.*?) &&= ([\d{},]+) ", said["lines"]):
-            assert eval(factors.replace(r"\cdot", "*").replace("{,}", "")) == int(product.replace("{,}", ""))
-        names = re.findall(r"texttt\{(.*?)\}:", said["lines"])
-        own = {name.rpartition(".")[0].replace("_", r"\_") for name, _ in block.named_parameters()}
-        assert set(names) == own and len(names) == len(own)
-        parts = [int(part.replace("{,}", "")) for part in re.findall(r"&&= ([\d{},]+) ", said["lines"])]
-        assert sum(parts) == sum(weight.numel() for weight in block.parameters())
-        assert f"{sum(parts):,}" == said["total"]
-        assert int(said["ffn"].replace(",", "")) == sum(weight.numel() for weight in block.ffn.parameters())
-
-
-@every
-def test_what_is_said_of_two_models_is_whole_in_every_language(config: ModelConfig) -> None:
-    for lang in texts.LANGUAGES:
-        look = two(config, lang=lang)
-        said = islands.sentences(PAGE, look)
-        assert all("{{" not in line for line in said) and len(said) > 20
-        drawn = islands.pictures(PAGE, look)
-        assert {"architectures.plan0", "architectures.plan1", "architectures.head0", "architectures.head1"} <= set(
-            drawn
-        )
-        assert ("architectures.choices0" in drawn) == config.has_logits
-
-
-@every
-def test_the_part_with_most_parameters_is_the_answer(config: ModelConfig) -> None:
-    look = two(config)
-    found = tabs.quiz(look)
-    assert found is not None
-    sizes = dict.fromkeys(("embedding", "positions", "attention", "cross", "ffn", "norms", "head"), 0)
-    names = {"position": "positions", "buckets": "positions", "attn": "attention", "patches": "embedding"}
-    for name, weight in look.trace.model.named_parameters():
-        steps = [names.get(step, step) for step in name.split(".")]
-        is_norm = any(step.endswith("norm") for step in steps)
-        sizes["norms" if is_norm else next((step for step in steps if step in sizes), "embedding")] += weight.numel()
-    largest = max(sizes, key=sizes.__getitem__)
-    right = int(pick(found.right, {}))
-    assert right < 0 or found.options[right] == look.words(f"where_{largest}")
-
-
-@every
 def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> None:
     counted = parameters.count(Transformer(config))
     assert counted == parameters.of_config(config)
@@ -381,13 +222,6 @@ def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> 
     for part in parameters.PARTS:
         by_formula = sum(row.copies * row.value for row in rows if row.part == part)
         assert by_formula == counted[part], part
-
-
-def test_layers_that_differ_have_formulas_of_their_own() -> None:
-    config = tiny_config(n_layers=3, ffns=(Dense(), Gated(), Dense()))
-    rows = [row for row in parameters.formulas(config) if row.part == "ffn"]
-    assert [row.copies for row in rows] == [2, 1]
-    assert [term.times for term in rows[1].terms] == [3]
 
 
 @every
@@ -410,14 +244,6 @@ def test_the_tree_holds_every_parameter_once(config: ModelConfig) -> None:
         assert leaf.shared == ("embedding.weight" if config.tie_embeddings else None)
     else:
         assert not unembedding
-
-
-def test_blocks_that_differ_are_not_folded_together() -> None:
-    model = random_model(tiny_config(n_layers=3))
-    model.stack("decoder").blocks[1].ffn = torch.nn.Linear(24, 24)
-    stack = parameters.tree(model.stack("decoder"))
-    (blocks,) = (child for child in stack.children if child.name == "blocks")
-    assert [child.name for child in blocks.children] == ["0", "1", "2"]
 
 
 def test_published_totals() -> None:
@@ -461,7 +287,6 @@ def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
 
 
 def test_the_largest_published_model_as_its_paper_states_it() -> None:
-    """Brown et al. 2020, table 2.1: 96 layers of 12,288, 96 heads of 128, 175.0 billion parameters."""
     t5 = vm.load("translate-t5")
     look = islands.beside(islands.look(vm.load("story-pre-ln").trace("The cat"), PAGE), t5)
     view = where.whole_models(look)
@@ -476,8 +301,3 @@ def test_the_largest_published_model_as_its_paper_states_it() -> None:
     assert sizes.parameters[1] == sum(weight.numel() for weight in t5.model.parameters())
     (drawn,) = scale.draw(look).series
     assert [*drawn.values] == sizes.parameters.tolist() and len(drawn.at) == len(sizes.names)
-
-
-def test_the_norms_of_two_stacks_are_one_row_of_the_table() -> None:
-    parts = {part.name: part for part in described(mixed_norms()[0])}
-    assert (parts["norm_at"].said, parts["final_norm"].said) == ("post_pre", "yes")

@@ -11,10 +11,9 @@ import pytest
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Items
 from viz_model.drawing.theme import PALETTES
 from viz_model.island.look import Look
-from viz_model.topics.architectures import PAGE, lineage
+from viz_model.topics.architectures import PAGE
 from viz_model.topics.architectures.lineage import CHANGES, Change
 
 DIFFERS: dict[str, Callable[[ModelConfig], Any]] = {
@@ -60,13 +59,3 @@ def test_every_change_is_told_and_in_order() -> None:
         for one in CHANGES:
             text = str(look(one.name, lang).text(f"lineage_{one.name}").words)
             assert [text.count(sign) for sign in signs] == [1, 1, 1], (lang, one.name)
-
-
-def test_a_click_tells_of_one_and_a_pair_that_is_shown_is_not_offered() -> None:
-    scene = lineage.draw(look("rope"))
-    (dots,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Items)]
-    assert scene.option == lineage.STEP and list(dots.picks) == [one.name for one in CHANGES]
-    offer = lineage.see(look("rope"))
-    assert offer is not None and offer.change == {"model": "story-modern", "compare": "story-pre-ln"}
-    assert lineage.see(look("pre_ln", compare="story-post-ln")) is None
-    assert lineage.see(look("latent")) is None

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import islands
 import pytest
-from tiny_models import describe, few, tiny_config, traced, variants, without_a_part
+from tiny_models import describe, tiny_config, traced, variants, without_a_part
 
-from viz_model import texts
 from viz_model.config import Alibi, Dense, Gated, ModelConfig, NoPosition, T5Bias
-from viz_model.drawing.scene import Rect, Scene, Text
+from viz_model.drawing.scene import Scene, Text
 from viz_model.island.look import Look
 from viz_model.model import sites
 from viz_model.model.feedforward import Experts
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures import PAGE, diagram
+from viz_model.topics.architectures import PAGE
 from viz_model.topics.architectures import plan as plans
 
 PER_LAYER = [
@@ -25,7 +23,6 @@ PER_LAYER = [
 ]
 CONFIGS = [*variants(), *without_a_part(), *PER_LAYER]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
-SPEAK = {language: texts.Texts(language) for language in texts.LANGUAGES}
 
 
 def look_at(config: ModelConfig, lang: str = "en") -> Look:
@@ -47,19 +44,6 @@ def test_every_declared_value_is_in_the_plan_once(config: ModelConfig) -> None:
                     declared.append(full)
             found = [site.full for element in plans.plan(config, side, layer) for site in element.sites]
             assert sorted(found) == sorted(declared)
-
-
-@every
-def test_every_step_is_told_in_every_language(config: ModelConfig) -> None:
-    for side in config.sides:
-        for layer in range(config.depth(side)):
-            for element in plans.plan(config, side, layer):
-                if element.key == "ffn.act" and config.layer(side, layer).ffn.activation is None:
-                    assert not element.text_key  # its formula stands there
-                    continue
-                for t in SPEAK.values():
-                    own = t(f"architectures.{element.text_key}", **element.values)
-                    assert own and own != element.text_key and "{{" not in own
 
 
 @every
@@ -88,59 +72,6 @@ def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> No
         assert (plan["attn.add"].text_key == "plan_add") == config.residual
         steps = [key for key in plan if key.startswith("attn.")]
         assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
-
-
-@pytest.mark.parametrize("config", [*few(), *without_a_part(), *PER_LAYER], ids=describe)
-def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> None:
-    for side in config.sides:
-        own = diagram.Stack(config, side)
-        same, _ = diagram.DiagramView.pair(own, own)
-        assert not same.differing and not same.changed()
-        other = diagram.Stack(tiny_config(), "decoder")
-        left, right = diagram.DiagramView.pair(own, other)
-        assert left.slots == right.slots and left.differing == right.differing
-        for view in (left, right):
-            own_order = [slot for slot in view.slots if slot in view.elements]
-            groups = [slot.partition(".")[0] for slot in view.slots]
-            assert set(own_order) == set(view.elements)
-            assert len(list(itertools.groupby(groups))) == len(set(groups))
-        heights = list(left.heights().values())
-        assert all(low < high for low, high in heights)
-        assert all(b[1] < a[0] for a, b in itertools.pairwise(heights))
-        look = look_at(config)
-        for which, view in enumerate((left, right)):
-            scene = diagram.of_view(look, view, "a <b>model</b>", which)
-            said = written(scene)
-            missing = [sub for sub in ("cross",) if f"{sub}.add" in view.slots and f"{sub}.add" not in view.elements]
-            whole = {slot for sub in missing for slot in view.slots if slot.startswith(f"{sub}.")}
-            marked = {slot for slot in view.differing - whole if not slot.endswith(".add")}
-            assert said.count("≠") == len(marked) + len(missing)
-            assert f"{'●■'[which]} a <b>model</b>" in said
-            squares = [m for m in scene.panels[0].marks if isinstance(m, Rect) and m.id.startswith("query.")]
-            attentions = sum(key.endswith(".heads") for key in view.elements)
-            assert len(squares) == attentions * view.n_heads
-            assert len({mark.id for mark in scene.panels[0].marks}) == len(scene.panels[0].marks)
-            for element in view.elements.values():
-                if not element.key.endswith(".add"):
-                    assert diagram.cut(diagram.name_of(look, element)) in said
-
-
-def test_blocks_that_differ_say_which_they_are() -> None:
-    config = tiny_config(n_layers=4, windows=(3, 3, 0, 3))
-    assert [plans.alike(config, "decoder", layer) for layer in (0, 2)] == [(0, 1, 3), (2,)]
-    drawn = []
-    for layer in (0, 2):
-        stack = diagram.Stack(config, "decoder", layer)
-        view, _ = diagram.DiagramView.pair(stack, stack)
-        drawn.append(" ".join(written(diagram.of_view(look_at(config), view, "m", 0))))
-    assert "0–1, 3 of 4" in drawn[0] and "windows of the past" in drawn[0]
-    assert "2 of 4" in drawn[1] and "windows" not in drawn[1]
-
-
-def test_two_plans_of_other_orders_are_laid_side_by_side() -> None:
-    pre, post = plans.plan(tiny_config("pre"), "decoder"), plans.plan(tiny_config("post"), "decoder")
-    slots = [slot for slot in plans.slots(pre, post) if slot.startswith("ffn.")]
-    assert slots == ["ffn.norm_pre", "ffn.up", "ffn.act", "ffn.out", "ffn.add", "ffn.norm_post"]
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,3 @@ def test_chinese_words_are_those_that_are_written() -> None:
     assert [name.partition(": ")[2] for name in cells(look).rows] == ["小猫", "坐在", "垫子上", "，", "看着", "小狗"]
     other = look_at(CHINESE, "小猫 坐在 椅子上")
     assert between_words.draw(other) is None and "not the words" in told(other)
-
-
-def test_many_words_are_not_drawn() -> None:
-    look = look_at("a b " * (between_words.LARGEST // 2 + 1))
-    assert between_words.draw(look) is None and "too many" in told(look)

@@ -44,15 +44,6 @@ def test_what_is_read_times_the_matrices_is_what_is_drawn(look: Look) -> None:
         np.testing.assert_allclose(np.abs(cells[f"w.{letter}"]), np.abs(furthest), atol=1e-6)
 
 
-def test_one_message_holds_every_layer_and_head() -> None:
-    trace = vm.load("story-pre-ln").trace("Tom had a cat")
-    look = islands.look(trace, PAGE)
-    for layer, head in ((0, 0), (3, 5)):
-        scene = seen(drawn(look), {**look.place, "layer": layer, "head": head})
-        made = next(mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id == "made.q")
-        np.testing.assert_allclose(made.values, trace[f"blocks.{layer}.attn.q"][head], atol=1e-6)
-
-
 def test_a_head_adds_its_weighted_value_through_the_output_matrix(look: Look) -> None:
     found, trace, config = carries.carried(look.narrow), look.trace, look.config
     pattern, v = trace["blocks.1.attn.pattern"][2, 3], trace["blocks.1.attn.v"][config.kv_head(2)]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable
 
 import islands
 import numpy as np
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, variants
 
 import viz_model as vm
 from viz_model.config import Rope
-from viz_model.drawing.scene import Cells, Labels, Scene, seen
-from viz_model.drawing.tables import pick
+from viz_model.drawing.scene import Cells, Scene, seen
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
-from viz_model.topics.attention import PAGE, PICTURES, brings, forms, head, heads, query, tabs
+from viz_model.topics.attention import PAGE, PICTURES, head, heads, query
 
 LAYER = 1
 AT = f"blocks.{LAYER}.attn."
@@ -84,7 +81,6 @@ def test_the_steps_of_a_query_are_those_of_the_run(layer: int, head: int, token:
 
 
 def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look) -> None:
-    """Equation 1 of Vaswani et al. 2017, from the matrices as they are drawn."""
     config, n, found = look.config, len(look), {}
     for name in head.known(look, head.CHAIN):
         found[name] = cells(drawn(look, lambda look, name=name: head.of_one(look, name), head=1))  # type: ignore[misc]
@@ -98,17 +94,6 @@ def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look)
     pattern = np.nan_to_num(found["pattern"])
     np.testing.assert_allclose(pattern, weights / weights.sum(-1, keepdims=True), atol=1e-5)
     np.testing.assert_allclose(found["z"], pattern @ found["v"], atol=1e-4)
-
-
-def test_the_forms_end_at_what_the_scores_are_made_of(look: Look) -> None:
-    config = look.config
-    expected = ["", *["_normed"] * config.qk_norm, *["_rotated"] * isinstance(config.position, Rope)]
-    assert list(forms.names(look)) == expected and forms.changes(look) == (len(expected) > 1)
-    found, best = look.narrow.once(forms.forms), look.narrow.once(heads.largest).at
-    root = math.sqrt(config.root_of) if config.scale_scores else 1.0
-    for h, token in itertools.product(range(look.n_heads), range(len(look))):
-        score = look.trace[f"{AT}scores"][h, token, int(best[0, h, token])].item()
-        assert found[-1].product[0, h, token] / root == pytest.approx(score, rel=1e-3, abs=1e-4)
 
 
 def test_the_heads_side_by_side_make_the_output(look: Look) -> None:
@@ -145,24 +130,6 @@ def test_a_long_text_is_pooled_and_says_so(bundled: vm.LanguageModel) -> None:
         assert small[row, column] == square.max()
 
 
-def test_bars_of_a_query_are_weights_and_what_arrives(look: Look) -> None:
-    trace, config, token, h = look.trace, look.config, 3, 2
-    scene = islands.pictures(PAGE, look)["attention_caveats.row"]
-    w_o = trace.stack.block(LAYER).attn.o.weight[:, h * config.d_head : (h + 1) * config.d_head]
-    lengths = trace[f"{AT}pattern"][h, token] * (trace.head(f"{AT}v", h) @ w_o.T).norm(dim=-1)
-    weights, shares = trace[f"{AT}pattern"][h, token].numpy(), (lengths / lengths.sum()).detach().numpy()
-    visible = trace.mask(LAYER)[token].numpy()
-    for series, expected in zip(scene.series, (weights, shares), strict=True):
-        known = np.asarray(series.values)
-        np.testing.assert_allclose(known[np.isfinite(known)], expected[visible], rtol=1e-4, atol=1e-6)
-
-
-def test_pairs_leave_out_a_query_without_a_choice(bundled_look: Look) -> None:
-    found = brings.pairs(bundled_look.narrow)
-    assert (found["queries"] > 0).all() and (found["keys"] <= found["queries"]).all()
-    assert found["counts"][0] == sum(range(2, len(bundled_look) + 1))
-
-
 @pytest.mark.parametrize(("layer", "head", "token"), [(0, 0, 0), (1, 3, 6), (3, 5, 11)])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_is_said_is_of_what_is_selected(layer: int, head: int, token: int, lang: str, bundled_look: Look) -> None:
@@ -174,15 +141,6 @@ def test_what_is_said_is_of_what_is_selected(layer: int, head: int, token: int, 
         assert f"{row.max():.1%}" in text
 
 
-def test_a_quiz_asks_for_the_head_that_looks_back(bundled_look: Look) -> None:
-    found = tabs.quiz(bundled_look)
-    assert found is not None
-    for layer in range(bundled_look.n_layers):
-        before = bundled_look.trace[f"blocks.{layer}.attn.pattern"].diagonal(-1, -2, -1).mean(-1)
-        options = pick(found.options, {"layer": layer})
-        assert options[pick(found.right, {"layer": layer})] == f"head {int(before.argmax())}"
-
-
 def test_a_patch_is_painted_with_its_own_weights() -> None:
     levels = np.zeros((28, 28), np.uint8)
     levels[8:20, 12:16] = 255
@@ -192,22 +150,3 @@ def test_a_patch_is_painted_with_its_own_weights() -> None:
     rows = [np.ravel(mark.values) for mark in marks if isinstance(mark, Cells) and mark.id.startswith("row.")]
     np.testing.assert_allclose(np.concatenate(rows), trace["blocks.2.attn.pattern"][1, 5, 1:].numpy(), rtol=1e-6)
     assert all("{{" not in line for line in islands.sentences(PICTURES, look))
-
-
-def test_one_token_has_little_to_say() -> None:
-    look = islands.look(language_model(tiny_config()).trace(ids=[1]), PAGE)
-    text = "\n".join(islands.sentences(PAGE, look))
-    assert "single token" in text and "ρ" not in text and tabs.quiz(look) is None
-
-
-def test_maps_of_a_short_text_name_rows_and_columns_and_those_of_a_long_one_neither() -> None:
-    lm = vm.load("story-pre-ln")
-    for text, has_names in (("Tom had a cat and a dog", True), ("cat " * (heads.MOST_NAMED + 1), False)):
-        trace = lm.trace(text)
-        for panel in drawn(islands.look(trace, PAGE), heads.draw).panels:
-            named = {mark.along: mark for mark in panel.marks if isinstance(mark, Labels)}
-            assert set(named) == ({"x", "y"} if has_names else set())
-            (cells_,) = (mark for mark in panel.marks if isinstance(mark, Cells))
-            for axis, mark in named.items():
-                assert list(mark.texts) == [token.label for token in trace.tokens]
-                assert mark.length == (cells_.width if axis == "x" else cells_.height)

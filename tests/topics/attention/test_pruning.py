@@ -7,9 +7,8 @@ import tiers
 from pairs import pairs
 from tiny_models import language_model, run_both, variants
 
-import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.runs.edits import AblateHead, FixPattern
+from viz_model.runs.edits import AblateHead
 from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 
 LAYER = 1
@@ -45,11 +44,3 @@ def test_pruning_other_heads_than_those_that_are_off_is_not_the_same() -> None:
     assert PRUNED.of(pruned(run, LAYER, (1,))).name == "plain"
     whole = run_both(language_model(config))
     assert PRUNED.of(pruned(whole, LAYER, (0,))).name == "plain"
-
-
-def test_other_edits_of_the_layer_are_not_compared() -> None:
-    lm = language_model(variants()[0])
-    edits: list[vm.edits.Edit] = [AblateHead(layer=LAYER, head=0)]
-    assert can_be_compared(run_both(lm, edits=edits), LAYER)
-    for other in (AblateHead(layer=LAYER, head=1, to="mean"), FixPattern(layer=LAYER, head=1, pattern="first")):
-        assert not can_be_compared(run_both(lm, edits=[*edits, other]), LAYER)

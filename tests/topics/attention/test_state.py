@@ -16,7 +16,7 @@ from viz_model.island.look import Look
 from viz_model.measures import kv_cache, states
 from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.attention import PAGE, WITHOUT, constant, reads, recall
+from viz_model.topics.attention import PAGE, WITHOUT, constant, recall
 
 WIDE = replace(mixed()[0], n_vocab=story_tokenizer().n_vocab, n_context=64)
 PAGE_OF_STATES = replace(PAGE, items=WITHOUT, end=())
@@ -25,15 +25,6 @@ PAGE_OF_STATES = replace(PAGE, items=WITHOUT, end=())
 def look(lang: str = "en", **options: str) -> Look:
     trace = language_model(WIDE).trace("The dog saw the dog and the cat")
     return replace(Look.at(trace, Texts(lang), "attention", layer=0, token=3, one=True), options=options)
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_everything_is_said_and_drawn(lang: str) -> None:
-    found = look(lang, memory="2")
-    said = islands.sentences(PAGE_OF_STATES, found)
-    assert said and not any("{{" in one for one in said)
-    shown = islands.pictures(PAGE_OF_STATES, found)
-    assert {"attention.state", "attention.memory", "attention.reads"} <= set(shown)
 
 
 def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
@@ -48,15 +39,6 @@ def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
     np.testing.assert_allclose(np.nan_to_num(drawn), proportions, atol=1e-6)
     alpha, beta = (trace[f"blocks.0.attn.{name}"][1].numpy() for name in ("alpha", "beta"))
     np.testing.assert_allclose(cells["attention.memory"].values[:2], [alpha, beta], atol=1e-6)
-
-
-def test_a_text_with_more_tokens_than_a_picture_has_rows_is_said_to_be_too_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(reads, "MOST", 4)
-    found = look()
-    assert reads.draw(found) is None and reads.draw_steps(found) is None
-    assert any("4" in one for one in islands.one(reads.tell(found), found.place))
 
 
 @pytest.mark.parametrize("n", [1, 7, 400])
@@ -104,9 +86,3 @@ def test_each_point_is_what_the_model_says_after_the_facts_so_far() -> None:
             assert told.known[n] == pytest.approx(float(probs[0][word]), rel=1e-4)
             assert told.guessed[n] == pytest.approx(float(probs[1][word]), rel=1e-4)
             assert told.says[n] == tokenizer.token(int(probs[0].argmax())).label
-
-
-def test_what_is_longer_than_the_context_is_left_out() -> None:
-    facts = "The cat is red. " + "The dog is blue and the bird is small. " * 11
-    told = recall.measure(look(), facts)
-    assert told is not None and 2 <= len(told.known) < 12

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from tiny_models import describe, few, language_model, run_both, tiny_config
 
-import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.attention import weights as care
 
@@ -41,28 +40,11 @@ def test_rank_correlations_are_pandas(causal: bool) -> None:
         assert found[head] == pytest.approx(np.mean(rows))
 
 
-def test_orders_that_agree_and_orders_that_are_reversed() -> None:
-    weights = np.arange(16.0).reshape(1, 4, 4)
-    seen = np.ones((4, 4), dtype=bool)
-    assert care.rank_correlations(weights, 3 * weights + 1, seen) == pytest.approx(1)
-    assert care.rank_correlations(weights, -weights, seen) == pytest.approx(-1)
-    assert np.isnan(care.rank_correlations(weights, weights, np.tril(seen)[:, :4] & np.triu(seen, -1))).all()
-
-
 def test_what_differs_by_rounding_alone_has_no_order() -> None:
     noise = np.random.default_rng(0).normal(1 / 6, 1e-8, (1, 6, 6))
     seen = np.ones((6, 6), dtype=bool)
     assert np.isnan(care.rank_correlations(noise, noise, seen)).all()
     assert care.firsts(care.ValueWeighted(noise, noise, seen)).is_tied.all()
-
-
-def test_a_head_that_looks_at_a_silent_token_has_a_sink() -> None:
-    # Every query looks at token 0 alone, and its value is nothing beside that of the others.
-    weights = np.zeros((1, 4, 4))
-    weights[..., 0], weights[..., 1:] = 0.7, 0.1
-    lengths = weights * np.array([0.01, 1.0, 1.0, 1.0])
-    found = care.ValueWeighted(weights, lengths, np.ones((4, 4), dtype=bool))
-    assert (found.shares[0, :, 0] < 0.05).all()
 
 
 @pytest.mark.parametrize("config", few(), ids=describe)
@@ -84,11 +66,6 @@ def test_every_head_is_summed_up(config: ModelConfig) -> None:
         np.testing.assert_allclose(first.weights[gap.layer], mean, rtol=1e-6)
 
 
-def test_an_even_spread_over_a_causal_text() -> None:
-    trace = run_both(language_model(tiny_config()), length=4)
-    assert care.care(trace).groups["first"].even == pytest.approx(np.mean([1 / 2, 1 / 3, 1 / 4]))
-
-
 def test_groups_are_read_off_the_tokens() -> None:
     config = tiny_config(n_vocab=8192, n_context=32)
     trace = language_model(config).trace('The cat, "who" sat.')
@@ -99,14 +76,3 @@ def test_groups_are_read_off_the_tokens() -> None:
     assert not any(sign.isalnum() for label in marks for sign in label)
     assert found["first"] == (0,) and "marks" not in found
     assert "punctuation" not in care.groups(language_model(config).trace("The cat"))
-
-
-def test_an_edit_of_what_heads_mixed_is_seen() -> None:
-    lm = language_model(tiny_config())
-    off = lm.trace(ids=[1, 2, 3], edits=[vm.edits.AblateHead(layer=1, head=0)])
-    assert care.edited(off) and not care.edited(lm.trace(ids=[1, 2, 3]))
-
-
-def test_one_token_has_nothing_to_look_at() -> None:
-    with pytest.raises(ValueError, match="single token"):
-        care.care(language_model(tiny_config()).trace(ids=[1]))

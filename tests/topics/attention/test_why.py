@@ -60,11 +60,3 @@ def test_asked_without_a_key_it_is_the_one_that_is_read_most() -> None:
     assert About("attn").asked(hidden)[1:] == (int(weights.argmax()), None)
     (said,) = islands.one(About("attn").title(look), look.place)
     assert "compared with the average key" in said
-
-
-def test_a_key_like_all_others_is_not_set_apart() -> None:
-    trace = vm.load("story-none").trace("。。。。。。")
-    look = islands.look(trace, attention.PAGE, layer=1, head=3, token=5)
-    for options, said in (({"key": "2"}, "nothing sets this key apart"), ({"key": "2", "than": "4"}, "less than 0.01")):
-        (line,) = islands.one(About("attn").tell(replace(look, options=options)), look.place)
-        assert said in line and "0.00 is the sum" not in line

@@ -17,13 +17,11 @@ from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
 from viz_model.explain import sums
 from viz_model.explain.written import Part
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser
 from viz_model.measures import lens
 from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, tabs, waterfall
 from viz_model.topics.attribution.asked import asked
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
-LONG = "the cat and the dog ran to the house and the cat saw a bird in the old tree there"
 every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
 
@@ -100,18 +98,6 @@ def test_pushes_are_the_extremes() -> None:
 
 
 @every
-def test_each_head_pushes_what_it_wrote(config: ModelConfig) -> None:
-    look = looked(config)
-    question = asked(look)
-    for layer, head in ((0, 0), (config.n_layers - 1, config.n_heads - 1)):
-        part = Part("head", layer, head, "attn")
-        row = question.decomposition.row(part)
-        own = question.pushes(question.decomposition.written[row][None], part)[0]
-        drawn = islands.pictures(PAGE, look, layer=layer, head=head)["attribution.pushes_head"]
-        np.testing.assert_allclose(drawn.series[0].values, own[pushes.extremes(own)], atol=1e-4)
-
-
-@every
 def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> None:
     look = looked(config)
     trace, view = look.trace, depth.view(asked(look).look)
@@ -159,26 +145,6 @@ def test_two_lenses_stand_side_by_side_and_either_follows_a_token() -> None:
     assert by_lens[1][:, 1].tolist() == expected.tolist() != by_lens[0][:, 1].tolist()
 
 
-def test_without_a_fitted_lens_the_page_says_what_is_missing_and_how_to_fit_one() -> None:
-    look = looked(tiny_config())
-    said = " ".join(islands.sentences(PAGE, look))
-    assert "attribution.lens_fitted" not in islands.pictures(PAGE, look) and "vm.explain.fit_lens(lm, texts)" in said
-    assert not any(isinstance(one, Chooser) and one.name == depth.LENSES for one in islands.made(PAGE, look))
-
-
-def test_a_head_shows_its_largest_keys_in_order() -> None:
-    lm = vm.load("story-pre-ln")
-    look = islands.look(lm.trace(LONG), PAGE)
-    question = asked(look)
-    reads = sums.reads(look.trace, question.decomposition, question.answer, Part("head", 2, 4, "attn"))
-    drawn = islands.pictures(PAGE, look, layer=2, head=4)["attribution.reads"]
-    largest = np.argsort(-np.maximum(reads.weights, reads.shares), kind="stable")[:16]
-    np.testing.assert_allclose(drawn.series[0].values, reads.weights[np.sort(largest)], atol=1e-6)
-    np.testing.assert_allclose(drawn.series[1].values, reads.shares[np.sort(largest)], atol=1e-6)
-    assert list(drawn.series[0].at) == [look.trace.tokens[n].label for n in np.sort(largest)]
-    assert any("16 largest of" in line for line in islands.sentences(PAGE, look))
-
-
 def test_neurons_are_ranked_over_all_layers() -> None:
     added = np.array([[0.1, -3.0, 0.0], [2.0, 0.5, np.nan]])
     layers, numbers = neurons.ranked(added, 3)
@@ -191,19 +157,6 @@ def test_neurons_are_ranked_over_all_layers() -> None:
     bars = mark(drawn, "bars.0")
     layer, number = map(int, next(iter(bars.picks))["neuron"].split("."))  # type: ignore[attr-defined]
     assert values[layer, number] == drawn.series[0].values[0]
-
-
-def test_a_neuron_is_shown_where_it_is_strongest_and_where_it_is_asked_about() -> None:
-    trace = vm.load("story-pre-ln").trace(
-        "the cat and the dog ran to the house and the cat saw a bird in the old tree there"
-    )
-    look = islands.look(trace, PAGE, token=2)
-    found = neurons.strongest(asked(look))
-    act = trace[f"blocks.{found.layer}.ffn.act"][:, found.number].numpy()
-    assert len(found.tokens) == 16 and 2 in found.tokens and found.most == np.abs(act).argmax()
-    assert set(np.argsort(-np.abs(act), kind="stable")[:15]) <= set(found.tokens)
-    drawn = islands.pictures(PAGE, look)["attribution.fires"]
-    np.testing.assert_array_equal(drawn.series[0].values, act[found.tokens])
 
 
 def test_by_hand_the_numbers_are_those_of_the_sum() -> None:

@@ -8,15 +8,14 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
-from bundled_models import example
 from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model import explain
-from viz_model.drawing.scene import Items, Path, Text
+from viz_model.drawing.scene import Items, Path
 from viz_model.explain.routes import SOURCES
 from viz_model.island.look import Look
-from viz_model.topics.attribution import PAGE, PICTURES, routes
+from viz_model.topics.attribution import PAGE, routes
 from viz_model.topics.attribution.asked import asked
 
 
@@ -58,30 +57,3 @@ def test_a_click_on_a_line_cuts_it() -> None:
     assert f"−{abs(made.predicted):.2f}" in said and f"−{abs(made.measured):.2f}" in said
     assert "hardly reacts" in said
     assert routes.chosen(asked(look(trace, cut="nothing"))) is None
-
-
-def test_routes_lead_from_the_patches_to_the_class_that_is_asked_about() -> None:
-    lm = vm.load("digits-vit")
-    trace = example(lm)
-    for chosen in (None, 7):
-        here = replace(islands.look(trace, PICTURES, token=3), options={} if chosen is None else {"class": str(chosen)})
-        label = int(trace["class.logits"].argmax()) if chosen is None else chosen
-        question = routes.question_of(here)
-        seen = routes.view(question)
-        assert seen.total == pytest.approx(float(trace["class.logits"][label]), abs=1e-4) and seen.error < 1e-4
-        assert any(writer.part.kind == "patch" for writer, _ in seen.edges)
-        edge = next(edge for edge in seen.edges if edge[0].part.kind == "patch")
-        cut = replace(here, options={**here.options, "cut": routes.name_of(edge)})
-        made = explain.cut(explain.routes(trace, 0, label), *edge)
-        said = " ".join(islands.one(routes.tell(cut), {**cut.place, routes.MANY: 2}))
-        assert f"{abs(made.predicted):.2f}" in said and f"{abs(made.measured):.2f}" in said
-        scene = islands.pictures(PICTURES, here, **{routes.MANY: 2})["attribution.routes"]
-        texts = {mark.id: mark.text for panel in scene.panels for mark in panel.marks if isinstance(mark, Text)}
-        assert texts["answer"] == f"logit of {label}"
-
-
-def test_a_run_that_is_too_large_has_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = look(vm.load("story-pre-ln").trace("Tom had a cat."))
-    assert routes.fits(here)
-    monkeypatch.setattr(routes, "MOST_NUMBERS", 10)
-    assert not routes.fits(here)

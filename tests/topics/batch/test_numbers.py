@@ -11,15 +11,13 @@ from tiny_models import describe, few, language_model
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.app.island import options_of
 from viz_model.config import ModelConfig
-from viz_model.tokenizers.tokenizer import cl100k_base, story_tokenizer
-from viz_model.topics.batch import PAGE, norms, tutorial
+from viz_model.topics.batch import norms
 from viz_model.topics.batch.loss import COUNTED, Losses
-from viz_model.topics.batch.rows import BESIDE, MOST_CHARACTERS, NAMES
+from viz_model.topics.batch.rows import BESIDE
 from viz_model.topics.batch.run import PADDING, Row, Together, collate, padded_vectors, row, together
 from viz_model.topics.batch.shapes import OPEN, Gap
-from viz_model.training.batches import IGNORED, Batch
+from viz_model.training.batches import IGNORED
 from viz_model.training.objective import asked
 
 TEXT = "Once upon a time, there was a little girl named"
@@ -91,7 +89,6 @@ def test_a_batch_without_padding_and_one_with_nothing_to_ask() -> None:
 
 
 def test_padding_may_make_a_loss_look_better() -> None:
-    """Of models that know nothing some give the padding's id more than the tokens of the text."""
     made = []
     for seed in range(6):
         lm = language_model(CONFIGS[0], seed)
@@ -136,39 +133,3 @@ def test_neighbors_move_batch_norm_alone(name: str) -> None:
     mean, deviation = found.feature_moments
     places = np.arange(len(own)), found.feature
     np.testing.assert_allclose((found.x[places] - mean) / deviation, found.batch[0][places], atol=1e-4)
-
-
-def test_what_stands_at_padded_places_is_what_the_model_made_there() -> None:
-    lm = vm.load("story-pre-ln")
-    rows = rows_of(lm, ("The cat sat on the mat", "A dog"))
-    found = padded_vectors(lm.model, rows, "decoder", "blocks.0.resid.in")
-    table = lm.model.embedding.weight[PADDING] * lm.model.embedding_scale
-    position = lm.model.stack("decoder").position.add(0, len(rows[0].run.ids))
-    assert position is not None
-    torch.testing.assert_close(found, table + position[len(rows[1].run.ids) :], atol=1e-5, rtol=1e-5)
-
-
-def test_the_tutorials_batch() -> None:
-    found, tokenizer = tutorial.lookup(), cl100k_base()
-    assert found.ids.shape == (4, 16) and found.vectors.shape == (4, 16, 64)
-    assert found.ids.max() < tutorial.ROWS
-    assert tokenizer.decode(found.ids[0].tolist()).startswith(".\nBy mastering the art")
-    assert found.printed[:3] == (13, 3296, 88861) and found.printed[2:] == tuple(found.ids[0, 2:].tolist())
-    flat, rows = found.ids.ravel(), found.vectors.reshape(-1, 64)
-    for id in set(flat.tolist()):
-        assert (rows[flat == id] == rows[flat == id][0]).all()
-    assert not (found.vectors[0, 10] == found.vectors[0, 13]).any()  # which are equal in what was printed
-
-
-def test_a_sentence_of_the_address_is_bounded() -> None:
-    choice = options_of(PAGE)[NAMES[0]]
-    assert choice.read(choice.write("一只猫 & <b>")) == "一只猫 & <b>"
-    with pytest.raises(ValueError):
-        choice.read("x" * (MOST_CHARACTERS + 1))
-
-
-def test_collating_is_that_of_training() -> None:
-    lm = language_model(dataclasses.replace(CONFIGS[0], n_vocab=story_tokenizer().n_vocab))
-    batch = collate(rows_of(lm))
-    assert isinstance(batch, Batch) and batch.padding is not None
-    assert (batch.answers[batch.padding] == IGNORED).all()

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-
 import islands
 import numpy as np
 import pytest
-import streamlit as st
-import torch
-from app_driver import offer, open_page, said
-from doors import all_open
-from streamlit.testing.v1 import AppTest
 from tiny_models import EXPERTS, language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model.app import runs
-from viz_model.config import Dense, ModelConfig
+from viz_model.config import Dense
 from viz_model.drawing.scene import Cells, Items, seen
 from viz_model.drawing.theme import TOKENS
 from viz_model.topics.block import PAGE, experts, memory, vectors
@@ -99,61 +90,3 @@ def test_a_neuron_stands_in_its_expert() -> None:
     assert max(before, 0) * inside.weight == pytest.approx(act[number].item(), abs=1e-5)
     assert inside.n_read == int((trace["blocks.1.ffn.chosen"][:, inside.expert] > 0).sum())
     assert experts.of_neuron(trace, 0, 2, 3) is None
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_bundled_model_tells_what_was_measured_and_stands_beside_its_sibling(lang: str) -> None:
-    text = "The cat sat on the mat."
-    query = {"model": "story-moe", "text": text, "lang": lang, "layer": "3", "token": "3", "door_neurons": "1"}
-    app = open_page("block", {**query, **all_open("block")})
-    words = said(app)
-    lm, dense = vm.load("story-moe"), vm.load("story-pre-ln")
-    found = experts.measured(lm.folder, 3)
-    assert found is not None and experts.measured(lm.folder, 0) is None
-    kind, expert, share = found.most
-    assert found.shares[found.kinds.index(kind), expert] == share == found.shares.max()
-    assert f"{share:.0%}" in words and f"{found.balance['all']:.2f}" in words and "story-pre-ln" in words
-    for run in (lm.trace(text), dense.trace(text)):
-        nats = torch.nn.functional.cross_entropy(run["logits"][:-1], torch.tensor(run.ids[1:])).item()
-        assert f"{nats:.3f}" in words
-    tables = [table.value for table in app.dataframe]
-    assert any(len(table) == 8 and found.tokens[0][0][0] in str(table.iloc[0, 1]) for table in tables)
-    (beside,) = (table for table in tables if table.shape == (5, 2))
-    for n, run in enumerate((lm.trace(text), dense.trace(text))):
-        best = run.next_tokens(-1, 5)
-        assert list(beside.iloc[:, n]) == [f"{token.label}  {p:.1%}" for token, p in best]
-    other = open_page("block", {**query, **all_open("block"), "layer": "0"})
-    elsewhere = {"en": "there are experts in blocks 1, 3", "zh": "有专家的是块 1、3"}[lang]
-    assert elsewhere in said(other)
-
-
-@pytest.fixture
-def fresh() -> Iterator[None]:
-    yield
-    st.cache_resource.clear()
-
-
-def opened(monkeypatch: pytest.MonkeyPatch, config: ModelConfig, **query: str) -> AppTest:
-    offer(monkeypatch, {"tiny": language_model(dataclasses.replace(config, n_vocab=8192, n_context=64))})
-    return open_page("block", {"model": "tiny", "text": "the cat and the dog ran", "token": "2", **query})
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize(("ffn", "lang"), [(EXPERTS[0], "en"), (EXPERTS[1], "zh")])
-def test_the_page_says_who_is_chosen_where_there_are_experts(
-    ffn: object, lang: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tiny_config(ffns=(Dense(), ffn))
-    app = opened(monkeypatch, config, lang=lang, layer="1", experts_get="1", **all_open("block"))
-    titles = said(app)
-    trace = runs.model("tiny").trace("the cat and the dog ran")
-    view = experts.routing(trace, 1, 2)
-    assert view is not None
-    joined = {"en": " and ", "zh": "、"}[lang].join(map(str, view.chosen(0, 2)))
-    assert f"{joined} of {ffn.n_experts}" in titles if lang == "en" else joined in titles  # type: ignore[attr-defined]
-    tables = [table.value for table in app.dataframe if len(table.value) == ffn.n_experts]  # type: ignore[attr-defined]
-    assert tables and list(tables[0].iloc[:, 0]) == list(range(ffn.n_experts))  # type: ignore[attr-defined]
-    plain = opened(monkeypatch, config, lang=lang, layer="0")
-    assert len(plain.subheader) > 0 and joined not in "\n".join(str(title.value) for title in plain.subheader[:3])

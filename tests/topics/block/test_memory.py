@@ -115,26 +115,6 @@ def test_32_bits_inside_help_where_much_is_added_up() -> None:
     assert errors.half >= 1 > errors.mixed  # 300² is infinite in 16 bits, so that all becomes 0
 
 
-def test_a_single_token_has_one_chunk() -> None:
-    config_ = next(config_ for config_ in variants() if config_.kind == "decoder")
-    chunks = real_code.chunks(language_model(config_).trace(ids=[5]), 0)
-    assert len(chunks) == 1 and CHUNKED.of(chunks[0].apart).name == "equal"
-
-
-def test_a_model_too_large_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(real_code, "MOST_FRESH", 10)
-    assert real_code.fresh(run_both(language_model(variants()[0])).at(variants()[0].sides[-1]), 0) is None
-
-
-def test_drawing_fresh_models_disturbs_no_other_draws() -> None:
-    trace = run_both(language_model(variants()[0])).at(variants()[0].sides[-1])
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    real_code.fresh(trace, 0)
-    assert torch.equal(torch.rand(3), expected)
-
-
 @pytest.mark.parametrize("config_", few(), ids=describe)
 def test_every_place_is_dropped_as_by_the_module(config_: ModelConfig) -> None:
     plain = run_both(language_model(config_))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,15 +19,13 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.drawing import by_depth
 from viz_model.drawing.scene import Cells, Items, Scene, seen
-from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.measures import neurons as hidden
 from viz_model.measures import passage
 from viz_model.model import norms
 from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
-from viz_model.topics.block import PAGE, PICTURES, lengths, neurons, norm, tabs, vectors, weights
+from viz_model.topics.block import PAGE, lengths, neurons, norm, tabs, vectors
 from viz_model.topics.block.lengths import TREND
 
 ACTIVATIONS: dict[str, Any] = {
@@ -115,48 +111,6 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
         np.testing.assert_array_equal(stream, trace["blocks.1.resid.out"][2].numpy())
 
 
-@measured
-def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        view = vectors.vectors(trace, 0, 1)
-        numbers = [step.equation for step in view.steps]
-        is_rms = isinstance(config_.norm, config.RMSNorm)
-        if config_.norm_at == "post" or view.crosses:
-            assert not any(numbers) and view.numbering == ("post" if config_.norm_at == "post" else "cross")
-            continue
-        assert [step.name for step in view.steps] == ["x", "t¹", "t²", "t³", "t⁴", "t⁵", "h"]
-        first, second = ("", "") if is_rms else ("8.26", "8.29")
-        assert numbers == ["", first, "8.27", "8.28", second, "8.30", "8.31"]
-        assert view.steps[1].formula == ("RMSNorm(x)" if is_rms else "LayerNorm(x)")
-        assert view.numbering == ("RMSNorm" if is_rms else "LayerNorm")
-
-
-@pytest.mark.parametrize("name", ["story-pre-ln", "story-post-ln"])
-def test_a_block_is_drawn_of_all_layers_as_of_each(name: str) -> None:
-    """What a click on another layer shows is what that layer's own page shows."""
-    trace = vm.load(name).trace("The cat sat on the mat.")
-    every = Look.at(trace, Texts.of("en", trace.config), "block", token=2)
-    scene = vectors.draw(every)
-    for layer in range(trace.n_layers):
-        alone = Look.at(trace, every.t, "block", layer=layer, token=2, one=True)
-        own, found = seen(vectors.draw(alone), alone.place), seen(scene, alone.place | {"dimension": 0})
-        assert {mark.id for mark in found.panels[0].marks} == {mark.id for mark in own.panels[0].marks}
-        for mine, theirs in zip(found.panels[0].marks, own.panels[0].marks, strict=True):
-            if isinstance(mine, Cells) and isinstance(theirs, Cells):
-                np.testing.assert_array_equal(mine.values, theirs.values)
-                assert (mine.top, mine.name, mine.site) == (theirs.top, theirs.name, theirs.site)
-
-
-def test_the_equations_are_written_in_latex() -> None:
-    said = tabs.equations(vectors.vectors(of(), 0, 1))
-    assert r"\mathbf{t}^{1} &= \text{LayerNorm}(\mathbf{x}) & (8.26)" in said
-    assert r"\mathbf{h} &= \mathbf{t}^{5} + \mathbf{t}^{3} & (8.31)" in said
-    said = tabs.equations(vectors.vectors(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
-    assert r"\text{mid} &= \text{RMSNorm}(\mathbf{x} + \mathbf{a})" in said and "8." not in said
-    crossed = vectors.vectors(of(kind="encoder_decoder", start_id=0), 0, 1)
-    assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in tabs.equations(crossed)
-
-
 def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
     view = vectors.vectors(of(), 0, 2)
     assert view.matrix.shape == (7, 24)
@@ -201,28 +155,6 @@ def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> No
             assert list(view.sites) == known
 
 
-@measured
-def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
-    trace = views_of(config_)[0]
-    found = norm.norm_view(trace, 0, "attn", 2).normed
-    x = torch.from_numpy(found.before)
-    eps = config_.norm.eps
-    if isinstance(config_.norm, config.RMSNorm):
-        expected = F.layer_norm(x, x.shape, eps=eps)
-        assert found.other == "LayerNorm" and found.mean is None and found.shift is None
-    else:
-        expected = F.rms_norm(x, x.shape, eps=eps)
-        assert found.other == "RMSNorm" and found.mean == pytest.approx(float(x.mean()), abs=1e-5)
-    assert found.instead is not None and found.standard is not None
-    np.testing.assert_allclose(found.instead, expected.numpy(), atol=1e-5)
-    facts = norm.norm_view(trace, 0, "attn", 2).facts()
-    cosine = F.cosine_similarity(torch.from_numpy(found.standard), expected, dim=0).item()
-    assert float(facts["cosine"]) == pytest.approx(cosine, abs=2e-4)
-    assert float(facts["rms"]) ** 2 == pytest.approx(
-        float(facts["mean"]) ** 2 + float(facts["deviation"]) ** 2, rel=1e-3
-    )
-
-
 @every
 def test_neurons_are_the_strongest_and_their_sum_is_the_output(config_: ModelConfig) -> None:
     for trace in views_of(config_):
@@ -261,20 +193,6 @@ def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -
                 assert activate(torch.tensor(neuron.up.value)).item() == pytest.approx(neuron.act, abs=1e-5)
 
 
-@every
-def test_what_counts_as_busy_fits_the_activation(config_: ModelConfig) -> None:
-    trace = views_of(config_)[-1]
-    act = trace["blocks.0.ffn.act"].numpy()
-    view = neurons.neurons_view(trace, 0, 1)
-    assert view.fires == (isinstance(config_.ffn, config.Dense) and config_.ffn.activation in ("relu", "relu2"))
-    if view.fires:
-        assert view.active.tolist() == (act > 0).sum(-1).tolist()
-        return
-    for count, values in zip(view.active.tolist(), act, strict=True):
-        sizes = np.sort(np.abs(values))[::-1]
-        assert sizes[:count].sum() >= sizes.sum() / 2 > sizes[: count - 1].sum()
-
-
 def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
     gate, up = np.array([0.9, -0.01, 0.02, 0.8, 0.7, 0.6, 0.5, 0.4]), np.array([9.0, 1.0, -3.0, 8, 7, 6, 5, 4])
     assert hidden.closed(gate, up, 4).tolist() == [2, 1]
@@ -284,24 +202,6 @@ def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
     assert view.closed and view.gated
     assert all(abs(neuron.gate_act or 0.0) <= gates[len(gates) // 4 - 1] for neuron in view.closed)
     assert not {neuron.number for neuron in view.closed} & {neuron.number for neuron in view.strongest}
-
-
-@every
-def test_promoted_tokens_are_shown_only_where_there_is_a_direct_path(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        view = neurons.neurons_view(trace, 0, 2)
-        ends = isinstance(config_.head, config.LanguageHead) and trace.side == config_.sides[-1]
-        assert (view.path == "logits") == ends
-        for neuron in view.strongest:
-            assert bool(neuron.promoted) == ends
-            if ends:
-                assert isinstance(config_.head, config.LanguageHead)
-                written = torch.from_numpy(neuron.value) * math.copysign(1, neuron.act)
-                scale = config_.d_model**-0.5 if config_.head.scale else 1.0
-                logits = scale * trace.model.unembedding.weight @ written
-                label, logit = neuron.promoted[0]
-                assert logit == pytest.approx(logits.max().item(), abs=1e-5)
-                assert label == trace.tokenizer.token(int(logits.argmax())).label
 
 
 @pytest.mark.parametrize(
@@ -346,33 +246,6 @@ def test_a_token_on_which_nothing_fires() -> None:
     assert "every hidden value is exactly 0" in str(tabs.hand(look)[0].words)
 
 
-@every
-def test_sums_by_hand(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        way = vectors.vectors(trace, 1, 3)
-        lines = tabs.sums_by_hand(way, 9).splitlines()[1:-1]
-        assert len(lines) == len(way.sums)
-        for line, found in zip(lines, way.sums, strict=True):
-            numbers, total = line.split(" & (")[0].rsplit(" = ", 2)[1:]
-            first, second = (float(part.strip("()")) for part in numbers.split(" + "))
-            assert first + second == pytest.approx(float(total.rstrip("\\")), abs=2e-4)
-            assert float(total.rstrip("\\")) == pytest.approx(way.values(found.total)[9], abs=1e-4)
-
-
-@some
-def test_weights_are_counted_on_the_module(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        view = weights.weights(trace, 1)
-        module = trace.stack.block(1)
-        assert view.total == sum(parameter.numel() for parameter in module.parameters())
-        assert view.groups["ffn"] == sum(parameter.numel() for parameter in module.ffn.parameters())
-        assert ("cross" in view.groups) == bool(vectors.vectors(trace, 1, 0).crosses)
-        assert sum(view.groups.values()) == view.total
-        scene = drawn(look_at(trace), weights.draw)
-        told = [label for mark in scene.panels[0].marks if isinstance(mark, Items) for label in mark.labels]
-        assert sum(int(label.split("\n")[1].replace(",", "")) for label in told) == view.total
-
-
 @some
 def test_the_strips_of_every_layer_and_token_are_the_run(config_: ModelConfig) -> None:
     for trace in views_of(config_):
@@ -394,38 +267,6 @@ def test_the_strips_of_every_layer_and_token_are_the_run(config_: ModelConfig) -
             assert f"from length {first} to {last}" in said
 
 
-@some
-def test_everything_is_drawn_and_said_for_every_kind(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        for lang in ("en", "zh"):
-            look = look_at(trace, lang, which="ffn", dimension="3")
-            said = islands.sentences(PAGE, look)
-            assert said and not any("{{" in one for one in said)
-            pictures = islands.pictures(PAGE, look)
-        view, curve = neurons.neurons_view(trace, 1, 2), neurons.curve_view(trace, 1, 2)
-        strips = [mark for mark in pictures["block.norm"].panels[0].marks if isinstance(mark, Items)]
-        assert len(strips) == (8 if norms.kind(config_.norm) in norms.COMPARED else 4)
-        gains = [mark for mark in pictures["block.parameters"].panels[0].marks if isinstance(mark, Cells)]
-        assert len(gains) == (1 if isinstance(config_.norm, config.RMSNorm) else 2)
-        bars = items(pictures["block.neurons"], "bars")
-        assert [float(label.split("\n")[1].replace("−", "-")) for label in bars.labels] == pytest.approx(
-            [neuron.act for neuron in view.strongest], abs=1e-4
-        )
-        assert (curve is None) == isinstance(config_.ffn, config.Experts) == ("block.curve" not in pictures)
-        assert ("block.gates" in pictures) == view.gated
-
-
-@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
-def test_any_text_is_drawn(text: str, bundled: vm.LanguageModel) -> None:
-    trace = bundled.trace(text)
-    look = islands.look(trace, PAGE, layer=1, token=len(trace) - 1)
-    assert {"block.strips", "block.norms", "block.norm", "block.neurons"} <= islands.pictures(PAGE, look).keys()
-    marks = drawn(look, vectors.draw).panels[0].marks
-    (values,) = [mark for mark in marks if isinstance(mark, Cells) and mark.id == "cells.0"]
-    expected = trace["blocks.1.resid.in"][-1].numpy()
-    np.testing.assert_array_equal(np.asarray(values.values).ravel(), expected)
-
-
 def test_a_block_with_a_state_is_not_said_to_have_attention() -> None:
     trace = vm.load("story-next").trace("Once upon a time there was")
     for layer in range(trace.n_layers):
@@ -435,31 +276,3 @@ def test_a_block_with_a_state_is_not_said_to_have_attention() -> None:
         assert ("Attention adds a vector" in words) == ("the mask hides the future" in words) == attends
         assert ("grouped-query attention" in words) == attends
         assert ("The state adds a vector" in words) == ("the state holds only what came before" in words) != attends
-
-
-def test_a_model_that_reads_pictures_has_a_page_of_its_own() -> None:
-    lm = vm.load("digits-vit")
-    trace = lm.trace(np.linspace(0, 255, 784).astype(np.uint8).reshape(28, 28))
-    assert PICTURES.fits(lm.config) and not PAGE.fits(lm.config)
-    look = dataclasses.replace(islands.look(trace, PICTURES, "zh", layer=1, token=3), options={"neuron": "5"})
-    assert not any("{{" in one for one in islands.sentences(PICTURES, look))
-    scene = islands.pictures(PICTURES, look)["block.firing"]
-    cells = [mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id.startswith("row.")]
-    act = trace["blocks.1.ffn.act"][1:, 5].numpy()
-    np.testing.assert_allclose(np.concatenate([np.ravel(mark.values) for mark in cells]), act, atol=1e-6)
-
-
-@every
-def test_the_question_has_the_block_that_changes_each_token_most(config_: ModelConfig) -> None:
-    trace = views_of(config_)[-1]
-    look = look_at(trace)
-    found = tabs.quiz(look)
-    assert found is not None
-    for token in range(len(trace)):
-        lines = [
-            trace.row("embed.out", token),
-            *(trace.row(f"blocks.{n}.resid.out", token) for n in range(trace.n_layers)),
-        ]
-        changes = [float((b - a).norm() / a.norm()) for a, b in itertools.pairwise(lines)]
-        right = pick(found.right, {**look.place, "token": token})
-        assert right in (-1, int(np.argmax(changes)))

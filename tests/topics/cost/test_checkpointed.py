@@ -9,7 +9,7 @@ import torch
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model.topics.cost.checkpointed import can, measure
+from viz_model.topics.cost.checkpointed import measure
 
 
 @pytest.mark.parametrize("model", ["story-pre-ln", "story-modern", "story-bert"])
@@ -32,7 +32,3 @@ def test_what_waits_is_what_blocks_were_given_and_the_ends() -> None:
     given = 4 * config.n_layers * config.d_model * again.length  # bytes of each block's input
     assert given <= again.held < plain.held and again.held < again.most < plain.most
     assert plain.held == plain.most
-
-
-def test_a_run_without_logits_is_not_measured() -> None:
-    assert not can(tiny_config(kind="encoder_decoder")) and can(tiny_config())

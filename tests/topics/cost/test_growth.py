@@ -70,13 +70,6 @@ def test_a_sum_within_each_pair_grows_with_the_third_power(linked: ModelConfig) 
     assert GeneratedView.of(linked, 7).cached[0] == GeneratedView.of(linked, 7).uncached[0]
 
 
-def test_of_what_is_usual_the_pairs_grow_with_the_square() -> None:
-    said = SharesView.of(tiny_config(), "decoder", 7).facts()
-    assert (said["pairs1"], said["pairs2"]) == ("100", "10,000")
-    across = SharesView.of(tiny_config(kind="encoder_decoder", start_id=0), "decoder", 7, 7).facts()
-    assert 10 < float(across["cross1"]) < 100 < float(across["cross2"].replace(",", "")) < 10_000
-
-
 def test_lengths_that_are_passed() -> None:
     square, line = Growth(lambda n: 3 * n * n), Growth(lambda n: 12 * n)
     assert square.passes(line) == 4 and line.passes(square) == math.inf

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import islands
 import pytest
 import torch
 from tiny_models import random_model, tiny_config
@@ -13,7 +12,7 @@ import viz_model as vm
 from viz_model.config import Latent, RMSNorm
 from viz_model.measures import kv_cache
 from viz_model.model.latent import LatentAttention
-from viz_model.topics.cost import PAGE, kept
+from viz_model.topics.cost import kept
 from viz_model.topics.cost.counted import of_block
 
 
@@ -45,20 +44,3 @@ def test_absorbed_matrices_compare_the_same_numbers() -> None:
     rebuilt = layer.k(narrow).unflatten(-1, (n, -1)).transpose(0, 1)  # [H, T, N]
     absorbed = torch.einsum("hqn,hnr->hqr", queries, layer.k.weight.unflatten(0, (n, -1)))
     torch.testing.assert_close(absorbed @ narrow.T, queries @ rebuilt.mT)
-
-
-def test_by_default_the_narrow_vector_is_that_of_the_paper() -> None:
-    config = vm.load("story-pre-ln").config
-    found = kept.ways(config, 50)
-    assert (found.rank, found.shared, found.groups) == (4 * 32, 16, 3)
-    assert found.ways["mla"].kept == 4.5 * config.d_head  # DeepSeek-AI 2024a, table 1
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_page_has_a_row_for_each(lang: str) -> None:
-    look = islands.look(vm.load("story-modern").trace("Tom had a cat"), PAGE, lang)
-    (table,) = islands.one(kept.draw(look), look.place)
-    assert all(name in table for name in ("384", "128", "64", "144"))
-    encoder = islands.look(vm.load("story-bert").trace("Tom had a cat"), PAGE, lang)
-    said = [look.words("kept_title") in islands.sentences(PAGE, one) for one in (look, encoder)]
-    assert said == [True, False]

@@ -98,28 +98,11 @@ def test_pairs_are_those_of_the_mask(length: int, window: int) -> None:
         assert counted.visible_pairs(length, window, two_way=two_way) == int(mask.sum())
 
 
-@pytest.mark.parametrize("window", [0, 1, 2, 3, 7])
-@pytest.mark.parametrize("length", [1, 2, 5, 12])
-def test_hops_are_layers_until_the_ends_meet(length: int, window: int) -> None:
-    mask = (masks.window(length, length, window) if window else masks.causal(length, length)).int()
-    reached, layers = torch.eye(length, dtype=torch.int), 0
-    while not reached[-1, 0] and layers < 20:
-        reached, layers = ((reached @ mask) > 0).int(), layers + 1
-    assert counted.hops(length, window) == (layers if reached[-1, 0] else None)
-
-
 def test_the_base_model_of_the_paper_crosses_at_four_times_its_width() -> None:
     config = tiny_config(d_model=512, n_heads=8, d_ffn=2048)
     found = counted.crossings(config, "decoder")
     assert found == (4 * 512, 6 * 512)
     assert counted.of_block(config, "decoder", 0).projections == 4 * 512**2
-
-
-def test_a_recurrent_layer_is_counted_on_its_weights() -> None:
-    config = tiny_config()
-    gru = torch.nn.GRU(config.d_model, config.d_model)
-    weights = sum(p.numel() for name, p in gru.named_parameters() if name.startswith("weight"))
-    assert counted.recurrent(config, 7) == 7 * weights
 
 
 @every
@@ -132,24 +115,6 @@ def test_without_positions_a_set_is_a_set(config: ModelConfig) -> None:
         assert found.bare_masked > order.SAME
         tells = not isinstance(config.position, choices.NoPosition)
         assert (found.own > order.SAME) == tells
-
-
-def test_one_token_has_no_other_order() -> None:
-    assert order.shuffled(language_model(tiny_config()).trace(ids=[3])) is None
-
-
-def test_tokens_that_are_all_the_same_have_no_other_order() -> None:
-    assert order.shuffled(language_model(tiny_config()).trace(ids=[3, 3, 3])) is None
-
-
-def test_positions_are_left_out_and_nothing_else() -> None:
-    config = tiny_config(position=choices.Learned())
-    stack = random_model(config).stack("decoder")
-    bare = order.without_positions(stack, config)
-    kept = {name for name, _ in bare.named_parameters()}
-    assert {name for name, _ in stack.named_parameters()} - kept == {"position.table.weight"}
-    own = stack.state_dict()
-    assert all(own[name].data_ptr() == weight.data_ptr() for name, weight in bare.state_dict().items())
 
 
 @every
@@ -182,18 +147,6 @@ def test_readings_come_one_by_one_and_count_their_bytes(monkeypatch: pytest.Monk
             assert out <= reading.created < 2 * out
 
 
-def test_no_longer_text_is_begun_after_the_budget() -> None:
-    trace = language_model(tiny_config()).trace(ids=[3, 1, 4])
-    assert {r.length for r in measured.measure(trace, 0, budget=0.0)} == {measured.SHORTEST}
-
-
-def test_matrices_that_are_too_large_are_not_measured() -> None:
-    assert measured.lengths(tiny_config())[-1] == measured.LONGEST
-    many = tiny_config(d_model=1024, n_heads=128)
-    assert measured.matrix_bytes(many, measured.lengths(many)[-1]) <= measured.MAX_MATRIX_BYTES
-    assert measured.lengths(many)[-1] < measured.LONGEST
-
-
 def test_a_view_is_not_counted_as_created() -> None:
     x = torch.ones(4, 6)
     with measured.Created() as created:
@@ -224,17 +177,6 @@ def test_a_fit_is_the_least_squares_of_numpy_where_that_is_positive() -> None:
     found = fitted.fit(N, seconds)
     assert found is not None
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_a_fit_has_no_negative_part() -> None:
-    found = fitted.fit(N, N**3 * 1e-9)
-    assert found is not None and min(found) >= 0
-    assert fitted.fit(N[:2], N[:2]) is None
-
-
-def test_the_exponent_is_that_of_a_power() -> None:
-    assert fitted.exponent(N, 7 * N**1.5) == pytest.approx(1.5)
-    assert fitted.exponent(N[:1], N[:1]) is None
 
 
 def test_two_powers_cross_where_they_are_equal() -> None:

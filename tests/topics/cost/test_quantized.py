@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import viz_model as vm
-from viz_model import texts
 from viz_model.topics.cost import PAGE, quantized
 from viz_model.topics.cost.quantized import KINDS, Kind
 
@@ -56,13 +55,3 @@ def test_finer_scales_and_more_bits_are_nearer() -> None:
     off = {name: one.weights for name, one in view.kinds.items()}
     assert off["int8_row"] < off["int8_matrix"] < off["int4_group"] < off["int4_row"] < 1
     assert view.kinds["int4_row"].n_bytes < view.kinds["int4_group"].n_bytes < view.kinds["int8_row"].n_bytes
-
-
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
-@pytest.mark.parametrize("model", ["story-pre-ln", "story-bert", "translate-t5"])
-def test_the_page_shows_it(model: str, lang: str) -> None:
-    lm = vm.load(model)
-    trace = lm.trace(TEXT) if model != "translate-t5" else lm.trace(TEXT, target="", target_language="fr")
-    look = islands.look(trace.at(lm.config.sides[-1]), PAGE, lang)
-    assert "cost.quantized" in islands.pictures(PAGE, look)
-    assert not any("{{" in one for one in islands.sentences(PAGE, look))

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from islands import look, made, one, pictures, sentences
-from tiny_models import language_model, of_pictures, run_both, tiny_config
+from islands import look, made, one, pictures
+from tiny_models import language_model, of_pictures, run_both
 
 import viz_model as vm
-from viz_model.drawing.scene import svg
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.topics import embedding as topic
-from viz_model.topics.embedding import depth, filters, lookup, nearest, table, tabs
+from viz_model.topics.embedding import filters, lookup, nearest, table, tabs
 
 TEXT = "The cat saw the dog and the cat ran"
 
@@ -82,42 +81,12 @@ def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
         assert len(drawn["near"].labels) == table.NEAR
 
 
-def test_labels_cover_no_dot_and_no_other_label() -> None:
-    rng = np.random.default_rng(0)
-    points, names = rng.uniform(size=(30, 2)), [f"token {n}" for n in range(30)]
-    boxes = nearest.label_boxes(points, names, np.zeros(2), np.ones(2), 330, 370)
-    assert boxes[0] is not None and sum(box is not None for box in boxes) > 5
-    placed = [(n, box) for n, box in enumerate(boxes) if box is not None]
-    for n, (right, up) in placed:
-        x, y = points[n] * [330, 370] + [right, up]
-        for k, box in placed:
-            other = points[k] * [330, 370] + box
-            assert n == k or abs(y - other[1]) >= 14 or abs(x - other[0]) > 1
-
-
 def test_by_hand_adds_up(here: Look) -> None:
     hand = tabs.by_hand(here)
     a, b = table.of(here).rows([here.trace.own_ids[2], int(hand["other_id"])]).astype(float)
     assert float(hand["dot"]) == pytest.approx(a @ b, abs=1e-4)
     assert float(hand["exact"]) == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-4)
     assert float(hand["product"]) == pytest.approx(float(hand["recorded"]), abs=1e-3)
-
-
-@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
-def test_everything_is_drawn_and_escaped(text: str) -> None:
-    trace = vm.load("story-pre-ln").trace(text)
-    for lang in ("en", "zh") if len(trace) < 100 else ("en",):  # of a long text each picture takes seconds
-        for token in {0, len(trace) - 1} if len(trace) < 100 else {len(trace) - 1}:
-            here = look(trace, topic.PAGE, lang, token=token)
-            assert not any("{{" in line for line in sentences(topic.PAGE, here, token=token))
-            for scene in pictures(topic.PAGE, here, token=token).values():
-                assert "<b>a" not in svg.svg(scene, 800, "light")
-
-
-def test_a_table_of_one_row_has_no_neighbors() -> None:
-    trace = language_model(tiny_config(n_vocab=1)).trace(ids=[0, 0])
-    here = look(trace, topic.PAGE)
-    assert not nearest.has(here) and "embedding.near" not in pictures(topic.PAGE, here)
 
 
 @pytest.mark.parametrize("config_", of_pictures()[:3])
@@ -138,13 +107,3 @@ def test_a_patch_under_a_filter(config_: Any) -> None:
         assert products.values.sum() + bias == pytest.approx(projected[patch, number], abs=1e-4)  # type: ignore[union-attr]
     here.options.update(filter="1")  # type: ignore[attr-defined]
     assert (filters.number(here) == 1).all()
-
-
-def test_lookup_names_few_rows(here: Look) -> None:
-    assert "names" in marks(lookup.draw(here))
-    long = look(vm.load("story-pre-ln").trace("hello " * 60), topic.PAGE)
-    assert "names" not in marks(lookup.draw(long))
-
-
-def test_places_follow_the_stream(here: Look) -> None:
-    assert depth.places(here.trace)[:2] == ("embed.token", "embed.out")

@@ -11,8 +11,8 @@ import islands
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import answer, open_page, run_code, said
-from tiny_models import few, language_model, run_both, variants
+from app_driver import open_page, said
+from tiny_models import few, language_model, run_both
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -21,9 +21,8 @@ from viz_model.island.look import Look
 from viz_model.island.message import message
 from viz_model.island.page import Buttons
 from viz_model.topics.mistakes import PAGE
-from viz_model.topics.mistakes import pair as pairs
 from viz_model.topics.mistakes.bugs import BUGS
-from viz_model.topics.mistakes.pair import LETTERS, OPTIONS, STAND_INS, answers, pair, written, wrong_letter
+from viz_model.topics.mistakes.pair import LETTERS, OPTIONS, STAND_INS, answers, written, wrong_letter
 
 TEXT, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
@@ -77,18 +76,6 @@ def test_any_pair_on_any_kind_of_model(n: int) -> None:
         assert len(islands.pictures(PAGE, after)) >= 2 > len(islands.pictures(PAGE, before))
 
 
-@pytest.mark.parametrize("bug", BUGS)
-def test_the_code_is_shown_and_says_nothing_before_the_answer(bug: str) -> None:
-    look = own(bug)
-    found = told(look)
-    view = pair(look).view
-    assert view is not None
-    for lines in BUGS[bug].sources(view.run):
-        assert "".join(lines.split()) in "".join(found.split())
-    for verdict in ("is right", "mistake is in A.", "mistake is in B."):
-        assert verdict not in found
-
-
 def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
     run = loaded("story-pre-ln").trace(TEXT)
     look = own("normalize", "A")
@@ -110,34 +97,6 @@ def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
         ]
         lines = "\n".join(islands.sentences(PAGE, look, layer=layer, head=head))
         assert f"{sums.min():.2f} … {sums.max():.2f}" in lines and f"blocks.{layer}.attn.pattern" in lines
-
-
-def test_rows_without_a_number_say_so() -> None:
-    look = own("causal", "A")
-    scene = islands.pictures(PAGE, look)[f"mistakes.result.{wrong_letter('causal')}"]
-    assert "1 of 6 rows are not numbers" in scene.heading and texts(scene).count("NaN") == 1
-    assert "no number is left" in told(look)
-
-
-def test_the_likeliest_tokens_are_those_after_the_selected_one() -> None:
-    run, look = loaded("story-pre-ln").trace(TEXT), own("logits", "A")
-    letter = "A" if wrong_letter("logits") == "B" else "B"
-    for token in (1, 4):
-        scene = islands.pictures(PAGE, look, token=token)[f"mistakes.result.{letter}"]
-        first, _ = run.next_tokens(token, 1)[0]
-        assert first.label in scene.heading
-        (names,) = [mark for mark in scene.panels[0].marks if mark.id == "names"]
-        assert list(names.texts) == [one.label for one, _ in run.next_tokens(token, 8)]  # type: ignore[union-attr]
-
-
-def test_a_long_text_is_one_layer_and_several_positions_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    look = own("causal", "A", text="The cat sat on the mat. " * 16)
-    assert len(look.layers) == 1 and 88 < len(look) <= 300
-    data = message(PAGE, look, Arrays())
-    scene = islands.pictures(PAGE, look)["mistakes.result.A"]
-    assert scene.panels[0].marks[0].values.shape[0] <= 88 and len(data) < 600_000  # type: ignore[union-attr]
-    monkeypatch.setattr(pairs, "MOST_TOKENS", len(look) - 1)
-    assert "more than 300 tokens" in told(own("causal", "A", text="The cat sat on the mat. " * 16))
 
 
 def test_the_first_answer_counts() -> None:
@@ -171,37 +130,6 @@ def test_answers_stand_in_the_address() -> None:
     assert answers(twice) == {"add": "B"}
 
 
-def test_a_click_answers_and_goes_on() -> None:
-    app = open_page("mistakes", {"text": TEXT, "lang": "en"})
-    assert "In which of the two" in said(app) and "True" in run_code(app)
-    app = answer(app, options={"answers": f"causal.{wrong_letter('causal')}"})
-    assert "Found: the mistake" in said(app) and app.query_params["answers"] == f"causal.{wrong_letter('causal')}"
-    app = answer(app, options={"answers": f"causal.{wrong_letter('causal')}", "bug": "diagonal"})
-    assert "In which of the two" in said(app) and "1 of 23 found" in said(app)
-
-
-@pytest.mark.parametrize(
-    ("bug", "tab"),
-    [
-        *(("mask_then_softmax", tab) for tab in ("hand", "numbers", "code", "formula")),
-        *zip(("padded", "logits", "look_up", "waves"), ("formula", "hand", "numbers", "code"), strict=True),
-    ],
-)
-def test_the_tabs_take_a_pair_apart(bug: str, tab: str) -> None:
-    asked = {"text": TEXT, "lang": "en", "bug": bug, "tab": tab, "layer": "1", "head": "2", "answers": f"{bug}.A"}
-    app = open_page("mistakes", asked)
-    found = said(app)
-    assert "{{" not in found
-    if tab == "code":
-        assert "True" in run_code(app) and "False" not in run_code(app)
-    if tab == "hand" and bug == "mask_then_softmax":
-        run = loaded("story-pre-ln").trace(TEXT)
-        right = run.head("blocks.1.attn.pattern", 2)
-        wrong = run.head("blocks.1.attn.scores", 2).softmax(-1).tril()
-        row, column = divmod(int((right - wrong).abs().argmax()), len(right))
-        assert f"**{right[row, column]:.4f}**" in found and f"{wrong[row].sum():.4f}" in found
-
-
 def test_a_model_stands_in_where_this_one_lacks_the_part() -> None:
     found = told(own("padded", "A"))
     assert "Computed with story-bert" in found and "not every token sees every other" in found
@@ -214,31 +142,3 @@ def test_a_model_stands_in_where_this_one_lacks_the_part() -> None:
     scene = islands.pictures(PAGE, look)[f"mistakes.result.{'A' if wrong_letter('causal') == 'B' else 'B'}"]
     layer = min(look.layer, stands_in.n_layers - 1)
     assert np.allclose(scene.panels[0].marks[0].values, stands_in.head(f"blocks.{layer}.attn.pattern", 1))  # type: ignore[union-attr]
-
-
-def test_another_stack_comes_before_another_model() -> None:
-    config = next(c for c in SAMPLE if c.kind == "encoder_decoder" and not c.windows)
-    assert "Computed in the Decoder of this model" in told(looking(tiny(config, "encoder"), "causal"))
-
-
-def test_layers_that_hide_in_different_ways_are_shown_one_by_one() -> None:
-    config = next(
-        c for c in variants() if c.kind == "decoder" and len({c.window("decoder", n) > 0 for n in (0, 1)}) > 1
-    )
-    config = dataclasses.replace(config, n_vocab=8192, n_context=32)
-    for layer in (0, 1):
-        look = looking(tiny(config, "decoder", 20), "causal", layer=layer)
-        assert (pair(look).where == "own") == (not config.window("decoder", layer))
-
-
-def test_without_any_fitting_model_it_says_so() -> None:
-    config = next(c for c in SAMPLE if c.kind == "encoder")
-    look = dataclasses.replace(looking(tiny(config, "encoder"), "causal"), others=lambda model, text: None)
-    assert "No model here" in told(look) and not islands.pictures(PAGE, look)
-
-
-def test_an_edited_run_is_taken_apart_as_it_ran() -> None:
-    edits = [vm.edits.FixPattern(layer=1, head=0, pattern="first"), vm.edits.NoNorm()]
-    run = loaded("story-pre-ln").trace(TEXT, edits=edits)
-    assert "an intervention may have changed the value" in told(looking(run, "normalize", "A"))
-    assert "there is no LayerNorm" in told(looking(run, "layer_norm"))

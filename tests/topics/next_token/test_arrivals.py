@@ -71,20 +71,6 @@ def test_covered_tokens_are_drawn_over_what_is_visible() -> None:
         )
 
 
-def test_of_a_long_text_the_part_around_the_selected_token_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = vm.load("story-pre-ln").trace("One day, Tom went to the park with his red ball. " * 2)
-    monkeypatch.setattr(arrivals, "MOST_ARRIVED", 6)
-    look = look_at(trace, token=10)
-    whole, scene = arrivals.following(trace), seen(arrivals.draw(look), look.place)  # type: ignore[arg-type]
-    names = mark(scene, "cells.probability").columns
-    assert len(names) == 6 and f"11: {trace.tokens[11].label}" in names and "Tokens" in str(scene.note)
-    first = int(names[0].split(":")[0])
-    np.testing.assert_allclose(
-        mark(scene, "cells.probability").values[0], whole.probs[first - 1 : first + 5], rtol=1e-6
-    )
-    assert {len(column) for column in arrivals.records(look).values()} == {len(trace) - 1}
-
-
 def test_one_token_has_nothing_to_hold_it_against() -> None:
     look = look_at(vm.load("story-pre-ln").trace("a"))
     assert arrivals.draw(look) is None and not arrivals.records(look)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 
-import islands
 import pytest
 import torch
-from next_token_looks import look_at
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model import texts
-from viz_model.topics import next_token as topic
 from viz_model.topics.next_token import beam
 
 
@@ -49,18 +45,3 @@ def test_what_is_kept_is_the_best_of_what_there_is() -> None:
             way = beam.path(tree[: n + 1], k)
             assert way[-1].total == pytest.approx(total(trace, tuple(node.token.id for node in way)), abs=1e-3)
             assert way[-1].total == pytest.approx(sum(math.log(node.p) for node in way), abs=1e-6)
-
-
-def test_one_beginning_is_greedy_decoding() -> None:
-    lm = vm.load("story-pre-ln")
-    trace = lm.trace("The dog")
-    drawn = lm.generate("The dog", max_new_tokens=beam.DEPTH, temperature=0)
-    assert [node.token.id for node in beam.path(beam.search(trace, 1))] == [step.token.id for step in drawn.steps]
-
-
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
-def test_the_page_draws_the_tree(lang: str) -> None:
-    look = look_at(vm.load("story-pre-ln").trace("Tom had a cat"), lang=lang)
-    scene = islands.pictures(topic.NEXT, look)["next_token.beam"]
-    assert sum(len(nodes) for nodes in scene.data) == sum(one.id.startswith("box.") for one in scene.panels[0].marks)
-    assert not any("{{" in one for one in islands.sentences(topic.NEXT, look))

@@ -11,14 +11,10 @@ from next_token_looks import look_at, mark
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model import texts
 from viz_model.config import ModelConfig
-from viz_model.drawing.digits import byte_size
 from viz_model.measures import kv_cache
-from viz_model.measures.kv_cache import Reading
 from viz_model.topics import next_token as topic
 from viz_model.topics.next_token import cache
-from viz_model.topics.next_token.times import TimesView, draw_times
 from viz_model.topics.next_token.work import WorkView
 
 SIZES: dict[str, Any] = {"n_vocab": 8192, "n_context": 32}
@@ -33,24 +29,6 @@ TEXT = "the cat and the dog ran"
 def run(config: ModelConfig, **more: Any) -> vm.Trace:
     target = "a cat sat" if config.kind == "encoder_decoder" else None
     return language_model(config).trace(TEXT, target, **more).at("decoder")
-
-
-@pytest.mark.parametrize("config", KINDS, ids=("plain", "grouped", "two stacks"))
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
-def test_the_cache_grows_with_every_drawn_token(config: ModelConfig, lang: str) -> None:
-    trace = run(config)
-    for n_drawn in (0, 1, 2, 5):
-        look = look_at(trace, lang=lang, options={"drawn": str(n_drawn)})
-        held = len(trace) + max(0, n_drawn - 1)
-        said = islands.sentences(topic.NEXT, look)
-        size = byte_size(kv_cache.bytes_of(config, held))
-        assert texts.Texts(lang)("kv_cache.title", n_cached=held, layers=2, size=size) in said
-        assert not [line for line in said if "{{" in line]
-    if lang == "en":
-        whole = " ".join(said)
-        assert ("grouped-query" in whole) == (config.n_kv_heads < config.n_heads)
-        assert ("never grow while the target does" in whole) == (config.kind == "encoder_decoder")
-        assert ("window of 3" in whole) == any(config.windows)
 
 
 @pytest.mark.parametrize("config", KINDS, ids=("plain", "grouped", "two stacks"))
@@ -87,12 +65,6 @@ def test_a_cell_a_layer_and_a_token_are_what_they_weigh() -> None:
     assert cache.view(look_at(wide)).places == 7 + 10 and [cache.frame(n) for n in (0, 9, 10)] == [10, 10, 20]
 
 
-def test_where_the_past_changes_nothing_is_kept() -> None:
-    trace = run(KINDS[0], edits=(vm.edits.AblateHead(layer=1, head=0, to="mean"),))
-    said = " ".join(islands.sentences(topic.NEXT, look_at(trace, options={"drawn": "10"})))
-    assert "nothing can be kept" in said and "Nothing is saved here" in said
-
-
 def test_the_staircases_count_what_the_steps_compute() -> None:
     found = WorkView.of(kv_cache.reads(16, 5, 4), 5)
     assert (found.with_cache, found.without_cache) == (5 + 1 + 1 + 1, 5 + 6 + 7 + 8)
@@ -106,13 +78,3 @@ def test_the_staircases_count_what_the_steps_compute() -> None:
     cells = next(one for one in scene.panels[0].marks if one.id == "cells")
     drawn = np.nan_to_num(cells.values)  # type: ignore[union-attr]
     assert (drawn == 2).sum() == len(look) + 3 and drawn.shape == (4, len(look) + 3)
-
-
-def test_times_and_their_sum() -> None:
-    readings = [Reading(8, 1, 0.001, 0.002, 5), Reading(9, 2, 0.001, 0.004, 4), Reading(11, 4, 0.001, 0.008, 3)]
-    found = TimesView.of(readings)
-    assert found.ratio == pytest.approx(8) and found.runs == (3, 5)
-    assert found.total(found.fresh) == pytest.approx(0.002 + 0.004 + 0.006 + 0.008)
-    assert found.facts()["fresh_total"] == "20 ms" and found.facts()["cached"] == "1 ms"
-    slow, fast = draw_times(found, texts.Texts("en")).series
-    assert list(slow.values) == pytest.approx([2, 4, 8]) and list(fast.at) == ["8", "9", "11"]

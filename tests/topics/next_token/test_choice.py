@@ -6,23 +6,20 @@ import islands
 import numpy as np
 import pytest
 import tiers
-import torch
 from next_token_looks import look_at, mark
 from pairs import pairs
-from tiny_models import language_model, run_both, tiny_config, variants
+from tiny_models import language_model, run_both, variants
 
 import viz_model as vm
 from viz_model import texts
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Items, Labels, Texts, seen
-from viz_model.drawing.tables import pick
+from viz_model.drawing.scene import Items, Labels, Texts
 from viz_model.island.prose import html as as_html
 from viz_model.runs.generation import distribution
-from viz_model.tokenizers.tokenizer import IdTokenizer, Token
 from viz_model.topics import next_token as topic
 from viz_model.topics.next_token import asked as asking
-from viz_model.topics.next_token import choice, tabs, tail
+from viz_model.topics.next_token import choice, tabs
 from viz_model.topics.next_token.asked import SHOWN, ChoiceView
 from viz_model.topics.next_token.tail import TailView
 
@@ -117,14 +114,6 @@ def test_what_is_said_are_the_numbers_of_the_selected_token(lang: str, story: vm
         assert islands.plain(as_html(t.prose("next_token.open", **opened))) in said
 
 
-def test_the_bar_of_all_probability_is_cut_where_something_is_dropped(story: vm.Trace) -> None:
-    for sampling in SAMPLINGS:
-        scene = islands.pictures(topic.NEXT, look_at(story, sampling), token=2)["next_token.mass"]
-        found = distribution(story.row("logits", 2), sampling)
-        assert mark(scene, "mass").width[0] == pytest.approx(min(1.0, found.kept_mass), abs=1e-5)
-        assert any(one.id == "rest" for one in scene.panels[0].marks) != bool(found.kept.all())
-
-
 # Covered
 
 
@@ -156,15 +145,6 @@ def test_a_typed_mask_is_asked_for_as_it_is(bert: vm.Trace) -> None:
     scenes = islands.pictures(topic.MASKED, look_at(bert), token=token)
     assert not scenes["masked_token.visible"].panels and "are left out" in said
     assert not [one for one in scenes["masked_token.choice"].panels[0].marks if one.id == "marked"]
-
-
-@pytest.mark.parametrize("edit", [vm.edits.NoPosition(), vm.edits.AblateHead(layer=1, head=2)])
-def test_edits_hold_for_a_covered_token(edit: vm.edits.Edit) -> None:
-    lm = vm.load("story-bert")
-    trace = lm.trace("The cat sat on the mat.", edits=(edit,))
-    ids = [lm.tokenizer.mask_id if n == 3 else id for n, id in enumerate(trace.ids)]
-    probs = lm.trace(ids=ids, edits=(edit,))["probs"][3]  # type: ignore[arg-type]
-    assert asking.asked(look_at(trace, token=3)).here.model[0] == pytest.approx(float(probs.max()), rel=1e-4)
 
 
 # The tail
@@ -200,17 +180,6 @@ def test_the_filters_follow_one_another(story: vm.Trace) -> None:
     assert not of(vm.Sampling(top_p=1.0)).cuts
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_the_curves_hold_what_is_kept_and_what_is_dropped(sampling: vm.Sampling, story: vm.Trace) -> None:
-    look = look_at(story, sampling)
-    scene, view = seen(tail.draw(look), {"token": 3}), tail.views(look)[3]
-    n_kept = view.cuts[-1].n_kept if view.cuts else 8192
-    paths = {one.id.split(".")[0]: one for one in scene.panels[0].marks if one.id.startswith(("kept.", "dropped."))}
-    drawn = np.isfinite(np.asarray(paths["kept"].y)[:, 1])
-    np.testing.assert_array_equal(drawn, view.ranks <= n_kept)
-    assert ("dropped" in paths) == (n_kept < 8192)
-
-
 # By hand
 
 
@@ -228,20 +197,6 @@ def test_every_model_s_logit_by_hand_is_the_recorded_one(config_: ModelConfig, m
         float(said[name].replace(r" \cdot 10^{", "e").rstrip("}")) for name in ("probability", "at_temperature")
     )
     assert worked == pytest.approx(shown, rel=2e-3, abs=2e-6)
-
-
-def test_rows_without_a_token_have_a_name() -> None:
-    """A model may have more rows than its vocabulary has entries: all of them get a probability."""
-
-    class Short(IdTokenizer):
-        def token(self, id: int) -> Token:
-            return self._unused(id) if id >= 90 else super().token(id)
-
-    tiny = language_model(tiny_config())
-    short = vm.LanguageModel(name="tiny", model=tiny.model, tokenizer=Short(101), twin=None, folder=tiny.folder)
-    view = view_of(short.trace("5 9 12"), 2, vm.Sampling())
-    assert len(view.tokens) == 101
-    assert sum(token.label.startswith("[unused") for token in view.tokens) == 11
 
 
 def test_of_a_large_vocabulary_tables_hold_the_selected_token_alone(
@@ -263,13 +218,3 @@ def test_the_encoder_s_side_shows_what_the_decoder_says_last() -> None:
     assert f"After ·chat the model expects {best.label}: {percent(share)} of the probability" in said
     items: Items = mark(islands.pictures(topic.NEXT, look)["next_token.choice"], "before")
     assert items.where is not None and items.where.site == "probs" and items.where.where == (2, "row")
-
-
-def test_the_question_is_how_many_tokens_hold_half(story: vm.Trace) -> None:
-    found = tabs.quiz(look_at(story))
-    ends = (1, 4, 20, 8192)
-    for token in range(len(story)):
-        ordered = torch.sort(story["probs"][token].double(), descending=True).values
-        n = 1 + int((ordered.cumsum(0) < 0.5).sum())
-        assert int(pick(found.right, {"token": token})) == next(k for k, end in enumerate(ends) if n <= end)
-        assert f": {n:,}." in islands._words(found.said, {"token": token})

@@ -14,13 +14,13 @@ from tiny_models import language_model, tiny_config
 import viz_model as vm
 from viz_model import texts
 from viz_model.drawing.digits import percent
-from viz_model.island.page import Button, Buttons, Chooser, Ribbon
+from viz_model.island.page import Button, Buttons, Ribbon
 from viz_model.island.prose import html as as_html
 from viz_model.measures.continuation import Drawing, longer
 from viz_model.runs.generation import LEADERS, Step, distribution, interval, steps
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics import next_token as topic
-from viz_model.topics.next_token import draws, repetition
+from viz_model.topics.next_token import draws
 from viz_model.topics.next_token.drawn import picked as picked_of
 from viz_model.topics.next_token.drawn import steps as steps_of
 from viz_model.topics.next_token.draws import draw_facts
@@ -148,15 +148,6 @@ def test_the_bars_are_the_intervals_and_the_marks_the_numbers(story: vm.Trace) -
             assert parts.width[around, 0].sum() == pytest.approx(len(shown), abs=1e-4)  # each bar is full
 
 
-def test_a_draw_is_told_with_digits_that_place_it() -> None:
-    found = drawn(vm.Sampling(temperature=2.0), 12)
-    for n, step in enumerate(found):
-        said = draw_facts(found, n)
-        assert float(said["start"]) < float(said["stop"])
-        assert abs(float(said["number"]) - step.drawn) < (step.stop - step.start)
-    assert draw_facts(found, 0)["n_greedy"] == str(sum(step.token == step.leaders[0][0] for step in found))
-
-
 def test_buttons_draw_on_start_over_and_keep_what_was_drawn(story: vm.Trace) -> None:
     nothing = look_at(story)
     assert button(nothing, "One more token").options["drawn"] == "1"
@@ -169,68 +160,6 @@ def test_buttons_draw_on_start_over_and_keep_what_was_drawn(story: vm.Trace) -> 
     assert kept.words == {"text": TEXT + text} and kept.options["drawn"] == ""
     greedy = look_at(story, vm.Sampling(temperature=0.0), options={"drawn": "4"})
     assert button(greedy, "Again with the next seed").is_off
-
-
-def test_a_text_that_the_model_ended_is_drawn_no_further(story: vm.Trace) -> None:
-    end, lm = story.tokenizer.end_of_text, vm.load("story-pre-ln")
-    seed = next(
-        n for n in range(200) if lm.generate(TEXT, max_new_tokens=12, top_p=0.9, seed=n).stopped == "end_of_text"
-    )
-    look = look_at(story, options={"drawn": "60", "seed": str(seed)})
-    taken = steps_of(look)
-    assert taken[-1].token.id == end and button(look, "One more token").is_off
-    assert any(
-        "its end-of-text token: nothing is drawn beyond it" in line for line in islands.sentences(topic.NEXT, look)
-    )
-    assert button(look, "Put it in the sentence box").words["text"] == longer(story, taken[:-1])
-
-
-def test_of_an_encoder_decoder_the_target_goes_on() -> None:
-    lm = vm.load("translate-2017")
-    for side in lm.config.sides:
-        look = look_at(lm.trace("The cat is black.", "Le").at(side), options={"drawn": "3"})
-        expected = lm.generate("The cat is black.", "Le", max_new_tokens=3, top_p=0.9)
-        kept = button(look, "Put it in the target box")
-        assert kept.words == {"target": "Le" + expected.text} and steps_of(look) == expected.steps
-
-
-def test_what_greedy_writes_by_itself_is_told_beside_the_draw(story: vm.Trace) -> None:
-    asked = vm.Sampling(temperature=1.5, top_p=0.9)
-    look = look_at(story, asked, options={"drawn": "20", "seed": "7", "greedy": "1"})
-    own = steps_of(look)
-    greedy = Drawing(story, vm.Sampling(temperature=0.0), 0).first(len(own)).steps
-    (ribbon,) = of_page(look, Ribbon, "greedy_text")
-    assert isinstance(ribbon, Ribbon) and [one["label"] for one in ribbon.chips] == [s.token.label for s in greedy]
-    counts = [repetition.repeated(story.ids, taken).n_repeated for taken in (greedy, own)]
-    said = " ".join(islands.sentences(topic.NEXT, look))
-    told = f"{counts[0]} complete a sequence of four that the text already had; of the drawn ones, {counts[1]}."
-    assert f"greedy tokens, {told}" in said
-    same = next((n for n, (a, b) in enumerate(zip(own, greedy, strict=False)) if a.token != b.token), len(greedy))
-    assert f"here the first {same} of {len(greedy)}" in said
-    assert not of_page(look_at(story, vm.Sampling(temperature=0.0), options={"drawn": "3"}), Chooser, "greedy")
-
-
-def test_a_text_that_repeats_itself_is_told_with_its_probabilities() -> None:
-    lm = vm.load("story-post-ln")
-    trace = lm.trace("一天早上，")
-    one = look_at(trace, vm.Sampling(temperature=0.0), options={"drawn": "1"})
-    assert "next_token.repeats" not in islands.pictures(topic.NEXT, one)
-    look = look_at(trace, vm.Sampling(temperature=0.0), options={"drawn": "31"})
-    taken = lm.generate("一天早上，", max_new_tokens=31, temperature=0.0).steps
-    found = repetition.repeated(trace.ids, taken)
-    said = " ".join(islands.sentences(topic.NEXT, look))
-    assert f"{found.n_repeated} of 31 tokens complete a sequence of four that had already occurred" in said
-    assert ("Going in circles" in said) == (found.n_repeated > 15)
-    bars = mark(islands.pictures(topic.NEXT, look)["next_token.repeats"], "bars")
-    np.testing.assert_allclose(bars.height / bars.height.max(), found.probs / found.probs.max(), rtol=1e-4)
-    assert [opacity > 0.45 for opacity in bars.opacity] == (found.times > 1).tolist()
-
-
-def test_with_a_change_at_one_position_nothing_is_drawn_and_that_is_said() -> None:
-    patch = vm.edits.PatchResidual(site="embed.out", position=0, from_text="The cat")
-    look = look_at(vm.load("story-pre-ln").trace(TEXT, edits=(patch,)), options={"drawn": "3"})
-    assert any("nothing can be drawn with that change in place" in line for line in islands.sentences(topic.NEXT, look))
-    assert not of_page(look, Buttons) and not steps_of(look)
 
 
 def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> None:

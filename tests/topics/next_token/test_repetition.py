@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_model as vm
-from viz_model.topics.next_token.repetition import REPEATS, RUN, Repetition, repeated, times
+from viz_model.topics.next_token.repetition import REPEATS, Repetition, repeated, times
 
 
 @given(st.lists(st.integers(0, 2), max_size=40), st.integers(1, 5))
@@ -16,15 +16,6 @@ def test_times_are_those_of_a_search(ids: list[int], run: int) -> None:
     for end, n in enumerate(times(ids, run), 1):
         endings = [stop for stop in range(run, end + 1) if ids[stop - run : stop] == ids[max(0, end - run) : end]]
         assert n == max(1, len(endings))
-
-
-def test_the_text_before_the_first_draw_counts() -> None:
-    lm = vm.load("story-pre-ln")
-    steps = lm.generate("One day, Tom", max_new_tokens=6, temperature=0.0).steps
-    ids = [step.token.id for step in steps]
-    alone, behind = repeated([], steps), repeated(ids, steps)
-    assert alone.n_repeated == 0 and behind.n_repeated >= len(steps) - RUN + 1
-    assert behind.probs.tolist() == [step.probability for step in steps]
 
 
 @pytest.mark.parametrize("name", ["story-pre-ln", "story-post-ln", "story-modern"])

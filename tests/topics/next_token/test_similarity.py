@@ -47,30 +47,6 @@ def test_tokens_against_each_other(config_: ModelConfig) -> None:
     assert similarity.similarity(look).average == pytest.approx(float(off.mean()), abs=1e-5)
 
 
-def test_a_long_sentence_is_shown_around_the_selected_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = run_both(language_model(VECTORS[0]), 16)
-    whole = similarity.similarity(look_at(trace)).matrix
-    monkeypatch.setattr(similarity, "MOST_TOKENS", 6)
-    for position in range(16):
-        look = look_at(trace, token=position)
-        view = similarity.similarity(look)
-        at = list(range(view.first, view.first + 6))
-        assert len(view.like) == 6 and view.n_hidden == 10 and position in at
-        # The mean stays that of all tokens.
-        np.testing.assert_allclose(view.matrix[-1, :-1], whole[-1, at], atol=1e-9)
-        np.testing.assert_allclose(view.matrix[:-1, :-1], whole[np.ix_(at, at)], atol=1e-9)
-        assert any("the 10 outside" in line for line in islands.sentences(topic.VECTORS, look))
-        assert islands.pictures(topic.VECTORS, look)
-
-
-def test_one_token_is_like_itself_alone() -> None:
-    look = look_at(language_model(VECTORS[0]).trace(ids=[3]))
-    view = similarity.similarity(look)
-    assert view.like.tolist() == [0] and view.average == 1.0
-    np.testing.assert_allclose(view.matrix, 1.0)
-    assert islands.sentences(topic.VECTORS, look) and islands.pictures(topic.VECTORS, look)
-
-
 def test_by_hand_comes_out_at_the_cosine() -> None:
     lm = language_model(VECTORS[0])
     trace, other = run_both(lm), lm.trace(ids=[5, 9])
@@ -82,8 +58,3 @@ def test_by_hand_comes_out_at_the_cosine() -> None:
 
 def test_a_vector_of_noughts_has_no_direction() -> None:
     assert cosines(np.zeros((1, 3)), np.ones((1, 3)))[0, 0] == 0.0
-
-
-def test_a_long_sentence_is_cut() -> None:
-    view = SentencesView(("a" * 100, "b"), np.array([0.5, 0.2]))
-    assert view.facts()["nearest"] == f"`{'a' * (similarity.LINE - 1)}…`"

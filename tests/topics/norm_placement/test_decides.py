@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import viz_model as vm
-from viz_model import texts
 from viz_model.island.look import Look
 from viz_model.topics.norm_placement import PAGE, decides
 from viz_model.training import experiments
@@ -48,13 +47,3 @@ def test_outcomes_are_those_recorded() -> None:
             ends[recipe["config"]["norm_at"], recipe["warmup"] > 0] = late.mean()
     shown = dict(zip(decides.trained(look).runs, scene.series[0].values, strict=True))
     assert shown == pytest.approx(ends, rel=0.02)
-
-
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
-def test_the_page_opens_on_them(lang: str) -> None:
-    look = twins(lang)
-    drawn = list(islands.pictures(PAGE, look))
-    assert drawn[:2] == ["norm_placement.outcome", "norm_placement.lines"]
-    assert not any("{{" in one for one in islands.sentences(PAGE, look))
-    alone = islands.look(vm.load("story-modern").trace(TEXT), PAGE, lang)
-    assert "norm_placement.outcome" not in islands.pictures(PAGE, alone)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tiny_models import random_model, tiny_config
+from tiny_models import random_model
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
@@ -15,13 +15,6 @@ from viz_model.model.attention import Given
 from viz_model.topics.norm_placement import fresh as depth
 from viz_model.training import experiments, loop
 from viz_model.training.batches import Batch
-
-
-def test_a_power_law_is_found_again() -> None:
-    x = np.array([2.0, 3.0, 8.0, 24.0])
-    fit = depth.power_law(x, np.stack([3 * x**-0.5, 3 * x**-0.5], axis=1))
-    assert (fit.exponent, fit.error, fit.factor) == pytest.approx((-0.5, 0.0, 3.0), abs=1e-9)
-    np.testing.assert_allclose(fit.at(x), 3 * x**-0.5)
 
 
 def test_the_error_of_a_fit_is_that_of_least_squares() -> None:
@@ -33,11 +26,6 @@ def test_the_error_of_a_fit_is_that_of_least_squares() -> None:
     )
     assert fit.exponent == pytest.approx(slope) and fit.factor == pytest.approx(np.exp(offset))
     assert fit.error == pytest.approx(np.sqrt(covariance[0, 0]))
-
-
-def test_a_power_law_needs_different_depths() -> None:
-    with pytest.raises(ValueError, match="two different"):
-        depth.power_law(np.array([2.0]), np.ones((1, 5)))
 
 
 @pytest.mark.parametrize("all_blocks", [True, False])
@@ -85,22 +73,9 @@ def test_models_are_drawn_as_for_training_and_nothing_else_is_disturbed() -> Non
 
 
 def test_post_ln_keeps_its_last_gradient_and_pre_ln_does_not() -> None:
-    """What theorem 1 of Xiong et al. says of few and of many blocks."""
     found = depth.gradients_by_depth(depths=(2, 12), seeds=2)
     few, many = (found.last["pre"].mean(1)[n] for n in (0, 1))
     assert many < 0.65 * few  # one over the root of 6 is 0.41, in the limit of many blocks
     few, many = (found.last["post"].mean(1)[n] for n in (0, 1))
     assert 0.75 * few < many < 1.33 * few
     np.testing.assert_allclose(found.lengths["post"], 1.0, atol=1e-4)
-
-
-@pytest.mark.parametrize(("depths", "seeds"), [((), 1), ((2,), 0)])
-def test_nothing_to_measure(depths: tuple[int, ...], seeds: int) -> None:
-    with pytest.raises(ValueError, match="nothing to measure"):
-        depth.gradients_by_depth(depths, seeds)
-
-
-def test_an_untied_tiny_model_can_be_measured_too() -> None:
-    model = random_model(tiny_config(tie_embeddings=False))
-    ids = torch.tensor([[1, 2, 3]])
-    assert depth.at_start(model, Batch(ids[:, :-1], ids[:, 1:]), all_blocks=True).gradients[0] > 0

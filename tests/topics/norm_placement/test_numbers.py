@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +16,6 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.measures import training_log
 from viz_model.measures.stream import stream_sites
-from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
 from viz_model.topics.norm_placement import depth, last_norm, mixed, readings
 from viz_model.topics.norm_placement import pull as gradients
@@ -32,7 +30,6 @@ def _centered(config_: ModelConfig, x: torch.Tensor) -> torch.Tensor:
 
 @every
 def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
-    """By the forward pass: what each sub-layer is given, and what is left of that when its addition is taken away."""
     trace = run_both(language_model(config_))
     for side in config_.sides:
         seen = trace.at(side)
@@ -68,14 +65,6 @@ def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
             pairs = [F.cosine_similarity(read[a], read[b], dim=0) for a in range(len(read)) for b in range(a)]
             assert found.alike[n] == pytest.approx(float(torch.stack(pairs).mean()), abs=1e-4)
             x = total if is_pre else read
-
-
-def test_a_stream_times_any_number_is_read_the_same() -> None:
-    """What the page says of the raw length of a Pre-LN stream."""
-    lm = vm.load("story-pre-ln")
-    block = lm.model.stack("decoder").block(2)
-    x = lm.trace("The cat sat on the mat")["blocks.2.resid.in"]
-    torch.testing.assert_close(block.attn_norm(7 * x), block.attn_norm(x), atol=1e-3, rtol=1e-3)
 
 
 @every
@@ -140,7 +129,6 @@ def test_the_stacks_of_a_pair_have_norms_of_their_own(places: str) -> None:
 
 
 def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:
-    """Norms of a Post-LN stack stand on the path of the gradient: small gains divide it block by block."""
     lm = language_model(tiny_config("post", n_layers=4))
     for block in lm.model.stack("decoder").blocks:
         for name in ("attn_norm", "ffn_norm"):
@@ -152,7 +140,6 @@ def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:
 
 
 def test_before_training_either_may_end_more_alike() -> None:
-    """Of random models with biases; of the bundled shapes Post-LN's tokens do on every text that was tried."""
     found = set()
     for seed in range(20):
         runs = {at: language_model(tiny_config(at), seed=seed).trace(ids=IDS) for at in ("pre", "post")}
@@ -161,12 +148,6 @@ def test_before_training_either_may_end_more_alike() -> None:
         assert name in ("plain", "pre" if ends["pre"] > ends["post"] else "post")
         found.add(name)
     assert {"pre", "post"} <= found
-
-
-def test_both_halves_of_a_stack_are_of_as_many_sub_layers() -> None:
-    shares = np.array([np.nan, 0.1, 0.3, 9.0, 0.5, 0.7])[:, None]
-    found = readings.Readings((), (), shares, shares, shares, shares[:, 0], shares[:, 0])
-    assert found.halves() == pytest.approx((0.2, 0.6))
 
 
 def report(n: int, bits: dict[str, float] | None = None) -> dict[str, Any]:
@@ -186,75 +167,6 @@ def test_a_loss_curve_is_the_mean_of_its_windows() -> None:
     assert steps.tolist() == [19, 39] and bits.tolist() == [0.3, 0.7]
     assert list(curve.gradients) == ["embedding", "decoder.blocks.0", "decoder.blocks.1"]
     assert curve.gradients["decoder.blocks.1"].tolist() == [3.0, 11.0]
-
-
-def test_a_log_shorter_than_a_point_has_no_curve() -> None:
-    with pytest.raises(ValueError, match="2 lines"):
-        training_log.loss_curve([report(0), report(1)], lines=3)
-
-
-def loss_from(trace: vm.Trace, site: str, stream: torch.Tensor) -> torch.Tensor:
-    """The sentence's loss as a function of the stream at one site, by another way than the module's.
-
-    The blocks above the site are run one by one.
-    """
-    model = trace.model
-    first = 0 if site == "embed.out" else int(site.split(".")[1]) + 1
-    x = stream
-    for block in list(model.stack("decoder").blocks)[first:]:
-        x = block(x, Given(model.stack("decoder").position))
-    final = model.stack("decoder").final_norm
-    if final is not None:
-        x = final(x)
-    logits = model.unembedding(x)[0]
-    return -logits[:-1].log_softmax(-1)[torch.arange(len(trace) - 1), torch.tensor(trace.ids[1:])].mean()
-
-
-def test_gradients_of_the_stream(lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=IDS)
-    found = gradients.stream_gradients(trace)
-    assert found.sites == ("embed.out", *(f"blocks.{i}.resid.out" for i in range(lm.config.n_layers)))
-    for site, gradient in zip(found.sites, found.gradients, strict=True):
-        stream = trace[site][None].clone().requires_grad_()
-        loss = loss_from(trace, site, stream)
-        loss.backward()
-        assert stream.grad is not None
-        assert found.loss == pytest.approx(loss.item(), abs=1e-5)
-        torch.testing.assert_close(gradient, stream.grad[0], atol=1e-6, rtol=1e-4)
-        assert not gradient[-1].any()
-    assert found.norms == pytest.approx([gradient.norm().item() for gradient in found.gradients])
-
-
-def test_gradients_leave_nothing_behind(lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=IDS)
-    expected = gradients.stream_gradients(trace).norms
-    results: list[tuple[float, ...]] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(gradients.stream_gradients(trace).norms)) for _ in range(4)
-    ]
-    with torch.inference_mode():
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert torch.is_inference_mode_enabled()
-        assert gradients.stream_gradients(trace).norms == pytest.approx(expected)
-    assert len(results) == 4 and all(norms == pytest.approx(expected) for norms in results)
-    assert all(p.grad is None and not p.requires_grad for p in lm.model.parameters())
-
-
-def test_one_token_has_no_loss(lm: vm.LanguageModel) -> None:
-    with pytest.raises(ValueError, match="at least 2 tokens"):
-        gradients.stream_gradients(lm.trace(ids=[3]))
-
-
-@every
-def test_stream_sites_are_those_after_each_addition(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_))
-    for side in config_.sides:
-        seen = trace.at(side)
-        expected = [name for name in seen.sites if name == "embed.out" or name.split(".")[-2:-1] == ["resid"]]
-        assert list(stream_sites(seen)) == [name for name in expected if not name.endswith(".in")]
 
 
 def expected_loss(trace: vm.Trace) -> float:
@@ -314,14 +226,6 @@ def test_a_gradient_is_the_slope_of_the_loss(side: config.Side) -> None:
     assert losses[0] - losses[1] == pytest.approx(2e-2 * found.norms[0], rel=2e-2)
 
 
-def test_masks_and_edits_of_the_run_hold_in_its_gradient() -> None:
-    lm = language_model(tiny_config())
-    blind = torch.eye(6, dtype=torch.bool)
-    trace = lm.trace(ids=IDS, mask=blind, edits=[vm.edits.AblateHead(layer=1, head=0)])
-    assert gradients.stream_gradients(trace).loss == pytest.approx(expected_loss(trace), abs=1e-5)
-    assert gradients.stream_gradients(lm.trace(ids=IDS)).loss != pytest.approx(expected_loss(trace), abs=1e-3)
-
-
 def test_a_masked_place_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
     trace = lm.trace(ids=[3, 7, 9])
@@ -329,8 +233,3 @@ def test_a_masked_place_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> Non
     assert gradients.predicted(trace) == ("itself", [0, 2], [3, 9])
     assert gradients.no_loss(lm.trace(ids=[7])) == "all_masked"
     assert gradients.no_loss(lm.trace(ids=[3])) is None
-
-
-def test_one_token_of_a_target_has_no_loss() -> None:
-    lm = language_model(tiny_config(kind="encoder_decoder", start_id=0))
-    assert gradients.no_loss(lm.trace(ids=[3, 4], target_ids=[0])) == "one_token"

@@ -7,24 +7,21 @@ import dataclasses
 import islands
 import numpy as np
 import pytest
-from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants
+from tiny_models import describe, language_model, mixed_norms, run_both, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Items, Path, Scene, Text, Texts, seen
+from viz_model.drawing.scene import Items, Path, Scene, Texts, seen
 from viz_model.island.look import Look
 from viz_model.topics.norm_placement import (
-    ELSEWHERE,
     PAGE,
     blocks,
     depth,
-    elsewhere,
     last_norm,
     predictions,
     pull,
-    tabs,
 )
-from viz_model.topics.norm_placement.places import NAMES, ratio, runs
+from viz_model.topics.norm_placement.places import ratio, runs
 from viz_model.topics.norm_placement.pull import stream_gradients
 from viz_model.topics.norm_placement.readings import readings
 
@@ -127,24 +124,6 @@ def test_lengths_through_a_block(config_: ModelConfig) -> None:
         assert [branch.name == "cross" for branch in view.branches].count(True) == ("blocks.1.cross.out" in run)
 
 
-def test_the_chosen_twin_is_marked_and_numbers_follow(twins: Look, traces: dict[str, vm.Trace]) -> None:
-    for layer, token in ((1, 3), (2, 0)):
-        scene = seen(blocks.draw(twins), {**twins.place, "layer": layer, "token": token})
-        said = [str(mark.text) for mark in scene.panels[0].marks if isinstance(mark, Text)]
-        assert [text for text in said if "●" in text] == [f"● {NAMES['post']}"]
-        for trace in traces.values():
-            assert f"{trace[f'blocks.{layer}.resid.in'][token].norm().item():.1f}" in said
-        assert said.count(twins.words("station_norm")) == 4
-
-
-def test_one_column_for_a_model_alone() -> None:
-    trace = run_both(language_model(tiny_config(kind="encoder_decoder", start_id=0))).at("decoder")
-    look = islands.look(trace, PAGE)
-    said = [str(mark.text) for mark in blocks.draw(look).panels[0].marks if isinstance(mark, Text)]
-    assert said.count(look.words("station_norm")) == 3 and look.words("station_cross") in said
-    assert not any("●" in text for text in said)
-
-
 def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str, vm.Trace]) -> None:
     view = predictions.predictions(traces, 3)
     for side, trace in traces.items():
@@ -154,26 +133,3 @@ def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str
         assert view.top[side] == trace.next_tokens(3, 1)[0][0].label
     p, q = (trace["probs"][3].numpy() for trace in traces.values())
     assert view.overlap == pytest.approx(1 - 0.5 * np.abs(p - q).sum(), abs=1e-4)
-
-
-def test_the_question_has_whose_stream_grows_more(twins: Look, traces: dict[str, vm.Trace]) -> None:
-    grown = [np.median(readings(trace).before, 1) for trace in traces.values()]
-    asked = tabs.quiz(twins)
-    assert asked is not None
-    right = np.asarray(asked.right.values).item()
-    assert right == np.argmax([lengths[-1] / lengths[0] for lengths in grown])
-
-
-def test_a_model_of_another_kind_is_told_where_to_find_the_two() -> None:
-    config_ = tiny_config(norm_at="branch")
-    assert elsewhere.stands_elsewhere(config_) and ELSEWHERE.fits(config_) and not PAGE.fits(config_)
-    look = islands.look(run_both(language_model(config_)), ELSEWHERE)
-    said = " ".join(islands.sentences(ELSEWHERE, look))
-    assert "story-pre-ln" in said and "{{" not in said
-
-
-@pytest.mark.parametrize(
-    ("factor", "said"), [(0.004, "0.004000"), (0.694, "0.69"), (3.0, "3.0"), (12.4, "12"), (1234.0, "1,234")]
-)
-def test_a_factor_is_written_without_an_exponent(factor: float, said: str) -> None:
-    assert ratio(factor) == said

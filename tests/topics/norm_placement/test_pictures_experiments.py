@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tiny_models import tiny_config
 
-from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.norm_placement import start as start_picture
 from viz_model.topics.norm_placement import training as twins_training
@@ -92,7 +90,6 @@ def test_the_four_runs_are_drawn_as_recorded(warmup: warmup_picture.WarmupView) 
 
 
 def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: warmup_picture.WarmupView) -> None:
-    """Post-LN without warm-up learns frequencies alone; with it, and Pre-LN either way, more than those."""
     learned = {key: warmup.learns(run) for key, run in warmup.runs.items()}
     assert learned == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
     assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("post"))).name == "rescues"
@@ -111,19 +108,6 @@ def test_what_warm_up_does_is_judged_by_the_final_losses(
         run = runs["pre", warms]
         runs["pre", warms] = run._replace(loss=np.full(len(run.steps), float(level)))
     assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup._replace(runs=runs).losses("pre"))).name == word
-
-
-def test_a_run_that_broke_off_has_not_learned(warmup: warmup_picture.WarmupView) -> None:
-    broken = warmup.runs["pre", True]._replace(stopped="step 3: the loss is nan")
-    assert not warmup.learns(broken)
-    others = tuple(run for run in warmup.record.runs if run.norm_at == "post")
-    view = warmup._replace(record=warmup.record._replace(runs=(broken, *others)))
-    assert view.facts()["pre_highest_with"] == "–"
-
-
-def test_a_rate_that_nobody_tried() -> None:
-    with pytest.raises(ValueError, match=r"at 0\.5"):
-        warmup_picture.WarmupView.of(experiments.recorded(), 0.5)
 
 
 def logged(norm_at: experiments.NormAt) -> list[dict[str, Any]]:
@@ -168,19 +152,6 @@ def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]
     assert ahead == ("pre" if pre < post else "post") or abs(pre - post) < 0.0006
 
 
-def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, list[dict[str, Any]]]) -> None:
-    view = twins_training.CurvesView.of(logs)
-    two = [twins_training.draw_block_gradients(view, side, words).figure for side in ("pre", "post")]
-    assert two[0].layout.yaxis.range == two[1].layout.yaxis.range
-    np.testing.assert_array_equal(two[1].data[1].y, view.curves["post"].gradients["decoder.blocks.1"])
-    assert len(twins_training.draw_held_out(view, words).figure.data) == 4
-    bands = [line for line in twins_training.draw_loss(view, words).figure.data if not line.name]
-    assert all(max(band.y) >= min(band.y) for band in bands) and len(bands) == 2
-    (rate,) = twins_training.draw_rates(view, words).figure.data
-    np.testing.assert_array_equal(rate.y, view.curves["post"].rates)
-    assert view.climb is None and "round" not in view.facts()
-
-
 def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> None:
     line = logs["pre"][0]
     rates, losses = (1e-5, 2e-3, 2e-3, 1e-3, 1e-4, 1e-5, 2e-3, 2e-3, 0.0), (9, 8, 7, 6, 5, 4, 6.5, 6, 3.5)
@@ -214,16 +185,3 @@ def test_what_was_learned_by_heart_is_drawn_source_by_source() -> None:
     names = [f"{place}, sources_{which}" for place in ("Pre-LN", "Post-LN") for which in ("held_out", "seen")]
     assert list(bars) == names and len(scene.series[0].at) == len(view.sources)
     np.testing.assert_array_equal(bars["Pre-LN, sources_held_out"], view.held_out["pre"])
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_source_of_stories_has_a_name(language: str) -> None:
-    t = Texts(language)
-    names = [t(f"norm_placement.source_{Path(source.file).stem}") for source in TEXTS if not source.per_line]
-    assert len({*names}) == len(names)
-
-
-def test_runs_of_unequal_length_are_compared_where_both_were(logs: dict[str, list[dict[str, Any]]]) -> None:
-    view = twins_training.CurvesView.of({"pre": logs["pre"], "post": logs["post"][:2]})
-    assert view.facts()["step"] == "4" and view.facts()["measured"] == "4"
-    assert view.last("en") == tuple(logs[side][1]["held_out"]["en"]["bits_per_byte"] for side in ("pre", "post"))

@@ -8,20 +8,17 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
-import tiers
 import torch
-from pairs import pairs
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, Select, Text, seen
-from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import PAGE, finding, tabs, to_try, whole
-from viz_model.topics.overview.finding import NEXT, Next, ending
+from viz_model.topics.overview.finding import NEXT, Next
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
 
@@ -139,19 +136,6 @@ def test_where_a_token_looks_hardest_is_the_largest_weight_elsewhere(config: Mod
             np.testing.assert_allclose(read.weight, rows.max((0, 1, 3)), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("config", "lang"), pairs(variants(), ["en", "zh"], facts=tiers.chosen), ids=tiers.name)
-def test_what_is_said_are_these_numbers(config: ModelConfig, lang: str) -> None:
-    run = run_both(language_model(config)).at(config.sides[-1])
-    look = islands.look(run, PAGE, lang)
-    seen_ = finding.looks(look)
-    for token in (1, len(look) - 1):
-        said = " ".join(islands.one(finding.tell(look), {**look.place, "token": token}))
-        assert seen_.weight[token] == 0 or percent(float(seen_.weight[token])) in said
-        if "logits" in run:
-            best, chance = run.next_tokens(token, 1)[0]
-            assert best.label in said and percent(float(np.float32(chance))) in said
-
-
 def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -> None:
     trace = bundled.trace("once upon a time " * 60).at("decoder")
     look = islands.look(trace, PAGE)
@@ -179,38 +163,6 @@ def test_deep_models_show_some_of_their_blocks() -> None:
     layers = [int(panel.id.removeprefix("block.")) for panel in scene.panels if panel.id.startswith("block.")]
     assert len(layers) == whole.MOST_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
     assert "20" in scene.note
-
-
-def test_wide_strips_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "MOST_NUMBERS", whole.MOST_NUMBERS // 10)
-    trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
-    look = islands.look(trace, PAGE, token=1)
-    drawn = panels(whole.draw(look), look)
-    said, mark = drawn["strip.embedding"]["beside"], drawn["strip.embedding"]["cells"]
-    assert isinstance(said, Text) and isinstance(mark, Cells) and mark.where is None
-    words = str(said.text).split()
-    every, of = int(words[2]), int(words[4])
-    assert every > 1 and of == 600
-    sizes = [_cells(one).size for marks in drawn.values() for one in marks.values() if isinstance(one, Cells)]
-    assert sum(sizes) <= whole.MOST_NUMBERS + 20
-    own = trace["embed.token"].numpy()
-    means = np.stack([own[:, n : n + every].mean(1) for n in range(0, of, every)], 1)
-    np.testing.assert_allclose(mark.values, means, atol=1e-5)
-
-
-@every
-def test_things_to_try_are_changes_of_the_view_by_token(config: ModelConfig) -> None:
-    for look in looks(config):
-        offers = [made for n in range(to_try.MOST) if (made := to_try.offer(n)(look)) is not None]
-        assert offers
-        for token in range(len(look)):
-            is_said = ending(look.trace) != "vectors" and not look.config.classes
-            best = look.trace.next_tokens(token, 1)[0][0].id if is_said else None
-            own = to_try.changes(look.trace, token, best, look.trace.tokenizer.decode(reversed(look.trace.ids)))
-            assert all(change.keys() <= {"text", "target", "to", "token", "side"} for change in own.values())
-            there = [one for one in offers if pick(one.present, {"token": token})]
-            shown = [{name: pick(value, {"token": token}) for name, value in one.change.items()} for one in there]
-            assert shown == [change for change in own.values()][: len(shown)]
 
 
 def test_the_end_of_a_text_is_no_guess_to_add() -> None:

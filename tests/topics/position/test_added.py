@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from islands import look, one, pictures
-from tiny_models import describe, language_model, of_pictures, random_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, variants
 
-import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Cells, svg
+from viz_model.drawing.scene import Cells
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.model.transformer import Transformer
@@ -100,19 +99,6 @@ def test_learned_rows_are_the_table_and_the_waves_are_not(variant: ModelConfig) 
         assert f"{table[3, column]:.4f}".replace("-", "−") in said and f"{np.linalg.norm(table[3]):.3f}" in said
 
 
-def test_learned_rows_are_compared_over_the_whole_context() -> None:
-    trace = run_both(language_model(tiny_config(position=choices.Learned())))
-    view = at(trace).once(added.alike)
-    table = trace.stack.position.get_parameter("table.weight").numpy()
-    cosine = added.similarity(table)
-    assert len(view.distance.mean) == trace.config.n_context == 16
-    assert view.distance.low[3] == pytest.approx(np.diagonal(cosine, 3).min(), abs=1e-6)
-    assert view.distance.high[3] == pytest.approx(np.diagonal(cosine, 3).max(), abs=1e-6)
-    assert view.spread > 0.1  # random rows are not equally alike at equal distances
-    paper = added.waves(np.arange(16), 24, 10_000.0)
-    assert view.waves[3] == pytest.approx(added.similarity(paper)[2, 5], abs=1e-5)
-
-
 def test_similarity_depends_on_the_distance_alone(trace: Trace) -> None:
     view = at(trace).once(added.alike)
     assert view.cosine.shape == (6, 6) and len(view.distance.mean) == trace.model.config.n_context
@@ -122,41 +108,8 @@ def test_similarity_depends_on_the_distance_alone(trace: Trace) -> None:
     assert view.at(1) == pytest.approx(view.cosine[3, 4], abs=1e-5)
 
 
-def test_long_matrices_are_thinned_out() -> None:
-    model = random_model(tiny_config(n_context=300, d_model=240))
-    trace = record(model, story_tokenizer(), [n % 101 for n in range(300)])
-    here = at(trace)
-    values = waves.matrix(here).data.values
-    assert values.size <= added.MAX_CELLS
-    step = 300 // len(values)
-    assert step > 1 and np.array_equal(values, trace["embed.position"].numpy()[::step])
-    marks = {mark.id: mark for mark in pictures(topic.PAGE, here, token=299)["position.matrix"].panels[0].marks}
-    last, cells = marks["selected"], marks["cells"]
-    assert last.y + last.height == pytest.approx(cells.y + cells.height)  # type: ignore[union-attr, operator]
-
-
 def test_the_textbook_case_is_right_where_a_tutorial_slips(trace: Trace) -> None:
     said, *_ = waves.APART.hand(at(trace))
     assert said is not None
     for number in ("0.0099998", "0.8415", "0.5403", "0.99995"):
         assert number in said.words
-
-
-@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
-def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.LanguageModel) -> None:
-    trace = bundled.trace(text)
-    for options in ({}, {"range": "context", "whole": "1", "pair": "7"}):
-        for scene in pictures(topic.PAGE, at(trace, options), token=len(trace) - 1).values():
-            assert "<b>a" not in svg.svg(scene, 800, "light")
-
-
-@pytest.mark.parametrize("config_", [c for c in of_pictures() if c.position.acts_on == "embedding"], ids=describe)
-def test_places_of_a_picture_are_compared(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_))
-    here = look(trace, topic.PICTURES)
-    rows = trace["embed.position"].double().numpy()
-    units = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
-    drawn = pictures(topic.PICTURES, here, token=2)["position.places"]
-    np.testing.assert_allclose(drawn.data.cosines, units @ units.T, atol=1e-5)
-    marks = {mark.id: mark for mark in drawn.panels[0].marks}
-    np.testing.assert_allclose(marks["class"].values, units[2] @ units[:1].T[:, :1] * np.ones((1, 1)), atol=1e-5)  # type: ignore[union-attr]

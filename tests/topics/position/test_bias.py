@@ -81,31 +81,6 @@ def test_one_cell_in_words(lang: str) -> None:
         assert f"{math.exp(added):.3g}"[:4] in said
 
 
-def test_another_key_is_worked_out_where_the_token_may_look_at_it() -> None:
-    (trace,) = sides(tiny_config(position=config.Alibi()))
-    here = at(trace)
-    here.options.update(key="2")  # type: ignore[attr-defined]
-    keys = key.chosen(here)
-    assert (keys[..., 2:] == 2).all() and (keys[..., :2] != 2).all()
-
-
-def test_a_row_shows_its_visible_keys_with_and_without_the_bias() -> None:
-    (trace,) = sides(tiny_config(position=config.Alibi()))
-    drawn = pictures(topic.PAGE, at(trace, token=4))["position.row"]
-    without, with_ = (np.asarray(one.values) for one in drawn.series)
-    assert np.isfinite(without).sum() == np.isfinite(with_).sum() == 5
-    assert np.nansum(without) == pytest.approx(1, abs=1e-5) and np.nansum(with_) == pytest.approx(1, abs=1e-5)
-    assert not np.allclose(without, with_, atol=1e-3, equal_nan=True)
-
-
-def test_long_texts_are_thinned_out() -> None:
-    lm = language_model(tiny_config(position=config.Alibi(), n_context=600))
-    trace = lm.trace(ids=[n % 101 for n in range(600)])
-    drawn = pictures(topic.PAGE, at(trace, layer=1, token=599))
-    assert drawn["position.bias"].panels[0].marks[0].values.shape == (150, 150)  # type: ignore[union-attr]
-    assert len(drawn["position.row"].series[0].values) == bias.MOST_KEYS
-
-
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 @pytest.mark.parametrize("position", [config.T5Bias(), config.T5Bias(buckets=8, max_distance=12)])
 def test_a_bucket_worked_by_hand_is_the_one_the_model_uses(kind: config.Kind, position: config.T5Bias) -> None:
@@ -132,12 +107,6 @@ def test_slopes_are_drawn_for_every_head() -> None:
     np.testing.assert_allclose(alibi.slopes(at(trace)), [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
     drawn = pictures(topic.PAGE, at(trace))["position.slopes"]
     np.testing.assert_allclose(drawn.series[0].values, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
-
-
-def test_no_formula_ends_a_cell_of_its_table() -> None:
-    (trace,) = sides(tiny_config(position=config.Alibi()))
-    assert r"\lvert j - i\right\rvert" in trace.site("blocks.0.attn.bias").formula
-    assert not any("|" in trace.site(name).formula for name in trace.sites)
 
 
 def test_the_head_that_is_shown_unasked_is_the_one_that_position_moves_most() -> None:

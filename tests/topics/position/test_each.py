@@ -6,12 +6,10 @@ import math
 
 import islands
 import numpy as np
-import pytest
 import torch
 from tiny_models import tiny_config, traced
 
-from viz_model import config, texts
-from viz_model.drawing.scene import Cells
+from viz_model import config
 from viz_model.topics.position import PAGE, each
 
 OWN = config.Alibi()
@@ -43,21 +41,3 @@ def test_what_is_added_to_scores_and_what_turns_them() -> None:
     np.testing.assert_allclose(row(found, config.Rope)[:, seen], change.numpy()[:, seen], atol=1e-4)
     untrained = {type(scheme) for scheme, is_one in zip(found.schemes, found.is_untrained, strict=True) if is_one}
     assert untrained == {config.Learned, config.T5Bias, config.RelativeKey}
-
-
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
-def test_the_picture_has_a_row_a_scheme_for_every_head_and_query(lang: str) -> None:
-    trace = traced(tiny_config(position=OWN))
-    look = islands.look(trace, PAGE, lang, head=1, token=2)
-    found = each.adds(look)
-    assert found is not None
-    (cells,) = (
-        mark
-        for panel in islands.pictures(PAGE, look)["position.each"].panels
-        for mark in panel.marks
-        if isinstance(mark, Cells) and mark.id == "cells"
-    )
-    np.testing.assert_array_equal(cells.values, found.values[:, 1, 2])
-    assert len(cells.rows) == len(found.schemes) and sum("*" in name for name in cells.rows) == 3
-    most = np.nanmax(np.abs(found.values[:, 1, 2]))
-    assert any(f"{most:.2f}" in said for said in islands.one(each.tell(look), look.place))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from islands import look
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 from viz_model import config
@@ -16,8 +15,7 @@ from viz_model.model import masks
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.topics import position as topic
-from viz_model.topics.position import added, bias, nothing, rotation, schemes, waves
+from viz_model.topics.position import nothing, schemes
 from viz_model.topics.position.nothing import ORDER, ROUNDING, OrderEffect
 
 NOWHERE = [c for c in variants() if isinstance(c.position, config.NoPosition)]
@@ -76,12 +74,6 @@ def test_every_scheme_makes_order_count_without_a_mask(position: config.Position
     np.testing.assert_allclose(effect.no_mask[5], again(trace, 5, {"decoder": everything}), rtol=1e-3)
 
 
-def test_there_is_nothing_to_reorder_before_the_first_tokens() -> None:
-    lm = language_model(tiny_config(position=config.NoPosition()))
-    assert np.isnan(nothing.order_effect(lm.trace(ids=[4, 4, 4, 7])).own_mask).all()
-    assert not np.isnan(nothing.order_effect(lm.trace(ids=[4, 5, 4, 7])).own_mask[2]).any()
-
-
 @pytest.mark.parametrize("config_", variants(), ids=describe)
 def test_trained_numbers_are_those_of_the_module(config_: ModelConfig) -> None:
     stack = Transformer(config_).stack(config_.sides[0])
@@ -100,21 +92,3 @@ def test_each_scheme_acts_where_the_table_says(config_: ModelConfig) -> None:
     }
     place = schemes.scheme_facts(config_.position, config_).acts_on
     assert [name for name, does in acts.items() if does] == ([] if place == "nothing" else [place])
-
-
-def test_values_that_a_scheme_has_not_are_refused() -> None:
-    trace = run_both(language_model(tiny_config(position=config.NoPosition())))
-    asked = (lambda t: rotation.rope(t, 0), added.table, lambda t: bias.bias_by_distance(t, 0, np.arange(3)))
-    for ask in asked:
-        with pytest.raises(ValueError, match="NoPosition"):
-            ask(trace)
-    with pytest.raises(ValueError, match="NoPosition"):
-        waves.wavelength(trace.config, 0)
-
-
-def test_a_message_holds_one_layer_where_layers_differ() -> None:
-    kinds = (config.Rope(), config.NoPosition())
-    trace = run_both(language_model(tiny_config(position=kinds[0], positions=kinds, n_layers=2)))
-    for layer, name in enumerate(("rope", "declared")):
-        here = look(trace, topic.PAGE, layer=layer)
-        assert list(here.layers) == [layer] and schemes.shown(here) == name

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from islands import look, one, pictures
+from islands import look, one
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 from viz_model import config
@@ -53,15 +53,6 @@ def test_arrows_are_the_recorded_values_and_turn_by_their_angle(config_: ModelCo
 
 
 @pytest.mark.parametrize("config_", ROTATED, ids=describe)
-def test_pairs_use_every_rotated_value_once(config_: ModelConfig) -> None:
-    trace = sides(config_)[-1]
-    n_pairs = len(rotation.rope(trace, 1).frequencies)
-    used = [column for pair in range(n_pairs) for column in rotation.columns(at(trace, {"pair": str(pair)}))]
-    assert isinstance(config_.position, config.Rope)
-    assert sorted(used) == list(range(int(config_.d_head * config_.position.fraction)))
-
-
-@pytest.mark.parametrize("config_", ROTATED, ids=describe)
 def test_moving_both_keeps_every_score_and_the_curve_holds_it(config_: ModelConfig) -> None:
     for trace in sides(config_):
         scores = trace.head("blocks.0.attn.scores", 1).numpy()
@@ -84,13 +75,6 @@ def test_moving_both_keeps_every_score_and_the_curve_holds_it(config_: ModelConf
             assert np.ptp(curve.scores[0, 1, query]) > 1e-3  # the offset does matter
 
 
-def test_moving_one_alone_does_change_the_scores() -> None:
-    here = at(sides(tiny_config(position=config.Rope()))[0])
-    still, there = (rotation.turned(here, shift) for shift in (0, 5))
-    moved = (there[0] @ still[1].mT * rotation.scale(here)).numpy()
-    assert np.abs(moved - here.every("attn.scores")).max() > 0.01
-
-
 @pytest.mark.parametrize("config_", ROTATED, ids=describe)
 def test_wave_lengths_are_those_of_the_formula_and_longer_when_scaled(config_: ModelConfig) -> None:
     here, position = at(sides(config_)[0]), config_.position
@@ -105,20 +89,6 @@ def test_wave_lengths_are_those_of_the_formula_and_longer_when_scaled(config_: M
         (unscaled,) = before
         np.testing.assert_allclose(unscaled, formula)
         assert (used >= unscaled * (1 - 1e-9)).all() and used[-1] > unscaled[-1]
-
-
-def test_planes_draw_few_tokens_around_the_selected_one() -> None:
-    lm = language_model(tiny_config(position=config.Rope(), n_vocab=8192, n_context=64))
-    trace = lm.trace("<b>x</b> " * 9)
-    for token in (0, 20, len(trace) - 1):
-        drawn = pictures(topic.PAGE, at(trace, token=token))["position.plane_query"]
-        marks = {mark.id: mark for mark in drawn.panels[0].marks}
-        names = [marks[f"after.{n}.name"] for n in range(rotation.WINDOW)]
-        assert trace.tokens[token].label in [name.text for name in names]  # type: ignore[union-attr]
-        thick = [vars(marks[f"after.{n}"])["thick"] for n in range(rotation.WINDOW)]
-        assert thick.count(3.5) == 1
-    values = rotation.angles(at(trace)).data.values
-    assert values.shape == (len(trace), 4) and (values[0] == 1).all()
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -8,9 +8,7 @@ import islands
 import pytest
 from tiny_models import language_model, run_both, tiny_config
 
-import viz_model as vm
 from viz_model.config import Sinusoidal
-from viz_model.texts import LANGUAGES
 from viz_model.topics.position import PAGE, stacked
 
 
@@ -25,10 +23,3 @@ def test_each_row_is_the_sine_of_its_pair(layout: str) -> None:
         assert found.turns[n] == pytest.approx(2 * math.pi * rate)
         for token in range(len(look)):
             assert found.recorded[token, n] == pytest.approx(math.sin(token / rate), abs=1e-5)
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_page_begins_with_them(lang: str) -> None:
-    look = islands.look(vm.load("story-pre-ln").trace("Tom had a cat."), PAGE, lang)
-    assert next(iter(islands.pictures(PAGE, look))) == "position.stacked"
-    assert not any("{{" in one for one in islands.sentences(PAGE, look))

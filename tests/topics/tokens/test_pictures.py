@@ -16,10 +16,9 @@ import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
-from viz_model.topics.tokens import PAGE, cuts, cutting, odd, splitting, tabs, textbook, word
+from viz_model.topics.tokens import PAGE, cuts, cutting, tabs, textbook
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
-from viz_model.topics.tokens.layout import columns
-from viz_model.topics.tokens.textbook import TEXTBOOK, TEXTBOOK_WIDTH, use
+from viz_model.topics.tokens.textbook import TEXTBOOK, use
 
 NAMES = ("story-8k", "cl100k_base")
 TUTORIAL, CHINESE = EXAMPLES["tutorial"], EXAMPLES["chinese"]
@@ -60,13 +59,6 @@ def test_the_ids_of_the_tutorial_sentence() -> None:
     assert ids == [26072, 220, 16, 25, 17283, 23097, 403, 323, 17013, 1711]
 
 
-def test_the_chinese_example_has_nine_tokens_and_three_broken_characters() -> None:
-    found = view(CHINESE)
-    assert len(found.lower.tokens) == 9
-    assert cutting.broken(found.lower.tokens) == 3
-    assert cutting.characters(found.lower.tokens) == list("我爱爱深深度学习习")
-
-
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_rows_cover_the_same_bytes_without_gap(text: str) -> None:
     found = view(text)
@@ -86,35 +78,6 @@ def test_a_token_is_shared_exactly_if_the_other_row_has_its_bytes_there(text: st
             assert cut.origin[position] == (spans.index(span) if span in spans else -1)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_every_token_has_room_for_its_label(text: str) -> None:
-    found = view(text)
-    for cut in (found.upper, found.lower):
-        for token, start, stop in zip(cut.tokens, cut.starts, cut.stops, strict=True):
-            assert found.width[start:stop].sum() >= columns(token.label)
-
-
-@pytest.mark.full
-def test_any_text_can_be_drawn(tiny: vm.LanguageModel) -> None:
-    @given(st.text(min_size=1, max_size=60))
-    def can(text: str) -> None:
-        look = look_at(tiny, text)
-        made = drawn(cuts.draw(look), look)
-        assert "\ufffd" not in "".join(made.mark("upper.labels")["texts"])
-
-    can()
-
-
-@pytest.mark.parametrize("text", [TUTORIAL, "Tom says 你好 " * 8])
-def test_ids_stand_in_the_picture_once_for_each_token(text: str, tiny: vm.LanguageModel) -> None:
-    look = look_at(tiny, text)
-    made, found = drawn(cuts.draw(look), look), cuts.view(look, cl100k_base())
-    assert found is not None
-    for row, cut in (("upper", found.upper), ("lower", found.lower)):
-        assert made.mark(f"{row}.ids")["texts"] == [str(token.id) for token in cut.tokens]
-        assert all(label.endswith(cut.name) for label in made.mark(row)["labels"])
-
-
 @pytest.mark.parametrize("token", [0, 3, 5])
 def test_the_boxes_of_the_selected_token_are_marked_in_both_rows(token: int, tiny: vm.LanguageModel) -> None:
     look = look_at(tiny, "The cat 我爱深度学习 sat")
@@ -130,20 +93,6 @@ def test_the_boxes_of_the_selected_token_are_marked_in_both_rows(token: int, tin
             if owners[position] == token:
                 expected.add((rows[row]["x"][n, 0], rows[row]["y"][n]))
     assert marked == expected and len(marked) == 1 + int(found.upper.shared[token])
-
-
-def test_of_a_long_text_the_lines_around_the_token_are_drawn(tiny: vm.LanguageModel) -> None:
-    text = "Once upon a time there was a little girl. " * 20
-    first, last = look_at(tiny, text), look_at(tiny, text, token=-1)
-    whole = cuts.view(first, cl100k_base())
-    assert whole is not None and whole.n_lines > cuts.MOST_LINES
-    shown = []
-    for look in (first, last):
-        made = drawn(cuts.draw(look), look)
-        shown.append(made.mark("upper.ids")["texts"])
-        assert np.isfinite(made.mark("selected")["x"]).any() and made.field("note").endswith(f"of {len(look)}")
-    assert shown[0][0] == str(first.trace.own_ids[0]) and shown[1][-1] == str(last.trace.own_ids[-1])
-    assert len(shown[0]) < len(first)
 
 
 def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> None:
@@ -197,22 +146,6 @@ def test_what_stands_in_a_token(raw: bytes, kind: str) -> None:
     assert cutting.kind(Token(0, raw, ""), story_tokenizer()) == kind
 
 
-def test_the_textbooks_figures_say_what_follows_from_them() -> None:
-    assert TEXTBOOK.rows == 100_070 and f"{TEXTBOOK.share:.2%}" == "3.77%" and f"{TEXTBOOK.per_token:.2f}" == "5.91"
-    assert TEXTBOOK.numbers(TEXTBOOK_WIDTH) == (100_070 * 64, 3_771 * 64)
-    assert cl100k_base().token(TEXTBOOK.largest).bytes == b"Clar"
-
-
-@given(st.text(max_size=40))
-def test_what_a_text_uses_is_counted_on_its_ids(text: str) -> None:
-    tokenizer = story_tokenizer()
-    ids = tokenizer.encode(text, special=False)
-    found = use(text, tokenizer)
-    assert (found.characters, found.tokens, found.distinct) == (len(text), len(ids), len(set(ids)))
-    assert all(id < found.rows for id in ids) and found.rows - 1 in {*ids, -1}
-    assert 0 <= found.share <= 1
-
-
 def test_the_bars_are_shares_of_all_rows(lm: vm.LanguageModel) -> None:
     story, cl100k = story_tokenizer(), cl100k_base()
     uses = [TEXTBOOK, *(use(TUTORIAL, one) for one in (cl100k, story))]
@@ -227,43 +160,3 @@ def test_the_bars_are_shares_of_all_rows(lm: vm.LanguageModel) -> None:
     np.testing.assert_allclose(made.mark("bars.0.1")["x"][:, 0], used, rtol=1e-6)
     assert [one.written(64)["characters"] for one in uses] == ["460,319", "41", "41"]
     assert uses[0].written(64)["full"] == "6,404,480"
-
-
-def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale(tiny: vm.LanguageModel) -> None:
-    (split,) = splitting.splits(story_tokenizer(), "unbelievable")
-    look = look_at(tiny, "The cat", word_typed="unbelievable")
-    scene = word.draw(look)
-    late, early = drawn(scene, look, word_step=len(split.joins)), drawn(scene, look, word_step=1)
-    beyond = drawn(scene, look, word_step=200)  # an address may say any number
-    assert beyond.mark("row.2")["opacity"] == late.mark("row.2")["opacity"]
-    for n, parts in enumerate((split.start, *(join.parts for join in split.joins))):
-        shown = early.mark(f"labels.{n}")["texts"]
-        assert shown == [token_of(-1, part).label for part in parts]
-        pale, full = (made.mark(f"row.{n}")["opacity"] for made in (early, late))
-        assert (pale == full) == (n <= 1)
-    assert early.mark("names")["marked"] == 1
-
-
-def test_the_bars_of_odd_splits_are_shares_of_each_kind(lm: vm.LanguageModel) -> None:
-    story = story_tokenizer()
-    words = odd.common_words(story)[:20]
-    found = {one.name: odd.survey(one, words) for one in (story, cl100k_base())}
-    scene = odd.draw_survey(look_at(lm, "a"), found)
-    n_parts = odd.LONG + 1
-    for n, one in enumerate(found.values()):
-        bars = [np.array(series.values) for series in scene.series[n * n_parts : (n + 1) * n_parts]]
-        np.testing.assert_allclose(np.sum(bars, axis=0), 1)
-        np.testing.assert_allclose(bars[0], [counts[0] / counts.sum() for counts in one.values()])
-
-
-class Lower(type(cl100k_base())):  # type: ignore[misc]
-    """Puts everything into lower case, as some vocabularies do."""
-
-    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
-        return list(super().encode(text.lower(), special=special))
-
-
-def test_vocabularies_that_spell_other_bytes_are_not_laid_over_each_other(lm: vm.LanguageModel) -> None:
-    look = look_at(lm, "The Cat")
-    assert cuts.view(look, Lower(cl100k_base().encoding)) is None
-    assert cuts.view(look, cl100k_base()) is not None

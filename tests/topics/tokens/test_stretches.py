@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-import islands
-import pytest
-
-import viz_model as vm
-from viz_model import texts
 from viz_model.tokenizers.tokenizer import cl100k_base
-from viz_model.topics.tokens import PAGE, stretches
+from viz_model.topics.tokens import stretches
 
 TEXT = "小猫坐在垫子上，它很高兴。ABC"
 
@@ -36,10 +31,3 @@ def test_no_character_has_two_other_forms() -> None:
     both = [character for pair in pairs for character in pair]
     assert all(len(pair) == 2 for pair in pairs) and len(set(both)) == len(both)
     assert all(unicodedata.name(character).startswith("CJK UNIFIED") for character in both)
-
-
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
-def test_the_page_lists_them(lang: str) -> None:
-    look = islands.look(vm.load("story-pre-ln").trace(TEXT), PAGE, lang)
-    said = "\n".join(islands.sentences(PAGE, look))
-    assert "小貓坐在墊子上" in said and "ＡＢＣ" in said and "{{" not in said

@@ -165,7 +165,6 @@ def test_fine_tuning_learns_the_text_and_forgets_the_stories() -> None:
 
 @pytest.mark.slow
 def test_what_carries_over_and_what_does_not() -> None:
-    """The end of a text that repeats itself becomes easier, that of the stories harder; what is trained on is kept."""
     again = tuned.summary(tuned.changes(tuned_on("The red fox saw the blue owl. " * 12, 20).losses))
     assert RECITED.of(again).name == "carries_over"
     both = f"{samples.OWN_TEXT['en']} {samples.OWN_TEXT['zh']}"

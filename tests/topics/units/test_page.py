@@ -29,18 +29,3 @@ def test_an_address_opens_a_neuron_and_a_number_that_there_is_not_is_said_so() -
     assert "Layer 2, neuron 5" in said(app) and address(app)["neuron"] == "5"
     app = answer(app, options={"neuron": "9999"})
     assert "has no neuron" in said(app) and "Layer 2, head 1" in said(app)
-
-
-def test_a_token_that_sees_no_other_is_not_said_to_look_anywhere() -> None:
-    for token, is_alone in (("0", True), ("3", False)):
-        told = said(open_page("units", {**QUERY, "token": token}))
-        assert ("sees no token but itself" in told) == is_alone and ("the head looks most at" in told) != is_alone
-
-
-def test_a_head_that_is_like_it_may_stand_in_another_model() -> None:
-    app = open_page("units", QUERY)
-    app = tell(app, "view", "picked", {"model": "story-modern", "layer": 3, "head": 4})
-    assert (address(app)["model"], address(app)["layer"], address(app)["head"]) == ("story-modern", "3", "4")
-    assert "Layer 3, head 4" in said(app)
-    app = tell(app, "view", "picked", {"layer": -1, "head": "x"})
-    assert (address(app)["layer"], address(app)["head"]) == ("3", "4")
