@@ -81,7 +81,7 @@ EXAMPLES = {
     "attention.sinks.some": (TAKEN, TAKEN._replace(weights=np.array([[0.1]]))),
 }
 ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
-"""Of models with a window, which no bundled one has: ``tests/topics/attention/test_page.py``."""
+"""Of models with a window, which no bundled one has: ``tests/measures/test_masks.py``."""
 
 
 def head_does(trace: Trace, layer: int, head: int, claim: str) -> bool:

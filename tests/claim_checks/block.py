@@ -80,8 +80,8 @@ EXAMPLES = {
 }
 
 ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink", "block.written.input")
-"""The stories are the same for every text, and no bundled model's stream gets shorter: test_memory.py and
-test_pictures.py of tests/topics/block have such runs."""
+"""The stories are the same for every text, and no bundled model's stream gets shorter: tests/topics/block
+has such runs."""
 
 
 def _length(vector: torch.Tensor) -> float:

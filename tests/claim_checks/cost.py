@@ -38,12 +38,12 @@ EXAMPLES = {
 }
 
 ELSEWHERE = (
-    "cost.order.same",  # of models without positions: tests/topics/cost/test_claims.py has all of these
+    "cost.order.same",  # of models without positions: tests/topics/cost/test_counts.py has all of these
     "cost.power.above",
     "cost.bytes.fewer",
     "cost.share.most",
     "cost.checkpointed.slower",
-    "cost.firsts.all",  # tests/topics/cost/test_quantized.py
+    "cost.firsts.all",  # tests/topics/cost/test_pictures.py
 )
 
 

@@ -43,7 +43,7 @@ EXAMPLES = {
 }
 
 ELSEWHERE = ("embedding.contextual.never", "embedding.contextual.parts", "embedding.near.parallel")
-"""They need a second sentence, or a byte that few texts end in: tests/topics/embedding/test_context.py has them."""
+"""They need a second sentence, or a byte that few texts end in: tests/topics/embedding/test_pictures.py has them."""
 
 
 @functools.cache

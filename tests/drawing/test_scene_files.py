@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import csv
 import dataclasses
+import io
 import re
 import struct
 import xml.etree.ElementTree as ET
@@ -11,25 +13,17 @@ import zlib
 from typing import Literal
 
 import numpy as np
+import plotly.graph_objects as go
+import pypdfium2
 import pytest
 import scenes
 from svg_files import found, numbers, one, scene
 
-from viz_model.drawing.scene import (
-    Cells,
-    Items,
-    Key,
-    Labels,
-    Panel,
-    Path,
-    Rect,
-    Run,
-    Scene,
-    Select,
-    Text,
-    Texts,
-)
+from viz_model.drawing import plotted, theme
+from viz_model.drawing.scene import Cells, Items, Key, Labels, Path, Rect, Run, Scene, Select, Text, Texts, files
+from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.html import html
+from viz_model.drawing.scene.numbers import numbers as numbers_files
 from viz_model.drawing.scene.svg import MOST_SHAPES, cells, svg
 from viz_model.drawing.theme import PALETTES
 
@@ -122,13 +116,6 @@ def test_heading_legend_and_note_stand_round_the_panels() -> None:
     assert " ".join(written[10:]) == ("under it " * 20).strip() and len(written) > 12
     bare = float(ET.fromstring(svg(scene(width=300), 400)).get("height", ""))
     assert float(root.get("height", "")) > bare + 5 * 20
-
-
-def test_spare_room_goes_to_the_panels_that_may_grow() -> None:
-    frame = [Rect(id="r", width=(1, 0), height=10, fill="key")]
-    panels = [Panel(id="a", marks=frame, height=10, min=100, most=150), Panel(id="b", marks=frame, height=10, min=100)]
-    row = Scene(id="s", panels=panels, title="t")
-    assert [numbers(part, "width")[0] for part in found(row, "rect", width=508)] == [150, 350]
 
 
 @pytest.mark.parametrize("as_lengths", [False, True])
@@ -249,3 +236,127 @@ def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
     many = Cells(id="c", height=60, values=np.tile(values, (400, 1)), look="stops", stops=stops, empty=False)
     ground, lines = (part.get("d", "") for part in found(scene(many), "path", width=600))
     assert ground.count("M") == 400 and lines.count("M") >= 400 and len(found(scene(many), "image")) == 1
+
+
+CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
+
+
+def picture() -> Scene:
+    values = np.array([[0.1, np.nan], [1 / 3, 2 / 3]], np.float32)
+    return scene(
+        Cells(id="c", x=60, y=10, width=(1, -60), height=40, values=values, rows=["The", "猫"], columns=["a", "b"]),
+        Labels(id="l", texts=["The", "猫"], x=54, y=10, length=40, along="y", mono=True),
+        Text(id="t", text="注意力 √dₖ −1", x=60, y=70),
+    )
+
+
+def pdf_of(data: bytes) -> tuple[str, tuple[float, float]]:
+    """The text of the only page of a PDF, and its size in points."""
+    (page,) = pypdfium2.PdfDocument(data)
+    return page.get_textpage().get_text_range(), page.get_size()
+
+
+def test_a_pdf_holds_its_text_as_text_and_is_as_large_as_was_asked() -> None:
+    said, (width, height) = pdf_of(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    assert width == pytest.approx(85 / 25.4 * 72, abs=0.1) and height > 75
+    assert {"注意力 √dₖ −1", "猫", "The"} <= set(re.split(r"[\r\n]+", said))
+    assert re.sub(r"\s", "", CAPTION) in re.sub(r"\s", "", said), "the caption is there to the end of its link"
+
+
+def test_a_png_has_two_pixels_for_one() -> None:
+    data = written(picture(), "png", width=400)
+    assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 800
+
+
+def test_an_svg_names_its_size_in_millimetres_and_its_caption() -> None:
+    root = ET.fromstring(written(picture(), "svg", width_mm=85, caption=CAPTION))
+    assert root.get("width") == "85mm" and str(root.get("viewBox")).startswith("0 0 321.26 ")
+    lines = [part.text or "" for part in root.iter("{http://www.w3.org/2000/svg}text") if part.get("font-size") == "11"]
+    assert "".join(lines).replace(" ", "") == CAPTION.replace(" ", "")
+
+
+def test_an_html_file_has_the_theme_that_was_asked_for_or_that_of_its_reader() -> None:
+    inks = {name: f"--st-text-color: {PALETTES[name]['ink']}" for name in PALETTES}
+    own = written(picture(), "html", caption="<b>", lang="zh").decode()
+    assert inks["light"] in own and inks["dark"] in own and "<p>&lt;b&gt;</p>" in own
+    printed = written(picture(), "html", theme="paper").decode()
+    assert inks["dark"] not in printed and printed.count(inks["paper"]) == 2 and "color-scheme: light;" in printed
+    (data,) = re.findall(r'atob\("([^"]+)"\)', printed)
+    palette = scenes.read(base64.b64decode(data)).header["palette"]
+    assert palette == {"light": PALETTES["paper"], "dark": PALETTES["paper"]}
+
+
+def test_chinese_without_a_font_for_it_is_refused_and_english_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "has_chinese", lambda: False)
+    with pytest.raises(files.NoFont, match="save as SVG or HTML"):
+        written(picture(), "pdf")
+    assert written(scene(Text(id="t", text="English")), "pdf").startswith(b"%PDF")
+    assert "猫" in written(picture(), "svg").decode()
+
+
+def table(scene: Scene) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(numbers_files(scene))))
+
+
+def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
+    lines = table(picture())
+    assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
+    assert lines[1]["value"] == ""
+    assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)
+
+
+def _mark(scene: Scene, id: str) -> Items | Path | Rect | Text:
+    (found,) = [mark for mark in scene.panels[0].marks if mark.id == id]
+    assert isinstance(found, Items | Path | Rect | Text)
+    return found
+
+
+def _curves() -> go.Figure:
+    figure = go.Figure(layout={"xaxis": {"type": "log", "title": "tokens"}, "yaxis": {"title": "work"}})
+    line = {"color": theme.ROLES["ffn"], "dash": "dash"}
+    figure.add_scatter(x=[1, 10, 100], y=np.array([0.0, 50.0, 100.0]), name="a &lt;b&gt;", mode="lines", line=line)
+    figure.add_scatter(
+        x=[1, 100], y=[100, None], name="c", mode="markers", marker={"symbol": "diamond", "size": [4, 8]}
+    )
+    plotted.marked(figure, 10, "here")
+    return figure
+
+
+def test_points_stand_along_linear_and_logarithmic_axes() -> None:
+    scene = plotted.scene("x.y", "a picture", _curves())
+    line, points = _mark(scene, "line.0"), _mark(scene, "points.1")
+    assert isinstance(line, Path) and isinstance(points, Items)
+    assert (line.stroke, line.dash) == ("ffn", "7,4")
+    np.testing.assert_allclose(np.asarray(line.x)[:, 0], [0, 0.5, 1], atol=1e-6)
+    down = np.asarray(line.y)[:, 1]
+    assert down[1] == pytest.approx((down[0] + down[2]) / 2)
+    assert np.asarray(points.y)[0] == pytest.approx(down[2])
+    assert np.isnan(np.asarray(points.y)[1])
+    assert points.symbol == "diamond" and list(points.size) == [4.0, 8.0]  # type: ignore[arg-type]
+    marked, named = _mark(scene, "shape.0"), _mark(scene, "note.0")
+    assert isinstance(marked, Path) and isinstance(named, Text) and isinstance(named.x, tuple)
+    assert np.asarray(marked.x)[0, 0] == named.x[0] == 0.5
+    assert [key.name for key in scene.keys] == ["a <b>", "c"]
+    assert svg(scene, 600).count("here") == 1
+
+
+@pytest.mark.parametrize("mode", ["stack", "group"])
+def test_bars_stand_on_each_other_or_side_by_side(mode: str) -> None:
+    figure = go.Figure(layout={"barmode": mode, "yaxis": {"range": [0, 1]}})
+    figure.add_bar(x=["a", "b"], y=[0.25, 0.5], name="one", marker={"color": theme.ROLES["key"]})
+    figure.add_bar(x=["a", "b"], y=[0.5, 0.25], name="two", marker={"pattern": {"shape": "/"}})
+    scene = plotted.scene("x.y", "a picture", figure)
+    one, two = _mark(scene, "bars.0"), _mark(scene, "bars.1")
+    assert isinstance(one, Items) and isinstance(two, Items) and one.height is not None and two.width is not None
+    whole = one.height[1] * 2
+    np.testing.assert_allclose(one.height, [whole / 4, whole / 2], rtol=1e-5)
+    below = one.height if mode == "stack" else 0
+    np.testing.assert_allclose(one.y + one.height - two.y - two.height, below, atol=1e-3)
+    assert (two.x[0, 0] == one.x[0, 0]) == (mode == "stack")
+    assert two.hatch == "ink" and one.hatch is None
+
+
+def test_what_is_not_known_is_refused() -> None:
+    for trace in (go.Pie(values=[1, 2]), go.Scatter(x=[1], y=[1], yaxis="y2"), go.Bar(x=[1], y=["a"], orientation="h")):
+        with pytest.raises(ValueError, match=r"x\.y"):
+            plotted.scene("x.y", "a picture", go.Figure(trace))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tiny_models import close, describe, language_model, run_both, tiny_config, variants
 
+import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.measures import heads, lens
 from viz_model.measures.heads import HEAD
-from viz_model.tokenizers.tokenizer import Token
 
 
 def summarize(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Iterable[int] = ()) -> heads.HeadSummary:
@@ -132,29 +130,8 @@ def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
 
 
 def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
-    base = language_model(tiny_config(kind="encoder", n_vocab=8192))
-
-    class Wrapped:
-        """The bundled tokenizer with a control token at both ends, as BERT's."""
-
-        controls = frozenset({1, 2})
-
-        def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
-            inner = base.tokenizer.encode(text)
-            return [1, *inner, 2] if special else inner
-
-        def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
-            return base.tokenizer.tokens(ids)
-
-        def at(self, side: str) -> Wrapped:
-            return self
-
-        @property
-        def controls_by_side(self) -> dict[str, frozenset[int]]:
-            return {"decoder": self.controls}
-
-    wrapped: Any = Wrapped()
-    trace = dataclasses.replace(base, tokenizer=wrapped).trace("the cat")
-    assert heads.marks(trace) == (0, len(trace) - 1)
-    assert heads.marks(base.trace("the cat")) == ()
-    assert heads.marks(base.trace(ids=[3, 1, 4])) == ()
+    trace = vm.load("story-bert").trace("the cat [MASK]")
+    marked = [n for n, token in enumerate(trace.tokens) if token.id in trace.tokenizer.controls]
+    assert list(heads.marks(trace)) == marked and 0 in marked
+    plain = language_model(tiny_config(kind="encoder", n_vocab=8192))
+    assert heads.marks(plain.trace("the cat")) == heads.marks(plain.trace(ids=[3, 1, 4])) == ()

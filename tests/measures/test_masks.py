@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import strategies as st
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
@@ -77,9 +76,6 @@ def test_drawing_turns_cells_over_and_names_the_rows_that_see_nothing(side: Side
     assert differs == [[0, 0], [4, 5]]
     assert masks.blind(drawn) == ((0,) if side == "decoder" else ())
     assert masks.simple(side, 6).equal(simple)  # and nothing was changed in place
-
-
-cells = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), unique=True)
 
 
 @pytest.mark.parametrize("config_", variants(), ids=describe)
@@ -157,17 +153,6 @@ def test_edits_hold_where_a_token_is_covered(edit: vm.edits.Edit) -> None:
     assert found.ids == expected.ids and not isinstance(found.values, Recomputed)
     for name in ("logits", "blocks.1.attn.pattern", "blocks.0.resid.out"):
         torch.testing.assert_close(found[name], expected[name], atol=1e-4, rtol=1e-4)
-
-
-def test_a_long_covered_run_is_computed_again_where_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = vm.load("story-bert")
-    trace = lm.trace("The cat sat on the mat.")
-    whole = covering.covering(trace, 3)
-    monkeypatch.setattr(covering, "MOST_KEPT", 1_000)
-    found = covering.covering(trace, 3)
-    assert isinstance(found.values, Recomputed)
-    for name in ("logits", "blocks.1.attn.pattern", "blocks.2.ffn.act"):
-        torch.testing.assert_close(found[name], whole[name], atol=1e-5, rtol=1e-4)
 
 
 def test_a_mask_of_attention_holds_when_tokens_are_covered() -> None:

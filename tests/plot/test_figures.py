@@ -31,7 +31,6 @@ import viz_model as vm
 from viz_model.drawing.scene import Cells, encode
 from viz_model.drawing.scene.svg.ground import Ground
 from viz_model.plot import Figure
-from viz_model.plot.asking import USUAL
 
 PLACES: dict[str, Mapping[str, int]] = {
     "overview": {},
@@ -213,39 +212,6 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
         figure = make(trace, **{word: known[word] for word in known.keys() & taken})
         sent = on_page[next(known for known in on_page if known.endswith(f".{key}"))]
         assert plain(scenes.read(encode(figure.scene))) == plain(sent, about), name
-
-
-def test_every_figure_says_in_its_signature_what_it_may_be_told() -> None:
-    for name in set(vm.plot.__all__) - {"Figure", "Grid", "grid"}:
-        make = getattr(vm.plot, name)
-        keywords = inspect.signature(make).parameters
-        assert not any(keyword.kind is keyword.VAR_KEYWORD for keyword in keywords.values()), name
-        told = {key: (keywords[key].annotation, keywords[key].default) for key in ("lang", "theme")}
-        assert told == {"lang": ("str", "en"), "theme": ("Theme", "light")}, name
-        assert {key: keywords[key].default for key in USUAL} == USUAL, name
-        assert set(inspect.get_annotations(make)) == {*keywords, "return"}, name
-    stack = inspect.signature(vm.plot.head).parameters["stack"]
-    assert (stack.annotation, stack.default, stack.kind) == ("Side | None", None, stack.KEYWORD_ONLY)
-    with pytest.raises(TypeError, match="color"):
-        drawn("story-pre-ln", "heads", color="red")
-
-
-def test_two_models_are_compared() -> None:
-    first, second = (vm.load(name).trace("The cat sat on the mat") for name in ("story-pre-ln", "story-post-ln"))
-    figure = vm.plot.compare(first, second, layer=1, head=2, token=3, lang="zh")
-    parts = ["choices0", "choices1", "head0", "head1", "depth", "distances"]
-    assert [panel.id for panel in figure.scene.panels] == parts
-    for part, panel in zip(parts, figure.scene.panels, strict=True):
-        alone = vm.plot.compare(first, second, layer=1, head=2, token=3, lang="zh", part=part)
-        assert repr(panel.marks) == repr(alone.scene.panels[0].marks)
-    found, site = figure.data, "blocks.1.attn.pattern"
-    same(found.depth.mean[0][0], first["embed.out"].norm(dim=-1).mean())
-    same(found.choices[1].probs[0], second["logits"][3].softmax(-1).max())
-    same(np.nan_to_num(found.patterns[1].values), second[site][2])
-    same(found.apart.distances[1, 2], (first[site][2] - second[site][2]).abs().sum(-1).mean() / 2)
-    assert "story-pre-ln, story-post-ln" in figure.caption
-    with pytest.raises(ValueError, match="part: 'all' is not one of choices0, choices1, head0"):
-        vm.plot.compare(first, second, part="all")
 
 
 def test_runs_of_unlike_models_and_of_a_change_are_compared() -> None:

@@ -56,12 +56,6 @@ def unusual(model: str) -> vm.Trace:
     return lm.trace(TEXT, **target)  # type: ignore[arg-type]
 
 
-@cache
-def surest(model: str) -> vm.Trace:
-    """A run that ends in a token that is almost sure."""
-    return vm.load(model).trace("Tom had a cat and a dog. The cat and the")
-
-
 def drawn(name: str, trace: vm.Trace, lang: str) -> Figure:
     make: Callable[..., Figure] = getattr(vm.plot, name)
     beside: list[Any] = [vm.load("story-post-ln").trace("The cat")] if name == "compare" else []
@@ -83,8 +77,3 @@ def check(figure: Figure) -> None:
 def test_a_narrow_figure_is_whole(model: str, name: str) -> None:
     for lang in ("en", "zh"):
         check(drawn(name, unusual(model), lang))
-
-
-@pytest.mark.parametrize("name", ["next_tokens", "attribution", "overview"])
-def test_so_is_that_of_a_sure_token(name: str) -> None:
-    check(drawn(name, surest("story-pre-ln"), "en"))

@@ -84,15 +84,6 @@ def test_a_page_is_whole_in_every_language(run: vm.Trace, name: str, tmp_path: P
         assert {"lang"} <= lists and ("layer" in lists) == ("layer" not in vm.page(run, name).topic.without)
 
 
-def test_what_a_table_does_not_hold_is_there_for_every_layer_and_token(run: vm.Trace) -> None:
-    page = message(vm.page(run, "block").html)["pages"]["en"]["decoder"]
-    axes = {case["axis"] for case in every(page, "when")}
-    assert {"layer", "token"} <= axes
-    for case in every(page, "when"):
-        if case["axis"] in page["sizes"]:
-            assert list(case["of"]) == [str(n) for n in range(page["sizes"][case["axis"]])]
-
-
 def test_of_a_long_text_a_part_is_held_and_said(run: vm.Trace) -> None:
     long = vm.load("story-pre-ln").trace("Once upon a time there was a dog. " * 20)
     page = message(vm.page(long, "overview", token=-1).html)["pages"]["en"]["decoder"]

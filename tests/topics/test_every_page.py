@@ -11,7 +11,7 @@ from dataclasses import replace
 import islands
 import pytest
 from bundled_models import example
-from tiny_models import describe, few, language_model, mixed, run_both
+from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model import topics
@@ -24,7 +24,7 @@ BUNDLED = ("story-pre-ln", "story-moe", "story-modern", "story-none", "story-ber
 SIZES = {"n_vocab": 8192, "n_context": 32}
 RUNS: dict[str, Callable[[], vm.Trace]] = {
     **{name: lambda name=name: example(vm.load(name)) for name in BUNDLED},
-    **{describe(one): lambda one=one: run_both(language_model(replace(one, **SIZES))) for one in (*few(), *mixed())},
+    **{describe(one): lambda one=one: run_both(language_model(replace(one, **SIZES))) for one in few()},
     "hostile": lambda: vm.load("story-pre-ln").trace("<b>x</b> $y$ `z` | \\ \u202e 👩‍👩‍👧"),
     "one token": lambda: vm.load("story-post-ln").trace("a"),
 }

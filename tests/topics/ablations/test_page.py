@@ -131,21 +131,6 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
     assert named[0] == top.label and new.label in named
 
 
-def test_measures_of_a_part_left_out_are_those_of_both_runs() -> None:
-    look = own("position")
-    best = breaking.previous_shares(look.plain.trace).max()
-    layer, head = np.argwhere(breaking.previous_shares(look.plain.trace) == best)[0]
-    after = breaking.previous_shares(look.trace)[layer, head]
-    assert f"{best:.0%} {'to' if after < best / 2 else 'and is'} {after:.0%}" in told(look)
-    look = own("norm")
-    lengths = [breaking.lengths_by_depth(run) for run in (look.plain.trace, look.trace)]
-    (plot,) = [one for one in islands.made(PAGE, look) if isinstance(one, Plot)]
-    for trace, values in zip(plot.figure.data, lengths, strict=True):
-        assert np.allclose(trace.y, values)
-    assert plot.scene.id == "ablations.measure_norm"  # for files
-    assert f"{lengths[1][-1]:,.1f}" in told(look)
-
-
 def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
     run = loaded("story-moe").trace(TEXT)
     look = tried(run, "expert")

@@ -1,8 +1,10 @@
-"""Two models side by side: parts, masks, one sentence, and what is said and drawn of them."""
+"""Two models side by side: parts, plans, masks, one sentence, and what is said and drawn of them."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import islands
@@ -10,31 +12,39 @@ import numpy as np
 import pytest
 import torch
 from identities import stream_length
-from tiny_models import describe, language_model, random_model, tiny_config, traced, variants
+from tiny_models import describe, language_model, random_model, tiny_config, traced, variants, without_a_part
 
 import viz_model as vm
-from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
-from viz_model.drawing.scene import Items, Labels, Scene
+from viz_model.config import (
+    Alibi,
+    Dense,
+    Gated,
+    LanguageHead,
+    ModelConfig,
+    NoHead,
+    NoPosition,
+    RMSNorm,
+    Rope,
+    T5Bias,
+)
+from viz_model.drawing.scene import Items, Labels, Scene, Text
 from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
 from viz_model.measures import kv_cache
+from viz_model.model import sites
+from viz_model.model.feedforward import Experts
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures import (
-    PAGE,
-    choices,
-    depth,
-    heads,
-    kinds,
-    pair,
-    parameters,
-    parts,
-    scale,
-    where,
-)
+from viz_model.topics.architectures import PAGE, choices, depth, heads, kinds, pair, parameters, parts, scale, where
+from viz_model.topics.architectures import plan as plans
+from viz_model.topics.architectures.lineage import CHANGES, Change
 from viz_model.topics.architectures.references import REFERENCES
 
 CONFIGS = variants()
+
+
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
+
+
 OTHER = dataclasses.replace(tiny_config(n_kv_heads=1), n_layers=1)
 
 
@@ -173,11 +183,6 @@ def test_the_other_model_is_looked_at_where_it_has_the_place() -> None:
     assert list(pair.tokens_of(chosen, second)[:4]) == list(pair.tokens_of(look, second)[:4])
 
 
-@pytest.mark.parametrize(("position", "expected"), [(0, 1), (1, 2), (2, 4)])
-def test_the_same_place_in_another_cut(position: int, expected: int) -> None:
-    assert pair.same_places([3, 4, 4], [1, 2, 4, 2, 2])[position] == expected
-
-
 def test_control_tokens_move_no_place() -> None:
     inner, other = (vm.load(name).trace("The cat sat on the mat.") for name in ("story-bert", "story-post-ln"))
     places = pair.same_places(*map(pair.written, (inner, other)))[1:-1]
@@ -193,27 +198,6 @@ def test_the_partner_is_the_twin_or_else_the_model_that_is_most_alike() -> None:
     assert parts.default_partner("a", None, {"a": decoder}) is None
 
 
-def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> None:
-    configs = {
-        "plain": tiny_config(),
-        "post": tiny_config("post"),
-        "encoder": tiny_config("post", kind="encoder"),
-        "normed": tiny_config("post", qk_norm=True, norm=LayerNorm(eps=1e-6)),
-        "other": tiny_config("post", qk_norm=True, norm=RMSNorm()),
-    }
-    found = {name: parts.nearest(name, configs) for name in configs}
-    # The first is compared with those behind it.
-    told = {name: kin and (kin.name, {part.name: part.said for part in kin.differs}) for name, kin in found.items()}
-    assert told == {
-        "plain": ("post", {"norm_at": "pre", "final_norm": "yes"}),
-        "post": ("plain", {"norm_at": "post", "final_norm": "no"}),
-        "encoder": ("post", {"kind": "encoder"}),
-        "normed": ("post", {"qk_norm": "yes"}),
-        "other": ("normed", {"norm": "rmsnorm"}),
-    }
-    assert parts.nearest("plain", {"plain": tiny_config()}) is None
-
-
 @every
 def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> None:
     counted = parameters.count(Transformer(config))
@@ -222,28 +206,6 @@ def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> 
     for part in parameters.PARTS:
         by_formula = sum(row.copies * row.value for row in rows if row.part == part)
         assert by_formula == counted[part], part
-
-
-@every
-def test_the_tree_holds_every_parameter_once(config: ModelConfig) -> None:
-    model = Transformer(config)
-    node = parameters.tree(model)
-    assert node.size == sum(weight.numel() for weight in model.parameters())
-    assert node.size == sum(child.size for child in node.children)
-    stacks = {child.name: child for child in node.children if child.name in config.sides}
-    assert set(stacks) == set(config.sides)
-    for side, stack in stacks.items():
-        (blocks,) = (child for child in stack.children if child.name == "blocks")
-        (block,) = blocks.children  # all alike, so one stands for them
-        assert block.copies == config.depth(side)
-        assert block.size == block.copies * sum(parameters.count(model.stack(side).block(0)).values())
-    unembedding = {path: leaf for path, leaf in parameters.leaves(node) if path == "head.unembedding"}
-    if config.has_logits:
-        leaf = unembedding["head.unembedding"]
-        assert leaf.shapes["weight"] == (config.n_vocab, config.d_model)
-        assert leaf.shared == ("embedding.weight" if config.tie_embeddings else None)
-    else:
-        assert not unembedding
 
 
 def test_published_totals() -> None:
@@ -301,3 +263,92 @@ def test_the_largest_published_model_as_its_paper_states_it() -> None:
     assert sizes.parameters[1] == sum(weight.numel() for weight in t5.model.parameters())
     (drawn,) = scale.draw(look).series
     assert [*drawn.values] == sizes.parameters.tolist() and len(drawn.at) == len(sizes.names)
+
+
+PER_LAYER = [
+    tiny_config(ffns=(Dense(bias=False), Gated(bias=True)), windows=(3, 0)),
+    tiny_config(position=NoPosition(), positions=(Alibi(), T5Bias(buckets=8, max_distance=12)), norm_at="post"),
+]
+
+
+CONFIGS_OF_PLAN = [*variants(), *without_a_part(), *PER_LAYER]
+
+
+every_of_plan = pytest.mark.parametrize("config", CONFIGS_OF_PLAN, ids=describe)
+
+
+def written(scene: Scene) -> list[str]:
+    return [str(mark.text) for mark in scene.panels[0].marks if isinstance(mark, Text)]
+
+
+@every_of_plan
+def test_every_declared_value_is_in_the_plan_once(config: ModelConfig) -> None:
+    for side in config.sides:
+        for layer in range(config.depth(side)):
+            declared = []
+            for full, _ in sites.in_order(config):
+                own, name = sites.split_side(full)
+                if (own or config.sides[-1]) == side and sites.split_name(name)[0] in (None, layer):
+                    declared.append(full)
+            found = [site.full for element in plans.plan(config, side, layer) for site in element.sites]
+            assert sorted(found) == sorted(declared)
+
+
+@every_of_plan
+def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> None:
+    model = Transformer(config)
+    for side in config.sides:
+        plan = {element.key: element for element in plans.plan(config, side)}
+        block, stack = model.stack(side).block(0), model.stack(side)
+        norms = [key for key in plan if "norm_p" in key]
+        assert len(norms) == sum(name.endswith("_norm") for name, _ in block.named_children())
+        assert {key.rpartition("_")[2] for key in norms} == {config.norm_at}
+        assert ("cross.add" in plan) == (block.cross is not None)
+        assert ("end.norm" in plan) == (stack.final_norm is not None)
+        assert ("embed.norm" in plan) == (stack.embed_norm is not None)
+        assert ("embed.segment" in plan) == (stack.segment is not None)
+        assert ("attn.qk_norm" in plan) == config.qk_norm
+        assert ("attn.bias" in plan) == (config.layer(side, 0).position.acts_on == "scores")
+        assert ("attn.rotate" in plan) == (config.layer(side, 0).position.acts_on == "queries")
+        is_routed = isinstance(block.ffn, Experts)
+        assert ("ffn.router" in plan) == is_routed and ("expert" in plan["ffn.up"].text_key) == is_routed
+        if not is_routed:
+            assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
+        assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)
+        assert (" + b" in plan["attn.out"].values["bias"]) == (block.attn.o.bias is not None)
+        assert ("unscaled" in plan["attn.scores"].text_key) == (block.attn.scale == 1)
+        assert (plan["attn.add"].text_key == "plan_add") == config.residual
+        steps = [key for key in plan if key.startswith("attn.")]
+        assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
+
+
+DIFFERS: dict[str, Callable[[ModelConfig], Any]] = {
+    "decoder": lambda c: c.kind,
+    "encoder": lambda c: c.kind,
+    "pre_ln": lambda c: c.norm_at,
+    "t5": lambda c: type(c.position).__name__,
+    "rmsnorm": lambda c: type(c.norm).__name__,
+    "glu": lambda c: type(c.ffn).__name__,
+    "rope": lambda c: type(c.position).__name__,
+    "alibi": lambda c: type(c.position).__name__,
+    "experts": lambda c: {type(ffn).__name__ for ffn in c.ffns},
+    "gqa": lambda c: c.n_heads // c.n_kv_heads,
+    "nope": lambda c: type(c.position).__name__,
+    "qk_norm": lambda c: c.qk_norm,
+    "delta": lambda c: c.has_states,
+}
+
+
+def config(name: str) -> ModelConfig:
+    return vm.load(name).config
+
+
+def look(change: str, lang: str = "en", **options: str) -> Look:
+    trace = vm.load("story-pre-ln").trace("Tom had a cat")
+    return replace(islands.look(trace, PAGE, lang), options={"step": change, **options})
+
+
+@pytest.mark.parametrize("change", [one for one in CHANGES if one.other], ids=lambda one: one.name)
+def test_the_pair_differs_in_what_is_told(change: Change) -> None:
+    read = DIFFERS[change.name]
+    assert read(config(change.model)) != read(config(change.other))

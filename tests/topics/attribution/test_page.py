@@ -23,7 +23,6 @@ from viz_model.topics.attribution.asked import asked
 
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
-PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 DECODER = next(config for config in SAMPLE if config.kind == "decoder")
 
 

@@ -1,8 +1,10 @@
-"""The pictures of why: they hold the numbers they are made of, and label them."""
+"""The pictures of why hold the numbers they are made of, and label them."""
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
+from typing import Any
 
 import islands
 import numpy as np
@@ -13,15 +15,18 @@ import viz_model as vm
 from viz_model import explain, images
 from viz_model.app import examples
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Cells, Items, Rect, Scene, Texts
+from viz_model.drawing.scene import Cells, Items, Path, Rect, Scene, Texts
 from viz_model.explain import sums
+from viz_model.explain.routes import SOURCES
 from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.measures import lens
-from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, tabs, waterfall
+from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, routes, waterfall
 from viz_model.topics.attribution.asked import asked
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
+
+
 every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
 
@@ -159,23 +164,6 @@ def test_neurons_are_ranked_over_all_layers() -> None:
     assert values[layer, number] == drawn.series[0].values[0]
 
 
-def test_by_hand_the_numbers_are_those_of_the_sum() -> None:
-    look = looked(tiny_config())
-    question = asked(look)
-    found, way = question.answer, question.decomposition
-    row = int(found.order()[0])
-    worked = tabs.part_by_hand(way.written[row].numpy(), found.directions[way.passed[row]].numpy())
-    assert float(worked["product"]) == pytest.approx(found.values[row], abs=1e-4)
-    assert tabs.sum_by_hand(waterfall.sum_view(found)).endswith(f"= {found.total:.3f}")
-    ((_, _, table),) = tabs.records(look)
-    sites, layers, values = table.values()
-    assert len(sites) == len(found.parts) and sum(values) == pytest.approx(found.total, abs=1e-4)
-    assert all(layer is None or site.startswith(f"blocks.{layer}.") for site, layer in zip(sites, layers, strict=True))
-
-
-# Pictures
-
-
 def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> None:
     lm = vm.load("digits-vit")
     trace = lm.trace(images.decode(examples.of(lm, "en")[0]))
@@ -194,3 +182,43 @@ def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> Non
     assert f"{look.names[1 + best]}" in words and f"{worth.lost[best, 4]:+.2f}" in words
     drawn = islands.pictures(PICTURES, look)
     assert drawn["attribution.patches"].option == "class" and "attribution.heads" in drawn
+
+
+def look(trace: vm.Trace, **options: Any) -> Look:
+    return replace(islands.look(trace, PAGE, token=-1), options=options)
+
+
+@pytest.mark.parametrize("config", [c for c in few() if c.has_logits], ids=describe)
+def test_lines_are_the_edges_of_the_largest_routes(config: vm.ModelConfig) -> None:
+    here = look(run_both(language_model(config), length=8).at(config.sides[-1]))
+    question = asked(here)
+    seen, found = routes.view(question), routes.found(question)
+    answers = [n for n, (_, reader) in enumerate(seen.edges) if reader is None]
+    np.testing.assert_allclose(
+        seen.shown, [sum(route.value for route in found.listed[:most]) for most in routes.STEPS], atol=1e-9
+    )
+    for step, most in enumerate(routes.STEPS):
+        arriving = sum(r.value for r in found.listed[:most] if r.nodes[-1].part.kind in ("head", "ffn", *SOURCES))
+        assert seen.flows[step, answers].sum() == pytest.approx(arriving, abs=1e-6)
+        scene = islands.pictures(PAGE, here, **{routes.MANY: step})["attribution.routes"]
+        lines = [mark for mark in scene.panels[0].marks if isinstance(mark, Path)]
+        assert len(lines) == np.count_nonzero(seen.flows[step])
+    assert seen.error < 1e-3
+
+
+def test_a_click_on_a_line_cuts_it() -> None:
+    trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
+    plain = look(trace)
+    scene = islands.pictures(PAGE, plain, **{routes.MANY: 2})["attribution.routes"]
+    assert dict(PAGE.options)[routes.MANY][0] == str(routes.USUAL), "the first is what an address leaves out"
+    (dots,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Items)]
+    edge = "embed.token@6>blocks.2.attn.head_out[2]@11"
+    assert scene.option == routes.CUT and edge in dots.picks
+    cut = look(trace, cut=edge)
+    writer, reader = routes.chosen(asked(cut)) or (None, None)
+    assert writer is not None
+    made = explain.cut(explain.routes(trace, -1), writer, reader)
+    said = " ".join(islands.one(routes.tell(cut), {**cut.place, routes.MANY: 2}))
+    assert f"−{abs(made.predicted):.2f}" in said and f"−{abs(made.measured):.2f}" in said
+    assert "hardly reacts" in said
+    assert routes.chosen(asked(look(trace, cut="nothing"))) is None

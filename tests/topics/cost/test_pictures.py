@@ -9,21 +9,26 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
+import torch
 from tiers import name
 from tiny_models import language_model, run_both, tiny_config, variants
 
+import viz_model as vm
 from viz_model.config import ClassHead, Patches
 from viz_model.drawing.digits import big, duration
 from viz_model.island.page import Plot, Quiz
-from viz_model.topics.cost import PAGE, PICTURES, counted, lengths, shares, tabs
-from viz_model.topics.cost.lengths import CurvesView
+from viz_model.topics.cost import PAGE, PICTURES, counted, quantized, shares, tabs
+from viz_model.topics.cost.checkpointed import measure
 from viz_model.topics.cost.measured import PARTS, Reading
 from viz_model.topics.cost.patches import PARTS as CUT_PARTS
 from viz_model.topics.cost.patches import cuts
+from viz_model.topics.cost.quantized import KINDS, Kind
 from viz_model.topics.cost.shares import SharesView
 from viz_model.topics.cost.times import TimesView, draw_recurrent, draw_times
 
 CONFIG = tiny_config(d_model=32, n_heads=4, d_ffn=128)
+
+
 CONFIGS = variants()[::9]
 
 
@@ -55,20 +60,6 @@ def test_shares_are_parts_of_the_count() -> None:
     assert view.parts["ffn"][2] == 100 * view.parts["ffn"][0]
     drawn = shares.draw(looking(CONFIG)).series
     np.testing.assert_allclose(np.sum([np.asarray(one.values) for one in drawn], axis=0), 1)
-
-
-def test_the_lines_meet_where_the_diamond_stands() -> None:
-    view = CurvesView.of(CONFIG, "decoder", 7)
-    assert view.passes == 4 * CONFIG.d_model
-    at = [np.exp(np.interp(np.log(view.passes), np.log(view.lengths), np.log(view.parts[p]))) for p in ("pairs", "ffn")]
-    assert at[0] == pytest.approx(at[1], rel=0.02)
-    drawn = lengths.curves(looking(CONFIG)).figure.data
-    diamond = next(trace for trace in drawn if trace.marker.symbol == "diamond")
-    assert diamond.y[0] == pytest.approx(at[1])
-    visible = looking(CONFIG).words("visible")
-    assert visible in [trace.name for trace in drawn] and (view.visible <= view.parts["pairs"]).all()
-    drawn = lengths.curves(looking(tiny_config(kind="encoder"))).figure.data
-    assert visible not in [trace.name for trace in drawn]  # it hides nothing
 
 
 def test_times_are_the_readings_and_their_fits() -> None:
@@ -137,3 +128,71 @@ def test_a_finer_cut_of_a_picture_has_more_pairs() -> None:
     (quiz,) = [one for one in islands.made(PICTURES, look) if isinstance(one, Quiz)]
     own = found[1].counted
     assert CUT_PARTS[quiz.right] == max(CUT_PARTS, key=lambda part: getattr(own, part))
+
+
+@pytest.mark.parametrize("model", ["story-pre-ln", "story-modern", "story-bert"])
+def test_the_gradient_is_that_of_a_step_without(model: str) -> None:
+    trace = vm.load(model).trace("Tom had a cat.")
+    plain, again = measure(trace)
+    assert again.norm == pytest.approx(plain.norm, rel=1e-5)
+    ids = torch.tensor([list(itertools.islice(itertools.cycle(trace.own_ids), plain.length))])
+    weights = {name: one.detach().clone().requires_grad_() for name, one in trace.model.named_parameters()}
+    logits = torch.func.functional_call(trace.model, weights, (ids,), tie_weights=True)[0]
+    loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
+    grads = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
+    norm = torch.stack([one.norm() for one in grads if one is not None]).norm().item()
+    assert plain.norm == pytest.approx(norm, rel=1e-3)
+
+
+def test_what_waits_is_what_blocks_were_given_and_the_ends() -> None:
+    config = tiny_config(n_layers=4, n_vocab=8)
+    plain, again = measure(run_both(language_model(config)))
+    given = 4 * config.n_layers * config.d_model * again.length  # bytes of each block's input
+    assert given <= again.held < plain.held and again.held < again.most < plain.most
+    assert plain.held == plain.most
+
+
+TEXT = "Tom had a cat and a dog."
+
+
+def by_hand(row: list[float], bits: int) -> list[float]:
+    """Numbers that share a scale, one by one."""
+    scale = max(map(abs, row)) / (2 ** (bits - 1) - 1)
+    return [scale * round(number / scale) if scale else 0.0 for number in row]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("columns", [64, 40])
+def test_a_matrix_is_rounded_number_by_number(kind: Kind, columns: int) -> None:
+    weight = torch.randn(5, columns, generator=torch.Generator().manual_seed(1))
+    weight[2] = 0
+    found, n_bytes = quantized.rounded(weight, kind)
+    rows = [weight.flatten().tolist()] if kind.group == -1 else weight.tolist()
+    width = kind.group if kind.group > 0 else len(rows[0])
+    groups = [row[n : n + width] for row in rows for n in range(0, len(row), width)]
+    expected = [number for group in groups for number in by_hand(group, kind.bits)]
+    np.testing.assert_allclose(found.flatten().numpy(), expected, atol=1e-6)
+    assert n_bytes == weight.numel() * kind.bits // 8 + 2 * len(groups)
+
+
+def test_the_run_is_that_of_a_model_with_these_matrices() -> None:
+    trace = vm.load("story-pre-ln").trace(TEXT)
+    view = quantized.view(islands.look(trace, PAGE))
+    kind = next(one for one in KINDS if one.name == "int4_row")
+    made = {name: quantized.rounded(one, kind)[0] for name, one in quantized.matrices(trace.model).items()}
+    with torch.inference_mode():
+        ids = torch.tensor([list(trace.ids)])
+        logits = torch.func.functional_call(trace.model, made, (ids,), tie_weights=True)[0]
+    found = view.kinds[kind.name]
+    assert found.logits == pytest.approx((logits - trace["logits"]).abs().max().item(), rel=1e-3)
+    assert found.firsts == int((logits.argmax(-1) != trace["logits"].argmax(-1)).sum())
+    p, q = (torch.distributions.Categorical(logits=one) for one in (trace["logits"], logits))
+    bits = torch.distributions.kl_divergence(p, q).mean().item() / np.log(2)
+    assert found.bits == pytest.approx(bits, rel=1e-2, abs=1e-5)
+
+
+def test_finer_scales_and_more_bits_are_nearer() -> None:
+    view = quantized.view(islands.look(vm.load("story-modern").trace(TEXT), PAGE))
+    off = {name: one.weights for name, one in view.kinds.items()}
+    assert off["int8_row"] < off["int8_matrix"] < off["int4_group"] < off["int4_row"] < 1
+    assert view.kinds["int4_row"].n_bytes < view.kinds["int4_group"].n_bytes < view.kinds["int8_row"].n_bytes

@@ -16,10 +16,9 @@ from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Cells, Mark, Path, Rect, Scene, Text, seen
 from viz_model.island import lines, query
 from viz_model.island.look import Look
-from viz_model.runs.derivation import derive
 from viz_model.runs.generation import MOST_SAID
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.cross_attention import PAGE, decoding, maps, reading, steps, tabs, weights, written
+from viz_model.topics.cross_attention import PAGE, decoding, maps, reading, steps, weights, written
 from viz_model.topics.cross_attention.decoding import OWN, Own
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
@@ -203,10 +202,3 @@ def test_a_target_is_compared_with_what_the_model_says_itself(config: ModelConfi
 )
 def test_a_target_is_compared_with_no_more_than_was_said(same: int, own: int, target: int, said: str) -> None:
     assert OWN.of(Own(same, own, target, MOST_SAID)).name == said
-
-
-def test_by_hand_leads_from_the_encoders_vectors_to_the_stream(look: Look) -> None:
-    _, numbers, _ = tabs.hand(look)
-    names = [number.site.rpartition(".")[2] for number in numbers]
-    assert names == ["k", "scores", "masked", "pattern", "z", "out", "cross"]
-    assert all(derive(look.trace, number.site, number.at).agrees for number in numbers)

@@ -2,71 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-from app_driver import offer, open_page, said
+from app_driver import open_page, said
 from streamlit.testing.v1 import AppTest
-from tiny_models import describe, few, random_model, tiny_config, variants
 
-import viz_model as vm
 from viz_model.app import declared
 from viz_model.app import view as views
 from viz_model.app.measuring import MEASURING
 from viz_model.app.view import Notice, ViewState
 from viz_model.checkpoints import registry
-from viz_model.config import LanguageHead, ModelConfig
 from viz_model.measures import kv_cache
-from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics import next_token as topic
 
-MASK, TEXT, TARGET = 100, "3 1 41 59 26", "5 35 8"
 MODEL = "story-pre-ln"
-KINDS = [*few(), next(c for c in variants() if c.kind == "encoder" and isinstance(c.head, LanguageHead))]
-
-Visit = Callable[..., AppTest]
 
 
-class Ids(IdTokenizer):
-    """A vocabulary of numbers with an end and a mask."""
-
-    end_of_text = 2
-    mask_id: int | None = MASK
+def visit(**query: str) -> AppTest:
+    return open_page("next_token", {"model": MODEL, "lang": "en", "door_times": "1", **query})
 
 
-def ids_model(config: ModelConfig, mask_id: int | None = MASK) -> vm.LanguageModel:
-    tokenizer = Ids(config.n_vocab)
-    tokenizer.mask_id = mask_id
-    name = f"{describe(config)}-{hash(config)}-{mask_id}"  # runs are cached by name
-    return vm.LanguageModel(
-        name=name, model=random_model(config), tokenizer=tokenizer, twin=None, folder=Path("nowhere")
-    )
-
-
-@pytest.fixture
-def visit(monkeypatch: pytest.MonkeyPatch) -> Visit:
-    """Open the page on a model of the test's own."""
-
-    def visit(lm: vm.LanguageModel, **query: str) -> AppTest:
-        offer(monkeypatch, {"own": lm})
-        if lm.config.kind == "encoder_decoder":
-            query.setdefault("target", TARGET)
-        return open_page("next_token", {"model": "own", "text": TEXT, "lang": "en", **query})
-
-    return visit
-
-
-def test_both_ways_are_measured_on_demand_and_one_at_a_time(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_are_measured_on_demand_and_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kv_cache, "BUDGET", 1.0)
-    app = visit(ids_model(tiny_config(n_context=32)), door_times="1")
+    app = visit(text="Tom had a cat")
     with MEASURING:
         app.button(key="kv_cache.measure").click().run()
         assert "Another measurement" in said(app) and "median of" not in said(app)
     app.button(key="kv_cache.measure").click().run()
     assert not app.exception
     assert "median of" in said(app) and not MEASURING.locked()
-    full = visit(ids_model(tiny_config()), text=" ".join(["7"] * 40), door_times="1")
+    full = visit(text="the cat " * 200)
     assert "tokens is full" in said(full) and not [one for one in full.button if one.key == "kv_cache.measure"]
 
 

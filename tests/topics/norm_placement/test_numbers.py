@@ -1,14 +1,13 @@
-"""What the page measures, against independent computations."""
+"""What the page measures, and how gradients begin, against independent computations."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants
+from tiny_models import describe, language_model, mixed_norms, random_model, run_both, tiny_config, variants
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -16,11 +15,14 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.measures import training_log
 from viz_model.measures.stream import stream_sites
-from viz_model.model.transformer import Transformer
 from viz_model.topics.norm_placement import depth, last_norm, mixed, readings
+from viz_model.topics.norm_placement import fresh as starting
 from viz_model.topics.norm_placement import pull as gradients
+from viz_model.training.batches import Batch
 
 IDS = [3, 1, 4, 1, 5, 9]
+
+
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
 
 
@@ -95,25 +97,6 @@ def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
         assert found.changed("both") == int((probs[3].argmax(-1) != probs[0].argmax(-1)).sum())
         if found.keeps_order:
             assert found.changed("scale") == 0
-
-
-@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
-def test_untrained_is_a_run_of_the_weights_that_training_starts_from(
-    kind: Literal["decoder", "encoder_decoder"],
-) -> None:
-    trace = run_both(language_model(tiny_config(kind=kind, start_id=0)))
-    torch.manual_seed(7)
-    fresh = Transformer(trace.config).eval()
-    torch.manual_seed(3)
-    before = torch.get_rng_state()
-    for side in trace.config.sides:
-        found = readings.untrained(trace.at(side), seed=7)
-        assert torch.equal(torch.get_rng_state(), before)
-        again = vm.LanguageModel(
-            name="fresh", model=fresh, tokenizer=trace.tokenizer, twin=None, folder=Path("nowhere")
-        ).trace(ids=list(trace.ids), target_ids=trace.target_ids and list(trace.target_ids))
-        np.testing.assert_allclose(found.alike, readings.readings(again.at(side)).alike, rtol=1e-6)
-        assert not np.allclose(found.alike, readings.readings(trace.at(side)).alike, atol=1e-3)
 
 
 @pytest.mark.parametrize("places", mixed.PLACES)
@@ -226,10 +209,37 @@ def test_a_gradient_is_the_slope_of_the_loss(side: config.Side) -> None:
     assert losses[0] - losses[1] == pytest.approx(2e-2 * found.norms[0], rel=2e-2)
 
 
-def test_a_masked_place_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
-    trace = lm.trace(ids=[3, 7, 9])
-    monkeypatch.setattr(type(trace.tokenizer), "mask_id", 7, raising=False)
-    assert gradients.predicted(trace) == ("itself", [0, 2], [3, 9])
-    assert gradients.no_loss(lm.trace(ids=[7])) == "all_masked"
-    assert gradients.no_loss(lm.trace(ids=[3])) is None
+def test_the_error_of_a_fit_is_that_of_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    x, noise = np.array([2.0, 4.0, 8.0, 16.0]), rng.normal(size=(4, 5))
+    fit = starting.power_law(x, np.exp(0.3 * noise) * x[:, None] ** 0.7)
+    (slope, offset), covariance = np.polyfit(
+        np.log(np.repeat(x, 5)), (0.3 * noise + 0.7 * np.log(x)[:, None]).ravel(), 1, cov=True
+    )
+    assert fit.exponent == pytest.approx(slope) and fit.factor == pytest.approx(np.exp(offset))
+    assert fit.error == pytest.approx(np.sqrt(covariance[0, 0]))
+
+
+@pytest.mark.parametrize("all_blocks", [True, False])
+def test_the_gradient_is_that_of_a_backward_pass(config: ModelConfig, all_blocks: bool) -> None:
+    ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    batch = Batch(ids[:, :-1], ids[:, 1:])
+    model = random_model(config)
+    found = starting.at_start(model, batch, all_blocks=all_blocks)
+    assert all(p.grad is None and not p.requires_grad for p in model.parameters())
+
+    model.requires_grad_(True)
+    F.cross_entropy(model(batch.ids).transpose(1, 2), batch.answers).backward()
+    blocks = list(model.stack("decoder").blocks)
+    expected = [block.get_parameter("ffn.down.weight").grad for block in (blocks if all_blocks else blocks[-1:])]
+    assert found.gradients == pytest.approx([g.norm().item() for g in expected if g is not None], rel=1e-5)
+    assert len(found.gradients) == len(expected)
+
+
+def test_post_ln_keeps_its_last_gradient_and_pre_ln_does_not() -> None:
+    found = starting.gradients_by_depth(depths=(2, 12), seeds=2)
+    few, many = (found.last["pre"].mean(1)[n] for n in (0, 1))
+    assert many < 0.65 * few  # one over the root of 6 is 0.41, in the limit of many blocks
+    few, many = (found.last["post"].mean(1)[n] for n in (0, 1))
+    assert 0.75 * few < many < 1.33 * few
+    np.testing.assert_allclose(found.lengths["post"], 1.0, atol=1e-4)

@@ -1,33 +1,39 @@
-"""What the page on Pre-LN and Post-LN draws is what the two traces hold."""
+"""What the page on Pre-LN and Post-LN draws is what the two traces hold and what was recorded."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+from typing import Any
 
 import islands
 import numpy as np
 import pytest
-from tiny_models import describe, language_model, mixed_norms, run_both, variants
+from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Items, Path, Scene, Texts, seen
+from viz_model.drawing.scene import Items, Scene, Texts, seen
 from viz_model.island.look import Look
-from viz_model.topics.norm_placement import (
-    PAGE,
-    blocks,
-    depth,
-    last_norm,
-    predictions,
-    pull,
-)
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.norm_placement import PAGE, decides, depth, last_norm, predictions, pull
+from viz_model.topics.norm_placement import start as start_picture
+from viz_model.topics.norm_placement import training as twins_training
+from viz_model.topics.norm_placement import warmup as warmup_picture
+from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, power_law
 from viz_model.topics.norm_placement.places import ratio, runs
 from viz_model.topics.norm_placement.pull import stream_gradients
 from viz_model.topics.norm_placement.readings import readings
+from viz_model.training import batches, experiments, log, loop
+from viz_model.training.corpus import Corpus
+from viz_model.training.recipe import NextToken, Recipe
+from viz_model.training.samples import stories
+from viz_model.training.sources import TEXTS
 
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
+
+
 TEXT = "The cat sat on the mat"
-SUBLAYERS = {"attn": "mid", "cross": "cross", "ffn": "out"}
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +78,6 @@ def test_a_model_alone_is_drawn_and_said_as_itself(config_: ModelConfig) -> None
     assert {len(column) for column in view.table(2).values()} == {len(found.sites)}
 
 
-def test_by_depth_both_models_and_their_untrained_ones(twins: Look) -> None:
-    view = depth.view(twins)
-    assert list(view.readings) == list(view.untrained) == ["pre", "post"]
-    scene = seen(depth.draw_alike(twins), twins.place)
-    paths = [mark for mark in scene.panels[0].marks if isinstance(mark, Path)]
-    assert [path.dash is None for path in paths] == [True, True, False, False] and len(scene.keys) == 4
-    np.testing.assert_allclose(numbers(scene, "points.3"), view.untrained["post"].alike, atol=6e-4)
-    shares = seen(depth.draw_shares(twins), twins.place)
-    drawn = [float(label.split()[-1].rstrip("%").replace("−", "-")) for label in labels(shares, "points.1")[1:]]
-    np.testing.assert_allclose(drawn, 100 * np.median(view.readings["post"].share[1:], 1), atol=0.51)
-
-
 def test_the_last_norm_is_drawn_for_the_token(twins: Look, traces: dict[str, vm.Trace]) -> None:
     scene = seen(last_norm.draw(twins), twins.place)
     for k, (side, one) in enumerate(last_norm.every(twins).items()):
@@ -105,25 +99,6 @@ def test_gradients_are_those_of_the_sentence(twins: Look, traces: dict[str, vm.T
         assert facts["change"] == f"{ratio(one.norms[0] / one.norms[-1])}" and facts["top"] == f"{one.norms[-1]:.3f}"
 
 
-@every
-def test_lengths_through_a_block(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_))
-    for side in config_.sides:
-        run = trace.at(side)
-        view = blocks.block_view(run, range(run.n_layers))
-        for layer, token in ((0, 0), (1, 3)):
-            stream = run[f"blocks.{layer}.resid.in"][token]
-            assert view.entering[layer, token] == pytest.approx(stream.norm().item(), rel=1e-4)
-            for branch in view.branches:
-                added = run[f"blocks.{layer}.{branch.name}.out"][token]
-                after = run[f"blocks.{layer}.resid.{SUBLAYERS[branch.name]}"][token]
-                assert branch.added[layer, token] == pytest.approx(added.norm().item(), rel=1e-4)
-                assert branch.total[layer, token] == pytest.approx((stream + added).norm().item(), rel=1e-4)
-                assert branch.after[layer, token] == pytest.approx(after.norm().item(), rel=1e-4)
-                stream = after
-        assert [branch.name == "cross" for branch in view.branches].count(True) == ("blocks.1.cross.out" in run)
-
-
 def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str, vm.Trace]) -> None:
     view = predictions.predictions(traces, 3)
     for side, trace in traces.items():
@@ -133,3 +108,149 @@ def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str
         assert view.top[side] == trace.next_tokens(3, 1)[0][0].label
     p, q = (trace["probs"][3].numpy() for trace in traces.values())
     assert view.overlap == pytest.approx(1 - 0.5 * np.abs(p - q).sum(), abs=1e-4)
+
+
+def test_lengths_are_of_the_sums_before_any_norm(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    found, (pre, post) = decides.lengths(twins), traces.values()
+    for n in range(pre.n_layers):
+        at = f"blocks.{n}."
+        np.testing.assert_allclose(found["pre"][1 + 2 * n], pre[f"{at}resid.mid"].norm(dim=-1), rtol=1e-5)
+        added = post[f"{at}resid.in"] + post[f"{at}attn.out"], post[f"{at}resid.mid"] + post[f"{at}ffn.out"]
+        for k, one in enumerate(added):
+            np.testing.assert_allclose(found["post"][1 + 2 * n + k], one.norm(dim=-1), rtol=1e-4)
+
+
+def test_outcomes_are_those_recorded(twins: Look) -> None:
+    record = json.loads(experiments.RECORD.read_text(encoding="utf-8"))
+    scene = decides.outcome(twins)
+    ends = {}
+    for one in record["runs"]:
+        recipe, steps = one["recipe"], np.array(one["step"])
+        if recipe["peak_rate"] == experiments.RATE:
+            late = np.array(one["loss"])[steps >= 0.9 * steps[-1]]
+            ends[recipe["config"]["norm_at"], recipe["warmup"] > 0] = late.mean()
+    shown = dict(zip(decides.trained(twins).runs, scene.series[0].values, strict=True))
+    assert shown == pytest.approx(ends, rel=0.02)
+
+
+def words(key: str, **values: object) -> str:
+    return key
+
+
+@pytest.fixture
+def start() -> start_picture.StartView:
+    """Laws that are known: Pre-LN falls like 2/√L with a stream of length √L, Post-LN stays at 1."""
+    depths = np.array([2, 4, 8])
+    spread = np.array([0.9, 1 / 0.9])
+    falling = 2 * depths[:, None] ** -0.5 * spread
+    blocks = np.array([4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])[:, None] * spread
+    return start_picture.StartView.of(
+        DepthGradients(
+            depths=depths,
+            last={"pre": falling, "post": np.ones((3, 1)) * spread},
+            lengths={"pre": depths[:, None] ** 0.5 * np.ones(2), "post": np.ones((3, 2))},
+            by_block={"pre": blocks, "post": 1 / blocks},
+            n_tokens=128,
+        )
+    )
+
+
+def test_known_laws_are_said(start: start_picture.StartView) -> None:
+    facts = start.facts()
+    assert (facts["pre_exponent"], facts["post_exponent"]) == ("−0.50", "0.00")
+    assert (facts["expected"], facts["length_exponent"]) == ("−0.50", "−1.00")
+    assert (facts["start"], facts["gain"]) in (("0.0", "1.00"), ("-0.0", "1.00"))
+    assert (facts["pre_blocks"], facts["post_blocks"]) == ("4.0", "0.25")
+    assert facts["deepest"] == "8"
+    for place, wrong in (("pre", "post"), ("post", "pre")):
+        theory = THEORY[place]  # type: ignore[index]
+        assert start_picture.EXPONENT.of(start_picture.Law(start.fits[place], theory)).name == "agrees"  # type: ignore[index]
+        other = power_law(start.found.depths, start.found.last[wrong])  # type: ignore[index]
+        assert start_picture.EXPONENT.of(start_picture.Law(other, theory)).name == "differs"
+    ends = {place: start.blocks(place)[[0, -1]].tolist() for place in PLACES}
+    assert [start_picture.BLOCKS.of(start_picture.Across(*each)).name for each in ends.values()] == ["falls", "rises"]
+
+
+@pytest.fixture(scope="module")
+def warmup() -> warmup_picture.WarmupView:
+    return warmup_picture.WarmupView.of(experiments.recorded(), experiments.RATE)
+
+
+def test_the_four_runs_are_drawn_as_recorded(warmup: warmup_picture.WarmupView) -> None:
+    assert len(warmup.runs) == 4 and warmup.rates == experiments.RATES
+    for quantity, draw in {"loss": warmup_picture.draw_warmup, "gradient_norm": warmup_picture.draw_gradient}.items():
+        lines = draw(warmup, words).figure.data
+        assert len(lines) == 4
+        for line, run in zip(lines, warmup.runs.values(), strict=True):
+            np.testing.assert_array_equal(line.y, getattr(run, quantity))
+            np.testing.assert_array_equal(line.x, run.steps + 1)
+    sweep = warmup_picture.draw_sweep(warmup, words).figure
+    assert sum(len(line.y) for line in sweep.data) == len(experiments.recipes())
+    assert [shape.y0 for shape in sweep.layout.shapes] == [warmup.record.frequency_loss]
+
+
+def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: warmup_picture.WarmupView) -> None:
+    learned = {key: warmup.learns(run) for key, run in warmup.runs.items()}
+    assert learned == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("post"))).name == "rescues"
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("pre"))).name != "rescues"
+
+
+def logged(norm_at: experiments.NormAt) -> list[dict[str, Any]]:
+    """The log of a short run on two languages."""
+    tokenizer = story_tokenizer()
+    languages = {
+        language: Corpus.of_texts(stories(language, 12), tokenizer).languages["text"] for language in ("en", "zh")
+    }
+    recipe = Recipe(
+        name="short",
+        config=tiny_config(norm_at, n_vocab=tokenizer.n_vocab),
+        objective=NextToken(rows={"en": 1, "zh": 1}),
+        steps=6,
+        warmup=2,
+        validate_every=2,
+    )
+    data = batches.build(recipe, Corpus(languages, tokenizer))
+    reports = [dataclasses.asdict(report) for report in loop.train(recipe, data, half_precision=False)]
+    return log.thin(reports, most=3)
+
+
+@pytest.fixture(scope="module")
+def logs() -> dict[str, list[dict[str, Any]]]:
+    return {"pre": logged("pre"), "post": logged("post")}
+
+
+def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]]]) -> None:
+    view = twins_training.CurvesView.of(logs)
+    assert view.languages == ("en", "zh") and view.blocks == ("decoder.blocks.0", "decoder.blocks.1")
+    facts = view.facts()
+    for side, lines in logs.items():
+        curve = view.curves[side]
+        assert curve.mean.tolist() == [line["loss"] for line in lines] and (curve.kept, curve.window) == (2, 2)
+        assert curve.held_out["zh"][1].tolist() == [line["held_out"]["zh"]["bits_per_byte"] for line in lines]
+        share = [
+            line["gradient_norms"]["decoder.blocks.0"] / line["gradient_norms"]["decoder.blocks.1"] for line in lines
+        ]
+        assert float(facts[f"{side}_share"]) == pytest.approx(share[-1], rel=0.05)
+    pre, post = (lines[-1]["held_out"]["en"]["bits_per_byte"] for lines in logs.values())
+    assert view.last("en") == (pre, post) and facts["pre_en"] == f"{pre:.3f}"
+    ahead = twins_training.AHEAD.of(twins_training.Bits(*view.last("en"))).name
+    assert ahead == ("pre" if pre < post else "post") or abs(pre - post) < 0.0006
+
+
+def test_what_was_learned_by_heart_is_drawn_source_by_source() -> None:
+    files = [source.file for source in TEXTS if not source.per_line]
+    pre = {file: {"held_out": 1.0 + n / 10, "seen": 1.0 + n / 20} for n, file in enumerate(files, start=1)}
+    post = {file: {"held_out": 2.0, "seen": 1.5} for file in files[:-1]}
+    view = twins_training.SourcesView.of({"pre": pre, "post": post})
+    assert view.sources == tuple(files[:-1]), "those that both were measured on"
+    assert view.facts() == {"least": "0.05", "most": "0.50", "easiest": "1.05", "hardest": "1.50"}
+    scene = twins_training.draw_sources(view, words)
+    bars = {one.name: one.values for one in scene.series}
+    assert (
+        twins_training.BY_HEART.of(view.more).name == "costs"
+        and twins_training.BY_HEART.of((-0.1, 0.2)).name == "plain"
+    )
+    names = [f"{place}, sources_{which}" for place in ("Pre-LN", "Post-LN") for which in ("held_out", "seen")]
+    assert list(bars) == names and len(scene.series[0].at) == len(view.sources)
+    np.testing.assert_array_equal(bars["Pre-LN, sources_held_out"], view.held_out["pre"])

@@ -14,7 +14,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, Select, Text, seen
+from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import PAGE, finding, tabs, to_try, whole
@@ -101,27 +101,6 @@ def _cells(mark: Mark) -> np.ndarray:
 
 
 @every
-def test_the_row_and_the_guesses_are_those_of_the_token(config: ModelConfig) -> None:
-    look = looks(config)[-1]
-    trace = look.trace
-    for token in (0, 2):
-        drawn = panels(whole.draw(look), look, token=token)
-        frame, rows = drawn["tokens"]["chosen"], [drawn["tokens"][f"row.{n}"] for n in range(len(look))]
-        assert isinstance(frame, Rect) and isinstance(row := rows[token], Rect)
-        assert frame.y == pytest.approx(row.y, abs=1.01)
-        assert [isinstance(one, Rect) and one.act == Select(token=n) for n, one in enumerate(rows)] == [True] * len(
-            look
-        )
-        if "logits" not in trace:
-            continue
-        for n, (guess, chance) in enumerate(trace.next_tokens(token, finding.N_NEXT)):
-            bar, share, name = (drawn["next"][f"{part}.{n}"] for part in ("bar", "share", "cell"))
-            assert isinstance(bar, Rect) and bar.width == pytest.approx((chance, 0), abs=1e-6)
-            assert isinstance(share, Text) and share.text == percent(float(np.float32(chance)))
-            assert isinstance(name, Cells) and name.name == guess.label
-
-
-@every
 def test_where_a_token_looks_hardest_is_the_largest_weight_elsewhere(config: ModelConfig) -> None:
     for look in looks(config):
         trace, found = look.trace, finding.looks(look)
@@ -154,15 +133,6 @@ def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -
     best, chance = trace.next_tokens(len(trace) - 1, 1)[0]
     said = " ".join(islands.sentences(PAGE, look))
     assert best.label in said and percent(float(np.float32(chance))) in said
-
-
-def test_deep_models_show_some_of_their_blocks() -> None:
-    trace = run_both(language_model(tiny_config(n_layers=20))).at("decoder")
-    look = islands.look(trace, PAGE, layer=13, token=1)
-    scene = whole.draw(look)
-    layers = [int(panel.id.removeprefix("block.")) for panel in scene.panels if panel.id.startswith("block.")]
-    assert len(layers) == whole.MOST_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
-    assert "20" in scene.note
 
 
 def test_the_end_of_a_text_is_no_guess_to_add() -> None:

@@ -17,7 +17,7 @@ from viz_model.drawing.digits import percent
 from viz_model.island.look import Look
 from viz_model.texts import LANGUAGES
 from viz_model.topics import questions
-from viz_model.topics.questions import PAGE, measured, measured_for
+from viz_model.topics.questions import PAGE, measured_for
 from viz_model.topics.questions.measured import LENGTHS, QUESTIONS
 
 TEXT = "Tom had a cat and a dog. The cat and the"
@@ -76,21 +76,6 @@ def test_another_first_token_is_followed_by_what_the_model_writes_then() -> None
     for _ in range(7):
         ids.append(int(lm.model(torch.tensor([ids]))[0, -1].argmax()))
     assert lm.tokenizer.decode(ids[len(here.trace.own_ids) :]) in measured_for(here).facts["other"]
-
-
-def test_random_weights_know_next_to_nothing() -> None:
-    found = measured_for(look("training"))
-    ids = look("training").trace.own_ids
-    given = look("training").trace["logits"][:-1].softmax(-1).gather(-1, torch.tensor(ids[1:])[:, None])[:, 0]
-    np.testing.assert_allclose(found.series["trained"], -given.log2(), atol=1e-5)
-    assert np.mean(found.series["trained"]) < 8 < 12 < np.mean(found.series["untrained"])
-
-
-def test_of_a_large_model_nothing_is_said_that_was_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured, "MOST_WEIGHTS", 1_000)
-    here = look("training", token=2)
-    assert set(measured_for(here).series) == {"trained"}
-    assert "equally likely" in said(here) and "With random weights" not in said(here)
 
 
 def test_a_window_bounds_what_attention_costs_and_experts_count_where_they_are_chosen() -> None:

@@ -1,27 +1,34 @@
-"""The cuts of two vocabularies over the same bytes, the merges of a token, and their drawing."""
+"""The tokens page: the cuts of two vocabularies, merges and rows, their drawing, and what is said of them."""
 
 from __future__ import annotations
 
 import dataclasses
+import unicodedata
 
 import islands
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scenes import Sent, sent
-from tiny_models import language_model, tiny_config
+from tiny_models import language_model, random_model, tiny_config
+from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
-from viz_model.topics.tokens import PAGE, cuts, cutting, tabs, textbook
+from viz_model.topics.tokens import PAGE, cutting, splitting, stretches, tabs
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
-from viz_model.topics.tokens.textbook import TEXTBOOK, use
+from viz_model.topics.tokens.textbook import ROWS, rows
 
 NAMES = ("story-8k", "cl100k_base")
+
+
 TUTORIAL, CHINESE = EXAMPLES["tutorial"], EXAMPLES["chinese"]
+
+
 TEXTS = [
     "The",
     TUTORIAL,
@@ -39,12 +46,6 @@ def view(text: str) -> CutsView:
     return CutsView.of(ours, cutting.recut(ours, cl100k_base()), NAMES)
 
 
-@pytest.fixture(scope="module")
-def tiny() -> vm.LanguageModel:
-    """A model of the bundled vocabulary that reads long texts."""
-    return language_model(tiny_config(n_vocab=8192, n_context=256))
-
-
 def look_at(lm: vm.LanguageModel, text: str, lang: str = "en", token: int = 0, **options: str) -> Look:
     return dataclasses.replace(islands.look(lm.trace(text), PAGE, lang, token=token), options=options)
 
@@ -52,11 +53,6 @@ def look_at(lm: vm.LanguageModel, text: str, lang: str = "en", token: int = 0, *
 def drawn(scene: Scene | None, look: Look, **place: int) -> Sent:
     assert scene is not None
     return sent(seen(scene, {**look.place, **place}))
-
-
-def test_the_ids_of_the_tutorial_sentence() -> None:
-    ids = [token.id for token in view(TUTORIAL).lower.tokens]
-    assert ids == [26072, 220, 16, 25, 17283, 23097, 403, 323, 17013, 1711]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -76,23 +72,6 @@ def test_a_token_is_shared_exactly_if_the_other_row_has_its_bytes_there(text: st
         for position, span in enumerate(zip(cut.starts.tolist(), cut.stops.tolist(), strict=True)):
             assert cut.shared[position] == (span in spans)
             assert cut.origin[position] == (spans.index(span) if span in spans else -1)
-
-
-@pytest.mark.parametrize("token", [0, 3, 5])
-def test_the_boxes_of_the_selected_token_are_marked_in_both_rows(token: int, tiny: vm.LanguageModel) -> None:
-    look = look_at(tiny, "The cat 我爱深度学习 sat")
-    made, found = drawn(cuts.draw(look), look, token=token), cuts.view(look, cl100k_base())
-    assert found is not None
-    chosen, rows = made.mark("selected"), {row: made.mark(row) for row in ("upper", "lower")}
-    marked = {(x, y) for x, y in zip(chosen["x"][:, 0], chosen["y"], strict=True) if np.isfinite(x)}
-    expected = set()
-    for row, cut in (("upper", found.upper), ("lower", found.lower)):
-        owners = np.arange(len(cut.tokens)) if row == "upper" else cut.origin
-        for n, label in enumerate(rows[row]["labels"]):
-            position = int(label.splitlines()[-4].removeprefix("position "))
-            if owners[position] == token:
-                expected.add((rows[row]["x"][n, 0], rows[row]["y"][n]))
-    assert marked == expected and len(marked) == 1 + int(found.upper.shared[token])
 
 
 def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> None:
@@ -146,17 +125,119 @@ def test_what_stands_in_a_token(raw: bytes, kind: str) -> None:
     assert cutting.kind(Token(0, raw, ""), story_tokenizer()) == kind
 
 
-def test_the_bars_are_shares_of_all_rows(lm: vm.LanguageModel) -> None:
-    story, cl100k = story_tokenizer(), cl100k_base()
-    uses = [TEXTBOOK, *(use(TUTORIAL, one) for one in (cl100k, story))]
-    assert uses[1].largest == 26072 and uses[1].tokens == 10
-    look = look_at(lm, "a")
-    scene = textbook.draw_use(look, {("<yours>", str(n)): one for n, one in enumerate(uses)})
-    used, idle = (np.array(one.values) for one in scene.series)
-    np.testing.assert_allclose(used, [one.distinct / (one.largest + 1) for one in uses])
-    np.testing.assert_allclose(used + idle, 1)
-    made = drawn(scene, look)
-    np.testing.assert_allclose(made.mark("bars.0.0")["width"][:, 0], used, rtol=1e-6)
-    np.testing.assert_allclose(made.mark("bars.0.1")["x"][:, 0], used, rtol=1e-6)
-    assert [one.written(64)["characters"] for one in uses] == ["460,319", "41", "41"]
-    assert uses[0].written(64)["full"] == "6,404,480"
+TEXT = "The cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def tiny() -> vm.LanguageModel:
+    return language_model(tiny_config(n_vocab=8192, n_context=64))
+
+
+def sentences(lm: vm.LanguageModel, text: str, lang: str = "en", step: int = 0, token: int = 0, **options: str) -> str:
+    look = dataclasses.replace(islands.look(lm.trace(text), PAGE, lang), options=options)
+    return "\n".join(islands.sentences(PAGE, look, token=token, word_step=step))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("token", [0, 1, 3])
+def test_a_token_is_told_of_in_both_vocabularies(token: int, lang: str, tiny: vm.LanguageModel) -> None:
+    text = "我爱 the cat"
+    told, own = sentences(tiny, text, lang, token=token), story_tokenizer()
+    ids, theirs = own.encode(text), cl100k_base().encode(text)
+    one, alone = own.token(ids[token]), [cl100k_base().token(id).bytes for id in theirs]
+    assert " ".join(f"0x{byte:02X}" for byte in one.bytes) in told and f"{one.id:,}" in told and "{{" not in told
+    same = one.bytes in alone
+    found = f"{theirs[alone.index(one.bytes)]:,}" if same else "76207"
+    assert same is (token != 1) and found in told
+    assert str(len(set(alone) & {own.token(id).bytes for id in ids})) in told
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_typed_word_is_cut_step_by_step(lang: str, tiny: vm.LanguageModel) -> None:
+    (split,) = splitting.splits(story_tokenizer(), "unbelievable")
+    for step, join in enumerate(split.joins):
+        told = sentences(tiny, TEXT, lang, step=step, word_typed="unbelievable")
+        pairs = split.pairs(step)
+        assert f"{join.rank:,} ←" in told and str(len(pairs)) in told
+        if lang == "en":
+            assert f"The lowest rank is {join.rank:,}: next, {pairs[join.at].left} and {pairs[join.at].right}" in told
+    told = sentences(tiny, TEXT, lang, step=len(split.joins), word_typed="unbelievable")
+    assert ("can be joined anymore" if lang == "en" else "都不能再合并") in told
+    assert all(f"{story_tokenizer().token(id).label} {id:,}" in told for id in split.ids)
+
+
+def test_where_nothing_is_written_nothing_is_compared() -> None:
+    look = islands.look(vm.load("translate-2017").trace("A cat", target_language="fr").at("decoder"), PAGE, "en")
+    told = islands.sentences(PAGE, look)
+    assert "Nothing is written yet: there is no text to cut" in told and not any("laid one" in one for one in told)
+    assert not any("this text, cl100k_base" in one for one in told)
+    assert not islands.pictures(PAGE, look).keys() & {"tokens.cuts", "tokens.apart"}
+
+
+TEXT_OF_STRETCHES = "小猫坐在垫子上，它很高兴。ABC"
+
+
+def test_no_token_crosses_the_ends_of_a_stretch() -> None:
+    found = stretches.stretches(TEXT_OF_STRETCHES, cl100k_base())
+    assert "".join(one.text for one in found) == TEXT_OF_STRETCHES
+    assert [token.id for one in found for token in one.tokens] == list(cl100k_base().encode(TEXT_OF_STRETCHES))
+
+
+def test_other_forms() -> None:
+    assert stretches.other_form("小猫坐在垫子上") == ("traditional", "小貓坐在墊子上")
+    assert stretches.other_form("小貓坐在墊子上") == ("simplified", "小猫坐在垫子上")
+    assert stretches.other_form("一二三") == (None, "一二三")
+    form, other = stretches.other_form("ABC!")
+    assert (
+        form == "full" and unicodedata.normalize("NFKC", other) == "ABC!" and stretches.other_form(other)[0] == "half"
+    )
+
+
+def test_no_character_has_two_other_forms() -> None:
+    pairs = stretches.PAIRS.read_text(encoding="utf-8").split()
+    both = [character for pair in pairs for character in pair]
+    assert all(len(pair) == 2 for pair in pairs) and len(set(both)) == len(both)
+    assert all(unicodedata.name(character).startswith("CJK UNIFIED") for character in both)
+
+
+USED, UNUSED = [3, 1, 41, 59], 77
+
+
+def trained(decay: float, *, shared: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """A table before and after five steps of AdamW at rate 0.01, on a text that lacks :data:`UNUSED`."""
+    model = random_model(tiny_config(tie_embeddings=shared)).requires_grad_(True)
+    before = model.embedding.weight.detach().clone()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=decay)
+    for _ in range(5):
+        optimizer.zero_grad()
+        F.cross_entropy(model(torch.tensor([USED]))[0, :-1], torch.tensor(USED[1:])).backward()
+        optimizer.step()
+    return before, model.embedding.weight.detach()
+
+
+def test_a_row_that_is_never_looked_up_stays_or_shrinks_by_the_decay() -> None:
+    before, after = trained(0.0, shared=False)
+    assert torch.equal(after[UNUSED], before[UNUSED]) and not torch.equal(after[USED[0]], before[USED[0]])
+    before, after = trained(0.1, shared=False)
+    torch.testing.assert_close(after[UNUSED], before[UNUSED] * (1 - 0.01 * 0.1) ** 5)
+
+
+def test_rows_that_point_the_same_way_are_counted() -> None:
+    model = random_model(tiny_config())
+    with torch.no_grad():
+        model.embedding.weight[40:60] = torch.arange(1.0, 21.0)[:, None] * model.embedding.weight[40]
+    found = rows(model)
+    assert found.alike == tuple(range(40, 60)) and found.n == 101
+    lengths = model.embedding.weight.norm(dim=-1)
+    assert found.lengths == pytest.approx([f(lengths).item() for f in (torch.min, torch.median, torch.max)])
+    assert found.length == pytest.approx(lengths[40:60].median().item())
+
+
+def test_in_a_bundled_model_rows_of_pieces_that_stories_lack_have_become_one_direction() -> None:
+    lm = vm.load("story-pre-ln")
+    found = rows(lm.model)
+    assert ROWS.of(found).name == "alike" and lm.tokenizer.mask_id is None
+    assert {"[MASK]", "<|fr|>"} <= {lm.tokenizer.token(id).label for id in found.alike}
+    units = F.normalize(lm.model.embedding.weight.detach()[list(found.alike)], dim=-1)
+    assert (units @ units.T).min() > 0.95
+    assert found.length > 3 * found.lengths[1]

@@ -85,14 +85,6 @@ def test_a_broken_loss_leaves_the_axis_finite() -> None:
     np.testing.assert_array_equal(drawn(plot)["train"].y, [5, np.nan, np.nan])
 
 
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [(0.0, "0"), (0.00312, "0.00312"), (-1.5, "-1.5"), (1.25e-5, r"1.250\times 10^{-5}"), (2e7, r"2.000\times 10^{7}")],
-)
-def test_numbers_in_formulas(number: float, written: str) -> None:
-    assert by_hand.latex(number, 3) == written
-
-
 def test_a_step_by_hand_is_the_step_that_was_taken() -> None:
     run = Experiment(lab.check(dataclasses.replace(SETTINGS, n_layers=1, steps=20)))
     for _ in zip(run.steps(), range(3), strict=False):

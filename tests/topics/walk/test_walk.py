@@ -22,7 +22,7 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Arrays
 from viz_model.drawing.tables import Absent, pick
 from viz_model.island import message
-from viz_model.island.beats import Beat, Chapter, Story, Toy
+from viz_model.island.beats import Beat, Chapter, Story
 from viz_model.island.look import Look
 from viz_model.island.prose import html
 from viz_model.measures import lens
@@ -32,7 +32,6 @@ from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import broken
 from viz_model.topics.walk.chapters.write import TEMPERATURES
 from viz_model.topics.walk.run import Run, start
-from viz_model.training import first_words
 
 LANGUAGES = ("en", "zh")
 
@@ -166,17 +165,6 @@ def test_numbers_of_attention_against_the_run() -> None:
     )
 
 
-def test_what_a_head_writes_adds_up() -> None:
-    from viz_model.topics.walk.chapters.heads import _written
-
-    lm = model("story-pre-ln")
-    look = look_at(lm)
-    block = look.trace.stack.block(look.layer)
-    total = sum(_written(Run(replace(look, head=head)))[0] for head in range(lm.config.n_heads))
-    bias = 0 if block.attn.o.bias is None else block.attn.o.bias.detach().numpy()
-    np.testing.assert_allclose(total + bias, look.trace[f"blocks.{look.layer}.attn.out"].numpy(), atol=1e-4)
-
-
 @pytest.mark.parametrize("name", ["story-pre-ln", "smollm2-135m-instruct"])
 def test_the_final_prediction_leads_from_the_block_that_is_named(name: str) -> None:
     if name not in vm.models():
@@ -231,19 +219,6 @@ def test_what_hurts_most_is_measured() -> None:
     assert guess is not None
     assert guess.right == int(np.argmax([loss(edit) for edit in found.values()]))
     assert written(loss(None), "2") in said(chapter.beats[1], look.place)
-
-
-def test_what_was_written_while_it_learned_is_what_was_recorded() -> None:
-    lm = model("story-pre-ln")
-    moments = first_words.read(lm.folder)
-    assert [one.step for one in moments] == [step for step in first_words.STEPS if step <= moments[-1].step]
-    assert moments[0].bits_per_byte["en"] > moments[-1].bits_per_byte["en"]
-    for language in LANGUAGES:
-        look = look_at(lm, language=language)
-        (toy,) = (mark for mark in of(walk.story(look), "learned").marks if isinstance(mark, Toy) and mark.since == 3)
-        shown = toy.data["moments"]
-        assert [one["step"] for one in shown] == [one.step for one in moments]
-        assert shown[-1]["loss"] == moments[-1].bits_per_byte[language]
 
 
 def test_old_addresses_name_chapters() -> None:

@@ -1,9 +1,11 @@
-"""A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; on any model."""
+"""A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; and its page."""
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
+import islands
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,8 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.topics.batch import norms
+from viz_model.island.look import Look
+from viz_model.topics.batch import PAGE, norms
 from viz_model.topics.batch.loss import COUNTED, Losses
 from viz_model.topics.batch.rows import BESIDE
 from viz_model.topics.batch.run import PADDING, Row, Together, collate, padded_vectors, row, together
@@ -21,6 +24,8 @@ from viz_model.training.batches import IGNORED
 from viz_model.training.objective import asked
 
 TEXT = "Once upon a time, there was a little girl named"
+
+
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 
 
@@ -133,3 +138,39 @@ def test_neighbors_move_batch_norm_alone(name: str) -> None:
     mean, deviation = found.feature_moments
     places = np.arange(len(own)), found.feature
     np.testing.assert_allclose((found.x[places] - mean) / deviation, found.batch[0][places], atol=1e-4)
+
+
+TEXT_OF_PAGE = "The cat sat on the mat"
+
+
+def looking(model: str, text: str, lang: str = "en", side: str = "decoder", **options: str) -> Look:
+    run = vm.load(model).trace(text, "le chat" if model.startswith("translate") else None)
+    seen = run.at(side) if len(run.config.sides) > 1 else run  # type: ignore[arg-type]
+    return replace(islands.look(seen, PAGE, lang), options=options)
+
+
+def sentences(look: Look, **place: int) -> str:
+    return "\n".join(islands.sentences(PAGE, look, **place))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_page_shows_its_batch(lang: str) -> None:
+    look, lm = looking("story-pre-ln", TEXT_OF_PAGE, lang), vm.load("story-pre-ln")
+    found = together(lm.model, [row(lm, text) for text in (TEXT_OF_PAGE, *BESIDE)])
+    told = sentences(look, token=2, layer=1)
+    assert "{{" not in told and "nan" not in told
+    assert f"{found.loss:.3f}" in told and f"{found.counted:.3f}" in told
+    assert "13 3296 88861" in told and "627 1383 88861" in told
+    if lang == "en":
+        assert "Every row is as if it were alone" in told and "no more than rounding" in told
+        assert "to the last digit" in told and f"{int(found.padding.sum())} of {found.padding.size} positions" in told
+    pictures = islands.pictures(PAGE, look)
+    texts = [text for mark in pictures["batch.ids"].panels[0].marks for text in getattr(mark, "texts", ())]
+    assert {str(id) for id in found.ids.ravel()} <= {text[-1][0].text for text in texts if not isinstance(text, str)}
+    shapes = {getattr(mark, "text", "") for mark in pictures["batch.shapes"].panels[0].marks}
+    assert "(B, T, V)" in shapes and f"({', '.join(map(str, found.shape))})" in shapes
+
+
+@pytest.fixture(scope="module")
+def story() -> vm.LanguageModel:
+    return vm.load("story-pre-ln")
