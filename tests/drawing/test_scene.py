@@ -12,20 +12,14 @@ import scenes
 
 from viz_model.drawing import heatmap, strips
 from viz_model.drawing.cells import COLUMN, ROW, span_of
-from viz_model.drawing.cells import Cells as Cells_strips
+from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.chips import cut_characters
 from viz_model.drawing.heatmap import HeatmapView, Pool
 from viz_model.drawing.scene import Cells, Mark, Panel, Scene, encode
 from viz_model.tokenizers.tokenizer import cl100k_base
 
 module = importlib.import_module("viz_model.drawing.scene.encode")  # the package has a function of that name
-
-
 RNG = np.random.default_rng(0)
-
-
-def numbers(*shape: int) -> np.ndarray:
-    return RNG.normal(size=shape).astype(np.float32)
 
 
 def scene(*marks: Mark, title: str = "title", **more: Any) -> Scene:
@@ -37,34 +31,26 @@ def test_a_single_number_stays_one() -> None:
 
 
 def test_equal_arrays_are_one_wherever_they_stand() -> None:
-    values = numbers(5, 5)
+    values = RNG.normal(size=(5, 5))
     sent = scenes.sent(scene(*(Cells(id=f"cells.{n}", values=values.copy(), top=1.0) for n in range(4))))
     assert len(sent.arrays) == 1
     flat = scenes.sent(scene(Cells(id="a", values=values, top=1.0), Cells(id="b", values=values.ravel(), top=1.0)))
     assert [array.shape for array in flat.arrays] == [(5, 5), (25,)], "another shape is another array"
 
 
-def strict(text: str) -> Any:
-    """JSON as a browser reads it: without NaN and Infinity."""
-
-    def refused(constant: str) -> float:
-        raise AssertionError(f"a browser refuses {constant}")
-
-    return json.loads(text, parse_constant=refused)
-
-
 def test_the_header_is_json_whatever_the_numbers_are() -> None:
     odd = np.array([[np.nan, np.inf], [-np.inf, 0.0]])
     data = encode(scene(Cells(id="cells", values=odd, top=1.0), title="“quotes”\n\\ 小猫"))
     length = int.from_bytes(data[:4], "little")
-    assert strict(data[4 : 4 + length].decode())["title"] == "“quotes”\n\\ 小猫"
+    header = json.loads(data[4 : 4 + length], parse_constant=pytest.fail)  # a browser refuses NaN and Infinity
+    assert header["title"] == "“quotes”\n\\ 小猫"
     np.testing.assert_array_equal(scenes.read(data).mark("cells")["values"], odd)
 
 
 @pytest.mark.parametrize("is_coarse", [False, True])
 def test_of_what_a_mask_halves_half_is_sent(is_coarse: bool) -> None:
     side = 40
-    whole, below = numbers(side, side), np.triu(np.ones((side, side), bool), 1)
+    whole, below = RNG.normal(size=(side, side)).astype(np.float32), np.triu(np.ones((side, side), bool), 1)
     sizes = []
     for hidden in (np.zeros_like(below), below, below.T):
         values = np.where(hidden, np.nan, whole)
@@ -81,15 +67,13 @@ def test_of_what_a_mask_halves_half_is_sent(is_coarse: bool) -> None:
 WORDS = {"masked": "hidden"}
 
 
-def matrix(shape: tuple[int, int], *, scale: str = "signed", masked: bool = False, first: int = 0) -> HeatmapView:
+def matrix(shape: tuple[int, int], *, scale: str = "signed", first: int = 0) -> HeatmapView:
     values = np.random.default_rng(0).normal(size=shape)
-    if masked:
-        values[np.triu_indices(*shape[:1], 1)] = -np.inf
     if scale != "signed":
         values = np.abs(values)
     rows, columns = (tuple(f"{axis}{n}" for n in range(size)) for axis, size in zip("rc", shape, strict=True))
     shown = span_of(slice(first, first + shape[0])), span_of(slice(first, first + shape[1]))
-    which = Cells_strips("blocks.0.attn.scores", (3, ROW, COLUMN), *shown)
+    which = Where("blocks.0.attn.scores", (3, ROW, COLUMN), *shown)
     return HeatmapView(values, rows, columns, "site", "pattern", scale, "from", "to", 1, None, which)  # type: ignore[arg-type]
 
 
@@ -120,7 +104,7 @@ def test_a_cell_says_which_number_it_is() -> None:
 
 
 def test_strips_have_scales_and_cells_of_their_own() -> None:
-    first = strips.Strip("a", np.array([1.0, -4.0]), top=4.0, cells=Cells_strips("embed.out", (2, COLUMN)))
+    first = strips.Strip("a", np.array([1.0, -4.0]), top=4.0, cells=Where("embed.out", (2, COLUMN)))
     second = strips.Strip("b", np.array([0.5, np.nan]), "bars", 0.5, "value", behind="length 1")
     found = drawn(strips.StripsView((first, second), ("x", "y"), 200))
     assert [found.mark(f"cells.{r}")["top"] for r in range(2)] == [4.0, 0.5]

@@ -12,16 +12,7 @@ from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
 from viz_model.measures import change
-from viz_model.runs.edits import (
-    AblateHead,
-    FixPattern,
-    FlipMask,
-    NoNorm,
-    NoPosition,
-    NoScale,
-    SetNeuron,
-    Skip,
-)
+from viz_model.runs.edits import AblateHead, FixPattern, FlipMask, NoNorm, NoPosition, NoScale, SetNeuron, Skip
 from viz_model.runs.trace import Trace
 
 
@@ -58,11 +49,7 @@ def test_vectors_are_compared_by_cosine_and_length(pair: tuple[Trace, Trace]) ->
     assert (found.cosines < 1).any()
 
 
-CONFIGS = [*few(), *without_a_part()]
-every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
-
-
-@every
+@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
 def test_runs_part_where_the_edit_is_made(config: ModelConfig) -> None:
     lm, side = language_model(config), config.sides[-1]
     at = f"{side}." if len(config.sides) > 1 else ""
@@ -88,13 +75,10 @@ def test_runs_part_where_the_edit_is_made(config: ModelConfig) -> None:
 def test_runs_of_other_configs_are_compared_where_both_have_a_value(norm_at: str) -> None:
     lm = language_model(tiny_config(norm_at))  # type: ignore[arg-type]
     plain = run_both(lm)
-    for edit, site in (
-        (NoScale(), "blocks.0.attn.scores"),
-        (NoPosition(), "embed.out"),
-        (NoNorm(), "blocks.0.attn.norm.scale"),
-    ):
-        after = run_both(lm, edits=[edit])
-        found = change.first(plain, after)
+    assert change.first(plain, run_both(lm)) is None
+    sites = {NoScale(): "blocks.0.attn.scores", NoPosition(): "embed.out", NoNorm(): "blocks.0.attn.norm.scale"}
+    for edit, site in sites.items():
+        found = change.first(plain, run_both(lm, edits=[edit]))
         assert found is not None and found.site == site
 
 

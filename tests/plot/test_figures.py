@@ -11,7 +11,7 @@ import pickle
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,27 +32,13 @@ from viz_model.drawing.scene import Cells, encode
 from viz_model.drawing.scene.svg.ground import Ground
 from viz_model.plot import Figure
 
-PLACES: dict[str, Mapping[str, int]] = {
-    "overview": {},
-    "tokens": {},
-    "embedding": {},
-    "position": {},
-    "heads": {},
-    "head": {"layer": 1, "head": 2},
-    "steps": {"layer": 1, "head": 2},
-    "residual": {},
-    "block": {"layer": 1},
-    "norms": {"layer": 1},
-    "neurons": {"layer": 1},
-    "attribution": {},
-    "logit_lens": {},
-    "next_tokens": {},
-    "cross": {"layer": 1, "head": 2},
-}
-"""Every function of one run, with where it looks."""
+OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens")
+OF_HEADS, OF_LAYERS = ("head", "steps", "cross"), ("block", "norms", "neurons")
+FUNCTIONS = [*OF_TEXT, *OF_HEADS, *OF_LAYERS, "overview", "position", "heads", "residual", "attribution"]
+PLACES = {name: {"layer": 1, "head": 2} if name in OF_HEADS else {"layer": 1} for name in OF_HEADS + OF_LAYERS}
+"""Where the functions look that are told."""
 LAYERS = {"story-next": 3}
 """Where attention stands in another layer than in that of most models."""
-OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens")
 
 
 @cache
@@ -62,7 +48,7 @@ def run(model: str) -> vm.Trace:
 
 def drawn(model: str, name: str, **options: Any) -> Figure:
     of_weights = model in LAYERS and name in ("head", "steps")
-    place = {**PLACES[name], **({"layer": LAYERS[model]} if of_weights else {})}
+    place = {**PLACES.get(name, {}), **({"layer": LAYERS[model]} if of_weights else {})}
     made: Figure = getattr(vm.plot, name)(run(model), **place, **options)
     return made
 
@@ -83,9 +69,9 @@ def told(path: Path) -> str:
     return _bare(page.get_textpage().get_text_range())
 
 
-@pytest.mark.parametrize(("model", "name"), crossed(NAMES, list(PLACES)))
+@pytest.mark.parametrize(("model", "name"), crossed(NAMES, FUNCTIONS))
 def test_every_figure_of_every_model_is_saved_whole(model: str, name: str, tmp_path: Path) -> None:
-    lang = ("en", "zh")[(NAMES.index(model) + list(PLACES).index(name)) % 2]
+    lang = ("en", "zh")[(NAMES.index(model) + FUNCTIONS.index(name)) % 2]
     if name == "cross" and len(run(model).config.sides) == 1:
         with pytest.raises(ValueError, match="cross: a model with an encoder and a decoder is needed"):
             drawn(model, name)

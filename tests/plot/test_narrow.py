@@ -21,7 +21,6 @@ SMALLEST = 8
 """Pixels, which are 6 points."""
 
 TEXT = "Donaudampfschifffahrt met the ❤️ 猫, and said 你好 to <|endoftext|> pneumonoultramicroscopic."
-
 PLACES: dict[str, dict[str, int]] = {
     "head": {"layer": 1, "head": 2},
     "steps": {"layer": 1, "head": 2},

@@ -124,13 +124,6 @@ def test_the_walk_holds_the_weights_where_the_browser_knows_the_model(run: vm.Tr
     assert message(vm.page(run, "tokens").html)["model"] is None
 
 
-def test_both_stacks_of_a_translator_are_in_a_file() -> None:
-    run = vm.load("translate-t5").trace("The cat sat.", target="Le chat")
-    found = message(vm.page(run, "tokens").html)
-    assert set(found["pages"]["en"]) == {"encoder", "decoder"} and found["first"]["side"] == "decoder"
-    assert any(one["name"] == "side" for one in found["pages"]["en"]["decoder"]["controls"])
-
-
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"cross_attention", "walk"}))
 def test_a_run_of_ids_has_pages(name: str) -> None:
     lm = vm.load(language_model(tiny_config(position=Rope())).model, name="of ids")

@@ -31,7 +31,6 @@ from viz_model.topics.ablations.trying import EXPERIMENTS
 TEXT = "The cat sat on the mat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
-
 loaded = functools.cache(vm.load)
 
 
@@ -47,14 +46,10 @@ def looking(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> 
     return dataclasses.replace(islands.look(plain, PAGE, lang, **place), options={"experiment": experiment, **more})
 
 
-def tried(
-    plain: vm.Trace, experiment: str, lang: str = "en", edit: edits.Edit | None = None, **more: Any
-) -> Look | None:
+def tried(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Look | None:
     """The page once the experiment was tried at the selection; None where nothing is to be changed."""
     before = looking(plain, experiment, lang, **more)
     made: dict[str, Any] = dict(trying.press(before))
-    if edit is not None:
-        made = {"edits": (edit,), "options": {"experiment": experiment, "measured": "1"}}
     if not made:
         return None
     options = {**before.options, **made["options"]}
@@ -66,18 +61,8 @@ def tried(
     return dataclasses.replace(before, trace=trace, options=options, unedited=before, _read={})
 
 
-def own(experiment: str, **more: Any) -> Look:
-    found = tried(loaded("story-pre-ln").trace(TEXT), experiment, **more)
-    assert found is not None
-    return found
-
-
 def told(look: Look, page: Any = PAGE, **place: int) -> str:
     return "\n".join(islands.sentences(page, look, **place))
-
-
-def drawn(look: Look) -> list[str]:
-    return [one.id for one in islands.made(PAGE, look) if isinstance(one, Scene | Plot)]
 
 
 @pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
@@ -99,7 +84,7 @@ def test_every_experiment_of_every_kind(config: ModelConfig, side: Side) -> None
         message(PAGE, after, Arrays())
         found = told(after)
         assert "{{" not in found and ("Measured" in found or "测得" in found), name
-        assert len(drawn(after)) == 3, name
+        assert sum(isinstance(one, Scene | Plot) for one in islands.made(PAGE, after)) == 3, name
 
 
 def kl(before: vm.Trace, after: vm.Trace, position: int) -> float:
@@ -109,14 +94,12 @@ def kl(before: vm.Trace, after: vm.Trace, position: int) -> float:
 
 @pytest.mark.parametrize("token", [1, 3, 5])
 def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
-    look = own("head")
+    look = tried(loaded("story-pre-ln").trace(TEXT), "head")
+    assert look is not None
     plain, after = look.plain.trace, look.trace
     lines = told(look, token=token)
-    costs = [
-        kl(plain, rerun(plain, [edits.AblateHead(layer=layer, head=head)]), token)
-        for layer in range(4)
-        for head in range(6)
-    ]
+    off = [edits.AblateHead(layer=n // 6, head=n % 6) for n in range(24)]
+    costs = [kl(plain, rerun(plain, [edit]), token) for edit in off]
     most = int(np.argmax(costs))
     assert f"head {most % 6} of layer {most // 6} makes the largest difference ({costs[most]:.3f} bits)" in lines
     assert f"is off: {kl(plain, after, token):.3f} bits" in lines
@@ -126,9 +109,6 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
     scenes = islands.pictures(PAGE, look, token=token)
     cells = next(mark for mark in scenes["ablations.heads"].panels[0].marks if mark.id == "cells")
     assert np.allclose(np.asarray(cells.values).ravel(), costs, atol=1e-4)  # type: ignore[union-attr]
-    guesses = scenes["ablations.guesses"]
-    named = next(mark for mark in guesses.panels[0].marks if mark.id == "names").texts  # type: ignore[union-attr]
-    assert named[0] == top.label and new.label in named
 
 
 def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
@@ -166,12 +146,11 @@ def test_another_sentence_is_taken_from_the_address() -> None:
     assert look is not None
     (edit,) = look.trace.edits
     assert isinstance(edit, edits.PatchResidual) and edit.from_text == "The dog sat" and edit.position == 1
-    assert "Measured" in told(look) and "ablations.patching" in drawn(look)
+    assert "Measured" in told(look)
     other = loaded("story-pre-ln").trace("The dog sat")
     (moved,) = breaking.patches(run, other, [4], [2], breaking.place(run, 2))
-    cells = next(
-        mark for mark in islands.pictures(PAGE, look)["ablations.patching"].panels[0].marks if mark.id == "cells"
-    )
+    drawn = islands.pictures(PAGE, look)["ablations.patching"]
+    cells = next(mark for mark in drawn.panels[0].marks if mark.id == "cells")
     assert float(np.asarray(cells.values)[0, -1]) == pytest.approx(moved[0], abs=1e-4)  # type: ignore[union-attr]
     longer = looking(run, "patch", other="A much longer sentence than that one", token=2)
     assert "must differ from yours and have as many tokens: 3" in told(longer) and not trying.press(longer)

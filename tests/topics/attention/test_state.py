@@ -21,8 +21,6 @@ from viz_model.topics.attention import PAGE, WITHOUT, constant, recall
 
 TEXTUAL = [replace(config, n_vocab=story_tokenizer().n_vocab, n_context=64) for config in mixed()]
 WIDE = TEXTUAL[0]
-
-
 PAGE_OF_STATES = replace(PAGE, items=WITHOUT, end=())
 
 

@@ -14,14 +14,13 @@ from tiny_models import few, language_model
 
 import viz_model as vm
 from viz_model import config as choices
-from viz_model.config import ModelConfig, Side
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Quiz
+from viz_model.island.page import Quiz
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.attribution import PAGE
 from viz_model.topics.attribution.asked import asked
 
-TEXT, TARGET = "the cat and the dog ran", "a cat sat"
+TEXT = "the cat and the dog ran"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 DECODER = next(config for config in SAMPLE if config.kind == "decoder")
 
@@ -32,19 +31,13 @@ def forget() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-def looked(config: ModelConfig, side: Side | None = None, text: str = TEXT, lang: str = "en", **options: str) -> Look:
-    lm = language_model(config)
-    trace = lm.trace(text, TARGET if config.kind == "encoder_decoder" else None).at(side or config.sides[-1])
-    found = islands.look(trace, PAGE, lang, layer=1, token=min(2, len(trace) - 1))
-    return dataclasses.replace(found, options=options)
+def looked(**options: str) -> Look:
+    trace = language_model(DECODER).trace(TEXT)
+    return dataclasses.replace(islands.look(trace, PAGE, layer=1, token=2), options=options)
 
 
 def said(look: Look) -> str:
     return "\n".join(islands.sentences(PAGE, look))
-
-
-def choosers(look: Look) -> dict[str, Chooser]:
-    return {one.name: one for one in islands.made(PAGE, look) if isinstance(one, Chooser)}
 
 
 def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,10 +45,9 @@ def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     dog = lm.tokenizer.encode(" dog", special=False)[0]
     cases = (("#77", "", 77), ("dog", "Read as the token", dog), ("#99999999", "is not a token of", None))
     for typed, told, id in cases:
-        look = looked(DECODER, word=typed)
-        assert told in said(look) and typed in choosers(look)["word"].options
-        question = asked(look)
-        assert question.target == (question.best[0][0].id if id is None else id)
+        look = looked(word=typed)
+        assert told in said(look)
+        assert asked(look).target == (asked(look).best[0][0].id if id is None else id)
     offer(monkeypatch, {"tiny": lm})
     app = open_page("attribution", {"model": "tiny", "text": TEXT, "lang": "en", "word": "#77"})
     assert address(app)["word"] == "#77"
@@ -66,7 +58,7 @@ def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_rival_and_the_average() -> None:
-    plain, average, second = (looked(DECODER, against=against) for against in ("none", "average", "second"))
+    plain, average, second = (looked(against=against) for against in ("none", "average", "second"))
     logits = plain.trace["logits"][2]
     best, next_best = logits.topk(2).values.tolist()
     assert asked(plain).answer.total == pytest.approx(best, abs=1e-4)
@@ -76,8 +68,8 @@ def test_a_rival_and_the_average() -> None:
 
 
 def test_another_token_is_another_question() -> None:
-    look = looked(DECODER)
-    fresh = looked(DECODER)
+    look = looked()
+    fresh = looked()
     for token in (2, 4, 2):
         here = dataclasses.replace(look, token=token)
         alone = dataclasses.replace(fresh, token=token, _read={})
@@ -105,10 +97,7 @@ def test_what_is_guessed_is_found_in_a_run_without_the_part(name: str) -> None:
     look = islands.look(trace.at(lm.config.sides[-1]), PAGE, token=len(trace.at(lm.config.sides[-1])) - 1)
     question = asked(look)
     (quiz,) = [one for one in islands.made(PAGE, look) if isinstance(one, Quiz)]
-    best = max(
-        (part for part in question.answer.parts if part.kind in ("head", "ffn")),
-        key=lambda part: question.answer.of(part),
-    )
+    best = max((part for part in question.answer.parts if part.kind in ("head", "ffn")), key=question.answer.of)
     ids: dict[str, Any] = {"ids": question.trace.ids, "target_ids": question.trace.target_ids}
     edit: Any = vm.edits.Skip(layer=best.layer or 0, part="ffn")
     if best.kind == "head":
@@ -118,7 +107,6 @@ def test_what_is_guessed_is_found_in_a_run_without_the_part(name: str) -> None:
     total = without.row("logits", look.token)[question.target].item()
     assert f"to {total:+.2f}".replace("-", "−") in str(quiz.said)
     fall, value = question.answer.total - total, question.answer.of(best)
-    expected = 1 if f"{fall:.2f}" == f"{value:.2f}" else 2 if fall > value else 0
-    assert quiz.right == expected
+    assert quiz.right == (1 if f"{fall:.2f}" == f"{value:.2f}" else 2 if fall > value else 0)
     changed = islands.look(lm.trace(**ids, edits=[edit]).at(lm.config.sides[-1]), PAGE)
     assert not any(isinstance(one, Quiz) for one in islands.made(PAGE, changed))

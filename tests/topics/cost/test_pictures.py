@@ -23,12 +23,9 @@ from viz_model.topics.cost.measured import PARTS, Reading
 from viz_model.topics.cost.patches import PARTS as CUT_PARTS
 from viz_model.topics.cost.patches import cuts
 from viz_model.topics.cost.quantized import KINDS, Kind
-from viz_model.topics.cost.shares import SharesView
 from viz_model.topics.cost.times import TimesView, draw_recurrent, draw_times
 
 CONFIG = tiny_config(d_model=32, n_heads=4, d_ffn=128)
-
-
 CONFIGS = variants()[::9]
 
 
@@ -49,17 +46,6 @@ def readings(n: int = 5) -> list[Reading]:
         for k in range(n)
         for part in PARTS
     ]
-
-
-def test_shares_are_parts_of_the_count() -> None:
-    view = SharesView.of(CONFIG, "decoder", 7)
-    assert view.lengths == (7, 70, 700)
-    assert "cross" not in view.parts
-    assert view.total.tolist() == [counted.count(CONFIG, "decoder", n).total for n in view.lengths]
-    assert view.parts["pairs"][2] == 10_000 * view.parts["pairs"][0]
-    assert view.parts["ffn"][2] == 100 * view.parts["ffn"][0]
-    drawn = shares.draw(looking(CONFIG)).series
-    np.testing.assert_allclose(np.sum([np.asarray(one.values) for one in drawn], axis=0), 1)
 
 
 def test_times_are_the_readings_and_their_fits() -> None:
@@ -189,10 +175,3 @@ def test_the_run_is_that_of_a_model_with_these_matrices() -> None:
     p, q = (torch.distributions.Categorical(logits=one) for one in (trace["logits"], logits))
     bits = torch.distributions.kl_divergence(p, q).mean().item() / np.log(2)
     assert found.bits == pytest.approx(bits, rel=1e-2, abs=1e-5)
-
-
-def test_finer_scales_and_more_bits_are_nearer() -> None:
-    view = quantized.view(islands.look(vm.load("story-modern").trace(TEXT), PAGE))
-    off = {name: one.weights for name, one in view.kinds.items()}
-    assert off["int8_row"] < off["int8_matrix"] < off["int4_group"] < off["int4_row"] < 1
-    assert view.kinds["int4_row"].n_bytes < view.kinds["int4_group"].n_bytes < view.kinds["int8_row"].n_bytes

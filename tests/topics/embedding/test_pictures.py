@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from islands import look, made, one, pictures
+from islands import look, one, pictures
 from tiny_models import language_model, of_pictures, run_both
 from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.island.look import Look
-from viz_model.island.page import Quiz
 from viz_model.topics import embedding as topic
 from viz_model.topics.embedding import depth as context
 from viz_model.topics.embedding import filters, lookup, nearest, table
-from viz_model.topics.embedding.depth import CONTEXTUAL, OWN, OwnPart
+from viz_model.topics.embedding.depth import CONTEXTUAL, OwnPart
 from viz_model.topics.embedding.nearest import NEAR
 from viz_model.topics.embedding.table import geometry
 from viz_model.topics.embedding.table import nearest as nearest_context
@@ -66,8 +65,6 @@ def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
         assert drawn.series[0].at[0] == label
         three = [here.trace.tokenizer.token(int(n)).label for n in order[:3]]
         assert {"en": ", ", "zh": "、"}[lang].join(three) in one(lookup.tell(spoken), {"token": token})[0]
-        (asked,) = [item for item in made(topic.PAGE, spoken) if isinstance(item, Quiz)]
-        assert asked is not None
 
 
 def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
@@ -82,10 +79,6 @@ def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
     np.testing.assert_allclose(shares, (spread**2 / (spread**2).sum())[:2], rtol=1e-4)
     inside = ((points >= found.low) & (points <= found.high)).all(-1).sum()
     assert found.density.sum() == inside == len(points) - found.outside
-    for token in (0, 3):
-        drawn = marks(pictures(topic.PAGE, here, token=token)["embedding.plane"])
-        assert here.labels[token] in drawn["names"].texts
-        assert len(drawn["near"].labels) == table.NEAR
 
 
 @pytest.mark.parametrize("config_", of_pictures()[:3])
@@ -140,10 +133,8 @@ def test_bytes_that_hardly_occur_lie_almost_parallel(story: vm.LanguageModel) ->
     table = geometry(story.model.embedding.weight)
     id = story.trace("🙂").ids[0]
     found = nearest_context(table, [id])
-    rows = table.stored
-    cosines = F.cosine_similarity(rows, rows[id][None], dim=1)
-    cosines[id] = -1
-    assert NEAR.table(found).tolist() == [0] and cosines.max().item() > 0.9
+    cosines = F.cosine_similarity(table.stored, table.stored[id][None], dim=1)
+    assert NEAR.table(found).tolist() == [0] and cosines.topk(2).values[1].item() > 0.9
 
 
 def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> None:
@@ -159,11 +150,7 @@ def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> N
             assert view.own[n] == pytest.approx(own, abs=1e-4)
             assert abs(view.rank[n] - int((cosines > own).sum())) <= 2
         assert view.own[0] == pytest.approx(1.0) and view.rank[0] == 0
-        assert OWN.of(view).name in ("stays", "leaves", "plain")
-    last = len(trace) - 1
-    read = [n for n in range(last) if trace.ids[n] != trace.ids[last]]
-    others = torch.stack([rows[trace.ids[n]] for n in read])
-    expected = F.cosine_similarity(others, trace[context.places(trace)[-1]][last][None], dim=1)
+    others = torch.stack([rows[id] for id in trace.ids[:-1] if id != trace.ids[-1]])
+    expected = F.cosine_similarity(others, trace[context.places(trace)[-1]][-1][None], dim=1)
     if bundled.config.kind == "decoder":
         assert view.neighbor[-1] == pytest.approx(expected.max().item(), abs=1e-4)
-        assert np.isnan(found.neighbor[0]).all() and (found.neighbors[0] == -1).all()

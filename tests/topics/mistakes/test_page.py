@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 from collections.abc import Iterator
 
 import islands
@@ -16,18 +15,17 @@ from tiny_models import few, language_model, run_both
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Arrays, Scene
+from viz_model.drawing.scene import Arrays
 from viz_model.island.look import Look
 from viz_model.island.message import message
 from viz_model.island.page import Buttons
 from viz_model.topics.mistakes import PAGE
 from viz_model.topics.mistakes.bugs import BUGS
-from viz_model.topics.mistakes.pair import LETTERS, OPTIONS, STAND_INS, answers, written, wrong_letter
+from viz_model.topics.mistakes.pair import LETTERS, STAND_INS, answers, written, wrong_letter
 
 TEXT, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
-
 loaded = functools.cache(vm.load)
 
 
@@ -60,10 +58,6 @@ def tiny(config: ModelConfig, side: str, n: int = 9) -> vm.Trace:
     return run_both(language_model(config), n).at(side)  # type: ignore[arg-type]
 
 
-def texts(scene: Scene) -> list[str]:
-    return [str(mark.text) for mark in scene.panels[0].marks if hasattr(mark, "text") and mark.present]
-
-
 @pytest.mark.parametrize("n", range(len(BUGS)), ids=list(BUGS))
 def test_any_pair_on_any_kind_of_model(n: int) -> None:
     config, side = PAIRS[n % len(PAIRS)]
@@ -83,20 +77,12 @@ def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
         wrong = run.head(f"blocks.{layer}.attn.masked", head).softmax(-2).numpy()
         right = run.head(f"blocks.{layer}.attn.pattern", head).numpy()
         scenes = islands.pictures(PAGE, look, layer=layer, head=head)
-        drawn = {
-            letter: np.asarray(scenes[f"mistakes.result.{letter}"].panels[0].marks[0].values)  # type: ignore[union-attr]
-            for letter in LETTERS
-        }
         letter = wrong_letter("normalize")
-        assert np.allclose(drawn[letter], wrong, atol=1e-6)
-        assert np.allclose(drawn["A" if letter == "B" else "B"], right, atol=1e-6)
+        for one, expected in ((letter, wrong), ("AB".replace(letter, ""), right)):
+            drawn = scenes[f"mistakes.result.{one}"].panels[0].marks[0]
+            assert np.allclose(drawn.values, expected, atol=1e-6)  # type: ignore[union-attr]
         sums = wrong.sum(-1)
         assert f"{sums.min():.2f} … {sums.max():.2f}" in scenes[f"mistakes.result.{letter}"].heading
-        assert [f"Σ {one:.2f}" for one in sums] == [
-            text for text in texts(scenes[f"mistakes.result.{letter}"]) if text.startswith("Σ")
-        ]
-        lines = "\n".join(islands.sentences(PAGE, look, layer=layer, head=head))
-        assert f"{sums.min():.2f} … {sums.max():.2f}" in lines and f"blocks.{layer}.attn.pattern" in lines
 
 
 def test_the_first_answer_counts() -> None:
@@ -117,15 +103,11 @@ def test_the_first_answer_counts() -> None:
 def test_answers_stand_in_the_address() -> None:
     given = {name: LETTERS[n % 2] for n, name in enumerate(BUGS)}
     found = sum(letter == wrong_letter(name) for name, letter in given.items())
-    everything = written(given)
-    app = open_page("mistakes", {"text": TEXT, "lang": "en", "bug": "add", "answers": everything})
+    app = open_page("mistakes", {"text": TEXT, "lang": "en", "bug": "add", "answers": written(given)})
     assert f"{found} of 23 found, {23 - found} overlooked" in said(app)
     app = open_page("mistakes", {"text": TEXT, "lang": "en", "bug": "add", "answers": "add.A~nothing.B"})
     assert app.warning and "0 of 23 found" in said(app)
-    pattern = OPTIONS[1][1].pattern
-    for asked in ("add.C", "add", "~", "nothing.A"):
-        assert not re.fullmatch(pattern, asked)
-    assert re.fullmatch(pattern, everything) and answers(own("add", "A")) == {"add": "A"}
+    assert answers(own("add", "A")) == {"add": "A"}
     twice = dataclasses.replace(own("add"), options={"bug": "add", "answers": "add.B~add.A"})
     assert answers(twice) == {"add": "B"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,6 @@ from viz_model.topics.norm_placement import pull as gradients
 from viz_model.training.batches import Batch
 
 IDS = [3, 1, 4, 1, 5, 9]
-
-
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
 
 
@@ -37,24 +36,14 @@ def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
         seen = trace.at(side)
         found, is_pre = readings.readings(seen), config_.norm_place(side) == "pre"
         assert found.sites == stream_sites(seen)
-        parts = [
-            (i, part)
-            for i in range(seen.n_layers)
-            for part in ("attn", "cross", "ffn")
-            if f"blocks.{i}.{part}.out" in seen
-        ]
+        every = itertools.product(range(seen.n_layers), ("attn", "cross", "ffn"))
+        parts = [(i, part) for i, part in every if f"blocks.{i}.{part}.out" in seen]
+        norms = [getattr(seen.stack.block(i), f"{part}_norm") for i, part in parts]
+        norms = [*norms[1:], seen.stack.final_norm] if is_pre else norms
         x = seen["embed.out"]
         for n, (i, part) in enumerate(parts, start=1):
-            written, block = seen[f"blocks.{i}.{part}.out"], seen.stack.block(i)
+            written, norm = seen[f"blocks.{i}.{part}.out"], norms[n - 1]
             total = x + written
-            if is_pre:
-                after = None if (i, part) == parts[-1] else parts[n]
-                norm = (
-                    seen.stack.final_norm if after is None else getattr(seen.stack.block(after[0]), f"{after[1]}_norm")
-                )
-            else:
-                norm = getattr(block, f"{part}_norm")
-            assert norm is not None
             read = norm(total)
             np.testing.assert_allclose(found.before[n], total.norm(dim=-1), rtol=1e-4)
             np.testing.assert_allclose(found.after[n], read.norm(dim=-1), rtol=1e-4)
@@ -77,11 +66,8 @@ def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
         found = last_norm.last_norm(seen)
         norm = seen.stack.final_norm if is_pre else seen.stack.block(seen.n_layers - 1).ffn_norm
         assert isinstance(norm, torch.nn.Module)
-        x = (
-            seen[f"blocks.{seen.n_layers - 1}.resid.out"]
-            if is_pre
-            else seen.norm_input(f"blocks.{seen.n_layers - 1}.ffn.norm")
-        )
+        at = f"blocks.{seen.n_layers - 1}."
+        x = seen[f"{at}resid.out"] if is_pre else seen.norm_input(f"{at}ffn.norm")
         gain = norm.get_parameter("weight")
         centered = _centered(config_, x)
         sigma = centered.square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
@@ -118,8 +104,7 @@ def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:
             block.get_submodule(name).get_parameter("weight").data *= 0.1
     pull = gradients.stream_gradients(lm.trace(ids=IDS))
     ends = gradients.Ends(pull.norms[-1], pull.norms[0])
-    assert (ends.bottom < 0.1 * ends.top) == (gradients.GRADIENT.of(ends).name == "shrinks")
-    assert gradients.GRADIENT.of(ends).name == "shrinks"
+    assert ends.bottom < 0.1 * ends.top and gradients.GRADIENT.of(ends).name == "shrinks"
 
 
 def test_before_training_either_may_end_more_alike() -> None:
@@ -186,26 +171,12 @@ def test_a_gradient_is_the_slope_of_the_loss(side: config.Side) -> None:
     trace = run_both(language_model(config_)).at(side)
     found = gradients.stream_gradients(trace)
     step = 1e-2 * found.gradients[0] / found.gradients[0].norm()
-
-    class Push:
-        """A tap that moves the embedding of one side."""
-
-        def __init__(self, by: torch.Tensor, prefix: str = "") -> None:
-            self.by, self.prefix = by, prefix
-
-        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
-            return value + self.by if self.prefix + name == f"{side}.embed.out" else value
-
-        def at(self, prefix: str) -> Push:
-            return Push(self.by, f"{self.prefix}{prefix}.")
-
-        def changes(self, name: str) -> bool:
-            return False
-
-    ids, target = torch.tensor([trace.ids]), torch.tensor([trace.target_ids])
-    losses = [
-        F.cross_entropy(trace.model(ids, target, tap=Push(by))[0, :-1], target[0, 1:]).item() for by in (step, -step)
-    ]
+    ids, target, losses = torch.tensor([trace.ids]), torch.tensor([trace.target_ids]), []
+    for by in (step, -step):
+        first = trace.stack.block(0)
+        hook = first.register_forward_pre_hook(lambda block, given, by=by: (given[0] + by, *given[1:]))
+        losses.append(F.cross_entropy(trace.model(ids, target)[0, :-1], target[0, 1:]).item())
+        hook.remove()
     assert losses[0] - losses[1] == pytest.approx(2e-2 * found.norms[0], rel=2e-2)
 
 

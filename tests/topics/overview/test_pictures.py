@@ -9,15 +9,16 @@ import islands
 import numpy as np
 import pytest
 import torch
+from identities import stream_length
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, seen
+from viz_model.drawing.scene import Cells, Mark, Rect, Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.overview import PAGE, finding, tabs, to_try, whole
+from viz_model.topics.overview import PAGE, tabs, to_try, whole
 from viz_model.topics.overview.finding import NEXT, Next
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
@@ -59,29 +60,12 @@ def test_every_panel_is_a_value_of_the_run_in_order(config: ModelConfig) -> None
                 np.testing.assert_array_equal(_cells(drawn[name]["cells"]), trace[site].numpy())
         longest = max(block.norm.max() for block in view.blocks)
         for block in view.blocks:
-            marks, lengths = (
-                drawn[f"block.{block.layer}"],
-                before_norm(trace, block.layer),
-            )
+            marks, lengths = drawn[f"block.{block.layer}"], stream_length(trace, f"blocks.{block.layer}.resid.out").numpy()
             np.testing.assert_allclose(_cells(marks["cells"]), visible(trace, block.layer, block.head), atol=1e-6)
             np.testing.assert_allclose(_cells(marks["lengths"])[:, 0], lengths, rtol=1e-5)
             for row, one in enumerate(lengths):
                 bar = marks[f"length.{row}"]
                 assert isinstance(bar, Rect) and bar.width == pytest.approx((0.3 * one / longest, -4 * one / longest))
-            opened = marks["open"]
-            place = {"page": "attention", "layer": block.layer, "head": block.head}
-            assert isinstance(opened, Rect) and opened.act == Pick(place)
-
-
-def before_norm(trace: vm.Trace, layer: int) -> np.ndarray:
-    """The length of the stream after a block, before a norm that stands on it."""
-    if trace.norm_at == "post" and trace.config.residual and not trace.config.parallel:
-        return (trace[f"blocks.{layer}.ffn.out"] + trace[f"blocks.{layer}.{_before_ffn(trace)}"]).norm(dim=-1).numpy()
-    return trace[f"blocks.{layer}.resid.out"].norm(dim=-1).numpy()
-
-
-def _before_ffn(trace: vm.Trace) -> str:
-    return "resid.cross" if "blocks.0.resid.cross" in trace else "resid.mid"
 
 
 def _check_source(look: Look, drawn: dict[str, dict[str, Mark]]) -> None:
@@ -98,21 +82,6 @@ def _check_source(look: Look, drawn: dict[str, dict[str, Mark]]) -> None:
 def _cells(mark: Mark) -> np.ndarray:
     assert isinstance(mark, Cells)
     return np.asarray(mark.values)
-
-
-@every
-def test_where_a_token_looks_hardest_is_the_largest_weight_elsewhere(config: ModelConfig) -> None:
-    for look in looks(config):
-        trace, found = look.trace, finding.looks(look)
-        for query in range(len(look)):
-            weights = np.stack([trace[f"blocks.{n}.attn.pattern"][:, query].numpy() for n in range(trace.n_layers)])
-            weights[..., query] = 0
-            own = weights[found.layer[query], found.head[query], found.position[query]]
-            assert [found.weight[query], own] == pytest.approx([weights.max()] * 2, rel=1e-5)
-        if "blocks.0.cross.q" in trace:
-            read = finding.looks(look, "cross")
-            rows = np.stack([trace[f"blocks.{n}.cross.pattern"].numpy() for n in range(trace.n_layers)])
-            np.testing.assert_allclose(read.weight, rows.max((0, 1, 3)), rtol=1e-5)
 
 
 def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -> None:

@@ -20,19 +20,15 @@ from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.topics import position as topic
-from viz_model.topics.position import alibi, bias, longer, nothing, relative, schemes
-from viz_model.topics.position.alibi import REACH, Reach
-from viz_model.topics.position.bias import BIAS
+from viz_model.topics.position import alibi, longer, nothing, relative, schemes
 from viz_model.topics.position.longer import BEYOND, Beyond, Losses
 from viz_model.topics.position.nothing import ORDER, ROUNDING, OrderEffect
 
 TEXT = "the cat and the dog ran"
 
 
-def at(config_: ModelConfig, text: str = TEXT, lang: str = "en", side: Any = None, **options: str) -> Look:
-    target = "a b c d" if config_.kind == "encoder_decoder" else None
-    trace = language_model(config_).trace(text, target)
-    here = look(trace.at(side or config_.sides[-1]), topic.PAGE, lang, layer=1, head=2, token=min(2, len(trace) - 1))
+def at(config_: ModelConfig, **options: str) -> Look:
+    here = look(language_model(config_).trace(TEXT), topic.PAGE, layer=1, head=2, token=2)
     here.options.update(options)  # type: ignore[attr-defined]
     return here
 
@@ -63,7 +59,7 @@ def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(monkeypatch
 
 
 def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> None:
-    here = at(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32, n_kv_heads=1), TEXT, relative="2")
+    here = at(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32, n_kv_heads=1), relative="2")
     there = relative.other(here)
     assert there is not None
     trace, reach = there.trace, there.config.n_context - 1
@@ -77,10 +73,6 @@ def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> 
 
 
 NOWHERE = [c for c in variants() if isinstance(c.position, config.NoPosition)]
-
-
-def at_of_numbers(effect: OrderEffect, token: int) -> OrderEffect:
-    return OrderEffect(*(values[token] for values in effect))
 
 
 def again(trace: Trace, token: int, visible: Any) -> np.ndarray:
@@ -105,27 +97,12 @@ def test_without_positions_and_mask_order_is_nothing(config_: ModelConfig) -> No
         np.testing.assert_allclose(effect.own_mask[3], again(trace, 3, {}), atol=1e-5)
 
 
-def test_a_causal_mask_tells_order_from_the_second_block_on() -> None:
-    effect = at_of_numbers(nothing.order_effect(run_both(language_model(tiny_config(position=config.NoPosition())))), 5)
-    assert ORDER.of(effect).name == "later"
-    assert effect.own_mask[0] < ROUNDING < 1e-3 < effect.own_mask[1]
-
-
-def test_an_encoder_without_positions_never_notices() -> None:
-    lm = language_model(tiny_config(kind="encoder", position=config.NoPosition()))
-    assert ORDER.of(at_of_numbers(nothing.order_effect(run_both(lm)), 5)).name == "none"
-
-
-def test_a_window_notices_at_once() -> None:
-    lm = language_model(tiny_config(position=config.NoPosition(), windows=(2, 2)))
-    assert ORDER.of(at_of_numbers(nothing.order_effect(run_both(lm)), 5)).name == "at_once"
-
-
-@pytest.mark.parametrize("config_", variants(), ids=describe)
-def test_trained_numbers_are_those_of_the_module(config_: ModelConfig) -> None:
-    stack = Transformer(config_).stack(config_.sides[0])
-    facts = schemes.scheme_facts(config_.position, config_)
-    assert facts.n_trained == sum(parameter.numel() for parameter in stack.position.parameters())
+@pytest.mark.parametrize(
+    ("changes", "claim"), [({}, "later"), ({"kind": "encoder"}, "none"), ({"windows": (2, 2)}, "at_once")]
+)
+def test_what_tells_order_is_the_mask(changes: dict[str, Any], claim: str) -> None:
+    effect = nothing.order_effect(run_both(language_model(tiny_config(position=config.NoPosition(), **changes))))
+    assert ORDER.of(OrderEffect(*(values[5] for values in effect))).name == claim
 
 
 @pytest.mark.parametrize("config_", variants(), ids=describe)
@@ -144,10 +121,6 @@ def test_each_scheme_acts_where_the_table_says(config_: ModelConfig) -> None:
 def losses(name: str, text: str) -> Losses:
     lm = vm.load(name)
     return longer.losses(lm.model, lm.tokenizer, text)
-
-
-def look_of_claims(trace: Trace) -> Look:
-    return Look.at(trace, Texts("en"), "position")
 
 
 @pytest.fixture(scope="module")
@@ -172,15 +145,11 @@ def test_waves_and_rotations_get_worse_beyond_the_context(name: str, story: str)
     assert found.pieces[start + 200] == pytest.approx(-within[ids[start + 201]].item(), abs=1e-3)
 
 
-def test_a_distance_penalty_reads_on_beyond_the_context(story: str) -> None:
-    loss = Beyond(*losses("story-alibi", story).beyond)
+def test_a_distance_penalty_reads_on_beyond_and_without_positions_it_costs_less_than_with_waves(story: str) -> None:
+    loss, *both = (Beyond(*losses(f"story-{name}", story).beyond) for name in ("alibi", "none", "pre-ln"))
     assert BEYOND.of(loss).name == "same" and 2 < loss.beyond < 4
-
-
-def test_without_positions_what_is_beyond_costs_more_but_less_than_with_waves(story: str) -> None:
-    none, waves = (Beyond(*losses(name, story).beyond) for name in ("story-none", "story-pre-ln"))
-    assert BEYOND.of(none).name == "worse"
-    assert none.beyond - none.within < waves.beyond - waves.within
+    none, waves = (one.beyond - one.within for one in both)
+    assert BEYOND.of(both[0]).name == "worse" and none < waves
 
 
 def test_a_text_that_fits_is_not_beyond(story: str) -> None:
@@ -192,22 +161,12 @@ def test_a_text_that_fits_is_not_beyond(story: str) -> None:
 
 def test_how_far_a_head_looks_is_measured_on_its_pattern() -> None:
     trace = run_both(language_model(tiny_config(position=config.Alibi(), n_heads=6, d_head=4)))
-    found = alibi.reach(look_of_claims(trace))
+    found = alibi.reach(look(trace, topic.PAGE))
     for layer in range(trace.n_layers):
         pattern = trace[f"blocks.{layer}.attn.pattern"].numpy()
         away = np.abs(np.subtract.outer(np.arange(len(trace)), np.arange(len(trace))))
         means = (pattern * away).sum(-1).mean(-1)
         assert (found.steepest[layer], found.flattest[layer]) == pytest.approx((means[4], means[3]), abs=1e-5)
-    both = REACH.says("en", Reach(np.array(9.0), np.array(1.0)), near="9.0", far="1.0")
-    assert "9.0" in both and "1.0" in both and "nearer" not in both
-
-
-def test_a_bias_by_distance_is_equal_along_diagonals() -> None:
-    recorded = look_of_claims(run_both(language_model(tiny_config(position=config.Alibi())))).every("attn.bias")
-    bent = recorded.copy()
-    bent[1, 1, 4, 2] += 0.5
-    changes = bias.along_diagonals(recorded), bias.along_diagonals(bent)
-    assert [BIAS.table(change).tolist() for change in changes] == [[0, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("config_", of_pictures(), ids=describe)

@@ -24,11 +24,7 @@ from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
 from viz_model.topics.tokens.textbook import ROWS, rows
 
 NAMES = ("story-8k", "cl100k_base")
-
-
 TUTORIAL, CHINESE = EXAMPLES["tutorial"], EXAMPLES["chinese"]
-
-
 TEXTS = [
     "The",
     TUTORIAL,
@@ -63,10 +59,6 @@ def test_both_rows_cover_the_same_bytes_without_gap(text: str) -> None:
         np.testing.assert_array_equal(cut.starts[1:], cut.stops[:-1])
         assert b"".join(token.bytes for token in cut.tokens) == text.encode()
 
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_token_is_shared_exactly_if_the_other_row_has_its_bytes_there(text: str) -> None:
-    found = view(text)
     for cut, other in ((found.upper, found.lower), (found.lower, found.upper)):
         spans = list(zip(other.starts.tolist(), other.stops.tolist(), strict=True))
         for position, span in enumerate(zip(cut.starts.tolist(), cut.stops.tolist(), strict=True)):
@@ -113,9 +105,8 @@ def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> N
     assert made.mark("names")["texts"][-1].endswith(f"{token.id:,}")
     for n, step in enumerate(steps, 1):
         assert made.mark(f"labels.{n}")["texts"] == [token_of(-1, part).label for part in step.parts]
-        assert [hue != "token" for hue in made.mark(f"row.{n}")["fill"]] == [
-            k == step.at for k in range(len(step.parts))
-        ]
+        joined = [hue != "token" for hue in made.mark(f"row.{n}")["fill"]]
+        assert joined == [k == step.at for k in range(len(step.parts))]
 
 
 @pytest.mark.parametrize(
@@ -123,9 +114,6 @@ def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> N
 )
 def test_what_stands_in_a_token(raw: bytes, kind: str) -> None:
     assert cutting.kind(Token(0, raw, ""), story_tokenizer()) == kind
-
-
-TEXT = "The cat sat on the mat"
 
 
 @pytest.fixture(scope="module")
@@ -156,12 +144,12 @@ def test_a_token_is_told_of_in_both_vocabularies(token: int, lang: str, tiny: vm
 def test_a_typed_word_is_cut_step_by_step(lang: str, tiny: vm.LanguageModel) -> None:
     (split,) = splitting.splits(story_tokenizer(), "unbelievable")
     for step, join in enumerate(split.joins):
-        told = sentences(tiny, TEXT, lang, step=step, word_typed="unbelievable")
+        told = sentences(tiny, "The cat sat", lang, step=step, word_typed="unbelievable")
         pairs = split.pairs(step)
         assert f"{join.rank:,} ←" in told and str(len(pairs)) in told
         if lang == "en":
             assert f"The lowest rank is {join.rank:,}: next, {pairs[join.at].left} and {pairs[join.at].right}" in told
-    told = sentences(tiny, TEXT, lang, step=len(split.joins), word_typed="unbelievable")
+    told = sentences(tiny, "The cat sat", lang, step=len(split.joins), word_typed="unbelievable")
     assert ("can be joined anymore" if lang == "en" else "都不能再合并") in told
     assert all(f"{story_tokenizer().token(id).label} {id:,}" in told for id in split.ids)
 
@@ -174,13 +162,11 @@ def test_where_nothing_is_written_nothing_is_compared() -> None:
     assert not islands.pictures(PAGE, look).keys() & {"tokens.cuts", "tokens.apart"}
 
 
-TEXT_OF_STRETCHES = "小猫坐在垫子上，它很高兴。ABC"
-
-
 def test_no_token_crosses_the_ends_of_a_stretch() -> None:
-    found = stretches.stretches(TEXT_OF_STRETCHES, cl100k_base())
-    assert "".join(one.text for one in found) == TEXT_OF_STRETCHES
-    assert [token.id for one in found for token in one.tokens] == list(cl100k_base().encode(TEXT_OF_STRETCHES))
+    text = "小猫坐在垫子上，它很高兴。ABC"
+    found = stretches.stretches(text, cl100k_base())
+    assert "".join(one.text for one in found) == text
+    assert [token.id for one in found for token in one.tokens] == list(cl100k_base().encode(text))
 
 
 def test_other_forms() -> None:
@@ -188,9 +174,7 @@ def test_other_forms() -> None:
     assert stretches.other_form("小貓坐在墊子上") == ("simplified", "小猫坐在垫子上")
     assert stretches.other_form("一二三") == (None, "一二三")
     form, other = stretches.other_form("ABC!")
-    assert (
-        form == "full" and unicodedata.normalize("NFKC", other) == "ABC!" and stretches.other_form(other)[0] == "half"
-    )
+    assert (form, unicodedata.normalize("NFKC", other)) == ("full", "ABC!") and stretches.other_form(other)[0] == "half"
 
 
 def test_no_character_has_two_other_forms() -> None:
@@ -198,28 +182,6 @@ def test_no_character_has_two_other_forms() -> None:
     both = [character for pair in pairs for character in pair]
     assert all(len(pair) == 2 for pair in pairs) and len(set(both)) == len(both)
     assert all(unicodedata.name(character).startswith("CJK UNIFIED") for character in both)
-
-
-USED, UNUSED = [3, 1, 41, 59], 77
-
-
-def trained(decay: float, *, shared: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """A table before and after five steps of AdamW at rate 0.01, on a text that lacks :data:`UNUSED`."""
-    model = random_model(tiny_config(tie_embeddings=shared)).requires_grad_(True)
-    before = model.embedding.weight.detach().clone()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=decay)
-    for _ in range(5):
-        optimizer.zero_grad()
-        F.cross_entropy(model(torch.tensor([USED]))[0, :-1], torch.tensor(USED[1:])).backward()
-        optimizer.step()
-    return before, model.embedding.weight.detach()
-
-
-def test_a_row_that_is_never_looked_up_stays_or_shrinks_by_the_decay() -> None:
-    before, after = trained(0.0, shared=False)
-    assert torch.equal(after[UNUSED], before[UNUSED]) and not torch.equal(after[USED[0]], before[USED[0]])
-    before, after = trained(0.1, shared=False)
-    torch.testing.assert_close(after[UNUSED], before[UNUSED] * (1 - 0.01 * 0.1) ** 5)
 
 
 def test_rows_that_point_the_same_way_are_counted() -> None:

@@ -12,7 +12,6 @@ from app_driver import address, answer, heading, open_page, said, tell
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model import config as choices
 from viz_model import explain
 from viz_model.drawing.scene import Cells, Scene, Texts
 from viz_model.island.look import Look
@@ -21,11 +20,7 @@ from viz_model.texts import LANGUAGES
 from viz_model.topics.units import PAGE, asked, over_texts
 
 TEXT = "Tom had a cat and a dog. The cat and the"
-
-
 MODELS = ("story-pre-ln", "story-post-ln", "story-modern", "story-moe")
-
-
 OF_HEADS = ["units.here", "units.contexts", "units.histogram", "units.roles", "units.writes", "units.removed"]
 
 
@@ -69,12 +64,6 @@ def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str,
     assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
     said = " ".join(islands.sentences(PAGE, here))
     assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
-
-
-def test_a_layer_without_neurons_shows_its_heads() -> None:
-    config = tiny_config(ffn=choices.Experts(n_experts=4, top_k=1))
-    here = replace(islands.look(run_both(language_model(config)), PAGE), options={"neuron": "999999"})
-    assert asked.kind(here) == "head" and "has no neuron" in " ".join(islands.sentences(PAGE, here))
 
 
 def test_what_is_drawn_is_the_run() -> None:
