@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import islands
@@ -21,13 +20,17 @@ from viz_model.texts import LANGUAGES
 
 NAMES = [one.name for one in pkgutil.iter_modules(topics.__path__)]
 BUNDLED = ("story-pre-ln", "story-moe", "story-modern", "story-none", "story-bert", "translate-t5", "digits-vit")
-SIZES = {"n_vocab": 8192, "n_context": 32}
-RUNS: dict[str, Callable[[], vm.Trace]] = {
-    **{name: lambda name=name: example(vm.load(name)) for name in BUNDLED},
-    **{describe(one): lambda one=one: run_both(language_model(replace(one, **SIZES))) for one in few()},
-    "hostile": lambda: vm.load("story-pre-ln").trace("<b>x</b> $y$ `z` | \\ \u202e 👩‍👩‍👧"),
-    "one token": lambda: vm.load("story-post-ln").trace("a"),
-}
+CONFIGS = {describe(one): replace(one, n_vocab=8192, n_context=32) for one in few()}
+TEXTS = {"hostile": "<b>x</b> $y$ `z` | \\ \u202e 👩‍👩‍👧", "short": "a"}
+RUNS = [*BUNDLED, *CONFIGS, *TEXTS]
+
+
+def run_of(name: str) -> vm.Trace:
+    if name in CONFIGS:
+        return run_both(language_model(CONFIGS[name]))
+    return vm.load("story-post-ln").trace(TEXTS[name]) if name in TEXTS else example(vm.load(name))
+
+
 CASES = [
     pytest.param(name, run, marks=() if run in ("translate-t5", "digits-vit", "story-none") else pytest.mark.full)
     for name in NAMES
@@ -37,9 +40,9 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "run"), CASES)
 def test_a_page_is_whole(name: str, run: str) -> None:
-    whole, topic = RUNS[run](), importlib.import_module(f"viz_model.topics.{name}").TOPIC
+    whole, topic = run_of(run), importlib.import_module(f"viz_model.topics.{name}").TOPIC
     sides = whole.config.sides[::-1]
-    for n, side in enumerate(sides, NAMES.index(name) + list(RUNS).index(run)):
+    for n, side in enumerate(sides, NAMES.index(name) + RUNS.index(run)):
         lang = list(LANGUAGES)[n % len(LANGUAGES)]
         trace = whole.at(sides[0] if topic.part == "cross" else side)
         page = topic.page(trace.config)

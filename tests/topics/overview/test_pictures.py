@@ -60,7 +60,8 @@ def test_every_panel_is_a_value_of_the_run_in_order(config: ModelConfig) -> None
                 np.testing.assert_array_equal(_cells(drawn[name]["cells"]), trace[site].numpy())
         longest = max(block.norm.max() for block in view.blocks)
         for block in view.blocks:
-            marks, lengths = drawn[f"block.{block.layer}"], stream_length(trace, f"blocks.{block.layer}.resid.out").numpy()
+            marks = drawn[f"block.{block.layer}"]
+            lengths = stream_length(trace, f"blocks.{block.layer}.resid.out").numpy()
             np.testing.assert_allclose(_cells(marks["cells"]), visible(trace, block.layer, block.head), atol=1e-6)
             np.testing.assert_allclose(_cells(marks["lengths"])[:, 0], lengths, rtol=1e-5)
             for row, one in enumerate(lengths):
