@@ -44,7 +44,7 @@ EXAMPLES = {
 }
 
 ELSEWHERE = ("attribution.parts.none",)
-"""Where nothing lifts a sum: ``tests/topics/attribution/test_sums.py``."""
+"""Where nothing lifts a sum: ``tests/explain/test_sums.py``."""
 
 
 def _written(trace: Trace, position: int) -> tuple[list[str], Tensor]:

@@ -46,7 +46,7 @@ EXAMPLES = {
 }
 
 # Of other masks than those of a decoder without positions, and of texts that are read on demand:
-# tests/topics/position/test_page.py has all of these.
+# tests/topics/position/test_position.py has all of these.
 ELSEWHERE = ("position.order.none", "position.order.at_once", "position.beyond.worse", "position.beyond.same")
 
 BASE = 10_000.0

@@ -20,7 +20,7 @@ import scenes
 from svg_files import found, numbers, one, scene
 
 from viz_model.drawing import plotted, theme
-from viz_model.drawing.scene import Cells, Items, Key, Labels, Path, Rect, Run, Scene, Select, Text, Texts, files
+from viz_model.drawing.scene import Cells, Items, Key, Labels, Path, Rect, Run, Scene, Select, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.numbers import numbers as numbers_files
@@ -69,13 +69,6 @@ def test_many_cells_are_an_image_with_a_pixel_each() -> None:
     looks = [one.get("style") for one in (image, small, strip)]
     # A map smaller than its cells is averaged; a row of a vector is not, nor with the next row.
     assert looks == ["image-rendering:pixelated", None, "image-rendering:pixelated"]
-
-
-def test_panels_flow_and_alike_ones_stand_in_columns() -> None:
-    places = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg(scene(Text(id="t", text="a"), n_panels=5), 500))
-    assert [tuple(map(float, place)) for place in places] == [(0, 0), (254, 0), (0, 108), (254, 108), (0, 216)]
-    even = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg(scene(Text(id="t", text="a"), n_panels=4, even=True), 650))
-    assert [tuple(map(float, place)) for place in even] == [(0, 0), (329, 0), (0, 108), (329, 108)]
 
 
 def test_bars_reach_back_lines_join_and_labels_make_room() -> None:
@@ -187,41 +180,6 @@ def test_runs_keep_their_look_and_lines_stand_under_each_other() -> None:
 
 def test_what_no_file_may_hold_is_replaced() -> None:
     assert one(scene(Text(id="t", text="a\x00b\ud800 <&")), "text").text == "a\ufffdb\ufffd <&"
-
-
-def test_writing_without_room_is_left_out() -> None:
-    rooms = np.array([[0.0, 20], [0.5, 0], [0.05, 0]])
-    xs = np.array([[0.5, 0.0]] * 3)
-    many = Texts(
-        id="t",
-        texts=["wide words", "wide words", ((Run("1"),),)],
-        x=xs,
-        y=np.array([1.0, 2, 3]),
-        anchor=["end", "start", "middle"],
-        fill=["ink", "muted", "ink"],
-        rooms=rooms,
-    )
-    assert [part.get("y") for part in found(scene(many), "text", width=400)] == ["2", "3"]
-    (narrow,) = found(scene(many), "text", width=200)
-    assert ["".join(narrow.itertext()), narrow.get("text-anchor")] == ["wide words", "start"]
-    assert numbers(narrow, "x") == [100] and narrow.get("fill") == PALETTES["light"]["muted"]
-
-
-@pytest.mark.parametrize("turn", ["auto", "never", "always"])
-def test_names_stand_at_their_places_and_do_not_touch(turn: Literal["auto", "never", "always"]) -> None:
-    places = np.stack([np.linspace(0, 1, 30), np.zeros(30)], axis=1)
-    names = [f"name {n}" for n in range(30)]
-    edge = Labels(id="l", texts=names, length=(1, 0), y=10, places=places, turn=turn, size=11, fill="muted", marked=4)
-    written = found(scene(edge), "text", width=600)
-    assert all(part.get("font-size") == "11" and part.get("fill") == PALETTES["light"]["muted"] for part in written)
-    assert [part.text for part in written if part.get("font-weight")] == ["name 4"]
-    slanted = [part.get("transform", "").startswith("rotate(-45") for part in written]
-    assert all(slanted) == any(slanted) == (turn != "never")
-    expected = [600 * float(places[names.index(part.text or ""), 0]) for part in written]
-    off = 0 if turn == "never" else 4
-    np.testing.assert_allclose([numbers(part, "x")[0] - off for part in written], expected, atol=0.01)
-    if turn == "never":
-        assert np.diff(expected).min() > 11 * 0.5 * 6
 
 
 def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:

@@ -31,7 +31,7 @@ from viz_model.island.look import Look
 from viz_model.model import sites
 from viz_model.model.feedforward import Experts
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures import PAGE, choices, depth, heads, kinds, pair, parameters, parts, scale, where
+from viz_model.topics.architectures import PAGE, choices, depth, heads, pair, parameters, parts, scale, where
 from viz_model.topics.architectures import plan as plans
 from viz_model.topics.architectures.lineage import CHANGES, Change
 from viz_model.topics.architectures.references import REFERENCES
@@ -95,20 +95,6 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
         assert ["◇" in text for text in said] == [not here for here in view.loaded]
         assert all(parameters.short(int(n)) in text for text, n in zip(said, view.counts.sum(1), strict=True))
         assert all((side or "") in text for text, side in zip(said, view.stacks, strict=True))
-
-
-@every
-def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
-    config = dataclasses.replace(config, windows=())
-    model = Transformer(config)
-    cells = kinds.sight(config.kind, 4, 3)
-    if config.kind != "encoder_decoder":
-        visible = model.stack(config.sides[0]).visible(0, 4, 4).numpy()
-        assert ((cells == kinds.SEEN) == visible).all() and cells.max() == kinds.SEEN
-        return
-    assert ((cells[:4, :4] == kinds.SEEN) == model.stack("encoder").visible(0, 4, 4).numpy()).all()
-    assert ((cells[4:, 4:] == kinds.SEEN) == model.stack("decoder").visible(0, 3, 3).numpy()).all()
-    assert (cells[:4, 4:] == kinds.HIDDEN).all() and (cells[4:, :4] == kinds.SEEN_ACROSS).all()
 
 
 @every

@@ -20,13 +20,12 @@ from viz_model.config import Dense, ModelConfig
 from viz_model.drawing import by_depth
 from viz_model.drawing.scene import Cells, seen
 from viz_model.measures import neurons as hidden
-from viz_model.measures import passage
 from viz_model.measures.neurons import direct_path
 from viz_model.model import norms, sites
 from viz_model.model.block import Block
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.block import PAGE, experts, lengths, memory, neurons, norm, real_code, vectors
+from viz_model.topics.block import PAGE, experts, lengths, memory, neurons, real_code, vectors
 from viz_model.topics.block.lengths import TREND
 from viz_model.topics.block.memory import FIRING
 from viz_model.topics.block.real_code import CHUNKED, CLAMPED, INSIDE, PLACES, dropped, seed_of
@@ -103,20 +102,6 @@ def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     assert by_depth.scale(view.lengths, "length", "log").is_log
     level = made([1.0, 1.2, 0.9], [2.0, 2.0, 2.4])
     assert level.outlier is None and not by_depth.scale(level.lengths, "length", "log").is_log
-
-
-@measured
-def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        for sublayer in passage.sublayers(trace, 1):
-            view = norm.norm_view(trace, 1, sublayer, 3)
-            found = view.normed
-            assert np.array_equal(found.before, trace.norm_input(f"blocks.1.{sublayer}.norm")[3].numpy())
-            assert found.gain is not None and found.standard is not None
-            shift = 0.0 if found.shift is None else found.shift
-            np.testing.assert_allclose(found.gain * found.standard + shift, found.after, atol=1e-5)
-            assert np.square(found.standard).mean() == pytest.approx(1, abs=1e-3)
-            assert all(counts.sum() == len(found.before) for counts in view.counts)
 
 
 @every

@@ -59,12 +59,6 @@ def test_principal_directions_hold_the_variance_of_the_covariance() -> None:
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1)])
-def test_tables_with_a_single_row_or_column(shape: tuple[int, int]) -> None:
-    points, shares = embedding.principal(torch.full(shape, 2.0), np.arange(shape[0]))
-    assert points.shape == (shape[0], 2) and np.isfinite(points).all() and np.isfinite(shares).all()
-
-
 def test_averages_are_means_of_their_groups() -> None:
     rows = table(12, 6)
     np.testing.assert_allclose(

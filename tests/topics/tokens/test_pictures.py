@@ -9,8 +9,6 @@ import islands
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from scenes import Sent, sent
 from tiny_models import language_model, random_model, tiny_config
 from torch.nn import functional as F
@@ -85,15 +83,6 @@ def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
         if steps:
             assert steps[-1].parts == (raw,) and steps[-1].rank == rank
             assert all(step.rank == ranks[step.parts[step.at]] for step in steps)
-
-
-@given(st.text(alphabet="abcdefghij", min_size=1, max_size=12))
-def test_merges_cut_a_word_as_the_tokenizer_does(word: str) -> None:
-    for tokenizer in (story_tokenizer(), cl100k_base()):
-        ranks = cutting.ranks(tokenizer)
-        steps = cutting.merges(ranks, word.encode())
-        parts = steps[-1].parts if steps else tuple(bytes([byte]) for byte in word.encode())
-        assert [ranks[part] for part in parts] == tokenizer.encode(word)
 
 
 def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> None:

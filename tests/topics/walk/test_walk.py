@@ -29,7 +29,6 @@ from viz_model.measures import lens
 from viz_model.texts import Texts
 from viz_model.topics import walk
 from viz_model.topics.walk import writing
-from viz_model.topics.walk.chapters import broken
 from viz_model.topics.walk.chapters.write import TEMPERATURES
 from viz_model.topics.walk.run import Run, start
 
@@ -202,23 +201,6 @@ def test_a_logit_of_no_key_takes_its_part_with_and_without_the_division() -> Non
             layer, head, token = start(trace)
             run = Run(Look.at(trace, Texts.of("en", config), "walk", layer=layer, head=head, token=token))
             assert (run.pattern.sum(-1) < 1).all() and (run.sharp.sum(-1) < 1).all()
-
-
-def test_what_hurts_most_is_measured() -> None:
-    look = look_at(model("story-pre-ln"))
-    run = Run.of(look)
-    found = broken.parts(run)
-    ids = torch.tensor(look.trace.own_ids)
-
-    def loss(edit: Any) -> float:
-        trace = model("story-pre-ln").trace(look.trace.text, edits=() if edit is None else (edit,))
-        return float(torch.nn.functional.cross_entropy(trace["logits"][:-1], ids[1:]))
-
-    chapter = broken.chapter(run)
-    guess = chapter.beats[1].guess
-    assert guess is not None
-    assert guess.right == int(np.argmax([loss(edit) for edit in found.values()]))
-    assert written(loss(None), "2") in said(chapter.beats[1], look.place)
 
 
 def test_old_addresses_name_chapters() -> None:

@@ -1,4 +1,4 @@
-"""The bugs: right ones give what the run has, wrong ones differ as the words say, on models of every kind."""
+"""The bugs: right ones give what the run has, wrong ones differ as the words say, and the first answer counts."""
 
 from __future__ import annotations
 
@@ -6,24 +6,29 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import islands
 import numpy as np
 import pytest
+import streamlit as st
 import torch
+from app_driver import open_page, said
 from tiny_models import describe, few, language_model, run_both, without_a_part
 
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
+from viz_model.drawing.scene import Arrays
 from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
+from viz_model.island.message import message
+from viz_model.island.page import Buttons
 from viz_model.texts import Texts
-from viz_model.topics.mistakes import forward, right, wrong
-from viz_model.topics.mistakes.attending import N_PADDING
+from viz_model.topics.mistakes import PAGE, forward, right, wrong
 from viz_model.topics.mistakes.bugs import BUGS
 from viz_model.topics.mistakes.forward import View, call
-from viz_model.topics.mistakes.pair import Outcome, facts, outcome
+from viz_model.topics.mistakes.pair import LETTERS, STAND_INS, Outcome, answers, facts, outcome, written, wrong_letter
 
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in (*few(), *without_a_part())]
 PLACES = [(config, side) for config in CONFIGS for side in config.sides]
@@ -114,9 +119,6 @@ def test_a_model_with_the_right_function_in_it_is_the_model_and_with_the_wrong_o
             assert found.after_share[n] == pytest.approx(logs[1][n].max().exp().item())
 
 
-# What the words say of each
-
-
 def test_an_inverted_mask_leaves_the_future_alone_and_the_last_row_nothing() -> None:
     a, b = both("causal")
     assert np.isnan(b[-1]).all() and not np.isnan(b[:-1]).any()
@@ -124,15 +126,6 @@ def test_an_inverted_mask_leaves_the_future_alone_and_the_last_row_nothing() -> 
     assert np.allclose(np.triu(a, 1), 0)
     found = came("causal").effect
     assert found is not None and np.isnan(found.change).all()
-
-
-def test_padding_takes_attention() -> None:
-    seen = view("story-bert")
-    a, b = both("padded", seen)
-    n = len(seen.run)
-    assert a.shape == b.shape == (n, n + N_PADDING)
-    assert np.allclose(a[:, n:], 0) and (b[:, n:] > 0).all()
-    assert told("padded", seen)["share"] == f"{b[:, n:].sum(-1).mean():.0%}"
 
 
 def test_the_wrong_split_mixes_the_tokens_that_it_says() -> None:
@@ -165,15 +158,6 @@ def test_qk_norm_bounds_the_queries_and_a_norm_before_the_projection_does_not() 
     assert numbers["low"] == f"{lengths.min():.2f}" and numbers["high"] == f"{lengths.max():.2f}"
 
 
-def test_the_unbiased_norm_is_a_little_smaller() -> None:
-    given = BUGS["layer_norm"].given(BUGS["layer_norm"].here(view().run, 1))
-    plain = given | {"gain": torch.ones(1), "shift": torch.zeros(1), "eps": 0.0}
-    a, b = (call(made.layer_norm, plain) for made in (right, wrong))
-    torch.testing.assert_close(b, a * float(told("layer_norm")["factor"]), atol=1e-4, rtol=1e-4)
-    found = came("layer_norm").effect
-    assert found is not None and found.change[-1] < 0.01
-
-
 @pytest.mark.parametrize("layer", [0, 3])
 def test_the_stream_is_lost_where_it_is_added_to_the_normalized(layer: int) -> None:
     given = BUGS["add"].given(BUGS["add"].here(view().run, layer))
@@ -182,3 +166,106 @@ def test_the_stream_is_lost_where_it_is_added_to_the_normalized(layer: int) -> N
         torch.testing.assert_close(a - b, given["x"] - given["norm"](given["x"]), atol=1e-4, rtol=1e-4)
     found = told("add", layer=layer)
     assert found["length"] == f"{a.norm(dim=-1).mean():.1f}" and found["wrong_length"] == f"{b.norm(dim=-1).mean():.1f}"
+
+
+SENTENCE, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
+PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
+loaded = functools.cache(vm.load)
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    yield
+    st.cache_resource.clear()
+
+
+def other(model: str, text: str, offered: tuple[str, ...] = STAND_INS) -> vm.Trace | None:
+    name = model or "story-pre-ln"
+    return loaded(name).trace(text or EXAMPLE) if name in offered else None
+
+
+def looking(trace: vm.Trace, bug: str, letter: str = "", lang: str = "en", **place: int) -> Look:
+    look = islands.look(trace, PAGE, lang, **{"layer": 1, "head": 2, **place})
+    given = written({bug: letter}) if letter else ""
+    return dataclasses.replace(look, others=other, options={"bug": bug, "answers": given})
+
+
+def own(bug: str, letter: str = "", lang: str = "en", text: str = SENTENCE, **place: int) -> Look:
+    return looking(loaded("story-pre-ln").trace(text), bug, letter, lang, **place)
+
+
+def lines(look: Look) -> str:
+    return "\n".join(islands.sentences(PAGE, look))
+
+
+def tiny(config: ModelConfig, side: str, n: int = 9) -> vm.Trace:
+    return run_both(language_model(config), n).at(side)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", range(len(BUGS)), ids=list(BUGS))
+def test_any_pair_on_any_kind_of_model(n: int) -> None:
+    config, side = PAIRS[n % len(PAIRS)]
+    trace, bug, lang = tiny(config, side), list(BUGS)[n], ("en", "zh")[n % 2]
+    before, after = (looking(trace, bug, letter, lang) for letter in ("", "AB"[n % 2]))
+    for look in (before, after):
+        assert "{{" not in lines(look) and "nan" not in lines(look)
+        message(PAGE, look, Arrays())
+    if BUGS[bug].shown == "matrix":
+        assert len(islands.pictures(PAGE, after)) >= 2 > len(islands.pictures(PAGE, before))
+
+
+def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
+    run = loaded("story-pre-ln").trace(SENTENCE)
+    look = own("normalize", "A")
+    for layer, head in ((0, 0), (2, 5), (3, 1)):
+        wrong = run.head(f"blocks.{layer}.attn.masked", head).softmax(-2).numpy()
+        right = run.head(f"blocks.{layer}.attn.pattern", head).numpy()
+        scenes = islands.pictures(PAGE, look, layer=layer, head=head)
+        letter = wrong_letter("normalize")
+        for one, expected in ((letter, wrong), ("AB".replace(letter, ""), right)):
+            drawn = scenes[f"mistakes.result.{one}"].panels[0].marks[0]
+            assert np.allclose(drawn.values, expected, atol=1e-6)  # type: ignore[union-attr]
+        sums = wrong.sum(-1)
+        assert f"{sums.min():.2f} … {sums.max():.2f}" in scenes[f"mistakes.result.{letter}"].heading
+
+
+def test_the_first_answer_counts() -> None:
+    hit = own("causal", wrong_letter("causal"))
+    assert "1 of 23 found" in lines(hit) and "Found: the mistake" in lines(hit)
+    buttons = {one.name: one.buttons[0] for one in islands.made(PAGE, hit) if isinstance(one, Buttons)}
+    assert buttons["next"].options == {"bug": "diagonal"} and buttons["reset"].options == {"answers": ""}
+    assert not [name for name in buttons if name.startswith("pick")]
+    other_letter = next(letter for letter in LETTERS if letter != wrong_letter("diagonal"))
+    both = {"causal": wrong_letter("causal"), "diagonal": other_letter}
+    look = dataclasses.replace(hit, options={"bug": "diagonal", "answers": written(both)})
+    assert "1 of 23 found, 1 overlooked" in lines(look) and "Not there" in lines(look)
+    open_pair = own("add")
+    picks = [one for one in islands.made(PAGE, open_pair) if isinstance(one, Buttons)]
+    assert [one.buttons[0].options for one in picks] == [{"answers": f"add.{letter}"} for letter in LETTERS]
+
+
+def test_answers_stand_in_the_address() -> None:
+    given = {name: LETTERS[n % 2] for n, name in enumerate(BUGS)}
+    found = sum(letter == wrong_letter(name) for name, letter in given.items())
+    app = open_page("mistakes", {"text": SENTENCE, "lang": "en", "bug": "add", "answers": written(given)})
+    assert f"{found} of 23 found, {23 - found} overlooked" in said(app)
+    app = open_page("mistakes", {"text": SENTENCE, "lang": "en", "bug": "add", "answers": "add.A~nothing.B"})
+    assert app.warning and "0 of 23 found" in said(app)
+    assert answers(own("add", "A")) == {"add": "A"}
+    twice = dataclasses.replace(own("add"), options={"bug": "add", "answers": "add.B~add.A"})
+    assert answers(twice) == {"add": "B"}
+
+
+def test_a_model_stands_in_where_this_one_lacks_the_part() -> None:
+    found = lines(own("padded", "A"))
+    assert "Computed with story-bert" in found and "not every token sees every other" in found
+    short = lines(own("scaled", text="a"))
+    assert "fewer than three tokens" in short and EXAMPLE in short
+    # The stand-in is looked at in its own layer and head, at its last token.
+    config = next(c for c in SAMPLE if c.kind == "encoder" and c.n_heads < 6)
+    look = looking(tiny(config, "encoder"), "causal", "A", layer=config.n_encoder_layers - 1, head=1)
+    stands_in = loaded("story-pre-ln").trace(look.trace.text or EXAMPLE)
+    scene = islands.pictures(PAGE, look)[f"mistakes.result.{'A' if wrong_letter('causal') == 'B' else 'B'}"]
+    layer = min(look.layer, stands_in.n_layers - 1)
+    assert np.allclose(scene.panels[0].marks[0].values, stands_in.head(f"blocks.{layer}.attn.pattern", 1))  # type: ignore[union-attr]
