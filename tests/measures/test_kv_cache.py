@@ -27,7 +27,11 @@ def test_a_trace_tells_what_the_decoder_s_cache_holds(config: ModelConfig) -> No
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-4)
     assert found.n_bytes == kv_cache.bytes_of(config, len(trace))
-    assert found.n_source_bytes == (kv_cache.bytes_of(config, len(trace.ids)) if is_target else 0)
+    n_source = len(trace.ids) if is_target else 0
+    assert found.n_source_bytes == (kv_cache.bytes_of(config, n_source) if is_target else 0)
+    size = kv_cache.cache(config, len(trace), config.n_kv_heads, 4, n_source=n_source)
+    assert size.cross_attention == found.n_source_bytes
+    assert any(config.windows) or size.self_attention == found.n_bytes
     assert found.keys.shape == (config.n_layers, len(trace))
     assert found.source_values.shape == (config.n_layers, len(trace.ids) if is_target else 0)
 

@@ -68,6 +68,11 @@ def test_a_token_is_followed_by_depth() -> None:
     assert found[1, 1] == 1 + int((middle > middle[3]).sum())
 
 
+def test_a_large_vocabulary_affords_fewer_positions() -> None:
+    small, large = (run_both(language_model(tiny_config(n_vocab=v))) for v in (101, 4000))
+    assert lens.affordable(small, 3) > 38 * lens.affordable(large, 3) and lens.affordable(large, 10**9) == 1
+
+
 def test_when_a_token_is_settled() -> None:
     assert lens.settled(np.array([5, 1, 2, 1, 1])) == 3
     assert lens.settled(np.array([1, 1])) == 0

@@ -71,6 +71,9 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
         value = {step.name: step.values for step in view.steps}
         has_cross = config_.kind == "encoder_decoder" and trace.side == "decoder"
         assert bool(view.crosses) == has_cross and len(view.steps) == (10 if has_cross else 7)
+        if config_.norm_at == "pre" and not has_cross:
+            assert [step.name for step in view.steps] == ["x", "t¹", "t²", "t³", "t⁴", "t⁵", "h"]
+            assert [step.equation for step in view.steps][-2:] == ["8.30", "8.31"]
         assert [found.sublayer for found in view.sums] == (["attn", "cross", "ffn"] if has_cross else ["attn", "ffn"])
         stream = trace["blocks.1.resid.in"][2].numpy()
         for found in view.sums:
