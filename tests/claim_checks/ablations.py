@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.claims import Verdict
 from viz_model.island.look import Look
 from viz_model.measures import stream
@@ -82,7 +81,7 @@ ONE_IN = 12
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    if zlib.crc32(repr(trace.ids).encode()) % ONE_IN or len(trace) < 2:
+    if seed(repr(trace.ids)) % ONE_IN or len(trace) < 2:
         return
     position, n_layers = len(trace) - 1, trace.n_layers
     yield from _structure(trace)

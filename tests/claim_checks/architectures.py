@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from functools import partial
 
 import islands
 from identities import stream_length
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures import PAGE, depth, heads, pair, parameters, where
 from viz_model.topics.architectures.depth import Lengths
@@ -47,8 +46,8 @@ def _half(trace: Trace, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    seed = zlib.crc32((trace.text or "").encode())
-    if seed % 4:
+    chance = seed(trace.text or "")
+    if chance % 4:
         return
     mean = depth.lengths(trace)[1].mean(1)
     yield Shown(depth.STREAM, Lengths(float(mean[0]), float(mean[-1])), partial(_grew, trace))
@@ -56,7 +55,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if pair.has_weights(trace):
         _, most = heads.strongest(look, pair.own(look))
         yield Shown(heads.LOOK, most[0, 1, -1], partial(_mostly, trace))
-    if seed % 40 == 0:
+    if chance % 40 == 0:
         found = parameters.count(trace.model)
         shares = max(found.values()) / sum(found.values())
         yield Shown(where.LARGEST, shares, partial(_half, trace))

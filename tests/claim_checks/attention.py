@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 
 import viz_model as vm
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.app.mask_editor import GUESSES
 from viz_model.island.look import Look
 from viz_model.measures import heads
@@ -81,7 +80,7 @@ EXAMPLES = {
     "attention.sinks.some": (TAKEN, TAKEN._replace(weights=np.array([[0.1]]))),
 }
 ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
-"""Of models with a window, which no bundled one has: ``tests/topics/attention/test_page.py``."""
+"""Of models with a window, which no bundled one has: ``tests/measures/test_masks.py``."""
 
 
 def head_does(trace: Trace, layer: int, head: int, claim: str) -> bool:
@@ -274,7 +273,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     for layer in attending:
         for head, summary in enumerate(every[layer]):
             yield Shown(HEAD, summary, partial(head_does, trace, layer, head))
-    chance = zlib.crc32(repr(trace.ids).encode())
+    chance = seed(repr(trace.ids))
     layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
     if layer not in attending:
         yield from of_states(trace, layer, head, query, chance)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -10,7 +9,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.explain import Step
 from viz_model.island.look import Look
 from viz_model.model.tap import NO_TAP
@@ -81,7 +80,7 @@ def _reaches(trace: Trace, layer: int, position: int, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    asked = zlib.crc32(repr(trace.ids).encode()) % ONE_IN == 0
+    asked = seed(repr(trace.ids)) % ONE_IN == 0
     if not PAGE.fits(trace.config) or not asked or len(trace) > 40:
         return
     start = Look.at(trace, Texts("en"), "backward", layer=1, token=0)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.topics.batch import norms, run
@@ -96,7 +95,7 @@ def _moves(own: torch.Tensor, near: list[torch.Tensor], far: list[torch.Tensor],
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    if zlib.crc32((trace.text or "").encode()) % 40:
+    if seed(trace.text or "") % 40:
         return  # seven sentences are run for each
     lm = LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
     to = trace.target_language

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -14,7 +13,7 @@ from identities import stream_length
 from torch.nn import functional as F
 
 import viz_model as vm
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model import config as variants
 from viz_model.checkpoints import registry
 from viz_model.measures.neurons import Neuron
@@ -80,8 +79,8 @@ EXAMPLES = {
 }
 
 ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink", "block.written.input")
-"""The stories are the same for every text, and no bundled model's stream gets shorter: test_memory.py and
-test_pictures.py of tests/topics/block have such runs."""
+"""The stories are the same for every text, and no bundled model's stream gets shorter: tests/topics/block
+has such runs."""
 
 
 def _length(vector: torch.Tensor) -> float:
@@ -176,7 +175,7 @@ def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    chance = zlib.crc32(" ".join(map(str, trace.ids)).encode())
+    chance = seed(" ".join(map(str, trace.ids)))
     layer, token = chance % trace.n_layers, len(trace) - 1
     yield _written(trace, layer, token)
     view = lengths.lengths(trace, layer, token)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 import torch
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from claim_checks.attention import head_does
 from viz_model.config import NoPosition
 from viz_model.measures import heads
@@ -38,12 +37,12 @@ EXAMPLES = {
 }
 
 ELSEWHERE = (
-    "cost.order.same",  # of models without positions: tests/topics/cost/test_claims.py has all of these
+    "cost.order.same",  # of models without positions: tests/topics/cost/test_counts.py has all of these
     "cost.power.above",
     "cost.bytes.fewer",
     "cost.share.most",
     "cost.checkpointed.slower",
-    "cost.firsts.all",  # tests/topics/cost/test_quantized.py
+    "cost.firsts.all",  # tests/topics/cost/test_pictures.py
 )
 
 
@@ -106,7 +105,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     source = len(trace.ids) if len(trace.config.sides) > 1 and trace.stack.side == "decoder" else 0
     view = SharesView.of(trace.config, trace.stack.side, length, source)
     yield Shown(SHARE, view.share("pairs", 0), partial(_share, trace))
-    if zlib.crc32(repr(trace.own_ids).encode()) % 20:
+    if seed(repr(trace.own_ids)) % 20:
         return
     kinds = {HEAD.of(head).name for layer in heads.kinds(trace) for head in layer}
     yield Shown(KINDS, len(kinds), partial(_one_kind, trace))

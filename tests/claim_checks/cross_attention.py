@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import viz_model as vm
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from claim_checks.attention import stands_out
 from viz_model.measures.heads import STRONGEST, largest
 from viz_model.runs.trace import Trace
@@ -60,7 +59,7 @@ def _step(trace: Trace, position: int, claim: str) -> bool:
 def shown(trace: Trace) -> Iterator[Shown]:
     if not trace.prefix or trace.side != "decoder":
         return
-    chance = zlib.crc32(repr(trace.ids).encode())
+    chance = seed(repr(trace.ids))
     layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
     row = trace.row(f"blocks.{layer}.cross.pattern", query, head).numpy()
     yield Shown(STRONGEST, largest(row), partial(_strongest, trace, layer, head, query))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
 from torch.nn import functional as F
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.measures import kv_cache
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
@@ -152,7 +151,7 @@ def _ids(tree: beam.Tree) -> list[int]:
 
 def shown(trace: Trace) -> Iterator[Shown]:
     """Drawing is dear, so most texts are passed over."""
-    chance = zlib.crc32((trace.text or "").encode()) % 40
+    chance = seed(trace.text or "") % 40
     if not trace.config.has_logits or trace.side != trace.config.sides[-1] or chance % 4:
         return
     for sampling in SAMPLINGS:

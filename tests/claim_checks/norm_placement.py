@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from functools import cache, partial
 
@@ -10,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 import viz_model as vm
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.config import LayerNorm
 from viz_model.model.tap import NO_TAP
 from viz_model.model.transformer import Transformer
@@ -145,16 +144,16 @@ def _bundled(name: str) -> vm.LanguageModel:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    seed = zlib.crc32((trace.text or "").encode())
-    if seed % 4:
+    chance = seed(trace.text or "")
+    if chance % 4:
         return
     yield Shown(depth.SHARES, Halves(*readings(trace).halves()), partial(_shares, trace))
-    if seed % 8 == 0:
+    if chance % 8 == 0:
         found = last_norm.last_norm(trace)
         yield Shown(last_norm.LAST_GAIN, Stretch.of(found), partial(_stretches, trace))
         if found.top is not None:
             yield Shown(last_norm.RESCALED, found.changed("scale"), partial(_order_stays, trace))
-    if seed % 20 == 0 and trace.config.kind == "decoder" and len(trace) > 1:
+    if chance % 20 == 0 and trace.config.kind == "decoder" and len(trace) > 1:
         found_pull = pull.stream_gradients(trace)
         yield Shown(pull.GRADIENT, Ends(found_pull.norms[-1], found_pull.norms[0]), partial(_pull, trace))
     is_pair = trace.config == _bundled("story-pre-ln").config and len(trace) > 1
@@ -163,7 +162,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(
             depth.ALIKE, Alike(*(float(readings(t).alike[-1]) for t in pair.values())), partial(_more_alike, pair)
         )
-        if seed % 40 == 0:
+        if chance % 40 == 0:
             fresh = {at: _fresh(t).at("decoder") for at, t in pair.items()}
             ends = Alike(*(float(untrained(t).alike[-1]) for t in pair.values()))
             yield Shown(depth.ALIKE_FRESH, ends, partial(_more_alike, fresh))

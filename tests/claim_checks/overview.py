@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
 from viz_model.topics.overview.finding import LOOK, NEXT, Next, Strongest, strongest
@@ -68,7 +67,7 @@ def _sharper(trace: Trace, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    chance = zlib.crc32(repr(trace.ids).encode())
+    chance = seed(repr(trace.ids))
     token = chance % len(trace)
     found = strongest(trace, range(token, token + 1))
     yield Shown(LOOK, Strongest(*(one[0] for one in found)), partial(_look, trace, token))

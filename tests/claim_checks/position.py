@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import torch
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model import config
 from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
@@ -47,7 +46,7 @@ EXAMPLES = {
 }
 
 # Of other masks than those of a decoder without positions, and of texts that are read on demand:
-# tests/topics/position/test_claims.py has all of these.
+# tests/topics/position/test_position.py has all of these.
 ELSEWHERE = ("position.order.none", "position.order.at_once", "position.beyond.worse", "position.beyond.same")
 
 BASE = 10_000.0
@@ -144,7 +143,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
             for n, layer in enumerate(look.layers):
                 yield Shown(REACH, Reach(reach.steepest[n], reach.flattest[n]), partial(_nearer, trace, layer))
         case config.NoPosition():
-            dear = zlib.crc32((trace.text or "").encode()) % 20  # the model is run for each token of a text
+            dear = seed(trace.text or "") % 20  # the model is run for each token of a text
             effect = None if dear else nothing.order_effect(trace)
             if effect is not None and not np.isnan(effect.own_mask[-1]).any():
                 yield Shown(ORDER, OrderEffect(*(values[-1] for values in effect)), partial(_mask_tells, trace))

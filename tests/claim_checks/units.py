@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import torch
 
-from claim_checks import Shown
+from claim_checks import Shown, seed
 from viz_model import explain
-from viz_model.explain.sample import ROLES, LossChange, logits, replaced, shipped
+from viz_model.explain.sample import ROLES, LossChange, UnitSample, logits, replaced, shipped
 from viz_model.explain.units import Role
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
@@ -41,62 +40,41 @@ ELSEWHERE = ("units.role.first", "units.role.induction", "units.removed.better")
 
 def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
     """From patterns of every fortieth text; of repeated tokens, on tokens drawn here."""
-    sample = shipped(trace.model, trace.name)
-    assert sample is not None
-    rows = sample["ids"][::40].long()
+    rows = _sample(trace)["ids"][::40].long()
     if claim == "induction":
-        drawn = torch.randint(0, 8000, (8, 25), generator=torch.Generator().manual_seed(7))
-        rows = drawn.repeat(1, 4)
-    patterns = [
-        record(trace.model, trace.tokenizer, ids).head(f"blocks.{layer}.attn.pattern", head) for ids in rows.tolist()
-    ]
-    total, n = 0.0, 0
-    for ids, pattern in zip(rows.tolist(), patterns, strict=True):
-        for query in range(1, len(ids)):
-            copies = [key for key in range(query) if ids[key] == ids[query]]
-            keys = {
-                "previous": [query - 1],
-                "itself": [query],
-                "first": [0],
-                "induction": [key + 1 for key in copies if key + 1 < query],
-            }[claim]
-            if keys:
-                total, n = total + float(pattern[query, keys].sum()), n + 1
-    return total / n > 0.45
+        rows = torch.randint(0, 8000, (8, 25), generator=torch.Generator().manual_seed(7)).repeat(1, 4)
+    found: list[float] = []
+    for ids in rows.tolist():
+        run = record(trace.model, trace.tokenizer, ids)
+        for query, weights in enumerate(run.head(f"blocks.{layer}.attn.pattern", head)):
+            after = [key + 1 for key in range(query - 1) if ids[key] == ids[query]]
+            keys = {"previous": [query - 1], "itself": [query], "first": [0], "induction": after}[claim]
+            if query and keys:
+                found.append(float(weights[keys].sum()))
+    return sum(found) / len(found) > 0.45
 
 
 def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
+    """From what the second matrix reads: all values of so many texts would be a gigabyte."""
+    found: list[torch.Tensor] = []
+    down = trace.stack.block(layer).ffn.get_submodule("down")
+    hook = down.register_forward_pre_hook(lambda module, given: found.append(given[0]))
+    with torch.inference_mode():
+        trace.model.vectors(_sample(trace)["ids"][::16].long())
+    hook.remove()
+    share = float((found[0][..., neuron] > 0).float().mean())
+    return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
+
+
+def _sample(trace: Trace) -> UnitSample:
     sample = shipped(trace.model, trace.name)
     assert sample is not None
-    found, wanted = dict[str, torch.Tensor](), f"blocks.{layer}.ffn.act"
-
-    class Tap:
-        def __init__(self, prefix: str = "") -> None:
-            self.prefix = prefix
-
-        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
-            if self.prefix + name == wanted:  # all values of so many texts are a gigabyte
-                found[wanted] = value
-            return value
-
-        def at(self, prefix: str) -> Tap:
-            return Tap(f"{self.prefix}{prefix}.")
-
-        def changes(self, name: str) -> bool:
-            return False
-
-    with torch.inference_mode():
-        trace.model.vectors(sample["ids"][::16].long(), tap=Tap())
-    share = float((found[wanted][..., neuron] > 0).float().mean())
-    return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
+    return sample
 
 
 def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
     """Over some of the texts, by PyTorch's own loss."""
-    sample = shipped(trace.model, trace.name)
-    assert sample is not None
-    edit = replaced(sample, layer, head=head)
-    texts = sample.some(64)
+    edit, texts = replaced(_sample(trace), layer, head=head), _sample(trace).some(64)
     loss = [
         torch.nn.functional.cross_entropy(logits(trace.model, texts, one)[:, :-1].flatten(0, 1), texts[:, 1:].flatten())
         for one in (None, edit)
@@ -107,7 +85,7 @@ def _removed(trace: Trace, layer: int, head: int, claim: str) -> bool:
 def shown(trace: Trace) -> Iterator[Shown]:
     """Of some heads and neurons of models that have a sample; of few texts, for a sample says the same of all."""
     sample = shipped(trace.model, trace.name) if trace.side in (None, "decoder") else None
-    if sample is None or zlib.crc32((trace.text or "").encode()) % 80:
+    if sample is None or seed(trace.text or "") % 80:
         return
     scores, change = sample["heads.roles"].numpy(), sample["heads.change"].numpy()
     for values in (scores[..., 0], scores[..., 1]):

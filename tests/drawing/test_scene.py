@@ -1,4 +1,4 @@
-"""Scenes of many selections are sent as one: what is equal once, what differs by case, never more than the budget."""
+"""Scenes are sent as they are: every number, what it stands for, and what is masked, never more than the budget."""
 
 from __future__ import annotations
 
@@ -10,74 +10,47 @@ import numpy as np
 import pytest
 import scenes
 
-from viz_model.drawing.scene import Cells, Mark, Panel, Path, Pick, Rect, Scene, Select, Text, encode
-from viz_model.drawing.scene import points as along
+from viz_model.drawing import heatmap, strips
+from viz_model.drawing.cells import COLUMN, ROW, span_of
+from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.chips import cut_characters
+from viz_model.drawing.heatmap import HeatmapView, Pool
+from viz_model.drawing.scene import Cells, Mark, Panel, Scene, encode
+from viz_model.tokenizers.tokenizer import cl100k_base
 
 module = importlib.import_module("viz_model.drawing.scene.encode")  # the package has a function of that name
-
 RNG = np.random.default_rng(0)
-
-
-KINDS: dict[str, type[Cells | Rect | Text]] = {"cells": Cells, "rect": Rect, "text": Text}
-
-
-def numbers(*shape: int) -> np.ndarray:
-    return RNG.normal(size=shape).astype(np.float32)
 
 
 def scene(*marks: Mark, title: str = "title", **more: Any) -> Scene:
     return Scene(id="picture", panels=[Panel(id="panel", marks=marks, height=100)], title=title, **more)
 
 
-def raw(sent: scenes.Sent) -> dict[str, Any]:
-    """The marks of the header as they are written, by their names."""
-    return {mark["id"]: mark for mark in sent.header["panels"][0]["marks"]}
-
-
 def test_a_single_number_stays_one() -> None:
-    """The browser takes a list for no number, and would not know which option of a question is right."""
     assert module.value(np.array(2.0, np.float32), module.Arrays()) == 2
 
 
 def test_equal_arrays_are_one_wherever_they_stand() -> None:
-    values = numbers(5, 5)
+    values = RNG.normal(size=(5, 5))
     sent = scenes.sent(scene(*(Cells(id=f"cells.{n}", values=values.copy(), top=1.0) for n in range(4))))
     assert len(sent.arrays) == 1
     flat = scenes.sent(scene(Cells(id="a", values=values, top=1.0), Cells(id="b", values=values.ravel(), top=1.0)))
     assert [array.shape for array in flat.arrays] == [(5, 5), (25,)], "another shape is another array"
 
 
-def test_a_line_keeps_its_place_and_an_action_its_value() -> None:
-    line = Path(id="line", x=along([0.0, 0.5, 1.0], share=1.0), y=along([0.0, 1.0, 0.25], pixels=80.0), stroke="key")
-    sent = scenes.sent(scene(line, Rect(id="open", width=(1, 0), height=20, act=Pick({"page": "cost"}), label="Cost")))
-    np.testing.assert_array_equal(sent.mark("line")["x"], [[0, 0], [0.5, 0], [1, 0]])
-    np.testing.assert_array_equal(sent.mark("line")["y"], [[0, 0], [0, 80], [0, 20]])
-    assert sent.mark("open")["act"] == {"pick": {"page": "cost"}} and sent.mark("open")["label"] == "Cost"
-    selecting = scenes.sent(scene(Rect(id="row", act=Select(token=3), label="token")))
-    assert selecting.mark("row")["act"] == {"select": {"token": 3}}, "what is not selected stays as it is"
-
-
-def strict(text: str) -> Any:
-    """JSON as a browser reads it: without NaN and Infinity."""
-
-    def refused(constant: str) -> float:
-        raise AssertionError(f"a browser refuses {constant}")
-
-    return json.loads(text, parse_constant=refused)
-
-
 def test_the_header_is_json_whatever_the_numbers_are() -> None:
     odd = np.array([[np.nan, np.inf], [-np.inf, 0.0]])
     data = encode(scene(Cells(id="cells", values=odd, top=1.0), title="“quotes”\n\\ 小猫"))
     length = int.from_bytes(data[:4], "little")
-    assert strict(data[4 : 4 + length].decode())["title"] == "“quotes”\n\\ 小猫"
+    header = json.loads(data[4 : 4 + length], parse_constant=pytest.fail)  # a browser refuses NaN and Infinity
+    assert header["title"] == "“quotes”\n\\ 小猫"
     np.testing.assert_array_equal(scenes.read(data).mark("cells")["values"], odd)
 
 
 @pytest.mark.parametrize("is_coarse", [False, True])
 def test_of_what_a_mask_halves_half_is_sent(is_coarse: bool) -> None:
     side = 40
-    whole, below = numbers(side, side), np.triu(np.ones((side, side), bool), 1)
+    whole, below = RNG.normal(size=(side, side)).astype(np.float32), np.triu(np.ones((side, side), bool), 1)
     sizes = []
     for hidden in (np.zeros_like(below), below, below.T):
         values = np.where(hidden, np.nan, whole)
@@ -89,3 +62,79 @@ def test_of_what_a_mask_halves_half_is_sent(is_coarse: bool) -> None:
     saved = side * (side - 1) // 2 * (1 if is_coarse else 4)
     assert sizes[0] - 2 * saved < sizes[1] < sizes[0] - 0.9 * saved  # behind the diagonal nothing is sent
     assert abs(sizes[2] - sizes[0]) < 40  # before it, NaN are
+
+
+WORDS = {"masked": "hidden"}
+
+
+def matrix(shape: tuple[int, int], *, scale: str = "signed", first: int = 0) -> HeatmapView:
+    values = np.random.default_rng(0).normal(size=shape)
+    if scale != "signed":
+        values = np.abs(values)
+    rows, columns = (tuple(f"{axis}{n}" for n in range(size)) for axis, size in zip("rc", shape, strict=True))
+    shown = span_of(slice(first, first + shape[0])), span_of(slice(first, first + shape[1]))
+    which = Where("blocks.0.attn.scores", (3, ROW, COLUMN), *shown)
+    return HeatmapView(values, rows, columns, "site", "pattern", scale, "from", "to", 1, None, which)  # type: ignore[arg-type]
+
+
+def drawn(view: strips.StripsView) -> scenes.Sent:
+    return scenes.sent(strips.scene(view, "picture", "title", WORDS, "what it shows"))
+
+
+@pytest.mark.parametrize("scale", ["signed", "probability", "positive"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 40), (88, 88)])
+def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], scale: str) -> None:
+    view = matrix(shape, scale=scale)._replace(selected_row=0)
+    found = drawn(strips.matrix(view))
+    cells = found.mark("cells")
+    np.testing.assert_array_equal(cells["values"], view.values.astype(np.float32))
+    assert cells["top"] == (1.0 if scale == "probability" else np.abs(view.values).max()), "one scale for all rows"
+    assert found.mark("rows")["texts"] == list(view.rows) and found.mark("columns")["texts"] == list(view.columns)
+    assert found.mark("row axis")["text"] == "from" and found.mark("column axis")["text"] == "to"
+    assert found.mark("selected")["y"] == cells["y"] and found.mark("selected")["x"] == cells["x"]
+    assert found.header["title"] == "title" and found.header["words"] == WORDS
+
+
+def test_a_cell_says_which_number_it_is() -> None:
+    found = drawn(strips.matrix(matrix((6, 6), first=10)))
+    names = found.mark("cells")
+    assert names["names_of_rows"][2] == "12: r2" and names["names_of_columns"][5] == "15: c5"
+    ((which, _),) = found.cells()
+    assert which.at(2, 5) == ("blocks.0.attn.scores", (3, 12, 15))
+
+
+def test_strips_have_scales_and_cells_of_their_own() -> None:
+    first = strips.Strip("a", np.array([1.0, -4.0]), top=4.0, cells=Where("embed.out", (2, COLUMN)))
+    second = strips.Strip("b", np.array([0.5, np.nan]), "bars", 0.5, "value", behind="length 1")
+    found = drawn(strips.StripsView((first, second), ("x", "y"), 200))
+    assert [found.mark(f"cells.{r}")["top"] for r in range(2)] == [4.0, 0.5]
+    ((which, values),) = found.cells()
+    assert which.at(0, 1) == ("embed.out", (2, 1)) and values.tolist() == [[1.0, -4.0]]
+    assert found.mark("behind.1")["text"] == "length 1"
+    assert found.mark("cells.1")["height"] > found.mark("cells.0")["height"]
+    np.testing.assert_array_equal(found.mark("cells.1")["values"], np.array([0.5, np.nan], np.float32))
+
+
+def test_a_large_matrix_is_pooled_and_asks_nothing() -> None:
+    view = matrix((300, 300))
+    picture = strips.matrix(view)
+    cells = drawn(picture).mark("cells")
+    assert picture.pool != Pool() and cells["values"].size <= heatmap.MOST_CELLS and "where" not in cells
+    assert np.abs(cells["values"]).max() == np.float32(np.abs(view.values).max())
+
+
+@pytest.mark.parametrize("text", ["我爱深度学习", "a 猫 b", "plain words", "😀垫"])
+def test_pieces_of_a_character_stand_over_it(text: str) -> None:
+    tokens = cl100k_base().tokens(cl100k_base().encode(text))
+    cut = list(cut_characters(tokens))
+    inside = {n for start, stop, _ in cut for n in range(start, stop)}
+    assert inside == {n for n, token in enumerate(tokens) if not _is_text(token.bytes)}
+    assert all(b"".join(token.bytes for token in tokens[a:b]).decode() == spelt for a, b, spelt in cut)
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

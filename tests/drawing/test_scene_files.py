@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 import base64
+import csv
 import dataclasses
-import itertools
+import io
 import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable
 from typing import Literal
 
-import islands
 import numpy as np
+import plotly.graph_objects as go
+import pypdfium2
 import pytest
 import scenes
-from svg_files import drawn, found, numbers, one, scene
-from tiny_models import language_model, tiny_config, traced
+from svg_files import found, numbers, one, scene
 
-import viz_model as vm
-from viz_model import texts
-from viz_model.drawing.scene import (
-    Cells,
-    Items,
-    Key,
-    Labels,
-    Mark,
-    Panel,
-    Path,
-    Rect,
-    Run,
-    Scene,
-    Select,
-    Text,
-    Texts,
-    Words,
-    seen,
-)
+from viz_model.drawing import plotted, theme
+from viz_model.drawing.scene import Cells, Items, Key, Labels, Path, Rect, Run, Scene, Select, Text, files
+from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.html import html
+from viz_model.drawing.scene.numbers import numbers as numbers_files
 from viz_model.drawing.scene.svg import MOST_SHAPES, cells, svg
 from viz_model.drawing.theme import PALETTES
-from viz_model.island.look import Look
-from viz_model.topics.architectures import PAGE, diagram
-from viz_model.topics.next_token import asked as asking
-from viz_model.topics.next_token import tail as tails
 
 
 def test_a_file_names_itself_and_its_text_stays_text() -> None:
@@ -91,23 +71,6 @@ def test_many_cells_are_an_image_with_a_pixel_each() -> None:
     assert looks == ["image-rendering:pixelated", None, "image-rendering:pixelated"]
 
 
-def test_faded_cells_are_faded_in_a_file() -> None:
-    for size, opacity in itertools.product((2, int(MOST_SHAPES**0.5) + 1), (0.4, 1)):
-        (group,) = (
-            part
-            for part in found(scene(Cells(id="c", height=90, values=np.ones((size, size)), opacity=opacity)), "g")
-            if part.get("shape-rendering")
-        )
-        assert group.get("opacity") == (None if opacity == 1 else "0.4")
-
-
-def test_panels_flow_and_alike_ones_stand_in_columns() -> None:
-    places = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg(scene(Text(id="t", text="a"), n_panels=5), 500))
-    assert [tuple(map(float, place)) for place in places] == [(0, 0), (254, 0), (0, 108), (254, 108), (0, 216)]
-    even = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg(scene(Text(id="t", text="a"), n_panels=4, even=True), 650))
-    assert [tuple(map(float, place)) for place in even] == [(0, 0), (329, 0), (0, 108), (329, 108)]
-
-
 def test_bars_reach_back_lines_join_and_labels_make_room() -> None:
     ends = np.array([[0.0, 5.0], [1.0, -5.0]])
     drawn = scene(
@@ -135,82 +98,6 @@ def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> 
     np.testing.assert_array_equal(scenes.read(base64.b64decode(data)).mark("c")["values"], values)
 
 
-def trace_of(*ids: int) -> vm.Trace:
-    return language_model(tiny_config()).trace(ids=list(ids or (3, 1, 41, 59, 8, 5)))
-
-
-def tail() -> Scene:
-    asked = asking.written(vm.Sampling(temperature=0.7, top_k=9, top_p=0.8))
-    trace = trace_of().at("decoder")
-    look = dataclasses.replace(Look.at(trace, texts.Texts("en"), "next_token"), options=asked)
-    return seen(tails.draw(look), look.place)
-
-
-def blocks_of() -> Scene:
-    one, other = tiny_config(), tiny_config("post")
-    view, _ = diagram.DiagramView.pair(diagram.Stack(one, "decoder"), diagram.Stack(other, "decoder"))
-    return diagram.of_view(islands.look(traced(one), PAGE, "zh"), view, "a <model>", 0)
-
-
-def counted(marks: Iterable[Mark], width: float) -> Counter[str]:
-    """How many elements of which kind marks are, told from what they hold alone."""
-    found: Counter[str] = Counter()
-    for mark in marks:
-        match mark:
-            case Cells(look="bars"):
-                found["rect"] += int((np.asarray(mark.values) != 0).sum())
-            case Cells():
-                known = np.isfinite(mark.values)
-                if mark.look == "signed" or mark.look == "share":
-                    found["rect"] += int((np.abs(np.asarray(mark.values)[known]) / mark.top > 0.001).sum())
-                    found["rect"] += 0 if mark.empty else int((~known).sum())
-            case Items():
-                stands = along(mark.x, width) + along(mark.y, width)
-                n = int(np.isfinite(stands).sum())
-                if mark.width is not None:
-                    found["rect"] += n
-                    found["path"] += n if mark.hatch else 0
-                elif isinstance(mark.symbol, str):
-                    found["path"] += n if mark.symbol and np.all(mark.opacity) else 0
-            case Path():
-                stands = along(mark.x, width) + along(mark.y, width)
-                found["path"] += bool(np.isfinite(stands).any()) + bool(mark.head)
-            case Rect():
-                found["rect"] += bool(mark.fill or mark.stroke)
-            case Text():
-                found["text"] += 1
-    return found
-
-
-def along(lengths: np.ndarray, width: float) -> np.ndarray:
-    return lengths if lengths.ndim == 1 else lengths @ np.array([width, 1.0])
-
-
-def said(words: Words) -> str:
-    return words if isinstance(words, str) else "".join(run.text for line in words for run in line)
-
-
-@pytest.mark.parametrize("width", [340, 960])
-@pytest.mark.parametrize("draw", [tail, blocks_of], ids=lambda draw: draw.__name__)
-def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Scene], width: int) -> None:
-    picture = draw()
-    parts: list[Panel | Key] = [*picture.panels, *picture.keys]
-    marks = [mark for part in parts for mark in part.marks]
-    file, expected = svg(picture, width), counted(marks, width)
-    assert expected["rect"] + expected["path"] > 3
-    assert {kind: len(drawn(file, kind)) for kind in ("rect", "path")} == {
-        kind: expected[kind] for kind in ("rect", "path")
-    }
-    written = ["".join(part.itertext()) for part in drawn(file, "text")]
-    assert len(written) >= expected["text"] + len(picture.keys)
-    assert {said(mark.text) for mark in marks if isinstance(mark, Text)} <= set(written)
-    assert {said(key.name) for key in picture.keys} <= set(written)
-    for part in ET.fromstring(file).iter():
-        places = [part.get(name, "0").removesuffix("%") for name in ("x", "y", "width", "height")]
-        assert np.isfinite([float(place) for place in places]).all()
-        assert not re.search("nan|inf", part.get("d", ""))
-
-
 def test_heading_legend_and_note_stand_round_the_panels() -> None:
     sign = Rect(id="k", width=28, height=14, fill="key")
     keys = [Key(name=((Run("plain "), Run("bold", bold=True)),), marks=[sign]) for _ in range(9)]
@@ -222,21 +109,6 @@ def test_heading_legend_and_note_stand_round_the_panels() -> None:
     assert " ".join(written[10:]) == ("under it " * 20).strip() and len(written) > 12
     bare = float(ET.fromstring(svg(scene(width=300), 400)).get("height", ""))
     assert float(root.get("height", "")) > bare + 5 * 20
-
-
-def test_spare_room_goes_to_the_panels_that_may_grow() -> None:
-    frame = [Rect(id="r", width=(1, 0), height=10, fill="key")]
-    panels = [Panel(id="a", marks=frame, height=10, min=100, most=150), Panel(id="b", marks=frame, height=10, min=100)]
-    row = Scene(id="s", panels=panels, title="t")
-    assert [numbers(part, "width")[0] for part in found(row, "rect", width=508)] == [150, 350]
-
-
-def test_a_panel_that_answers_as_a_whole_is_framed() -> None:
-    text = [Text(id="t", x=0, y=5, text="a")]
-    panels = [Panel(id=name, marks=text, height=40, act=act) for name, act in (("a", Select(head=1)), ("b", None))]
-    (frame,) = found(Scene(id="s", panels=panels, title="t"), "rect", width=700)
-    assert (frame.get("stroke"), frame.get("fill")) == (PALETTES["light"]["grid"], "none")
-    assert numbers(frame, "height") == [39] and numbers(frame, "width")[0] < 350
 
 
 @pytest.mark.parametrize("as_lengths", [False, True])
@@ -310,41 +182,6 @@ def test_what_no_file_may_hold_is_replaced() -> None:
     assert one(scene(Text(id="t", text="a\x00b\ud800 <&")), "text").text == "a\ufffdb\ufffd <&"
 
 
-def test_writing_without_room_is_left_out() -> None:
-    rooms = np.array([[0.0, 20], [0.5, 0], [0.05, 0]])
-    xs = np.array([[0.5, 0.0]] * 3)
-    many = Texts(
-        id="t",
-        texts=["wide words", "wide words", ((Run("1"),),)],
-        x=xs,
-        y=np.array([1.0, 2, 3]),
-        anchor=["end", "start", "middle"],
-        fill=["ink", "muted", "ink"],
-        rooms=rooms,
-    )
-    assert [part.get("y") for part in found(scene(many), "text", width=400)] == ["2", "3"]
-    (narrow,) = found(scene(many), "text", width=200)
-    assert ["".join(narrow.itertext()), narrow.get("text-anchor")] == ["wide words", "start"]
-    assert numbers(narrow, "x") == [100] and narrow.get("fill") == PALETTES["light"]["muted"]
-
-
-@pytest.mark.parametrize("turn", ["auto", "never", "always"])
-def test_names_stand_at_their_places_and_do_not_touch(turn: Literal["auto", "never", "always"]) -> None:
-    places = np.stack([np.linspace(0, 1, 30), np.zeros(30)], axis=1)
-    names = [f"name {n}" for n in range(30)]
-    edge = Labels(id="l", texts=names, length=(1, 0), y=10, places=places, turn=turn, size=11, fill="muted", marked=4)
-    written = found(scene(edge), "text", width=600)
-    assert all(part.get("font-size") == "11" and part.get("fill") == PALETTES["light"]["muted"] for part in written)
-    assert [part.text for part in written if part.get("font-weight")] == ["name 4"]
-    slanted = [part.get("transform", "").startswith("rotate(-45") for part in written]
-    assert all(slanted) == any(slanted) == (turn != "never")
-    expected = [600 * float(places[names.index(part.text or ""), 0]) for part in written]
-    off = 0 if turn == "never" else 4
-    np.testing.assert_allclose([numbers(part, "x")[0] - off for part in written], expected, atol=0.01)
-    if turn == "never":
-        assert np.diff(expected).min() > 11 * 0.5 * 6
-
-
 def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
     stops = [(0.0, "key", 0.0), (1.0, "key", 1.0), (3.0, "#112233", 0.5)]
     values = np.array([-1.0, 0.5, 1.5, 2.5, 9.0, np.nan])
@@ -357,3 +194,127 @@ def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
     many = Cells(id="c", height=60, values=np.tile(values, (400, 1)), look="stops", stops=stops, empty=False)
     ground, lines = (part.get("d", "") for part in found(scene(many), "path", width=600))
     assert ground.count("M") == 400 and lines.count("M") >= 400 and len(found(scene(many), "image")) == 1
+
+
+CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
+
+
+def picture() -> Scene:
+    values = np.array([[0.1, np.nan], [1 / 3, 2 / 3]], np.float32)
+    return scene(
+        Cells(id="c", x=60, y=10, width=(1, -60), height=40, values=values, rows=["The", "猫"], columns=["a", "b"]),
+        Labels(id="l", texts=["The", "猫"], x=54, y=10, length=40, along="y", mono=True),
+        Text(id="t", text="注意力 √dₖ −1", x=60, y=70),
+    )
+
+
+def pdf_of(data: bytes) -> tuple[str, tuple[float, float]]:
+    """The text of the only page of a PDF, and its size in points."""
+    (page,) = pypdfium2.PdfDocument(data)
+    return page.get_textpage().get_text_range(), page.get_size()
+
+
+def test_a_pdf_holds_its_text_as_text_and_is_as_large_as_was_asked() -> None:
+    said, (width, height) = pdf_of(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    assert width == pytest.approx(85 / 25.4 * 72, abs=0.1) and height > 75
+    assert {"注意力 √dₖ −1", "猫", "The"} <= set(re.split(r"[\r\n]+", said))
+    assert re.sub(r"\s", "", CAPTION) in re.sub(r"\s", "", said), "the caption is there to the end of its link"
+
+
+def test_a_png_has_two_pixels_for_one() -> None:
+    data = written(picture(), "png", width=400)
+    assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 800
+
+
+def test_an_svg_names_its_size_in_millimetres_and_its_caption() -> None:
+    root = ET.fromstring(written(picture(), "svg", width_mm=85, caption=CAPTION))
+    assert root.get("width") == "85mm" and str(root.get("viewBox")).startswith("0 0 321.26 ")
+    lines = [part.text or "" for part in root.iter("{http://www.w3.org/2000/svg}text") if part.get("font-size") == "11"]
+    assert "".join(lines).replace(" ", "") == CAPTION.replace(" ", "")
+
+
+def test_an_html_file_has_the_theme_that_was_asked_for_or_that_of_its_reader() -> None:
+    inks = {name: f"--st-text-color: {PALETTES[name]['ink']}" for name in PALETTES}
+    own = written(picture(), "html", caption="<b>", lang="zh").decode()
+    assert inks["light"] in own and inks["dark"] in own and "<p>&lt;b&gt;</p>" in own
+    printed = written(picture(), "html", theme="paper").decode()
+    assert inks["dark"] not in printed and printed.count(inks["paper"]) == 2 and "color-scheme: light;" in printed
+    (data,) = re.findall(r'atob\("([^"]+)"\)', printed)
+    palette = scenes.read(base64.b64decode(data)).header["palette"]
+    assert palette == {"light": PALETTES["paper"], "dark": PALETTES["paper"]}
+
+
+def test_chinese_without_a_font_for_it_is_refused_and_english_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "has_chinese", lambda: False)
+    with pytest.raises(files.NoFont, match="save as SVG or HTML"):
+        written(picture(), "pdf")
+    assert written(scene(Text(id="t", text="English")), "pdf").startswith(b"%PDF")
+    assert "猫" in written(picture(), "svg").decode()
+
+
+def table(scene: Scene) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(numbers_files(scene))))
+
+
+def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
+    lines = table(picture())
+    assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
+    assert lines[1]["value"] == ""
+    assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)
+
+
+def _mark(scene: Scene, id: str) -> Items | Path | Rect | Text:
+    (found,) = [mark for mark in scene.panels[0].marks if mark.id == id]
+    assert isinstance(found, Items | Path | Rect | Text)
+    return found
+
+
+def _curves() -> go.Figure:
+    figure = go.Figure(layout={"xaxis": {"type": "log", "title": "tokens"}, "yaxis": {"title": "work"}})
+    line = {"color": theme.ROLES["ffn"], "dash": "dash"}
+    figure.add_scatter(x=[1, 10, 100], y=np.array([0.0, 50.0, 100.0]), name="a &lt;b&gt;", mode="lines", line=line)
+    figure.add_scatter(
+        x=[1, 100], y=[100, None], name="c", mode="markers", marker={"symbol": "diamond", "size": [4, 8]}
+    )
+    plotted.marked(figure, 10, "here")
+    return figure
+
+
+def test_points_stand_along_linear_and_logarithmic_axes() -> None:
+    scene = plotted.scene("x.y", "a picture", _curves())
+    line, points = _mark(scene, "line.0"), _mark(scene, "points.1")
+    assert isinstance(line, Path) and isinstance(points, Items)
+    assert (line.stroke, line.dash) == ("ffn", "7,4")
+    np.testing.assert_allclose(np.asarray(line.x)[:, 0], [0, 0.5, 1], atol=1e-6)
+    down = np.asarray(line.y)[:, 1]
+    assert down[1] == pytest.approx((down[0] + down[2]) / 2)
+    assert np.asarray(points.y)[0] == pytest.approx(down[2])
+    assert np.isnan(np.asarray(points.y)[1])
+    assert points.symbol == "diamond" and list(points.size) == [4.0, 8.0]  # type: ignore[arg-type]
+    marked, named = _mark(scene, "shape.0"), _mark(scene, "note.0")
+    assert isinstance(marked, Path) and isinstance(named, Text) and isinstance(named.x, tuple)
+    assert np.asarray(marked.x)[0, 0] == named.x[0] == 0.5
+    assert [key.name for key in scene.keys] == ["a <b>", "c"]
+    assert svg(scene, 600).count("here") == 1
+
+
+@pytest.mark.parametrize("mode", ["stack", "group"])
+def test_bars_stand_on_each_other_or_side_by_side(mode: str) -> None:
+    figure = go.Figure(layout={"barmode": mode, "yaxis": {"range": [0, 1]}})
+    figure.add_bar(x=["a", "b"], y=[0.25, 0.5], name="one", marker={"color": theme.ROLES["key"]})
+    figure.add_bar(x=["a", "b"], y=[0.5, 0.25], name="two", marker={"pattern": {"shape": "/"}})
+    scene = plotted.scene("x.y", "a picture", figure)
+    one, two = _mark(scene, "bars.0"), _mark(scene, "bars.1")
+    assert isinstance(one, Items) and isinstance(two, Items) and one.height is not None and two.width is not None
+    whole = one.height[1] * 2
+    np.testing.assert_allclose(one.height, [whole / 4, whole / 2], rtol=1e-5)
+    below = one.height if mode == "stack" else 0
+    np.testing.assert_allclose(one.y + one.height - two.y - two.height, below, atol=1e-3)
+    assert (two.x[0, 0] == one.x[0, 0]) == (mode == "stack")
+    assert two.hatch == "ink" and one.hatch is None
+
+
+def test_what_is_not_known_is_refused() -> None:
+    for trace in (go.Pie(values=[1, 2]), go.Scatter(x=[1], y=[1], yaxis="y2"), go.Bar(x=[1], y=["a"], orientation="h")):
+        with pytest.raises(ValueError, match=r"x\.y"):
+            plotted.scene("x.y", "a picture", go.Figure(trace))

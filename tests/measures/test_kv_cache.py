@@ -27,7 +27,11 @@ def test_a_trace_tells_what_the_decoder_s_cache_holds(config: ModelConfig) -> No
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-4)
     assert found.n_bytes == kv_cache.bytes_of(config, len(trace))
-    assert found.n_source_bytes == (kv_cache.bytes_of(config, len(trace.ids)) if is_target else 0)
+    n_source = len(trace.ids) if is_target else 0
+    assert found.n_source_bytes == (kv_cache.bytes_of(config, n_source) if is_target else 0)
+    size = kv_cache.cache(config, len(trace), config.n_kv_heads, 4, n_source=n_source)
+    assert size.cross_attention == found.n_source_bytes
+    assert any(config.windows) or size.self_attention == found.n_bytes
     assert found.keys.shape == (config.n_layers, len(trace))
     assert found.source_values.shape == (config.n_layers, len(trace.ids) if is_target else 0)
 
@@ -56,16 +60,6 @@ def test_the_steps_are_those_of_the_decoder(n_prompt: int, n_drawn: int) -> None
     assert [read.computed for read in reads] == model.__dict__["read"]
     assert reads[-1].without == len(decoder.ids) == len(decoder.cache[0].attn)
     assert reads[-1].stop == n_prompt + n_drawn - 1
-
-
-@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
-def test_both_ways_are_measured_at_growing_lengths(kind: str) -> None:
-    config = tiny_config(kind=kind, start_id=0, n_context=24)
-    trace = run_both(language_model(config)).at("decoder")
-    found = list(kv_cache.measure(trace, budget=60))
-    assert tuple(reading.drawn for reading in found) == kv_cache.marks(trace) == (1, 2, 4, 8, 16)
-    assert all(reading.length == len(trace) + reading.drawn for reading in found)
-    assert all(reading.cached > 0 and reading.fresh > 0 and reading.runs >= 1 for reading in found)
 
 
 def test_of_a_long_text_a_step_without_the_cache_takes_longer() -> None:

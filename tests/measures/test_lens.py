@@ -1,21 +1,18 @@
-"""The logit lens ends in the model's own prediction, and begins before any block."""
+"""The logit lens, what heads read most, which head is shown unasked, and what queries read of a state."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import close, describe, language_model, run_both, tiny_config, variants
+from tiny_models import close, describe, language_model, mixed, run_both, tiny_config, traced, variants
 
-from viz_model.config import ModelConfig
-from viz_model.measures import heads, lens
+import viz_model as vm
+from viz_model.config import DeltaNet, ModelConfig
+from viz_model.measures import heads, lens, salience, states
 from viz_model.measures.heads import HEAD
-from viz_model.measures.lens import read_site
-from viz_model.tokenizers.tokenizer import Token
 
 
 def summarize(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Iterable[int] = ()) -> heads.HeadSummary:
@@ -71,16 +68,15 @@ def test_a_token_is_followed_by_depth() -> None:
     assert found[1, 1] == 1 + int((middle > middle[3]).sum())
 
 
+def test_a_large_vocabulary_affords_fewer_positions() -> None:
+    small, large = (run_both(language_model(tiny_config(n_vocab=v))) for v in (101, 4000))
+    assert lens.affordable(small, 3) > 38 * lens.affordable(large, 3) and lens.affordable(large, 10**9) == 1
+
+
 def test_when_a_token_is_settled() -> None:
     assert lens.settled(np.array([5, 1, 2, 1, 1])) == 3
     assert lens.settled(np.array([1, 1])) == 0
     assert lens.settled(np.array([1, 2])) is None
-
-
-def test_a_large_vocabulary_affords_fewer_positions() -> None:
-    small, large = (run_both(language_model(tiny_config(n_vocab=v))) for v in (101, 4000))
-    assert lens.affordable(small, 3) > lens.affordable(large, 3) >= 1
-    assert lens.affordable(large, 10**9) == 1
 
 
 def test_without_logits_there_is_no_lens() -> None:
@@ -88,20 +84,6 @@ def test_without_logits_there_is_no_lens() -> None:
     trace = run_both(language_model(config))
     with pytest.raises(ValueError, match="no logits"):
         lens.look(trace, [0], [0])
-
-
-@pytest.mark.parametrize("config_", [c for c in variants() if c.has_logits], ids=describe)
-def test_what_is_read_makes_the_logits(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_)).at(config_.sides[-1])
-    close(trace.model.unembedding(trace[read_site(trace)] * float(trace.model.head.scale)), trace["logits"])
-
-
-@pytest.mark.parametrize("config_", [c for c in variants() if not c.has_logits], ids=describe)
-def test_without_a_head_the_last_vectors_are_the_output(config_: ModelConfig) -> None:
-    lm = language_model(config_)
-    trace = run_both(lm)
-    with torch.no_grad():
-        close(trace[trace.leaving], lm.model(torch.tensor([trace.ids]))[0])
 
 
 def causal(rows: list[list[float]]) -> np.ndarray:
@@ -153,29 +135,69 @@ def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
 
 
 def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
-    base = language_model(tiny_config(kind="encoder", n_vocab=8192))
+    trace = vm.load("story-bert").trace("the cat [MASK]")
+    marked = [n for n, token in enumerate(trace.tokens) if token.id in trace.tokenizer.controls]
+    assert list(heads.marks(trace)) == marked and 0 in marked
+    plain = language_model(tiny_config(kind="encoder", n_vocab=8192))
+    assert heads.marks(plain.trace("the cat")) == heads.marks(plain.trace(ids=[3, 1, 4])) == ()
 
-    class Wrapped:
-        """The bundled tokenizer with a control token at both ends, as BERT's."""
 
-        controls = frozenset({1, 2})
+N = 6
+BACK = np.eye(N, k=-1) + np.eye(N) * (np.arange(N) == 0)
+FIRST = np.repeat(np.eye(N)[:1], N, axis=0)
+FIXED = np.repeat(np.eye(N)[2:3], N, axis=0)
+SPREAD = np.tril(np.ones((N, N))) / np.arange(1, N + 1)[:, None]
 
-        def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
-            inner = base.tokenizer.encode(text)
-            return [1, *inner, 2] if special else inner
 
-        def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
-            return base.tokenizer.tokens(ids)
+def test_a_head_that_reads_back_tells_more_than_one_that_rests_or_spreads() -> None:
+    assert salience.choosiness(BACK) == pytest.approx(1 - 1 / N)
+    assert salience.choosiness(FIRST) == 0
+    assert salience.choosiness(np.eye(N)) == 0
+    assert salience.choosiness(SPREAD) < 0.3
 
-        def at(self, side: str) -> Wrapped:
-            return self
 
-        @property
-        def controls_by_side(self) -> dict[str, frozenset[int]]:
-            return {"decoder": self.controls}
+def test_what_all_queries_read_says_little_of_any_of_them() -> None:
+    assert salience.choosiness(FIXED, is_cross=True) == 0
+    assert salience.choosiness(np.eye(N), is_cross=True) == pytest.approx(1 - 1 / N)
+    assert salience.choosiness(np.eye(N), tuple(range(N)), is_cross=True) == 0
 
-    wrapped: Any = Wrapped()
-    trace = dataclasses.replace(base, tokenizer=wrapped).trace("the cat")
-    assert heads.marks(trace) == (0, len(trace) - 1)
-    assert heads.marks(base.trace("the cat")) == ()
-    assert heads.marks(base.trace(ids=[3, 1, 4])) == ()
+
+def test_of_the_bundled_model_it_is_the_head_of_the_previous_token() -> None:
+    trace = vm.load("story-pre-ln").trace("The cat sat on the mat")
+    much = {
+        (layer, head): x for layer in salience.layers(trace) for head, x in enumerate(salience.of_layer(trace, layer))
+    }
+    best = max(much, key=much.__getitem__)
+    assert len(much) == trace.n_layers * trace.config.n_heads
+    layer, head = best
+    assert HEAD.label("en", heads.of_layer(trace, layer)[head]) == "previous token"
+
+
+STATES = [config for config in mixed() if config.has_states]
+
+
+@pytest.mark.parametrize("config", STATES, ids=str)
+def test_shares_of_values_add_up_to_what_is_read(config: ModelConfig) -> None:
+    trace = traced(config)
+    (layer,) = (n for n, mixer in enumerate(config.mixers) if isinstance(mixer, DeltaNet))
+    shares = states.shares(trace, layer)
+    torch.testing.assert_close(
+        shares @ trace[f"blocks.{layer}.attn.value_conv"], trace[f"blocks.{layer}.attn.read"], atol=1e-5, rtol=1e-5
+    )
+    assert not shares.triu(1).any()
+
+
+@pytest.mark.parametrize("pool", [1, 2, 4])
+def test_the_head_that_reads_least_of_its_own_token_is_pooled_by_size(pool: int) -> None:
+    trace = traced(STATES[0])
+    shares = states.shares(trace, 0).numpy()
+    rows = shares / np.abs(shares).sum(-1, keepdims=True)
+    head, does, found = states.farthest(trace, 0, pool)
+    assert does is None and head == np.abs(rows.diagonal(0, 1, 2)).sum(-1).argmin()
+    seen = np.where(np.tril(np.ones(rows.shape[1:])) > 0, rows[head], np.nan)
+    for row, column in np.ndindex(found.shape):
+        cells = seen[row * pool : (row + 1) * pool, column * pool : (column + 1) * pool]
+        if np.isnan(cells).all():
+            assert np.isnan(found[row, column])
+        else:
+            assert abs(found[row, column]) == pytest.approx(np.nanmax(np.abs(cells)))

@@ -11,7 +11,7 @@ import pickle
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,39 +24,21 @@ import scenes
 from app_driver import open_page, pictures
 from bundled_models import NAMES, example
 from doors import all_open
-from identities import stream_length
 from matplotlib import figure as canvas
 from tiers import crossed, some
 
 import viz_model as vm
-from viz_model.app import sketch
-from viz_model.checkpoints import examples
 from viz_model.drawing.scene import Cells, encode
 from viz_model.drawing.scene.svg.ground import Ground
 from viz_model.plot import Figure
-from viz_model.plot.asking import USUAL
 
-PLACES: dict[str, Mapping[str, int]] = {
-    "overview": {},
-    "tokens": {},
-    "embedding": {},
-    "position": {},
-    "heads": {},
-    "head": {"layer": 1, "head": 2},
-    "steps": {"layer": 1, "head": 2},
-    "residual": {},
-    "block": {"layer": 1},
-    "norms": {"layer": 1},
-    "neurons": {"layer": 1},
-    "attribution": {},
-    "logit_lens": {},
-    "next_tokens": {},
-    "cross": {"layer": 1, "head": 2},
-}
-"""Every function of one run, with where it looks."""
+OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens")
+OF_HEADS, OF_LAYERS = ("head", "steps", "cross"), ("block", "norms", "neurons")
+FUNCTIONS = [*OF_TEXT, *OF_HEADS, *OF_LAYERS, "overview", "position", "heads", "residual", "attribution"]
+PLACES = {name: {"layer": 1, "head": 2} if name in OF_HEADS else {"layer": 1} for name in OF_HEADS + OF_LAYERS}
+"""Where the functions look that are told."""
 LAYERS = {"story-next": 3}
 """Where attention stands in another layer than in that of most models."""
-OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens")
 
 
 @cache
@@ -66,7 +48,7 @@ def run(model: str) -> vm.Trace:
 
 def drawn(model: str, name: str, **options: Any) -> Figure:
     of_weights = model in LAYERS and name in ("head", "steps")
-    place = {**PLACES[name], **({"layer": LAYERS[model]} if of_weights else {})}
+    place = {**PLACES.get(name, {}), **({"layer": LAYERS[model]} if of_weights else {})}
     made: Figure = getattr(vm.plot, name)(run(model), **place, **options)
     return made
 
@@ -87,9 +69,9 @@ def told(path: Path) -> str:
     return _bare(page.get_textpage().get_text_range())
 
 
-@pytest.mark.parametrize(("model", "name"), crossed(NAMES, list(PLACES)))
+@pytest.mark.parametrize(("model", "name"), crossed(NAMES, FUNCTIONS))
 def test_every_figure_of_every_model_is_saved_whole(model: str, name: str, tmp_path: Path) -> None:
-    lang = ("en", "zh")[(NAMES.index(model) + list(PLACES).index(name)) % 2]
+    lang = ("en", "zh")[(NAMES.index(model) + FUNCTIONS.index(name)) % 2]
     if name == "cross" and len(run(model).config.sides) == 1:
         with pytest.raises(ValueError, match="cross: a model with an encoder and a decoder is needed"):
             drawn(model, name)
@@ -131,59 +113,6 @@ def same(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5, atol=1e-6)
 
 
-def _attention(trace: vm.Trace, model: str) -> None:
-    at = LAYERS.get(model, 1)
-    pattern = trace[f"blocks.{at}.attn.pattern"]
-    same(np.nan_to_num(drawn(model, "head").data.values), pattern[2])
-    layer = vm.plot.heads(trace, at).data.patterns
-    same(np.nan_to_num(layer), pattern)
-    hidden = np.triu(np.ones(layer.shape[1:], bool), 1) if trace.stack.side == "decoder" else np.zeros(layer.shape[1:])
-    np.testing.assert_array_equal(np.isnan(layer), np.broadcast_to(hidden, layer.shape))
-    same(np.nan_to_num(drawn(model, "heads").data.patterns[at]), pattern)
-    same(drawn(model, "steps").data.pattern, pattern[2, -1])
-    same(vm.plot.head(trace, at, 2, matrix="z").data.values, trace[f"blocks.{at}.attn.z"][2])
-
-
-def _stream(trace: vm.Trace, model: str) -> None:
-    if trace.picture is None:
-        same(drawn(model, "embedding").data.values, trace["embed.token"])
-    if "embed.position" in trace:
-        same(drawn(model, "position").data.values, trace["embed.position"])
-    lengths = drawn(model, "residual").data.lengths
-    last = stream_length(trace, f"blocks.{trace.n_layers - 1}.resid.out")
-    same([lengths[0, -1], lengths[-1, -1]], [trace["embed.out"][-1].norm(), last[-1]])
-    block = drawn(model, "block").data
-    same(block.matrix[[0, -1]], np.stack([trace["blocks.1.resid.in"][-1], trace["blocks.1.resid.out"][-1]]))
-    strongest, act = drawn(model, "neurons").data.strongest, trace["blocks.1.ffn.act"][-1]
-    # On some tokens none fires.
-    assert [neuron.number for neuron in strongest[:1]] == ([int(act.abs().argmax())] if act.any() else [])
-
-
-def _output(trace: vm.Trace, model: str) -> None:
-    logits = trace["logits"][-1]
-    shares, (best, second) = logits.softmax(-1), logits.topk(2).indices.tolist()
-    choice = drawn(model, "next_tokens").data
-    assert choice.tokens[0].id == best
-    same(choice.model[:2], shares[[best, second]])
-    same(drawn(model, "attribution").data.total, logits[best])
-    against = vm.plot.attribution(trace, -1, best, second)
-    same(against.data.total, logits[best] - logits[second])
-    lens = drawn(model, "logit_lens").data
-    same(lens.probs[-1, -1], shares[best])
-    assert drawn(model, "overview").data.next_ids[0] == best
-
-
-# An encoder is asked for what it does not see: that is another run, and another test. Of a picture no token is asked.
-CHECKS = [(model, check) for check in (_attention, _stream, _output) for model in NAMES]
-CHECKS = [case for case in CHECKS if case not in (("story-bert", _output), ("digits-vit", _output))]
-
-
-@pytest.mark.parametrize(("model", "check"), some(CHECKS, 6))
-def test_data_are_the_values_of_the_run(model: str, check: Callable[[vm.Trace, str], None]) -> None:
-    trace = run(model)
-    check(trace.at(trace.config.sides[-1]), model)
-
-
 def test_cross_attention_is_read_from_the_decoder_whichever_stack_is_seen() -> None:
     trace = run("translate-2017")
     pattern = trace["decoder.blocks.1.cross.pattern"]
@@ -204,6 +133,9 @@ def test_an_encoder_is_asked_for_a_token_that_it_does_not_see() -> None:
     same(choice.model[0], logits.softmax(-1).max())
     assert choice.marked_token.id == trace.ids[position]
     same(vm.plot.attribution(trace, position).data.total, logits.max())
+
+
+"""The picture of the position page that each scheme is drawn by."""
 
 
 # The same picture as on a page
@@ -246,21 +178,6 @@ def _drawn(value: Any, number: Callable[[Any], Any]) -> Any:
     return number(np.asarray(value, np.float64)) if is_number else value
 
 
-def test_every_figure_says_in_its_signature_what_it_may_be_told() -> None:
-    for name in set(vm.plot.__all__) - {"Figure", "Grid", "grid"}:
-        make = getattr(vm.plot, name)
-        keywords = inspect.signature(make).parameters
-        assert not any(keyword.kind is keyword.VAR_KEYWORD for keyword in keywords.values()), name
-        told = {key: (keywords[key].annotation, keywords[key].default) for key in ("lang", "theme")}
-        assert told == {"lang": ("str", "en"), "theme": ("Theme", "light")}, name
-        assert {key: keywords[key].default for key in USUAL} == USUAL, name
-        assert set(inspect.get_annotations(make)) == {*keywords, "return"}, name
-    stack = inspect.signature(vm.plot.head).parameters["stack"]
-    assert (stack.annotation, stack.default, stack.kind) == ("Side | None", None, stack.KEYWORD_ONLY)
-    with pytest.raises(TypeError, match="color"):
-        drawn("story-pre-ln", "heads", color="red")
-
-
 @pytest.mark.parametrize(
     ("model", "page"),
     some([(model, page) for model in SCHEMES for page in OF_PAGE if page != "cross_attention" or "trans" in model], 6),
@@ -281,49 +198,6 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
         figure = make(trace, **{word: known[word] for word in known.keys() & taken})
         sent = on_page[next(known for known in on_page if known.endswith(f".{key}"))]
         assert plain(scenes.read(encode(figure.scene))) == plain(sent, about), name
-
-
-def test_a_run_of_a_picture_is_drawn_as_on_its_page() -> None:
-    lm, place = vm.load("digits-vit"), {"layer": "1", "head": "2", "token": "3"}
-    code = vm.images.encode(examples.read(lm.folder)[0].levels)
-    trace = lm.trace(sketch.centered(vm.images.decode(code)))  # as the page hands on what is drawn
-    query = {"model": "digits-vit", "drawing": code, "lang": "zh", **place}
-    figure = vm.plot.overview(trace, layer=1, token=3, lang="zh")
-    assert plain(scenes.read(encode(figure.scene))) == plain(
-        pictures(open_page("overview", query))["overview.drawn"], about
-    )
-    assert figure.caption.startswith("digits-vit · 28 × 28 · embed.patch [17 × 64]") and trace.text
-    np.testing.assert_array_equal(figure.data.projected, trace["embed.patch"])
-    same(figure.data.classes.probs, trace["class.probs"])
-
-
-def test_no_share_above_the_whole_is_marked_on_an_axis() -> None:
-    sure = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
-    said = written(vm.plot.next_tokens(sure).svg())
-    assert "100%" in said and "120%" not in said
-
-
-def test_two_models_are_compared_as_on_their_page() -> None:
-    text = "The cat sat on the mat"
-    query = {"model": "story-pre-ln", "text": text, "lang": "zh", "layer": "1", "head": "2", "token": "3"}
-    on_page = pictures(open_page("architectures", {**query, "door_sentence": "1"}))
-    first, second = (vm.load(name).trace(text) for name in ("story-pre-ln", "story-post-ln"))
-    figure = vm.plot.compare(first, second, layer=1, head=2, token=3, lang="zh")
-    parts = ["choices0", "choices1", "head0", "head1", "depth", "distances"]
-    assert [panel.id for panel in figure.scene.panels] == parts
-    for part, panel in zip(parts, figure.scene.panels, strict=True):
-        alone = vm.plot.compare(first, second, layer=1, head=2, token=3, lang="zh", part=part)
-        if part != "depth":  # which the page draws as a plot
-            assert plain(scenes.read(encode(alone.scene))) == plain(on_page[f"architectures.{part}"], about), part
-        assert repr(panel.marks) == repr(alone.scene.panels[0].marks)
-    found, site = figure.data, "blocks.1.attn.pattern"
-    same(found.depth.mean[0][0], first["embed.out"].norm(dim=-1).mean())
-    same(found.choices[1].probs[0], second["logits"][3].softmax(-1).max())
-    same(np.nan_to_num(found.patterns[1].values), second[site][2])
-    same(found.apart.distances[1, 2], (first[site][2] - second[site][2]).abs().sum(-1).mean() / 2)
-    assert "story-pre-ln, story-post-ln" in figure.caption
-    with pytest.raises(ValueError, match="part: 'all' is not one of choices0, choices1, head0"):
-        vm.plot.compare(first, second, part="all")
 
 
 def test_runs_of_unlike_models_and_of_a_change_are_compared() -> None:

@@ -21,7 +21,6 @@ SMALLEST = 8
 """Pixels, which are 6 points."""
 
 TEXT = "Donaudampfschifffahrt met the ❤️ 猫, and said 你好 to <|endoftext|> pneumonoultramicroscopic."
-
 PLACES: dict[str, dict[str, int]] = {
     "head": {"layer": 1, "head": 2},
     "steps": {"layer": 1, "head": 2},
@@ -56,12 +55,6 @@ def unusual(model: str) -> vm.Trace:
     return lm.trace(TEXT, **target)  # type: ignore[arg-type]
 
 
-@cache
-def surest(model: str) -> vm.Trace:
-    """A run that ends in a token that is almost sure."""
-    return vm.load(model).trace("Tom had a cat and a dog. The cat and the")
-
-
 def drawn(name: str, trace: vm.Trace, lang: str) -> Figure:
     make: Callable[..., Figure] = getattr(vm.plot, name)
     beside: list[Any] = [vm.load("story-post-ln").trace("The cat")] if name == "compare" else []
@@ -83,24 +76,3 @@ def check(figure: Figure) -> None:
 def test_a_narrow_figure_is_whole(model: str, name: str) -> None:
     for lang in ("en", "zh"):
         check(drawn(name, unusual(model), lang))
-
-
-@pytest.mark.parametrize("name", ["next_tokens", "attribution", "overview"])
-def test_so_is_that_of_a_sure_token(name: str) -> None:
-    check(drawn(name, surest("story-pre-ln"), "en"))
-
-
-def test_what_lies_over_each_other_or_beyond_the_edge_is_found() -> None:
-    file = (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40"><g transform="translate(10 10)">'
-        '<text x="0" y="0">one</text><text x="21" y="0" font-weight="700">two</text>'
-        '<text x="92" y="10" text-anchor="end">edge</text><text x="5" y="20" transform="rotate(-90 5 20)">up</text>'
-        "</g></svg>"
-    )
-    found = written_boxes.read(file)
-    assert [box.text for box in found.boxes] == ["one", "two", "edge", "up"]
-    assert written_boxes.touching(found) == ["'one' and 'two'"]
-    (beyond,) = written_boxes.beyond(found)
-    assert beyond.startswith("'edge'")
-    upright = found.boxes[3].corners
-    assert upright[:, 0].max() - upright[:, 0].min() < upright[:, 1].max() - upright[:, 1].min()

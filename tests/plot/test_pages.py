@@ -84,23 +84,6 @@ def test_a_page_is_whole_in_every_language(run: vm.Trace, name: str, tmp_path: P
         assert {"lang"} <= lists and ("layer" in lists) == ("layer" not in vm.page(run, name).topic.without)
 
 
-def test_what_a_table_does_not_hold_is_there_for_every_layer_and_token(run: vm.Trace) -> None:
-    page = message(vm.page(run, "block").html)["pages"]["en"]["decoder"]
-    axes = {case["axis"] for case in every(page, "when")}
-    assert {"layer", "token"} <= axes
-    for case in every(page, "when"):
-        if case["axis"] in page["sizes"]:
-            assert list(case["of"]) == [str(n) for n in range(page["sizes"][case["axis"]])]
-
-
-def test_options_that_a_file_holds_are_all_there_and_others_are_not_offered(run: vm.Trace) -> None:
-    page = message(vm.page(run, "attention").html)["pages"]["en"]["decoder"]
-    asked = {one["name"]: one["names"] for one in every(page, "chooser") if one["asks"] and one["name"] != "lang"}
-    cases = [case for case in every(page, "when") if case["axis"] in asked]
-    assert asked and {case["axis"] for case in cases} <= set(asked)
-    assert all(set(asked[case["axis"]]) <= set(case["of"]) for case in cases)
-
-
 def test_of_a_long_text_a_part_is_held_and_said(run: vm.Trace) -> None:
     long = vm.load("story-pre-ln").trace("Once upon a time there was a dog. " * 20)
     page = message(vm.page(long, "overview", token=-1).html)["pages"]["en"]["decoder"]
@@ -141,47 +124,8 @@ def test_the_walk_holds_the_weights_where_the_browser_knows_the_model(run: vm.Tr
     assert message(vm.page(run, "tokens").html)["model"] is None
 
 
-def test_a_walk_begins_in_a_layer_that_has_attention() -> None:
-    run = vm.load("story-next").trace("The cat sat on")
-    found = message(vm.page(run, "walk").html)
-    page = found["pages"]["en"]["decoder"]
-    assert found["model"] is not None and f"blocks.{page['usual']['layer']}.attn.pattern" in run
-    assert every(page, "walk")[0]["chapters"] and "writes nothing else" not in json.dumps(page)
-
-
-def test_what_is_to_be_tried_can_be_tried_in_a_file(run: vm.Trace) -> None:
-    for name, asks in (("attention", True), ("overview", True), ("block", False), ("tokens", False)):
-        page = message(vm.page(run, name).html)["pages"]["en"]["decoder"]
-        assert ("Find out by trying" in json.dumps(page)) == asks
-        assert bool([line for one in every(page, "prose") for line in one["lines"] if line["what"] == "answer"]) == asks
-
-
-def test_an_attribution_is_compared_with_each_rival_and_says_what_is_left_out(run: vm.Trace) -> None:
-    page = message(vm.page(run, "attribution").html)["pages"]["en"]["decoder"]
-    asked = {one["name"]: one["names"] for one in every(page, "chooser") if one["asks"]}
-    assert asked["against"] == ["none", "average", "second"] and "word" not in asked and "lens" in asked
-    cases = [one for one in every(page, "when") if one["axis"] == "against"]
-    assert cases and all(list(one["of"]) == asked["against"] for one in cases)
-    said = [json.dumps(one["of"]["none"]) != json.dumps(one["of"]["second"]) for one in cases]
-    assert sum(said) > 10 and "rivals that one types, are in the app" in json.dumps(page)
-
-
-def test_both_stacks_of_a_translator_are_in_a_file() -> None:
-    run = vm.load("translate-t5").trace("The cat sat.", target="Le chat")
-    found = message(vm.page(run, "tokens").html)
-    assert set(found["pages"]["en"]) == {"encoder", "decoder"} and found["first"]["side"] == "decoder"
-    assert any(one["name"] == "side" for one in found["pages"]["en"]["decoder"]["controls"])
-
-
-def test_a_model_that_no_registry_knows_has_pages() -> None:
-    lm = language_model(tiny_config())
-    page = message(vm.page(lm.trace(ids=[5, 17, 9, 40]), "attention").html)["pages"]["en"]
-    assert every(page, "scene")
-
-
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"cross_attention", "walk"}))
 def test_a_run_of_ids_has_pages(name: str) -> None:
-    """Of a model without a tokenizer, and of ids that no text was read for."""
     lm = vm.load(language_model(tiny_config(position=Rope())).model, name="of ids")
     assert vm.page(lm.trace(ids=[3, 1, 4, 1, 5]), name).html
 

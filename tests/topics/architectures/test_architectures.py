@@ -1,46 +1,43 @@
-"""Two models side by side: parts, masks, one sentence, and what is said and drawn of them."""
+"""Two models side by side: parts, plans, masks, one sentence, and what is said and drawn of them."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
+from collections.abc import Callable
 from typing import Any
 
 import islands
 import numpy as np
 import pytest
-import torch
 from identities import stream_length
-from tiny_models import describe, language_model, mixed_norms, random_model, run_both, tiny_config, traced, variants
+from tiny_models import describe, language_model, tiny_config, traced, variants, without_a_part
 
 import viz_model as vm
-from viz_model import texts
-from viz_model.config import Dense, Gated, LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
-from viz_model.drawing.scene import Items, Labels, Scene
-from viz_model.drawing.tables import pick, resolved
-from viz_model.island.look import Look
-from viz_model.measures import kv_cache
-from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures import (
-    PAGE,
-    cache,
-    choices,
-    depth,
-    heads,
-    kinds,
-    pair,
-    parameters,
-    parts,
-    scale,
-    tabs,
-    where,
+from viz_model.config import (
+    Alibi,
+    Dense,
+    Gated,
+    LanguageHead,
+    ModelConfig,
+    NoHead,
+    NoPosition,
+    RMSNorm,
+    Rope,
+    T5Bias,
 )
-from viz_model.topics.architectures.parts import described
+from viz_model.drawing.scene import Items, Labels
+from viz_model.drawing.tables import resolved
+from viz_model.island.look import Look
+from viz_model.model import sites
+from viz_model.model.feedforward import Experts
+from viz_model.model.transformer import Transformer
+from viz_model.topics.architectures import PAGE, choices, depth, heads, pair, parameters, parts, scale, where
+from viz_model.topics.architectures import plan as plans
+from viz_model.topics.architectures.lineage import CHANGES, Change
 from viz_model.topics.architectures.references import REFERENCES
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
-SPEAK = {language: texts.Texts(language) for language in texts.LANGUAGES}
 OTHER = dataclasses.replace(tiny_config(n_kv_heads=1), n_layers=1)
 
 
@@ -50,23 +47,6 @@ def two(config: ModelConfig, other: ModelConfig = OTHER, lang: str = "en", **pla
     second = traced(other)
     side = trace.config.sides[-1] if trace.config.sides[-1] in other.sides else other.sides[-1]
     return islands.beside(islands.look(trace.at(config.sides[-1]), PAGE, lang, **place), lm, second.at(side))
-
-
-def is_filled(text: str) -> bool:
-    return bool(text) and "{{" not in text
-
-
-@every
-def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig) -> None:
-    lm, first = language_model(config), language_model(CONFIGS[0])
-    found = parts.parts(lm.model, lm.tokenizer)
-    assert [part.name for part in found] == [part.name for part in parts.parts(first.model, first.tokenizer)]
-    for part in found:
-        for t in SPEAK.values():
-            assert is_filled(t(f"architectures.part_{part.name}"))
-            assert is_filled(t(f"architectures.why_{part.name}"))
-            assert is_filled(t(f"architectures.is_{part.said}", **part.values))
-            assert is_filled(t(f"common.page_{part.page}"))
 
 
 @pytest.mark.parametrize(
@@ -90,28 +70,7 @@ def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, An
     look = two(tiny_config(), tiny_config(**changes))
     rows = parts.rows(look)
     assert {row.first.name for row in rows if row.differs} == differ
-    facts = parts.facts(look)
-    assert facts["differ"] == str(len(differ)) and facts["all"] == str(len(rows))
-    data = parts.draw(look).data
-    assert sum(row["differs"] for row in data["rows"]) == len(differ)
-    assert str(len(rows) - len(differ)) in data["words"]["same"]
-
-
-@pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[3], CONFIGS[-1]], ids=describe)
-def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
-    look = two(config)
-    root = parts.draw_tree(look).data["root"]
-    assert root["share"] == 1
-    assert sum(child["share"] for child in root["children"]) == pytest.approx(1)
-    assert int(root["size"].replace(",", "")) == sum(weight.numel() for weight in look.trace.model.parameters())
-    assert ("shares embedding.weight" in str(root)) == (config.has_logits and config.tie_embeddings)
-    other = parts.draw_tree(dataclasses.replace(look, options={"tree": "1"})).data["root"]
-    assert int(other["size"].replace(",", "")) == sum(weight.numel() for weight in Transformer(OTHER).parameters())
-
-
-def bars_of(scene: Scene, layer: int = 0) -> dict[str, Any]:
-    """The marks of a picture at a layer."""
-    return {mark.id: mark for mark in resolved(scene, {"layer": layer}).panels[0].marks}
+    assert sum(row["differs"] for row in parts.draw(look).data["rows"]) == len(differ)
 
 
 @every
@@ -128,77 +87,14 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
         assert blocks.share(row, "ffn") == pytest.approx(ffn / blocks.counts[row].sum())
     np.testing.assert_allclose(whole.shares.sum(1), 1)
     for view, scene in ((whole, where.draw_models(look)), (blocks, where.draw_blocks(look))):
-        marks = bars_of(scene)
-        bars = [mark for mark in marks.values() if isinstance(mark, Items)]
+        marks = resolved(scene, {"layer": 0}).panels[0].marks
+        bars = [mark for mark in marks if isinstance(mark, Items)]
         np.testing.assert_allclose(sum(np.asarray(bar.width)[:, 0] for bar in bars), 1, rtol=1e-5)
-        (names,) = [mark for mark in marks.values() if isinstance(mark, Labels)]
+        (names,) = [mark for mark in marks if isinstance(mark, Labels)]
         said = ["".join(run.text for line in text for run in line) for text in names.texts if not isinstance(text, str)]
         assert ["◇" in text for text in said] == [not here for here in view.loaded]
         assert all(parameters.short(int(n)) in text for text, n in zip(said, view.counts.sum(1), strict=True))
         assert all((side or "") in text for text, side in zip(said, view.stacks, strict=True))
-
-
-def test_the_bars_of_a_block_follow_the_layer_where_layers_differ() -> None:
-    config = tiny_config(n_layers=2, ffns=(Gated(), Gated(bias=True)))
-    look = two(config)
-    scene = where.draw_blocks(look)
-    for layer in range(2):
-        block = Transformer(config).stack("decoder").block(layer)
-        total, ffn = (sum(weight.numel() for weight in part.parameters()) for part in (block, block.ffn))
-        assert np.asarray(bars_of(scene, layer)["bars.ffn"].width)[0, 0] == pytest.approx(ffn / total, rel=1e-5)
-        assert f"{ffn / total:.0%}" in " ".join(islands.one(where.tell_blocks(look), {"layer": layer}))
-
-
-def cached(config: ModelConfig, length: int, n_bytes: int) -> tuple[Look, cache.CacheView]:
-    look = dataclasses.replace(two(config), options={"length": str(length), "bytes": str(n_bytes)})
-    return look, cache.view(look)
-
-
-@every
-def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
-    look, view = cached(config, 5, 4)
-    assert sum(view.loaded) == 1 + (config.kind != "encoder")
-    assert not any(name.startswith("BERT") for name in view.names)
-    assert (view.mqa <= view.own).all() and (view.own <= view.mha).all()
-    np.testing.assert_allclose(view.mha / view.mqa, view.n_heads)
-    np.testing.assert_allclose(view.own / view.mqa, view.n_kv_heads)
-    section, facts = cache.facts(config, 5, 4)
-    if config.kind == "encoder":
-        assert section == "cache_none"
-    else:
-        assert section == {1: "cache_mqa", config.n_heads: "cache_mha"}.get(config.n_kv_heads, "cache_gqa")
-        own = 2 * config.n_layers * config.n_kv_heads * config.d_head * 4
-        assert facts["own"] == f"{own:,}"
-    for t in SPEAK.values():
-        assert "{{" not in t.prose(f"architectures.{section}", model="`tiny`", **facts)
-    drawn = {series.name: series.values for series in cache.draw(look).series}
-    assert [*drawn[look.words("cache_own")]] == view.own.tolist()
-
-
-@every
-def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
-    config = dataclasses.replace(config, windows=())
-    model = Transformer(config)
-    cells = kinds.sight(config.kind, 4, 3)
-    if config.kind != "encoder_decoder":
-        visible = model.stack(config.sides[0]).visible(0, 4, 4).numpy()
-        assert ((cells == kinds.SEEN) == visible).all() and cells.max() == kinds.SEEN
-        return
-    assert ((cells[:4, :4] == kinds.SEEN) == model.stack("encoder").visible(0, 4, 4).numpy()).all()
-    assert ((cells[4:, 4:] == kinds.SEEN) == model.stack("decoder").visible(0, 3, 3).numpy()).all()
-    assert (cells[:4, 4:] == kinds.HIDDEN).all() and (cells[4:, :4] == kinds.SEEN_ACROSS).all()
-
-
-def test_a_mask_s_picture_has_a_sign_in_every_cell_that_is_seen() -> None:
-    config = next(config for config in CONFIGS if config.kind == "encoder_decoder")
-    look = two(config)
-    view = kinds.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
-    assert view.split == 3 and len(view.labels) == 3 + kinds.MOST
-    for kind in kinds.KINDS:
-        scene = kinds.draw(look, kind)
-        marks = {mark.id: mark for mark in scene.panels[0].marks}
-        assert [*map(bool, marks["signs"].texts)] == (scene.data.cells > 0).ravel().tolist()  # type: ignore[union-attr]
-        assert ("cut across" in marks) == (kind == "encoder_decoder")
 
 
 @every
@@ -206,16 +102,14 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
     for side in config.sides:
         trace = traced(config).at(side)
         look = islands.beside(islands.look(trace, PAGE), language_model(config), trace)
-        sites, lengths = depth.lengths(trace)
+        _, lengths = depth.lengths(trace)
         assert lengths.shape == (config.depth(side) + 1, len(trace))
         ends = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(trace.n_layers)))
-        assert len(sites) == len(ends)
         for site, row in zip(ends, lengths, strict=True):
             np.testing.assert_allclose(row, stream_length(trace, site), rtol=1e-4)
         for one in pair.both(look):
-            patterns = heads.weights(look, one)[look.layers.index(1) if 1 in look.layers else 0, 1]
             layer = 1 if 1 in look.layers else 0
-            np.testing.assert_allclose(np.nansum(patterns, 1), 1, rtol=1e-5)
+            patterns = heads.weights(look, one)[look.layers.index(layer), 1]
             assert (np.isfinite(patterns) == trace.stack.visible(layer, len(trace), len(trace)).numpy()).all()
             np.testing.assert_allclose(np.nan_to_num(patterns), trace[f"blocks.{layer}.attn.pattern"][1], atol=1e-6)
             _, most = heads.strongest(look, one)
@@ -239,21 +133,7 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
                 assert seen.ids[n, 0] == probs.argmax()
 
 
-def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
-    trace = run_both(language_model(tiny_config(n_context=256)), length=200)
-    look = islands.beside(islands.look(trace, PAGE), language_model(OTHER), traced(OTHER))
-    whole = heads.weights(look, pair.own(look))[0, 0]
-    (cells,) = [
-        mark for mark in islands.pictures(PAGE, look)["architectures.head0"].panels[0].marks if mark.id == "cells"
-    ]
-    small = np.asarray(cells.values)  # type: ignore[union-attr]
-    assert len(small) <= pair.LARGEST and small.shape == (len(small),) * 2
-    assert np.nanmax(small) == pytest.approx(np.nanmax(whole))
-    assert np.isnan(small[0, -1]) and np.isfinite(small[-1, 0])
-
-
 def test_the_other_model_is_looked_at_where_it_has_the_place() -> None:
-    """Of three layers and four heads beside one layer and two: the nearest of each."""
     config = tiny_config(n_layers=3, n_heads=4, n_kv_heads=4)
     other = tiny_config(n_layers=1, n_heads=2, n_kv_heads=2)
     look = two(config, other, layer=2, head=3, token=4)
@@ -265,16 +145,12 @@ def test_the_other_model_is_looked_at_where_it_has_the_place() -> None:
         np.testing.assert_allclose(np.nan_to_num(np.asarray(cells.values)), expected, atol=1e-6)  # type: ignore[union-attr]
         said = islands.sentences(PAGE, look, layer=layer, head=head, token=4)
         assert any(f"Head {min(head, 1)} of block 0 (of 0 to 0)" in line for line in said)
-    there = int(pair.tokens_of(look, second)[4])
     chosen = dataclasses.replace(look, options={"other_token": "4.1"})
-    assert there != 1 and pair.tokens_of(chosen, second)[4] == 1
-    assert list(pair.tokens_of(chosen, second)[:4]) == list(pair.tokens_of(look, second)[:4])
-
-
-@pytest.mark.parametrize(("position", "expected"), [(0, 1), (1, 2), (2, 4)])
-def test_the_same_place_in_another_cut(position: int, expected: int) -> None:
-    """The, cat, sat beside T, he, cat, s, at."""
-    assert pair.same_places([3, 4, 4], [1, 2, 4, 2, 2])[position] == expected
+    assert list(pair.tokens_of(chosen, second)) == [
+        *pair.tokens_of(look, second)[:4],
+        1,
+        *pair.tokens_of(look, second)[5:],
+    ]
 
 
 def test_control_tokens_move_no_place() -> None:
@@ -292,87 +168,6 @@ def test_the_partner_is_the_twin_or_else_the_model_that_is_most_alike() -> None:
     assert parts.default_partner("a", None, {"a": decoder}) is None
 
 
-def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> None:
-    configs = {
-        "plain": tiny_config(),
-        "post": tiny_config("post"),
-        "encoder": tiny_config("post", kind="encoder"),
-        "normed": tiny_config("post", qk_norm=True, norm=LayerNorm(eps=1e-6)),
-        "other": tiny_config("post", qk_norm=True, norm=RMSNorm()),
-    }
-    found = {name: parts.nearest(name, configs) for name in configs}
-    # The first is compared with those behind it.
-    told = {name: kin and (kin.name, {part.name: part.said for part in kin.differs}) for name, kin in found.items()}
-    assert told == {
-        "plain": ("post", {"norm_at": "pre", "final_norm": "yes"}),
-        "post": ("plain", {"norm_at": "post", "final_norm": "no"}),
-        "encoder": ("post", {"kind": "encoder"}),
-        "normed": ("post", {"qk_norm": "yes"}),
-        "other": ("normed", {"norm": "rmsnorm"}),
-    }
-    assert parts.nearest("plain", {"plain": tiny_config()}) is None
-
-
-@every
-def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
-    said = tabs.formulas(two(config))
-    ends = [re.findall(r"\\mathbf\{([\d{},]+)\}\\end", latex) for _, latex in said]
-    total = sum(int(re.sub(r"\D", "", end[0])) for end in ends)
-    assert total == sum(weight.numel() for weight in Transformer(config).parameters())
-    for _, latex in said:
-        symbols, numbers = latex.split(r"\\")
-        assert not re.search(r"\d{3,}", symbols.replace("aligned", ""))
-        left = re.split(r" = \\mathbf", numbers.replace(r"\end{aligned}", ""))[0].removeprefix(" &= ")
-        plain = left.replace(r"\cdot", "*").replace("{,}", "").replace(r"\left", "").replace(r"\right", "")
-        assert re.fullmatch(r"[\d\s*+()]+", plain)
-        assert eval(plain) == int(re.sub(r"\D", "", re.findall(r"\\mathbf\{(.*)\}", numbers)[0]))
-
-
-@every
-def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
-    for side in config.sides:
-        block = Transformer(config).stack(side).block(0)
-        said = tabs.by_hand(parameters.tree(block))
-        for factors, product in re.findall(r"&\\quad (.*?) &&= ([\d{},]+) ", said["lines"]):
-            assert eval(factors.replace(r"\cdot", "*").replace("{,}", "")) == int(product.replace("{,}", ""))
-        names = re.findall(r"texttt\{(.*?)\}:", said["lines"])
-        own = {name.rpartition(".")[0].replace("_", r"\_") for name, _ in block.named_parameters()}
-        assert set(names) == own and len(names) == len(own)
-        parts = [int(part.replace("{,}", "")) for part in re.findall(r"&&= ([\d{},]+) ", said["lines"])]
-        assert sum(parts) == sum(weight.numel() for weight in block.parameters())
-        assert f"{sum(parts):,}" == said["total"]
-        assert int(said["ffn"].replace(",", "")) == sum(weight.numel() for weight in block.ffn.parameters())
-
-
-@every
-def test_what_is_said_of_two_models_is_whole_in_every_language(config: ModelConfig) -> None:
-    for lang in texts.LANGUAGES:
-        look = two(config, lang=lang)
-        said = islands.sentences(PAGE, look)
-        assert all("{{" not in line for line in said) and len(said) > 20
-        drawn = islands.pictures(PAGE, look)
-        assert {"architectures.plan0", "architectures.plan1", "architectures.head0", "architectures.head1"} <= set(
-            drawn
-        )
-        assert ("architectures.choices0" in drawn) == config.has_logits
-
-
-@every
-def test_the_part_with_most_parameters_is_the_answer(config: ModelConfig) -> None:
-    look = two(config)
-    found = tabs.quiz(look)
-    assert found is not None
-    sizes = dict.fromkeys(("embedding", "positions", "attention", "cross", "ffn", "norms", "head"), 0)
-    names = {"position": "positions", "buckets": "positions", "attn": "attention", "patches": "embedding"}
-    for name, weight in look.trace.model.named_parameters():
-        steps = [names.get(step, step) for step in name.split(".")]
-        is_norm = any(step.endswith("norm") for step in steps)
-        sizes["norms" if is_norm else next((step for step in steps if step in sizes), "embedding")] += weight.numel()
-    largest = max(sizes, key=sizes.__getitem__)
-    right = int(pick(found.right, {}))
-    assert right < 0 or found.options[right] == look.words(f"where_{largest}")
-
-
 @every
 def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> None:
     counted = parameters.count(Transformer(config))
@@ -381,43 +176,6 @@ def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> 
     for part in parameters.PARTS:
         by_formula = sum(row.copies * row.value for row in rows if row.part == part)
         assert by_formula == counted[part], part
-
-
-def test_layers_that_differ_have_formulas_of_their_own() -> None:
-    config = tiny_config(n_layers=3, ffns=(Dense(), Gated(), Dense()))
-    rows = [row for row in parameters.formulas(config) if row.part == "ffn"]
-    assert [row.copies for row in rows] == [2, 1]
-    assert [term.times for term in rows[1].terms] == [3]
-
-
-@every
-def test_the_tree_holds_every_parameter_once(config: ModelConfig) -> None:
-    model = Transformer(config)
-    node = parameters.tree(model)
-    assert node.size == sum(weight.numel() for weight in model.parameters())
-    assert node.size == sum(child.size for child in node.children)
-    stacks = {child.name: child for child in node.children if child.name in config.sides}
-    assert set(stacks) == set(config.sides)
-    for side, stack in stacks.items():
-        (blocks,) = (child for child in stack.children if child.name == "blocks")
-        (block,) = blocks.children  # all alike, so one stands for them
-        assert block.copies == config.depth(side)
-        assert block.size == block.copies * sum(parameters.count(model.stack(side).block(0)).values())
-    unembedding = {path: leaf for path, leaf in parameters.leaves(node) if path == "head.unembedding"}
-    if config.has_logits:
-        leaf = unembedding["head.unembedding"]
-        assert leaf.shapes["weight"] == (config.n_vocab, config.d_model)
-        assert leaf.shared == ("embedding.weight" if config.tie_embeddings else None)
-    else:
-        assert not unembedding
-
-
-def test_blocks_that_differ_are_not_folded_together() -> None:
-    model = random_model(tiny_config(n_layers=3))
-    model.stack("decoder").blocks[1].ffn = torch.nn.Linear(24, 24)
-    stack = parameters.tree(model.stack("decoder"))
-    (blocks,) = (child for child in stack.children if child.name == "blocks")
-    assert [child.name for child in blocks.children] == ["0", "1", "2"]
 
 
 def test_published_totals() -> None:
@@ -432,36 +190,7 @@ def test_published_totals() -> None:
     assert totals["Transformer big (2017)"] == pytest.approx(213e6, rel=0.01)
 
 
-@every
-def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
-    if config.kind == "encoder":
-        with pytest.raises(ValueError, match="encoder"):
-            kv_cache.cache(config, 5, config.n_kv_heads, 4)
-        return
-    model, kept = random_model(config), None
-    ids, source = torch.arange(5)[None], torch.arange(7)[None]
-    with torch.inference_mode():
-        kept = model.new_cache()
-        if config.kind == "decoder":
-            model(ids, cache=kept)
-        else:
-            model(source, ids, cache=kept)
-    n_bytes = {"attn": 0, "cross": 0}
-    for layer in kept:
-        for name in n_bytes:
-            held = getattr(layer, name)
-            n_bytes[name] += sum(x.numel() * x.element_size() for x in (held.k, held.v) if x is not None)
-    found = kv_cache.cache(config, 5, config.n_kv_heads, 4, n_source=7)
-    assert found.cross_attention == n_bytes["cross"]
-    # The decoder of this package keeps what lies before a window too.
-    a_layer = 2 * config.n_kv_heads * config.d_head * 4
-    spared = sum(5 - min(5, window or 5) for window in config.windows)
-    assert found.self_attention == n_bytes["attn"] - a_layer * spared
-    assert found.total == found.self_attention + found.cross_attention
-
-
 def test_the_largest_published_model_as_its_paper_states_it() -> None:
-    """Brown et al. 2020, table 2.1: 96 layers of 12,288, 96 heads of 128, 175.0 billion parameters."""
     t5 = vm.load("translate-t5")
     look = islands.beside(islands.look(vm.load("story-pre-ln").trace("The cat"), PAGE), t5)
     view = where.whole_models(look)
@@ -478,6 +207,73 @@ def test_the_largest_published_model_as_its_paper_states_it() -> None:
     assert [*drawn.values] == sizes.parameters.tolist() and len(drawn.at) == len(sizes.names)
 
 
-def test_the_norms_of_two_stacks_are_one_row_of_the_table() -> None:
-    parts = {part.name: part for part in described(mixed_norms()[0])}
-    assert (parts["norm_at"].said, parts["final_norm"].said) == ("post_pre", "yes")
+PER_LAYER = [
+    tiny_config(ffns=(Dense(bias=False), Gated(bias=True)), windows=(3, 0)),
+    tiny_config(position=NoPosition(), positions=(Alibi(), T5Bias(buckets=8, max_distance=12)), norm_at="post"),
+]
+CONFIGS_OF_PLAN = [*variants(), *without_a_part(), *PER_LAYER]
+every_of_plan = pytest.mark.parametrize("config", CONFIGS_OF_PLAN, ids=describe)
+
+
+@every_of_plan
+def test_every_declared_value_is_in_the_plan_once(config: ModelConfig) -> None:
+    for side in config.sides:
+        for layer in range(config.depth(side)):
+            declared = []
+            for full, _ in sites.in_order(config):
+                own, name = sites.split_side(full)
+                if (own or config.sides[-1]) == side and sites.split_name(name)[0] in (None, layer):
+                    declared.append(full)
+            found = [site.full for element in plans.plan(config, side, layer) for site in element.sites]
+            assert sorted(found) == sorted(declared)
+
+
+@every_of_plan
+def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> None:
+    model = Transformer(config)
+    for side in config.sides:
+        plan = {element.key: element for element in plans.plan(config, side)}
+        block, stack = model.stack(side).block(0), model.stack(side)
+        norms = [key for key in plan if "norm_p" in key]
+        assert len(norms) == sum(name.endswith("_norm") for name, _ in block.named_children())
+        assert {key.rpartition("_")[2] for key in norms} == {config.norm_at}
+        assert ("cross.add" in plan) == (block.cross is not None)
+        assert ("end.norm" in plan) == (stack.final_norm is not None)
+        assert ("embed.norm" in plan) == (stack.embed_norm is not None)
+        assert ("embed.segment" in plan) == (stack.segment is not None)
+        assert ("attn.qk_norm" in plan) == config.qk_norm
+        assert ("attn.bias" in plan) == (config.layer(side, 0).position.acts_on == "scores")
+        assert ("attn.rotate" in plan) == (config.layer(side, 0).position.acts_on == "queries")
+        is_routed = isinstance(block.ffn, Experts)
+        assert ("ffn.router" in plan) == is_routed and ("expert" in plan["ffn.up"].text_key) == is_routed
+        if not is_routed:
+            assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
+        assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)
+        assert (" + b" in plan["attn.out"].values["bias"]) == (block.attn.o.bias is not None)
+        assert ("unscaled" in plan["attn.scores"].text_key) == (block.attn.scale == 1)
+        assert (plan["attn.add"].text_key == "plan_add") == config.residual
+        steps = [key for key in plan if key.startswith("attn.")]
+        assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
+
+
+DIFFERS: dict[str, Callable[[ModelConfig], Any]] = {
+    "decoder": lambda c: c.kind,
+    "encoder": lambda c: c.kind,
+    "pre_ln": lambda c: c.norm_at,
+    "t5": lambda c: type(c.position).__name__,
+    "rmsnorm": lambda c: type(c.norm).__name__,
+    "glu": lambda c: type(c.ffn).__name__,
+    "rope": lambda c: type(c.position).__name__,
+    "alibi": lambda c: type(c.position).__name__,
+    "experts": lambda c: {type(ffn).__name__ for ffn in c.ffns},
+    "gqa": lambda c: c.n_heads // c.n_kv_heads,
+    "nope": lambda c: type(c.position).__name__,
+    "qk_norm": lambda c: c.qk_norm,
+    "delta": lambda c: c.has_states,
+}
+
+
+@pytest.mark.parametrize("change", [one for one in CHANGES if one.other], ids=lambda one: one.name)
+def test_the_pair_differs_in_what_is_told(change: Change) -> None:
+    one, other = (DIFFERS[change.name](vm.load(name).config) for name in (change.model, change.other))
+    assert one != other

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import islands
 import numpy as np
+import pandas as pd
 import pytest
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+import tiers
+import torch
+from pairs import pairs
+from tiny_models import describe, few, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model.config import Rope
-from viz_model.drawing.scene import Cells, Labels, Scene, seen
-from viz_model.drawing.tables import pick
+from viz_model import explain
+from viz_model.config import ModelConfig, Rope
+from viz_model.drawing.scene import Cells, Items, Rect, Scene, seen
+from viz_model.explain.scores import At
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
-from viz_model.topics.attention import PAGE, PICTURES, brings, forms, head, heads, query, tabs
+from viz_model.island.why import MOST_TERMS, About
+from viz_model.runs.edits import AblateHead
+from viz_model.topics import attention, cross_attention
+from viz_model.topics.attention import PAGE, PICTURES, between_words, buffer, carries, head, heads, query
+from viz_model.topics.attention import weights as care
+from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 
 LAYER = 1
 AT = f"blocks.{LAYER}.attn."
@@ -28,11 +37,6 @@ def look(request: pytest.FixtureRequest) -> Look:
     """A look at a run of a model of any variant, seen from its last stack."""
     trace = run_both(language_model(request.param), length=8).at(request.param.sides[-1])
     return islands.look(trace, PAGE, layer=LAYER, head=2, token=3)
-
-
-@pytest.fixture
-def bundled_look(bundled: vm.LanguageModel) -> Look:
-    return islands.look(bundled.trace("Tom had a cat and a dog. The cat and the"), PAGE, layer=1, head=3)
 
 
 def drawn(look: Look, draw: Callable[[Look], Scene], **place: int) -> Scene:
@@ -75,16 +79,13 @@ def test_the_steps_of_a_query_are_those_of_the_run(layer: int, head: int, token:
     np.testing.assert_array_equal(np.isfinite(masked), visible)
     recorded = trace[f"{at}masked"][head, token].numpy()
     np.testing.assert_allclose(masked[visible], recorded[visible], rtol=1e-4, atol=1e-4)
-    known = {
-        t(f"attention.step_{name}"): name.removesuffix("_width")
-        for name in ("scores", "scores_width", "capped", "bias")
-    }
+    steps = ("scores", "scores_width", "capped", "bias")
+    known = {t(f"attention.step_{name}"): name.removesuffix("_width") for name in steps}
     for name, values in rows.items():
         np.testing.assert_allclose(values, trace[f"{at}{known[name]}"][head, token].numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look) -> None:
-    """Equation 1 of Vaswani et al. 2017, from the matrices as they are drawn."""
     config, n, found = look.config, len(look), {}
     for name in head.known(look, head.CHAIN):
         found[name] = cells(drawn(look, lambda look, name=name: head.of_one(look, name), head=1))  # type: ignore[misc]
@@ -98,17 +99,6 @@ def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look)
     pattern = np.nan_to_num(found["pattern"])
     np.testing.assert_allclose(pattern, weights / weights.sum(-1, keepdims=True), atol=1e-5)
     np.testing.assert_allclose(found["z"], pattern @ found["v"], atol=1e-4)
-
-
-def test_the_forms_end_at_what_the_scores_are_made_of(look: Look) -> None:
-    config = look.config
-    expected = ["", *["_normed"] * config.qk_norm, *["_rotated"] * isinstance(config.position, Rope)]
-    assert list(forms.names(look)) == expected and forms.changes(look) == (len(expected) > 1)
-    found, best = look.narrow.once(forms.forms), look.narrow.once(heads.largest).at
-    root = math.sqrt(config.root_of) if config.scale_scores else 1.0
-    for h, token in itertools.product(range(look.n_heads), range(len(look))):
-        score = look.trace[f"{AT}scores"][h, token, int(best[0, h, token])].item()
-        assert found[-1].product[0, h, token] / root == pytest.approx(score, rel=1e-3, abs=1e-4)
 
 
 def test_the_heads_side_by_side_make_the_output(look: Look) -> None:
@@ -145,44 +135,6 @@ def test_a_long_text_is_pooled_and_says_so(bundled: vm.LanguageModel) -> None:
         assert small[row, column] == square.max()
 
 
-def test_bars_of_a_query_are_weights_and_what_arrives(look: Look) -> None:
-    trace, config, token, h = look.trace, look.config, 3, 2
-    scene = islands.pictures(PAGE, look)["attention_caveats.row"]
-    w_o = trace.stack.block(LAYER).attn.o.weight[:, h * config.d_head : (h + 1) * config.d_head]
-    lengths = trace[f"{AT}pattern"][h, token] * (trace.head(f"{AT}v", h) @ w_o.T).norm(dim=-1)
-    weights, shares = trace[f"{AT}pattern"][h, token].numpy(), (lengths / lengths.sum()).detach().numpy()
-    visible = trace.mask(LAYER)[token].numpy()
-    for series, expected in zip(scene.series, (weights, shares), strict=True):
-        known = np.asarray(series.values)
-        np.testing.assert_allclose(known[np.isfinite(known)], expected[visible], rtol=1e-4, atol=1e-6)
-
-
-def test_pairs_leave_out_a_query_without_a_choice(bundled_look: Look) -> None:
-    found = brings.pairs(bundled_look.narrow)
-    assert (found["queries"] > 0).all() and (found["keys"] <= found["queries"]).all()
-    assert found["counts"][0] == sum(range(2, len(bundled_look) + 1))
-
-
-@pytest.mark.parametrize(("layer", "head", "token"), [(0, 0, 0), (1, 3, 6), (3, 5, 11)])
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_what_is_said_is_of_what_is_selected(layer: int, head: int, token: int, lang: str, bundled_look: Look) -> None:
-    trace = bundled_look.trace
-    row = trace[f"blocks.{layer}.attn.pattern"][head, token]
-    text = "\n".join(islands.sentences(PAGE, islands.look(trace, PAGE, lang, layer=layer, head=head, token=token)))
-    assert "{{" not in text and trace.tokens[token].label in text and trace.tokens[int(row.argmax())].label in text
-    if token:
-        assert f"{row.max():.1%}" in text
-
-
-def test_a_quiz_asks_for_the_head_that_looks_back(bundled_look: Look) -> None:
-    found = tabs.quiz(bundled_look)
-    assert found is not None
-    for layer in range(bundled_look.n_layers):
-        before = bundled_look.trace[f"blocks.{layer}.attn.pattern"].diagonal(-1, -2, -1).mean(-1)
-        options = pick(found.options, {"layer": layer})
-        assert options[pick(found.right, {"layer": layer})] == f"head {int(before.argmax())}"
-
-
 def test_a_patch_is_painted_with_its_own_weights() -> None:
     levels = np.zeros((28, 28), np.uint8)
     levels[8:20, 12:16] = 255
@@ -194,20 +146,190 @@ def test_a_patch_is_painted_with_its_own_weights() -> None:
     assert all("{{" not in line for line in islands.sentences(PICTURES, look))
 
 
-def test_one_token_has_little_to_say() -> None:
-    look = islands.look(language_model(tiny_config()).trace(ids=[1]), PAGE)
-    text = "\n".join(islands.sentences(PAGE, look))
-    assert "single token" in text and "ρ" not in text and tabs.quiz(look) is None
+def test_what_is_read_times_the_matrices_is_what_is_drawn(look: Look) -> None:
+    config, block = look.config, look.trace.stack.block(1)
+    scene = islands.pictures(PAGE, look)["attention.projected"]
+    cells = {mark.id: np.asarray(mark.values) for mark in scene.panels[0].marks if isinstance(mark, Cells)}
+    group = config.kv_head(2)
+    for letter, n in (("q", 2), ("k", group), ("v", group)):
+        own = slice(n * config.d_head, (n + 1) * config.d_head)
+        layer: torch.nn.Linear = getattr(block.attn, letter)
+        matrix = layer.weight[own].T.numpy()
+        bias = 0 if layer.bias is None else layer.bias[own].numpy()
+        np.testing.assert_allclose(cells["x"] @ matrix + bias, cells[f"made.{letter}"], atol=1e-4)
+        # Of a matrix with more rows than pixels a cell is the number furthest from 0 of those it stands for.
+        deep = -(-len(matrix) // len(cells[f"w.{letter}"]))
+        parts = np.split(matrix, range(deep, len(matrix), deep))
+        furthest = np.stack([np.take_along_axis(p, np.abs(p).argmax(0)[None], 0)[0] for p in parts])
+        np.testing.assert_allclose(np.abs(cells[f"w.{letter}"]), np.abs(furthest), atol=1e-6)
 
 
-def test_maps_of_a_short_text_name_rows_and_columns_and_those_of_a_long_one_neither() -> None:
-    lm = vm.load("story-pre-ln")
-    for text, has_names in (("Tom had a cat and a dog", True), ("cat " * (heads.MOST_NAMED + 1), False)):
-        trace = lm.trace(text)
-        for panel in drawn(islands.look(trace, PAGE), heads.draw).panels:
-            named = {mark.along: mark for mark in panel.marks if isinstance(mark, Labels)}
-            assert set(named) == ({"x", "y"} if has_names else set())
-            (cells_,) = (mark for mark in panel.marks if isinstance(mark, Cells))
-            for axis, mark in named.items():
-                assert list(mark.texts) == [token.label for token in trace.tokens]
-                assert mark.length == (cells_.width if axis == "x" else cells_.height)
+def test_a_head_adds_its_weighted_value_through_the_output_matrix(look: Look) -> None:
+    found, trace, config = carries.carried(look.narrow), look.trace, look.config
+    pattern, v = trace["blocks.1.attn.pattern"][2, 3], trace["blocks.1.attn.v"][config.kv_head(2)]
+    key = int(pattern.argmax())
+    assert found.key[0, 2, 3] == key
+    w_o = trace.stack.block(1).attn.o.weight[:, 2 * config.d_head : 3 * config.d_head]
+    assert found.added[0, 2, 3] == pytest.approx(float((pattern[key] * (w_o @ v[key])).norm()), abs=1e-4)
+    assert found.update[0, 3] == pytest.approx(float(trace["blocks.1.attn.out"][3].norm()), abs=1e-5)
+    marks = {mark.id: mark for mark in seen(carries.draw(look), look.place).panels[0].marks if isinstance(mark, Rect)}
+    lengths = found.streams[:, 3]
+    thick = np.array([float(np.asarray(marks[f"to.{n}"].width)) for n in range(len(lengths))])
+    np.testing.assert_allclose(thick / thick[0], lengths / lengths[0], rtol=1e-4)
+
+
+def test_the_mask_takes_the_text_out_of_the_context() -> None:
+    look = islands.look(vm.load("story-pre-ln").trace("Tom had a cat"), PAGE)
+    scene = buffer.draw(look)
+    assert scene is not None
+    sides = {mark.id: mark.width for mark in scene.panels[0].marks if isinstance(mark, Rect)}
+    assert sides["text"] / sides["whole"] == pytest.approx(len(look) / look.config.n_context)  # type: ignore[operator]
+    said = " ".join(islands.one(buffer.tell(look), look.place))
+    assert "256" in said and str(int(look.trace.mask(0).sum())) in said
+    assert not buffer.has(islands.look(vm.load("story-bert").trace("Tom had a cat"), PAGE))
+
+
+CHINESE = "小猫坐在垫子上，看着小狗"
+
+
+def look_at(text: str, words: str = "", name: str = "story-pre-ln") -> Look:
+    look = islands.look(vm.load(name).trace(text), PAGE, layer=1, head=2)
+    return replace(look, options={**look.options, "words": words})
+
+
+def word_cells(look: Look) -> Cells:
+    scene = between_words.draw(look)
+    assert scene is not None
+    return next(mark for mark in seen(scene, look.place).panels[0].marks if isinstance(mark, Cells))
+
+
+def told(look: Look) -> str:
+    (line,) = between_words.tell(look)
+    return str(line.words)
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-bert"])
+def test_rows_are_averaged_and_columns_summed(name: str) -> None:
+    look = look_at("Grandfather unbuttoned his waistcoat", name=name)
+    drawn, pattern = word_cells(look), look.trace["blocks.1.attn.pattern"][2].numpy()
+    spans = vm.words(look.trace, "blocks.1.attn.pattern").spans
+    assert len(look) > len(spans) == len(drawn.rows)
+    expected = [[pattern[a:b, c:d].sum(1).mean() for c, d in spans] for a, b in spans]
+    np.testing.assert_allclose(drawn.values, expected, atol=1e-6)
+    np.testing.assert_allclose(np.sum(drawn.values, -1), 1, atol=1e-5)
+    assert told(look) == f"{len(look)} tokens as {len(spans)} words."
+
+
+def test_chinese_words_are_those_that_are_written() -> None:
+    assert between_words.draw(look_at(CHINESE)) is None and "no spaces between words here" in told(look_at(CHINESE))
+    look = look_at(CHINESE, "小猫 坐在 垫子上 ， 看着 小狗")
+    assert " ".join(name.partition(": ")[2] for name in word_cells(look).rows) == "小猫 坐在 垫子上 ， 看着 小狗"
+    other = look_at(CHINESE, "小猫 坐在 椅子上")
+    assert between_words.draw(other) is None and "not the words" in told(other)
+
+
+@pytest.mark.parametrize("config", few(), ids=describe)
+def test_what_arrives_is_the_length_of_the_weighted_vector(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at(config.sides[-1])
+    found = care.value_weighted(trace, 1)
+    head, query = config.n_heads - 1, len(trace) - 1
+    w_o = trace.stack.block(1).attn.o.weight[:, config.d_head * head : config.d_head * (head + 1)]
+    vectors = trace.head("blocks.1.attn.v", head) @ w_o.T  # [T, D]
+    expected = trace["blocks.1.attn.pattern"][head, query] * vectors.norm(dim=-1)
+    np.testing.assert_allclose(found.lengths[head, query], expected.numpy(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.shares.sum(-1), 1, rtol=1e-6)
+    assert not found.weights[:, ~found.visible].any()
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_rank_correlations_are_pandas(causal: bool) -> None:
+    numbers = np.random.default_rng(0)
+    visible = np.tril(np.ones((8, 8), dtype=bool)) if causal else np.ones((8, 8), dtype=bool)
+    # Few different numbers, so that many are equal.
+    weights, lengths = (numbers.integers(0, 5, size=(3, 8, 8)) * visible for _ in range(2))
+    found = care.rank_correlations(weights.astype(float), lengths.astype(float), visible)
+    for h in range(3):
+        rows = []
+        for q in range(8):
+            first, second = (pd.Series(side[h, q, visible[q]]).rank() for side in (weights, lengths))
+            if len(first) >= care.LEAST_KEYS and first.std() > 0 and second.std() > 0:
+                rows.append(np.corrcoef(first, second)[0, 1])
+        assert found[h] == pytest.approx(np.mean(rows))
+
+
+def test_what_differs_by_rounding_alone_has_no_order() -> None:
+    noise = np.random.default_rng(0).normal(1 / 6, 1e-8, (1, 6, 6))
+    seen = np.ones((6, 6), dtype=bool)
+    assert np.isnan(care.rank_correlations(noise, noise, seen)).all()
+    assert care.firsts(care.ValueWeighted(noise, noise, seen)).is_tied.all()
+
+
+def test_groups_are_read_off_the_tokens() -> None:
+    config = tiny_config(n_vocab=8192, n_context=32)
+    trace = language_model(config).trace('The cat, "who" sat.')
+    found = care.groups(trace)
+    marks = {trace.tokens[place].label for place in found["punctuation"]}
+    assert any("," in label for label in marks) and any("." in label for label in marks)
+    assert not any(sign.isalnum() for label in marks for sign in label)
+    assert found["first"] == (0,) and "marks" not in found
+    assert "punctuation" not in care.groups(language_model(config).trace("The cat"))
+
+
+@pytest.mark.parametrize("config", few(), ids=describe)
+def test_the_terms_sum_to_what_sets_a_key_apart(config: vm.ModelConfig) -> None:
+    trace = run_both(language_model(config), length=8).at(config.sides[-1])
+    kinds: tuple[At, ...] = ("attn", "cross") if trace.stack.block(0).cross is not None else ("attn",)
+    for at in kinds:
+        page = attention.PAGE if at == "attn" else cross_attention.PAGE
+        look = replace(islands.look(trace, page, layer=1, head=2, token=3), options={"key": "1"})
+        found = About(at).why(look)
+        score = explain.score(trace, layer=1, head=2, query=3, key=1, attention=at)
+        assert found.total == pytest.approx(score.total)
+        assert found.apart == pytest.approx(score.total - score.shared, abs=1e-4)
+        than = About(at).why(replace(look, options={"key": "1", "than": "0"}))
+        other = explain.score(trace, layer=1, head=2, query=3, key=0, attention=at)
+        assert than.apart == pytest.approx(score.total - other.total, abs=1e-4)
+        assert than.products.sum() == pytest.approx(score.products.sum() - other.products.sum(), abs=1e-5)
+
+
+def test_bars_are_the_largest_pairs_and_what_is_left_and_lead_to_heads() -> None:
+    trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog.")
+    look = islands.look(trace, attention.PAGE, layer=2, head=1, token=6)
+    about = About("attn")
+    found = about.why(look)
+    scene = about.draw(look)
+    bars = next(mark for mark in scene.panels[0].marks if isinstance(mark, Items))
+    largest = sorted(found.products.ravel().tolist(), key=abs, reverse=True)[:MOST_TERMS]
+    rest = found.products.sum() - sum(largest)
+    np.testing.assert_allclose(scene.series[0].values, [*largest, rest], rtol=1e-4, atol=1e-5)
+    picked = [one for one in bars.picks if one is not None]
+    assert picked and all(set(one) == {"layer", "head"} and one["layer"] < 2 for one in picked)
+    cells = next(mark for mark in about.cells(look).panels[0].marks if isinstance(mark, Cells))
+    assert np.asarray(cells.values).sum() == pytest.approx(found.products.sum(), abs=1e-4)
+
+
+def test_asked_without_a_key_it_is_the_one_that_is_read_most() -> None:
+    trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog.")
+    look = islands.look(trace, attention.PAGE, layer=1, head=3, token=5)
+    weights = trace["blocks.1.attn.pattern"][3, 5]
+    assert About("attn").asked(look).key == int(weights.argmax())
+    hidden = replace(look, options={"key": "7", "than": "99"})  # a later token, and one that there is not
+    assert About("attn").asked(hidden)[1:] == (int(weights.argmax()), None)
+    (said,) = islands.one(About("attn").title(look), look.place)
+    assert "compared with the average key" in said
+
+
+@pytest.mark.parametrize(("config", "off"), pairs(variants(), [[0], [1, 2], "all"], facts=tiers.chosen), ids=tiers.name)
+def test_pruning_is_the_head_mask(config: ModelConfig, off: list[int] | str) -> None:
+    heads = tuple(range(config.n_heads)) if off == "all" else tuple(map(int, off))
+    for side in config.sides:
+        edits = [AblateHead(layer=LAYER, head=head, side=side) for head in heads]
+        run = run_both(language_model(config), edits=edits).at(side)
+        small = pruned(run, LAYER, heads)
+        assert can_be_compared(run, LAYER) and PRUNED.of(small).name == "equal"
+        recorded = run[f"blocks.{LAYER}.attn.out"]
+        assert small.difference == (small.out - recorded).abs().max().item() <= 1e-4
+        kept = config.n_heads - len(heads)
+        assert small.shapes["q"][1][0] == small.shapes["o"][1][1] == kept * config.d_head
+        groups = {config.kv_head(head) for head in range(config.n_heads) if head not in heads}
+        assert small.shapes["k"][1][0] == small.shapes["v"][1][0] == len(groups) * config.d_head

@@ -1,4 +1,4 @@
-"""Where a layer holds a state: what tokens do to it, what is read of it, what it keeps, and what it forgets."""
+"""Where a layer holds a state or convolves: what tokens do to it, what is read of it, and what it keeps."""
 
 from __future__ import annotations
 
@@ -10,30 +10,23 @@ import pytest
 import torch
 from tiny_models import language_model, mixed
 
-from viz_model.config import Attending, DeltaNet
+from viz_model.config import Attending, DeltaNet, ShortConv
 from viz_model.drawing.scene import Cells
 from viz_model.island.look import Look
 from viz_model.measures import kv_cache, states
+from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.attention import PAGE, WITHOUT, constant, reads, recall
+from viz_model.topics.attention import PAGE, WITHOUT, constant, recall
 
-WIDE = replace(mixed()[0], n_vocab=story_tokenizer().n_vocab, n_context=64)
+TEXTUAL = [replace(config, n_vocab=story_tokenizer().n_vocab, n_context=64) for config in mixed()]
+WIDE = TEXTUAL[0]
 PAGE_OF_STATES = replace(PAGE, items=WITHOUT, end=())
 
 
 def look(lang: str = "en", **options: str) -> Look:
     trace = language_model(WIDE).trace("The dog saw the dog and the cat")
     return replace(Look.at(trace, Texts(lang), "attention", layer=0, token=3, one=True), options=options)
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_everything_is_said_and_drawn(lang: str) -> None:
-    found = look(lang, memory="2")
-    said = islands.sentences(PAGE_OF_STATES, found)
-    assert said and not any("{{" in one for one in said)
-    shown = islands.pictures(PAGE_OF_STATES, found)
-    assert {"attention.state", "attention.memory", "attention.reads"} <= set(shown)
 
 
 def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
@@ -48,15 +41,6 @@ def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
     np.testing.assert_allclose(np.nan_to_num(drawn), proportions, atol=1e-6)
     alpha, beta = (trace[f"blocks.0.attn.{name}"][1].numpy() for name in ("alpha", "beta"))
     np.testing.assert_allclose(cells["attention.memory"].values[:2], [alpha, beta], atol=1e-6)
-
-
-def test_a_text_with_more_tokens_than_a_picture_has_rows_is_said_to_be_too_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(reads, "MOST", 4)
-    found = look()
-    assert reads.draw(found) is None and reads.draw_steps(found) is None
-    assert any("4" in one for one in islands.one(reads.tell(found), found.place))
 
 
 @pytest.mark.parametrize("n", [1, 7, 400])
@@ -106,7 +90,48 @@ def test_each_point_is_what_the_model_says_after_the_facts_so_far() -> None:
             assert told.says[n] == tokenizer.token(int(probs[0].argmax())).label
 
 
-def test_what_is_longer_than_the_context_is_left_out() -> None:
-    facts = "The cat is red. " + "The dog is blue and the bird is small. " * 11
-    told = recall.measure(look(), facts)
-    assert told is not None and 2 <= len(told.known) < 12
+CONVOLVING = [one for one in TEXTUAL if any(isinstance(mixer, ShortConv) for mixer in one.mixers)]
+
+
+def run(n: int) -> Trace:
+    return language_model(CONVOLVING[n]).trace("The dog saw the dog and the cat")
+
+
+@pytest.mark.parametrize("n", range(len(CONVOLVING)))
+def test_shares_are_those_of_the_run_without_each_input(n: int) -> None:
+    trace, mixer = run(n), CONVOLVING[n].mixers[0]
+    assert isinstance(mixer, ShortConv)
+    attn = trace.stack.block(0).attn
+    entered, leave, out = (trace[f"blocks.0.attn.{name}"] for name in ("entered", "leave", "out"))
+    kernel, bias = attn.get_parameter("kernel"), getattr(attn, "kernel_bias", None)
+
+    def written(x: torch.Tensor) -> torch.Tensor:
+        made = torch.zeros_like(x) if bias is None else bias.expand_as(x).clone()
+        for t in range(len(x)):
+            for w in range(mixer.kernel):
+                if (at := t - mixer.kernel + 1 + w) >= 0:
+                    made[t] = made[t] + kernel[:, w] * x[at]
+        return attn.o(leave * made)
+
+    with torch.no_grad():
+        torch.testing.assert_close(written(entered), out, atol=1e-5, rtol=1e-5)
+        whole = written(entered) - written(torch.zeros_like(entered))
+        found = states.of_convolution(trace, 0)[0]
+        for token in range(len(entered)):
+            without = entered.clone()
+            without[token] = 0
+            gone = written(entered) - written(without)
+            torch.testing.assert_close(found[:, token], (gone * whole).sum(-1), atol=1e-4, rtol=1e-4)
+
+
+def test_cells_are_the_shares_and_nothing_further_back_has_one() -> None:
+    shown, found = (
+        islands.pictures(PAGE_OF_STATES, Look.at(run(0), Texts("en"), "attention", layer=0, token=3, one=True)),
+        states.proportions(run(0), 0)[0],
+    )
+    cells = next(mark for mark in shown["attention.reads"].panels[0].marks if isinstance(mark, Cells))
+    far = np.subtract.outer(np.arange(len(found)), np.arange(len(found)))
+    hidden = (far < 0) | (far >= 3)
+    assert np.isnan(cells.values[hidden]).all() and not found[hidden].any()
+    np.testing.assert_allclose(cells.values[~hidden], found[~hidden], atol=1e-6)
+    np.testing.assert_allclose(np.abs(found).sum(-1), 1, atol=1e-5)

@@ -10,7 +10,7 @@ import islands
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import config as choices
@@ -19,7 +19,7 @@ from viz_model.explain import gradients
 from viz_model.explain.backward import derivation
 from viz_model.island.look import Look
 from viz_model.texts import LANGUAGES
-from viz_model.topics.backward import PAGE, TOPIC, asked, hand, numbers, way, weight
+from viz_model.topics.backward import PAGE, asked, way, weight
 
 TEXT = "Tom had a cat and a dog. The cat and the"
 MODERN = tiny_config(
@@ -58,28 +58,6 @@ def test_every_station_has_two_pictures_and_its_own_words(lang: str) -> None:
         assert "{{" not in text
         told.add(text)
     assert len(told) > 12 and way.stations(here)[0] == "logits" and way.stations(here)[-1] == "embed.out"
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("text", ["小猫坐在垫子上", "a"])
-def test_short_and_chinese_texts_have_a_page(text: str, lang: str) -> None:
-    here = look(text=text, lang=lang, token=0)
-    assert "{{" not in said(here) and islands.pictures(PAGE, here)
-
-
-def test_of_which_models_it_is() -> None:
-    fits = [name for name in vm.models() if TOPIC.page(vm.load(name).config)]
-    assert {"story-pre-ln", "story-post-ln", "story-moe", "story-modern"} <= set(fits)
-    assert not {"story-bert", "translate-2017", "digits-vit"} & set(fits)
-
-
-@pytest.mark.parametrize("config", [one for one in variants() if PAGE.fits(one)], ids=describe)
-def test_models_of_every_kind_have_a_page(config: choices.ModelConfig) -> None:
-    here = tiny(config)
-    for station in way.stations(here):
-        there = replace(here, options={way.AT: station})
-        assert way.draw_value(there) and way.draw_gradient(there) and islands.one(way.tell(there), there.place)
-    assert "{{" not in said(here)
 
 
 @pytest.mark.parametrize("station", list(way.STATIONS))
@@ -130,12 +108,6 @@ def test_the_gradient_of_a_weight_is_the_sum_of_its_bars() -> None:
     assert weight.chosen(look(entry="99999,1")) == weight.chosen(look())
 
 
-def test_a_bar_leads_to_what_comes_back_at_its_token() -> None:
-    here = look(matrix="ffn.up", entry="7,5")
-    found = asked.found(here)
-    assert mark(weight.draw(here), "bars.0").where.at(2, 2) == (found.name("blocks.1.ffn.up"), (2, 7))
-
-
 def test_a_step_is_what_a_model_with_the_changed_weights_says() -> None:
     here = look(rate="3")
     found, step = asked.found(here), weight.step(here)
@@ -145,27 +117,3 @@ def test_a_step_is_what_a_model_with_the_changed_weights_says() -> None:
     logits = torch.func.functional_call(here.trace.model, changed, (ids,), tie_weights=True)
     assert step.probability == pytest.approx(float(logits[0, 4].softmax(-1)[found.token]), rel=1e-3)
     assert step.loss == pytest.approx(-math.log(step.probability))
-
-
-def test_small_steps_agree_and_long_ones_do_not() -> None:
-    """Of this sentence in this model; of others the claim is checked."""
-    claims = [str(weight.STEP.of(weight.step(look(rate=str(n)))).name) for n in range(len(weight.RATES))]
-    assert claims[:2] == ["agrees", "agrees"] and claims[-1] == "rises"
-    assert "overshoots" in said(look()) and "too large" in said(look(rate="7"))
-
-
-def test_its_tabs_work_out_a_value_and_a_weight() -> None:
-    here = look(at="attn.q", matrix="attn.q")
-    _, worked, _ = hand(here)
-    assert len(worked) == 2
-    for number in worked:
-        assert derivation(here.trace, number.site, number.at).agrees
-    _, values, rows, columns = numbers(here)
-    assert values.shape == (len(rows), len(columns)) == (5, 32)
-
-
-def test_the_share_of_a_token_is_that_of_its_gradient() -> None:
-    here = look()
-    sizes = gradients(here.trace, 4).of("blocks.1.resid.in").norm(dim=-1)
-    np.testing.assert_allclose(way.reach(here).sizes, sizes, rtol=1e-5)
-    assert (sizes[5:] == 0).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import islands
 import numpy as np
@@ -13,14 +12,12 @@ from tiny_models import close, describe, language_model, run_both, tiny_config, 
 
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.heatmap import Pool
-from viz_model.drawing.scene import Cells, Mark, Path, Rect, Scene, Select, Text, seen
+from viz_model.drawing.scene import Cells, Mark, Path, Rect, Scene, Text, seen
 from viz_model.island import lines, query
 from viz_model.island.look import Look
-from viz_model.runs.derivation import derive
 from viz_model.runs.generation import MOST_SAID
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.cross_attention import PAGE, decoding, maps, reading, steps, tabs, weights, wiring, written
+from viz_model.topics.cross_attention import PAGE, decoding, maps, reading, steps, weights, written
 from viz_model.topics.cross_attention.decoding import OWN, Own
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
@@ -43,29 +40,9 @@ def cells(scene: Scene, look: Look) -> list[np.ndarray]:
     return [np.asarray(mark.values) for mark in marks(scene, look).values() if isinstance(mark, Cells)]
 
 
-def averaged(look: Look) -> Look:
-    return replace(look, options={"shown": "average"})
-
-
-def padded(look: Look) -> Look:
-    return replace(look, options={"mask": "padding"})
-
-
-def of_long(n_source: int, n_target: int, **place: Any) -> Look:
-    config = tiny_config(kind="encoder_decoder", n_context=128, start_id=0)
-    trace = language_model(config).trace(ids=list(range(n_source)), target_ids=list(range(n_target)))
-    return islands.look(trace.at("decoder"), PAGE, **place)
-
-
-def test_only_an_encoder_decoder_has_it() -> None:
-    for config in variants():
-        trace = run_both(language_model(config)).at(config.sides[-1])
-        assert weights.exists(config) == ("blocks.0.cross.pattern" in trace)
-
-
 def test_the_weights_are_the_heads_or_their_average(look: Look) -> None:
     pattern = look.trace[AT + "pattern"].numpy()
-    for one, expected in ((look, pattern[HEAD]), (averaged(look), pattern.mean(0))):
+    for one, expected in ((look, pattern[HEAD]), (replace(look, options={"shown": "average"}), pattern.mean(0))):
         scene = maps.large(one)
         found = [mark for mark in marks(scene, one).values() if isinstance(mark, Cells) and mark.id == "cells"]
         np.testing.assert_allclose(found[0].values, expected, atol=1e-6)
@@ -78,60 +55,6 @@ def test_the_weights_are_the_heads_or_their_average(look: Look) -> None:
                 assert line.thick == pytest.approx(0.6 + 7 * weight, rel=1e-4)
             if isinstance(share, Text):
                 assert share.text == f"{weight:.0%}" or abs(weight * 100 % 1 - 0.5) < 1e-3
-
-
-def test_a_line_joins_the_two_tokens_that_it_names(look: Look) -> None:
-    drawn, source = marks(weights.draw(look), look), query.keys(look, "cross")
-    frame = drawn["selected"]
-    assert isinstance(frame, Rect) and frame.y == pytest.approx(_y(drawn[f"target.{QUERY}"]))
-    for n in range(len(look)):
-        for s in range(len(source)):
-            if isinstance(line := drawn.get(f"faint.{n}.{s}"), Path):
-                ends = [_y(drawn[f"source.{s}"]) + lines.TALL / 2, _y(drawn[f"target.{n}"]) + lines.TALL / 2]
-                np.testing.assert_allclose(np.asarray(line.y)[:, 1], ends, rtol=1e-6)
-        box = drawn[f"target.{n}"]
-        assert isinstance(box, Rect) and box.act == Select(token=n)
-    assert all(mark.act is None for name, mark in drawn.items() if isinstance(mark, Rect) and "source" in name)
-
-
-def _y(mark: Mark) -> float:
-    assert isinstance(mark, Rect)
-    return float(mark.y)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("n_source", [1, 5, 21, 60])
-@pytest.mark.parametrize("token", [0, 12, 24])
-def test_of_long_texts_the_lines_show_the_part_that_is_read(n_source: int, token: int) -> None:
-    look = of_long(n_source, 25, layer=1, head=1, token=token)
-    scene, row = weights.draw(look), look.trace["blocks.1.cross.pattern"][1, token].numpy()
-    drawn, n = marks(scene, look), min(n_source, lines.MOST)
-    names = [drawn[f"source.name.{i}"] for i in range(n)]
-    first = next(int(mark.label.split(":")[0]) for mark in [drawn["source.0"]] if isinstance(mark, Rect))
-    assert all(isinstance(name, Text) for name in names) and f"source.name.{n}" not in drawn
-    most = max(row[i : i + n].sum() for i in range(n_source - n + 1))
-    assert row[first : first + n].sum() == pytest.approx(most, rel=1e-5)
-    assert f"{row[first : first + n].sum():.0%}" in seen(scene, look.place).note
-
-
-def test_the_maps_of_all_heads_are_the_patterns(look: Look) -> None:
-    scene = seen(maps.every(look), look.place)
-    assert [panel.act for panel in scene.panels] == [Select(head=head) for head in range(look.n_heads)]
-    drawn = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Cells)]
-    for mark, pattern in zip(drawn, look.trace[AT + "pattern"], strict=True):
-        np.testing.assert_array_equal(mark.values, pattern.numpy())
-    where = [mark.where for mark in drawn]
-    site = f"decoder.{AT}pattern"
-    assert [one and one.at(1, 2) for one in where] == [(site, (head, 1, 2)) for head in range(look.n_heads)]
-
-
-@pytest.mark.parametrize("shape", [(4, 9), (64, 64), (70, 9), (9, 200)])
-def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int]) -> None:
-    patterns = np.random.default_rng(1).random((2, 3, *shape)).astype(np.float32)
-    small, pool = maps.pooled(patterns, maps.SMALL)
-    assert max(small.shape[-2:]) <= maps.SMALL and (pool == Pool()) == (max(shape) <= maps.SMALL)
-    for q, s in np.ndindex(small.shape[-2:]):
-        rows, columns = (slice(i * size, (i + 1) * size) for i, size in zip((q, s), pool, strict=True))
-        np.testing.assert_array_equal(small[..., q, s], patterns[..., rows, columns].max((-2, -1)))
 
 
 def test_the_steps_are_those_of_the_trace(look: Look) -> None:
@@ -159,33 +82,13 @@ def test_padding_takes_the_weight_of_the_end_and_gives_it_to_the_rest(look: Look
     masked, pattern = found["masked"][at], found["pattern"][at]
     assert (pattern[seen_keys:] == 0).all() and np.isneginf(masked[seen_keys:]).all()
     np.testing.assert_allclose(pattern[:seen_keys], own[:seen_keys] / own[:seen_keys].sum(), atol=1e-6)
-    moved = own[seen_keys:].sum()
-    assert steps.padded(padded(look)).weight[at] == pytest.approx(moved)
-    said = " ".join(islands.one(steps.tell(padded(look)), look.place))
+    moved, padded = own[seen_keys:].sum(), replace(look, options={"mask": "padding"})
+    assert steps.padded(padded).weight[at] == pytest.approx(moved)
+    said = " ".join(islands.one(steps.tell(padded), look.place))
     assert "Not what this run did" in said and f"{moved:.1%}" in said
     assert "There is no mask here" in " ".join(islands.one(steps.tell(look), look.place))
-    drawn = [mark for mark in marks(steps.draw(padded(look)), look).values() if isinstance(mark, Cells)]
+    drawn = [mark for mark in marks(steps.draw(padded), look).values() if isinstance(mark, Cells)]
     assert not any(mark.where for mark in drawn), "these are no numbers of the run"
-    hidden = [np.isneginf(np.ravel(np.asarray(mark.values))) | ~np.isfinite(np.ravel(mark.values)) for mark in drawn]
-    assert sum(one.sum() == steps.N_PADDING and one[seen_keys:].all() for one in hidden) == 1
-
-
-def test_a_source_of_one_token_keeps_it() -> None:
-    look = padded(of_long(1, 2, token=1))
-    assert steps.n_padding(look) == 0 and steps.PADDING.of(steps.Padded(0, np.array(0.0))).name == "none"
-    assert query.every(look, "cross", 0)["pattern"][0, 0, 1].tolist() == [1.0]
-
-
-@pytest.mark.parametrize("n_padding", [0, 2])
-def test_of_a_long_source_the_keys_of_most_weight_are_shown(n_padding: int) -> None:
-    look = of_long(60, 3, token=2)
-    found = query.steps(look, "cross", n_padding)
-    keys, pattern = found.shown[0, 0, 2], query.every(look, "cross", n_padding)["pattern"][0, 0, 2]
-    assert len(keys) == query.MOST_KEYS and (np.diff(keys) > 0).all()
-    shown = [key for key in keys if key < 60 - n_padding]
-    assert len(keys) - len(shown) == (n_padding > 0)
-    assert pattern[shown].min() == np.sort(pattern)[-len(shown)]
-    np.testing.assert_array_equal(found.rows["pattern"][0, 0, 2], pattern[keys])
 
 
 def test_what_is_written_adds_up(look: Look) -> None:
@@ -237,14 +140,14 @@ def test_each_step_predicts_what_a_shorter_run_would(look: Look) -> None:
 
 
 def test_decoding_shows_the_shift_by_one_around_the_selected_step() -> None:
+    config = tiny_config(kind="encoder_decoder", n_context=128, start_id=0)
+    trace = language_model(config).trace(ids=list(range(6)), target_ids=list(range(25))).at("decoder")
     for token in (0, 7, 24):
-        look = of_long(6, 25, token=token)
+        look = islands.look(trace, PAGE, token=token)
         found, drawn = decoding.steps(look), marks(decoding.draw(look), look)
         numbers = [drawn[f"number.{row}"] for row in range(decoding.MOST_STEPS)]
         at = [int(str(one.text)) for one in numbers if isinstance(one, Text)]
         assert at == list(range(at[0], at[0] + decoding.MOST_STEPS)) and token in at
-        frame = drawn["newest"]
-        assert isinstance(frame, Rect) and frame.y == pytest.approx(decoding.TOP + decoding.PITCH * at.index(token))
         for row, n in enumerate(at):
             boxes = [drawn.get(f"{name}.{row}") for name in ("reads", "comes", "predicts")]
             told = [box.label.split(": ", 1)[1] if isinstance(box, Rect) else None for box in boxes]
@@ -253,12 +156,6 @@ def test_decoding_shows_the_shift_by_one_around_the_selected_step() -> None:
             assert told[1] is None or (came is not None and told[1].startswith(came.label))
             assert told[2] == f"{guess.label} · {percent(chance)}"
             assert (f"predicts.{row}.hit" in drawn) == found[n].hit
-
-
-def test_guesses_are_those_of_the_step(look: Look) -> None:
-    scene, step = seen(decoding.guesses(look), look.place), decoding.steps(look)[QUERY]
-    assert list(scene.series[0].at) == [token.label for token, _ in step.guesses]
-    np.testing.assert_allclose(np.asarray(scene.series[0].values), [p for _, p in step.guesses], rtol=1e-5)
 
 
 def greedy(config: ModelConfig, change: int = 0) -> tuple[tuple[decoding.Step, ...], tuple[Token, ...]]:
@@ -288,44 +185,3 @@ def test_a_target_is_compared_with_what_the_model_says_itself(config: ModelConfi
 )
 def test_a_target_is_compared_with_no_more_than_was_said(same: int, own: int, target: int, said: str) -> None:
     assert OWN.of(Own(same, own, target, MOST_SAID)).name == said
-
-
-def test_what_is_spared_is_two_products_of_matrices_a_layer() -> None:
-    config = tiny_config(kind="encoder_decoder", n_heads=4, n_kv_heads=2, d_head=5, start_id=0)
-    layer = run_both(language_model(config)).at("decoder").stack.block(0).cross
-    assert layer is not None
-    assert wiring.spared(config, 9) == 9 * config.n_layers * (layer.k.weight.numel() + layer.v.weight.numel())
-
-
-@pytest.mark.parametrize("depth", [1, 4, 12])
-def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
-    config = tiny_config(kind="encoder_decoder", n_layers=depth, n_encoder_layers=7, start_id=0)
-    trace = language_model(config).trace(ids=[1, 2, 3], target_ids=[0, 4]).at("decoder")
-    for layer in {0, depth // 2, depth - 1}:
-        look = islands.look(trace, PAGE, layer=layer)
-        left, right = wiring.towers(look, layer)
-        blocks = [box.block for box in right if box.block is not None]
-        assert layer in blocks and blocks[0] == 0 and blocks[-1] == depth - 1
-        assert "" in [box.text for box in left] and left[-2].text.endswith(" 6")
-        drawn = [mark for mark in marks(wiring.draw(look), look).values() if isinstance(mark, Path) and mark.head]
-        assert [sum(path.stroke == role for path in drawn) for role in ("key", "value")] == [len(blocks)] * 2
-        assert sum(path.stroke == "query" for path in drawn) == 1
-
-
-def test_by_hand_leads_from_the_encoders_vectors_to_the_stream(look: Look) -> None:
-    _, numbers, _ = tabs.hand(look)
-    names = [number.site.rpartition(".")[2] for number in numbers]
-    assert names == ["k", "scores", "masked", "pattern", "z", "out", "cross"]
-    assert all(derive(look.trace, number.site, number.at).agrees for number in numbers)
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_what_differs_among_models_is_said_where_it_is_true(lang: str, look: Look) -> None:
-    here = islands.look(look.trace, PAGE, lang, **look.place)
-    said = islands.sentences(PAGE, here)
-    kept, own = wiring.spared(look.config, len(query.keys(look, "cross"))), len(decoding.own_words(look))
-    assert own and any(f"{kept:,}" in one for one in said)
-    if lang == "en":
-        assert any(f"3 encoder blocks run once; each of the {look.n_layers} decoder blocks" in one for one in said)
-        average = replace(here, options={"shown": "average"})
-        assert f"the average of the {look.n_heads} heads of layer {LAYER}" in " ".join(islands.sentences(PAGE, average))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import viz_model as vm
 from viz_model.topics.embedding import table as embedding
 
 
@@ -44,11 +43,6 @@ def test_nearest_leaves_out_the_row_itself_and_is_sorted() -> None:
     np.testing.assert_allclose(cosines, np.sort(others)[::-1][:12], atol=1e-6)
 
 
-def test_nearest_in_a_small_table_and_among_equals() -> None:
-    found = embedding.nearest(geometry(np.ones((4, 3), np.float32)), [2, 0])
-    assert found.ids.tolist() == [[0, 1, 3], [1, 2, 3]]
-
-
 def test_a_row_of_zeros_is_near_to_nothing() -> None:
     rows = table()
     rows[3] = 0.0
@@ -65,21 +59,6 @@ def test_principal_directions_hold_the_variance_of_the_covariance() -> None:
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-6)
 
 
-def test_the_signs_of_the_directions_are_fixed() -> None:
-    rows = table()
-    points, _ = embedding.principal(torch.from_numpy(rows), np.arange(len(rows)))
-    _, _, directions = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-    for axis in (0, 1):
-        direction = directions[axis] * np.sign(directions[axis][np.abs(directions[axis]).argmax()])
-        np.testing.assert_allclose(points[:, axis], (rows - rows.mean(axis=0)) @ direction, atol=1e-4)
-
-
-@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1)])
-def test_tables_with_a_single_row_or_column(shape: tuple[int, int]) -> None:
-    points, shares = embedding.principal(torch.full(shape, 2.0), np.arange(shape[0]))
-    assert points.shape == (shape[0], 2) and np.isfinite(points).all() and np.isfinite(shares).all()
-
-
 def test_averages_are_means_of_their_groups() -> None:
     rows = table(12, 6)
     np.testing.assert_allclose(
@@ -90,12 +69,3 @@ def test_averages_are_means_of_their_groups() -> None:
     starts = [0, 2, 4, 7, 9]
     np.testing.assert_allclose(uneven[2], rows[4:7].mean(axis=0), atol=1e-6)
     assert len(uneven) == len(starts)
-
-
-def test_the_geometry_is_of_the_models_table(bundled: vm.LanguageModel) -> None:
-    weight = bundled.model.embedding.weight.detach()
-    shape, some = embedding.geometry(weight), np.array([[0, 5], [17, 3]])
-    np.testing.assert_array_equal(shape.rows(some), weight.numpy()[some])
-    np.testing.assert_allclose(np.linalg.norm(shape.units(some), axis=-1), 1.0, atol=1e-5)
-    half = embedding.geometry(weight.half())
-    np.testing.assert_array_equal(half.rows(some), weight.half().float().numpy()[some])

@@ -1,4 +1,4 @@
-"""The embedding page: pictures and sentences hold what the run and the table have, at any selection."""
+"""The embedding page: pictures and sentences hold what the run and the table have; one word in two sentences."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from islands import look, made, one, pictures, sentences
-from tiny_models import language_model, of_pictures, run_both, tiny_config
+import torch
+from islands import look, one, pictures
+from tiny_models import language_model, of_pictures, run_both
+from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.drawing.scene import svg
 from viz_model.island.look import Look
-from viz_model.island.page import Quiz
 from viz_model.topics import embedding as topic
-from viz_model.topics.embedding import depth, filters, lookup, nearest, table, tabs
+from viz_model.topics.embedding import depth as context
+from viz_model.topics.embedding import filters, lookup, nearest, table
+from viz_model.topics.embedding.depth import CONTEXTUAL, OwnPart
+from viz_model.topics.embedding.nearest import NEAR
+from viz_model.topics.embedding.table import geometry
+from viz_model.topics.embedding.table import nearest as nearest_context
 
 TEXT = "The cat saw the dog and the cat ran"
 
@@ -60,8 +65,6 @@ def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
         assert drawn.series[0].at[0] == label
         three = [here.trace.tokenizer.token(int(n)).label for n in order[:3]]
         assert {"en": ", ", "zh": "、"}[lang].join(three) in one(lookup.tell(spoken), {"token": token})[0]
-        (asked,) = [item for item in made(topic.PAGE, spoken) if isinstance(item, Quiz)]
-        assert asked is not None
 
 
 def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
@@ -76,48 +79,6 @@ def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
     np.testing.assert_allclose(shares, (spread**2 / (spread**2).sum())[:2], rtol=1e-4)
     inside = ((points >= found.low) & (points <= found.high)).all(-1).sum()
     assert found.density.sum() == inside == len(points) - found.outside
-    for token in (0, 3):
-        drawn = marks(pictures(topic.PAGE, here, token=token)["embedding.plane"])
-        assert here.labels[token] in drawn["names"].texts
-        assert len(drawn["near"].labels) == table.NEAR
-
-
-def test_labels_cover_no_dot_and_no_other_label() -> None:
-    rng = np.random.default_rng(0)
-    points, names = rng.uniform(size=(30, 2)), [f"token {n}" for n in range(30)]
-    boxes = nearest.label_boxes(points, names, np.zeros(2), np.ones(2), 330, 370)
-    assert boxes[0] is not None and sum(box is not None for box in boxes) > 5
-    placed = [(n, box) for n, box in enumerate(boxes) if box is not None]
-    for n, (right, up) in placed:
-        x, y = points[n] * [330, 370] + [right, up]
-        for k, box in placed:
-            other = points[k] * [330, 370] + box
-            assert n == k or abs(y - other[1]) >= 14 or abs(x - other[0]) > 1
-
-
-def test_by_hand_adds_up(here: Look) -> None:
-    hand = tabs.by_hand(here)
-    a, b = table.of(here).rows([here.trace.own_ids[2], int(hand["other_id"])]).astype(float)
-    assert float(hand["dot"]) == pytest.approx(a @ b, abs=1e-4)
-    assert float(hand["exact"]) == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-4)
-    assert float(hand["product"]) == pytest.approx(float(hand["recorded"]), abs=1e-3)
-
-
-@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
-def test_everything_is_drawn_and_escaped(text: str) -> None:
-    trace = vm.load("story-pre-ln").trace(text)
-    for lang in ("en", "zh") if len(trace) < 100 else ("en",):  # of a long text each picture takes seconds
-        for token in {0, len(trace) - 1} if len(trace) < 100 else {len(trace) - 1}:
-            here = look(trace, topic.PAGE, lang, token=token)
-            assert not any("{{" in line for line in sentences(topic.PAGE, here, token=token))
-            for scene in pictures(topic.PAGE, here, token=token).values():
-                assert "<b>a" not in svg.svg(scene, 800, "light")
-
-
-def test_a_table_of_one_row_has_no_neighbors() -> None:
-    trace = language_model(tiny_config(n_vocab=1)).trace(ids=[0, 0])
-    here = look(trace, topic.PAGE)
-    assert not nearest.has(here) and "embedding.near" not in pictures(topic.PAGE, here)
 
 
 @pytest.mark.parametrize("config_", of_pictures()[:3])
@@ -140,11 +101,56 @@ def test_a_patch_under_a_filter(config_: Any) -> None:
     assert (filters.number(here) == 1).all()
 
 
-def test_lookup_names_few_rows(here: Look) -> None:
-    assert "names" in marks(lookup.draw(here))
-    long = look(vm.load("story-pre-ln").trace("hello " * 60), topic.PAGE)
-    assert "names" not in marks(lookup.draw(long))
+@pytest.fixture(scope="module")
+def story() -> vm.LanguageModel:
+    return vm.load("story-pre-ln")
 
 
-def test_places_follow_the_stream(here: Look) -> None:
-    assert depth.places(here.trace)[:2] == ("embed.token", "embed.out")
+def test_cosines_of_a_word_in_two_sentences(story: vm.LanguageModel) -> None:
+    first, second = story.trace("This bag is very light."), story.trace("Please turn on the light.")
+    positions = context.shared(first, second)[0]
+    assert first.tokens[positions[0]].label == second.tokens[positions[1]].label == "·light"
+    view = context.two_sentences(first, second, positions)
+    for n, site in enumerate(view.sites):
+        here, there = first[site][positions[0]], second[site]
+        assert view.same[n] == pytest.approx(F.cosine_similarity(here, there[positions[1]], dim=0).item(), abs=1e-5)
+        others = [F.cosine_similarity(here, row, dim=0).item() for m, row in enumerate(there) if m != positions[1]]
+        assert view.others[n] == pytest.approx(np.mean(others), abs=1e-5)
+    assert view.equal >= 2  # the row, and the same place
+    assert CONTEXTUAL.of(view).name == "parts"
+
+
+def test_a_decoder_knows_nothing_of_what_follows(story: vm.LanguageModel) -> None:
+    first, second = story.trace("The cat sat on the mat."), story.trace("The cat saw a dog.")
+    view = context.two_sentences(first, second, (1, 1))
+    assert CONTEXTUAL.of(view).name == "never" and view.equal == len(view.sites)
+    encoder = vm.load("story-bert")
+    first, second = (encoder.trace(text) for text in ("The cat sat on the mat.", "The cat saw a dog."))
+    assert CONTEXTUAL.of(context.two_sentences(first, second, (2, 2))).name != "never"
+
+
+def test_bytes_that_hardly_occur_lie_almost_parallel(story: vm.LanguageModel) -> None:
+    table = geometry(story.model.embedding.weight)
+    id = story.trace("🙂").ids[0]
+    found = nearest_context(table, [id])
+    cosines = F.cosine_similarity(table.stored, table.stored[id][None], dim=1)
+    assert NEAR.table(found).tolist() == [0] and cosines.topk(2).values[1].item() > 0.9
+
+
+def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> None:
+    table = geometry(bundled.model.embedding.weight)
+    trace = bundled.trace("The cat and the dog sat")
+    found = context.own_part(trace, table)
+    for token in (0, len(trace) - 1):
+        view = OwnPart(*(values[token] for values in found))
+        rows = bundled.model.embedding.weight.detach()
+        for n, site in enumerate(context.places(trace)):
+            cosines = F.cosine_similarity(rows, trace[site][token][None], dim=1)
+            own = cosines[trace.ids[token]].item()
+            assert view.own[n] == pytest.approx(own, abs=1e-4)
+            assert abs(view.rank[n] - int((cosines > own).sum())) <= 2
+        assert view.own[0] == pytest.approx(1.0) and view.rank[0] == 0
+    others = torch.stack([rows[id] for id in trace.ids[:-1] if id != trace.ids[-1]])
+    expected = F.cosine_similarity(others, trace[context.places(trace)[-1]][-1][None], dim=1)
+    if bundled.config.kind == "decoder":
+        assert view.neighbor[-1] == pytest.approx(expected.max().item(), abs=1e-4)

@@ -8,20 +8,18 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
-import tiers
 import torch
-from pairs import pairs
+from identities import stream_length
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Cells, Mark, Pick, Rect, Scene, Select, Text, seen
-from viz_model.drawing.tables import pick
+from viz_model.drawing.scene import Cells, Mark, Rect, Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.overview import PAGE, finding, tabs, to_try, whole
-from viz_model.topics.overview.finding import NEXT, Next, ending
+from viz_model.topics.overview import PAGE, tabs, to_try, whole
+from viz_model.topics.overview.finding import NEXT, Next
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
 
@@ -62,29 +60,13 @@ def test_every_panel_is_a_value_of_the_run_in_order(config: ModelConfig) -> None
                 np.testing.assert_array_equal(_cells(drawn[name]["cells"]), trace[site].numpy())
         longest = max(block.norm.max() for block in view.blocks)
         for block in view.blocks:
-            marks, lengths = (
-                drawn[f"block.{block.layer}"],
-                before_norm(trace, block.layer),
-            )
+            marks = drawn[f"block.{block.layer}"]
+            lengths = stream_length(trace, f"blocks.{block.layer}.resid.out").numpy()
             np.testing.assert_allclose(_cells(marks["cells"]), visible(trace, block.layer, block.head), atol=1e-6)
             np.testing.assert_allclose(_cells(marks["lengths"])[:, 0], lengths, rtol=1e-5)
             for row, one in enumerate(lengths):
                 bar = marks[f"length.{row}"]
                 assert isinstance(bar, Rect) and bar.width == pytest.approx((0.3 * one / longest, -4 * one / longest))
-            opened = marks["open"]
-            place = {"page": "attention", "layer": block.layer, "head": block.head}
-            assert isinstance(opened, Rect) and opened.act == Pick(place)
-
-
-def before_norm(trace: vm.Trace, layer: int) -> np.ndarray:
-    """The length of the stream after a block, before a norm that stands on it."""
-    if trace.norm_at == "post" and trace.config.residual and not trace.config.parallel:
-        return (trace[f"blocks.{layer}.ffn.out"] + trace[f"blocks.{layer}.{_before_ffn(trace)}"]).norm(dim=-1).numpy()
-    return trace[f"blocks.{layer}.resid.out"].norm(dim=-1).numpy()
-
-
-def _before_ffn(trace: vm.Trace) -> str:
-    return "resid.cross" if "blocks.0.resid.cross" in trace else "resid.mid"
 
 
 def _check_source(look: Look, drawn: dict[str, dict[str, Mark]]) -> None:
@@ -101,55 +83,6 @@ def _check_source(look: Look, drawn: dict[str, dict[str, Mark]]) -> None:
 def _cells(mark: Mark) -> np.ndarray:
     assert isinstance(mark, Cells)
     return np.asarray(mark.values)
-
-
-@every
-def test_the_row_and_the_guesses_are_those_of_the_token(config: ModelConfig) -> None:
-    look = looks(config)[-1]
-    trace = look.trace
-    for token in (0, 2):
-        drawn = panels(whole.draw(look), look, token=token)
-        frame, rows = drawn["tokens"]["chosen"], [drawn["tokens"][f"row.{n}"] for n in range(len(look))]
-        assert isinstance(frame, Rect) and isinstance(row := rows[token], Rect)
-        assert frame.y == pytest.approx(row.y, abs=1.01)
-        assert [isinstance(one, Rect) and one.act == Select(token=n) for n, one in enumerate(rows)] == [True] * len(
-            look
-        )
-        if "logits" not in trace:
-            continue
-        for n, (guess, chance) in enumerate(trace.next_tokens(token, finding.N_NEXT)):
-            bar, share, name = (drawn["next"][f"{part}.{n}"] for part in ("bar", "share", "cell"))
-            assert isinstance(bar, Rect) and bar.width == pytest.approx((chance, 0), abs=1e-6)
-            assert isinstance(share, Text) and share.text == percent(float(np.float32(chance)))
-            assert isinstance(name, Cells) and name.name == guess.label
-
-
-@every
-def test_where_a_token_looks_hardest_is_the_largest_weight_elsewhere(config: ModelConfig) -> None:
-    for look in looks(config):
-        trace, found = look.trace, finding.looks(look)
-        for query in range(len(look)):
-            weights = np.stack([trace[f"blocks.{n}.attn.pattern"][:, query].numpy() for n in range(trace.n_layers)])
-            weights[..., query] = 0
-            own = weights[found.layer[query], found.head[query], found.position[query]]
-            assert [found.weight[query], own] == pytest.approx([weights.max()] * 2, rel=1e-5)
-        if "blocks.0.cross.q" in trace:
-            read = finding.looks(look, "cross")
-            rows = np.stack([trace[f"blocks.{n}.cross.pattern"].numpy() for n in range(trace.n_layers)])
-            np.testing.assert_allclose(read.weight, rows.max((0, 1, 3)), rtol=1e-5)
-
-
-@pytest.mark.parametrize(("config", "lang"), pairs(variants(), ["en", "zh"], facts=tiers.chosen), ids=tiers.name)
-def test_what_is_said_are_these_numbers(config: ModelConfig, lang: str) -> None:
-    run = run_both(language_model(config)).at(config.sides[-1])
-    look = islands.look(run, PAGE, lang)
-    seen_ = finding.looks(look)
-    for token in (1, len(look) - 1):
-        said = " ".join(islands.one(finding.tell(look), {**look.place, "token": token}))
-        assert seen_.weight[token] == 0 or percent(float(seen_.weight[token])) in said
-        if "logits" in run:
-            best, chance = run.next_tokens(token, 1)[0]
-            assert best.label in said and percent(float(np.float32(chance))) in said
 
 
 def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -> None:
@@ -170,47 +103,6 @@ def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -
     best, chance = trace.next_tokens(len(trace) - 1, 1)[0]
     said = " ".join(islands.sentences(PAGE, look))
     assert best.label in said and percent(float(np.float32(chance))) in said
-
-
-def test_deep_models_show_some_of_their_blocks() -> None:
-    trace = run_both(language_model(tiny_config(n_layers=20))).at("decoder")
-    look = islands.look(trace, PAGE, layer=13, token=1)
-    scene = whole.draw(look)
-    layers = [int(panel.id.removeprefix("block.")) for panel in scene.panels if panel.id.startswith("block.")]
-    assert len(layers) == whole.MOST_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
-    assert "20" in scene.note
-
-
-def test_wide_strips_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "MOST_NUMBERS", whole.MOST_NUMBERS // 10)
-    trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
-    look = islands.look(trace, PAGE, token=1)
-    drawn = panels(whole.draw(look), look)
-    said, mark = drawn["strip.embedding"]["beside"], drawn["strip.embedding"]["cells"]
-    assert isinstance(said, Text) and isinstance(mark, Cells) and mark.where is None
-    words = str(said.text).split()
-    every, of = int(words[2]), int(words[4])
-    assert every > 1 and of == 600
-    sizes = [_cells(one).size for marks in drawn.values() for one in marks.values() if isinstance(one, Cells)]
-    assert sum(sizes) <= whole.MOST_NUMBERS + 20
-    own = trace["embed.token"].numpy()
-    means = np.stack([own[:, n : n + every].mean(1) for n in range(0, of, every)], 1)
-    np.testing.assert_allclose(mark.values, means, atol=1e-5)
-
-
-@every
-def test_things_to_try_are_changes_of_the_view_by_token(config: ModelConfig) -> None:
-    for look in looks(config):
-        offers = [made for n in range(to_try.MOST) if (made := to_try.offer(n)(look)) is not None]
-        assert offers
-        for token in range(len(look)):
-            is_said = ending(look.trace) != "vectors" and not look.config.classes
-            best = look.trace.next_tokens(token, 1)[0][0].id if is_said else None
-            own = to_try.changes(look.trace, token, best, look.trace.tokenizer.decode(reversed(look.trace.ids)))
-            assert all(change.keys() <= {"text", "target", "to", "token", "side"} for change in own.values())
-            there = [one for one in offers if pick(one.present, {"token": token})]
-            shown = [{name: pick(value, {"token": token}) for name, value in one.change.items()} for one in there]
-            assert shown == [change for change in own.values()][: len(shown)]
 
 
 def test_the_end_of_a_text_is_no_guess_to_add() -> None:

@@ -1,25 +1,25 @@
-"""The cuts of two vocabularies over the same bytes, the merges of a token, and their drawing."""
+"""The tokens page: the cuts of two vocabularies, merges and rows, their drawing, and what is said of them."""
 
 from __future__ import annotations
 
 import dataclasses
+import unicodedata
 
 import islands
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import torch
 from scenes import Sent, sent
-from tiny_models import language_model, tiny_config
+from tiny_models import language_model, random_model, tiny_config
+from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
-from viz_model.topics.tokens import PAGE, cuts, cutting, odd, splitting, tabs, textbook, word
+from viz_model.topics.tokens import PAGE, cutting, splitting, stretches, tabs
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
-from viz_model.topics.tokens.layout import columns
-from viz_model.topics.tokens.textbook import TEXTBOOK, TEXTBOOK_WIDTH, use
+from viz_model.topics.tokens.textbook import ROWS, rows
 
 NAMES = ("story-8k", "cl100k_base")
 TUTORIAL, CHINESE = EXAMPLES["tutorial"], EXAMPLES["chinese"]
@@ -40,12 +40,6 @@ def view(text: str) -> CutsView:
     return CutsView.of(ours, cutting.recut(ours, cl100k_base()), NAMES)
 
 
-@pytest.fixture(scope="module")
-def tiny() -> vm.LanguageModel:
-    """A model of the bundled vocabulary that reads long texts."""
-    return language_model(tiny_config(n_vocab=8192, n_context=256))
-
-
 def look_at(lm: vm.LanguageModel, text: str, lang: str = "en", token: int = 0, **options: str) -> Look:
     return dataclasses.replace(islands.look(lm.trace(text), PAGE, lang, token=token), options=options)
 
@@ -53,18 +47,6 @@ def look_at(lm: vm.LanguageModel, text: str, lang: str = "en", token: int = 0, *
 def drawn(scene: Scene | None, look: Look, **place: int) -> Sent:
     assert scene is not None
     return sent(seen(scene, {**look.place, **place}))
-
-
-def test_the_ids_of_the_tutorial_sentence() -> None:
-    ids = [token.id for token in view(TUTORIAL).lower.tokens]
-    assert ids == [26072, 220, 16, 25, 17283, 23097, 403, 323, 17013, 1711]
-
-
-def test_the_chinese_example_has_nine_tokens_and_three_broken_characters() -> None:
-    found = view(CHINESE)
-    assert len(found.lower.tokens) == 9
-    assert cutting.broken(found.lower.tokens) == 3
-    assert cutting.characters(found.lower.tokens) == list("我爱爱深深度学习习")
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -75,75 +57,11 @@ def test_both_rows_cover_the_same_bytes_without_gap(text: str) -> None:
         np.testing.assert_array_equal(cut.starts[1:], cut.stops[:-1])
         assert b"".join(token.bytes for token in cut.tokens) == text.encode()
 
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_token_is_shared_exactly_if_the_other_row_has_its_bytes_there(text: str) -> None:
-    found = view(text)
     for cut, other in ((found.upper, found.lower), (found.lower, found.upper)):
         spans = list(zip(other.starts.tolist(), other.stops.tolist(), strict=True))
         for position, span in enumerate(zip(cut.starts.tolist(), cut.stops.tolist(), strict=True)):
             assert cut.shared[position] == (span in spans)
             assert cut.origin[position] == (spans.index(span) if span in spans else -1)
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_every_token_has_room_for_its_label(text: str) -> None:
-    found = view(text)
-    for cut in (found.upper, found.lower):
-        for token, start, stop in zip(cut.tokens, cut.starts, cut.stops, strict=True):
-            assert found.width[start:stop].sum() >= columns(token.label)
-
-
-@pytest.mark.full
-def test_any_text_can_be_drawn(tiny: vm.LanguageModel) -> None:
-    @given(st.text(min_size=1, max_size=60))
-    def can(text: str) -> None:
-        look = look_at(tiny, text)
-        made = drawn(cuts.draw(look), look)
-        assert "\ufffd" not in "".join(made.mark("upper.labels")["texts"])
-
-    can()
-
-
-@pytest.mark.parametrize("text", [TUTORIAL, "Tom says 你好 " * 8])
-def test_ids_stand_in_the_picture_once_for_each_token(text: str, tiny: vm.LanguageModel) -> None:
-    look = look_at(tiny, text)
-    made, found = drawn(cuts.draw(look), look), cuts.view(look, cl100k_base())
-    assert found is not None
-    for row, cut in (("upper", found.upper), ("lower", found.lower)):
-        assert made.mark(f"{row}.ids")["texts"] == [str(token.id) for token in cut.tokens]
-        assert all(label.endswith(cut.name) for label in made.mark(row)["labels"])
-
-
-@pytest.mark.parametrize("token", [0, 3, 5])
-def test_the_boxes_of_the_selected_token_are_marked_in_both_rows(token: int, tiny: vm.LanguageModel) -> None:
-    look = look_at(tiny, "The cat 我爱深度学习 sat")
-    made, found = drawn(cuts.draw(look), look, token=token), cuts.view(look, cl100k_base())
-    assert found is not None
-    chosen, rows = made.mark("selected"), {row: made.mark(row) for row in ("upper", "lower")}
-    marked = {(x, y) for x, y in zip(chosen["x"][:, 0], chosen["y"], strict=True) if np.isfinite(x)}
-    expected = set()
-    for row, cut in (("upper", found.upper), ("lower", found.lower)):
-        owners = np.arange(len(cut.tokens)) if row == "upper" else cut.origin
-        for n, label in enumerate(rows[row]["labels"]):
-            position = int(label.splitlines()[-4].removeprefix("position "))
-            if owners[position] == token:
-                expected.add((rows[row]["x"][n, 0], rows[row]["y"][n]))
-    assert marked == expected and len(marked) == 1 + int(found.upper.shared[token])
-
-
-def test_of_a_long_text_the_lines_around_the_token_are_drawn(tiny: vm.LanguageModel) -> None:
-    text = "Once upon a time there was a little girl. " * 20
-    first, last = look_at(tiny, text), look_at(tiny, text, token=-1)
-    whole = cuts.view(first, cl100k_base())
-    assert whole is not None and whole.n_lines > cuts.MOST_LINES
-    shown = []
-    for look in (first, last):
-        made = drawn(cuts.draw(look), look)
-        shown.append(made.mark("upper.ids")["texts"])
-        assert np.isfinite(made.mark("selected")["x"]).any() and made.field("note").endswith(f"of {len(look)}")
-    assert shown[0][0] == str(first.trace.own_ids[0]) and shown[1][-1] == str(last.trace.own_ids[-1])
-    assert len(shown[0]) < len(first)
 
 
 def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> None:
@@ -167,15 +85,6 @@ def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
             assert all(step.rank == ranks[step.parts[step.at]] for step in steps)
 
 
-@given(st.text(alphabet="abcdefghij", min_size=1, max_size=12))
-def test_merges_cut_a_word_as_the_tokenizer_does(word: str) -> None:
-    for tokenizer in (story_tokenizer(), cl100k_base()):
-        ranks = cutting.ranks(tokenizer)
-        steps = cutting.merges(ranks, word.encode())
-        parts = steps[-1].parts if steps else tuple(bytes([byte]) for byte in word.encode())
-        assert [ranks[part] for part in parts] == tokenizer.encode(word)
-
-
 def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> None:
     look = look_at(lm, "a little cat", token=1)
     token = look.trace.tokens[1]
@@ -185,9 +94,8 @@ def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> N
     assert made.mark("names")["texts"][-1].endswith(f"{token.id:,}")
     for n, step in enumerate(steps, 1):
         assert made.mark(f"labels.{n}")["texts"] == [token_of(-1, part).label for part in step.parts]
-        assert [hue != "token" for hue in made.mark(f"row.{n}")["fill"]] == [
-            k == step.at for k in range(len(step.parts))
-        ]
+        joined = [hue != "token" for hue in made.mark(f"row.{n}")["fill"]]
+        assert joined == [k == step.at for k in range(len(step.parts))]
 
 
 @pytest.mark.parametrize(
@@ -197,73 +105,90 @@ def test_what_stands_in_a_token(raw: bytes, kind: str) -> None:
     assert cutting.kind(Token(0, raw, ""), story_tokenizer()) == kind
 
 
-def test_the_textbooks_figures_say_what_follows_from_them() -> None:
-    assert TEXTBOOK.rows == 100_070 and f"{TEXTBOOK.share:.2%}" == "3.77%" and f"{TEXTBOOK.per_token:.2f}" == "5.91"
-    assert TEXTBOOK.numbers(TEXTBOOK_WIDTH) == (100_070 * 64, 3_771 * 64)
-    assert cl100k_base().token(TEXTBOOK.largest).bytes == b"Clar"
+@pytest.fixture(scope="module")
+def tiny() -> vm.LanguageModel:
+    return language_model(tiny_config(n_vocab=8192, n_context=64))
 
 
-@given(st.text(max_size=40))
-def test_what_a_text_uses_is_counted_on_its_ids(text: str) -> None:
-    tokenizer = story_tokenizer()
-    ids = tokenizer.encode(text, special=False)
-    found = use(text, tokenizer)
-    assert (found.characters, found.tokens, found.distinct) == (len(text), len(ids), len(set(ids)))
-    assert all(id < found.rows for id in ids) and found.rows - 1 in {*ids, -1}
-    assert 0 <= found.share <= 1
+def sentences(lm: vm.LanguageModel, text: str, lang: str = "en", step: int = 0, token: int = 0, **options: str) -> str:
+    look = dataclasses.replace(islands.look(lm.trace(text), PAGE, lang), options=options)
+    return "\n".join(islands.sentences(PAGE, look, token=token, word_step=step))
 
 
-def test_the_bars_are_shares_of_all_rows(lm: vm.LanguageModel) -> None:
-    story, cl100k = story_tokenizer(), cl100k_base()
-    uses = [TEXTBOOK, *(use(TUTORIAL, one) for one in (cl100k, story))]
-    assert uses[1].largest == 26072 and uses[1].tokens == 10
-    look = look_at(lm, "a")
-    scene = textbook.draw_use(look, {("<yours>", str(n)): one for n, one in enumerate(uses)})
-    used, idle = (np.array(one.values) for one in scene.series)
-    np.testing.assert_allclose(used, [one.distinct / (one.largest + 1) for one in uses])
-    np.testing.assert_allclose(used + idle, 1)
-    made = drawn(scene, look)
-    np.testing.assert_allclose(made.mark("bars.0.0")["width"][:, 0], used, rtol=1e-6)
-    np.testing.assert_allclose(made.mark("bars.0.1")["x"][:, 0], used, rtol=1e-6)
-    assert [one.written(64)["characters"] for one in uses] == ["460,319", "41", "41"]
-    assert uses[0].written(64)["full"] == "6,404,480"
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("token", [0, 1, 3])
+def test_a_token_is_told_of_in_both_vocabularies(token: int, lang: str, tiny: vm.LanguageModel) -> None:
+    text = "我爱 the cat"
+    told, own = sentences(tiny, text, lang, token=token), story_tokenizer()
+    ids, theirs = own.encode(text), cl100k_base().encode(text)
+    one, alone = own.token(ids[token]), [cl100k_base().token(id).bytes for id in theirs]
+    assert " ".join(f"0x{byte:02X}" for byte in one.bytes) in told and f"{one.id:,}" in told and "{{" not in told
+    same = one.bytes in alone
+    found = f"{theirs[alone.index(one.bytes)]:,}" if same else "76207"
+    assert same is (token != 1) and found in told
+    assert str(len(set(alone) & {own.token(id).bytes for id in ids})) in told
 
 
-def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale(tiny: vm.LanguageModel) -> None:
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_typed_word_is_cut_step_by_step(lang: str, tiny: vm.LanguageModel) -> None:
     (split,) = splitting.splits(story_tokenizer(), "unbelievable")
-    look = look_at(tiny, "The cat", word_typed="unbelievable")
-    scene = word.draw(look)
-    late, early = drawn(scene, look, word_step=len(split.joins)), drawn(scene, look, word_step=1)
-    beyond = drawn(scene, look, word_step=200)  # an address may say any number
-    assert beyond.mark("row.2")["opacity"] == late.mark("row.2")["opacity"]
-    for n, parts in enumerate((split.start, *(join.parts for join in split.joins))):
-        shown = early.mark(f"labels.{n}")["texts"]
-        assert shown == [token_of(-1, part).label for part in parts]
-        pale, full = (made.mark(f"row.{n}")["opacity"] for made in (early, late))
-        assert (pale == full) == (n <= 1)
-    assert early.mark("names")["marked"] == 1
+    for step, join in enumerate(split.joins):
+        told = sentences(tiny, "The cat sat", lang, step=step, word_typed="unbelievable")
+        pairs = split.pairs(step)
+        assert f"{join.rank:,} ←" in told and str(len(pairs)) in told
+        if lang == "en":
+            assert f"The lowest rank is {join.rank:,}: next, {pairs[join.at].left} and {pairs[join.at].right}" in told
+    told = sentences(tiny, "The cat sat", lang, step=len(split.joins), word_typed="unbelievable")
+    assert ("can be joined anymore" if lang == "en" else "都不能再合并") in told
+    assert all(f"{story_tokenizer().token(id).label} {id:,}" in told for id in split.ids)
 
 
-def test_the_bars_of_odd_splits_are_shares_of_each_kind(lm: vm.LanguageModel) -> None:
-    story = story_tokenizer()
-    words = odd.common_words(story)[:20]
-    found = {one.name: odd.survey(one, words) for one in (story, cl100k_base())}
-    scene = odd.draw_survey(look_at(lm, "a"), found)
-    n_parts = odd.LONG + 1
-    for n, one in enumerate(found.values()):
-        bars = [np.array(series.values) for series in scene.series[n * n_parts : (n + 1) * n_parts]]
-        np.testing.assert_allclose(np.sum(bars, axis=0), 1)
-        np.testing.assert_allclose(bars[0], [counts[0] / counts.sum() for counts in one.values()])
+def test_where_nothing_is_written_nothing_is_compared() -> None:
+    look = islands.look(vm.load("translate-2017").trace("A cat", target_language="fr").at("decoder"), PAGE, "en")
+    told = islands.sentences(PAGE, look)
+    assert "Nothing is written yet: there is no text to cut" in told and not any("laid one" in one for one in told)
+    assert not any("this text, cl100k_base" in one for one in told)
+    assert not islands.pictures(PAGE, look).keys() & {"tokens.cuts", "tokens.apart"}
 
 
-class Lower(type(cl100k_base())):  # type: ignore[misc]
-    """Puts everything into lower case, as some vocabularies do."""
+def test_no_token_crosses_the_ends_of_a_stretch() -> None:
+    text = "小猫坐在垫子上，它很高兴。ABC"
+    found = stretches.stretches(text, cl100k_base())
+    assert "".join(one.text for one in found) == text
+    assert [token.id for one in found for token in one.tokens] == list(cl100k_base().encode(text))
 
-    def encode(self, text: str, *, special: bool = True, as_text: bool = False) -> list[int]:
-        return list(super().encode(text.lower(), special=special))
+
+def test_other_forms() -> None:
+    assert stretches.other_form("小猫坐在垫子上") == ("traditional", "小貓坐在墊子上")
+    assert stretches.other_form("小貓坐在墊子上") == ("simplified", "小猫坐在垫子上")
+    assert stretches.other_form("一二三") == (None, "一二三")
+    form, other = stretches.other_form("ABC!")
+    assert (form, unicodedata.normalize("NFKC", other)) == ("full", "ABC!") and stretches.other_form(other)[0] == "half"
 
 
-def test_vocabularies_that_spell_other_bytes_are_not_laid_over_each_other(lm: vm.LanguageModel) -> None:
-    look = look_at(lm, "The Cat")
-    assert cuts.view(look, Lower(cl100k_base().encoding)) is None
-    assert cuts.view(look, cl100k_base()) is not None
+def test_no_character_has_two_other_forms() -> None:
+    pairs = stretches.PAIRS.read_text(encoding="utf-8").split()
+    both = [character for pair in pairs for character in pair]
+    assert all(len(pair) == 2 for pair in pairs) and len(set(both)) == len(both)
+    assert all(unicodedata.name(character).startswith("CJK UNIFIED") for character in both)
+
+
+def test_rows_that_point_the_same_way_are_counted() -> None:
+    model = random_model(tiny_config())
+    with torch.no_grad():
+        model.embedding.weight[40:60] = torch.arange(1.0, 21.0)[:, None] * model.embedding.weight[40]
+    found = rows(model)
+    assert found.alike == tuple(range(40, 60)) and found.n == 101
+    lengths = model.embedding.weight.norm(dim=-1)
+    assert found.lengths == pytest.approx([f(lengths).item() for f in (torch.min, torch.median, torch.max)])
+    assert found.length == pytest.approx(lengths[40:60].median().item())
+
+
+def test_in_a_bundled_model_rows_of_pieces_that_stories_lack_have_become_one_direction() -> None:
+    lm = vm.load("story-pre-ln")
+    found = rows(lm.model)
+    assert ROWS.of(found).name == "alike" and lm.tokenizer.mask_id is None
+    assert {"[MASK]", "<|fr|>"} <= {lm.tokenizer.token(id).label for id in found.alike}
+    units = F.normalize(lm.model.embedding.weight.detach()[list(found.alike)], dim=-1)
+    assert (units @ units.T).min() > 0.95
+    assert found.length > 3 * found.lengths[1]

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trained_tokenizers import sentencepiece
 
 from viz_model.checkpoints import registry
 from viz_model.tokenizers.fast import build
 from viz_model.tokenizers.files import Settings
-from viz_model.tokenizers.pieces import is_unigram
 from viz_model.tokenizers.reading import FastTokenizer
-from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
+from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base, story_tokenizer
 from viz_model.topics.tokens import odd, splitting
 
 TEXTS = ["unbelievable", " tokenization 2026!", "我爱 🙂 ÄÖ", "aab abab", "  x", "zzz"]
@@ -115,15 +113,6 @@ def test_the_ways_are_the_most_probable_ones(unigram: Tokenizer) -> None:
     assert sum(splitting.shares(split.ways)) == pytest.approx(1)
 
 
-def test_ids_without_a_vocabulary_have_no_rule() -> None:
-    assert splitting.splits(IdTokenizer(9), "3 1") == ()
-
-
-@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
-def test_of_sentencepiece_models_unigrams_alone_are_cut_by_probabilities(kind: str, tmp_path: Path) -> None:
-    assert is_unigram(sentencepiece(tmp_path / "m.model", model_type=kind)) is (kind == "unigram")
-
-
 def test_a_survey_counts_every_text_once() -> None:
     story = story_tokenizer()
     words = odd.common_words(story)
@@ -135,21 +124,6 @@ def test_a_survey_counts_every_text_once() -> None:
     assert found["numbers"][0] == sum(len(story.encode(str(number))) == 1 for number in odd.NUMBERS)
     assert found["bare"][0] == sum(len(story.encode(word)) == 1 for word in words[:40])
     assert found["bare"][3] == sum(len(story.encode(word)) >= 4 for word in words[:40])
-
-
-def test_what_a_vocabulary_lacks_is_no_token(wordpiece: Tokenizer) -> None:
-    assert odd.n_tokens(wordpiece, "🙂") is None and odd.n_tokens(wordpiece, "ab") == 1
-    assert odd.n_tokens(IdTokenizer(9), "word") is None
-
-
-def test_spellings_that_differ_most_come_first() -> None:
-    story = story_tokenizer()
-    found = odd.spellings(story, "The cat, the CAT 我爱 unbelievable 12", 2)
-    assert found[0].word == "unbelievable" and len(found) == 2
-    assert found[0].spread >= found[1].spread
-    for one in found:
-        for labels, write in zip(one.pieces, odd.FORMS.values(), strict=True):
-            assert labels == tuple(token.label for token in story.tokens(story.encode(write(one.word))))
 
 
 def test_a_model_s_tokenizer_comes_without_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:

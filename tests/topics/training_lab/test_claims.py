@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,24 +18,19 @@ from viz_model.training import lab, samples, tuning
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, Settings
 
+pytestmark = pytest.mark.slow
 OWN: dict[str, Any] = {"source": "own", "text": " ".join(samples.stories("en", 4)), "d_model": 32, "n_heads": 2}
 DEEP: dict[str, Any] = {**OWN, "n_layers": 12, "warmup": False}
 
 
-@cache
-def trained(**chosen: Any) -> tuple[Experiment, bool]:
-    """A run to its end, and whether it broke."""
-    run = Experiment(lab.check(dataclasses.replace(Settings(), **chosen)))
+def course(**chosen: Any) -> tuple[Experiment, Course, Gradients]:
+    """A run to its end, or to where it broke."""
+    run, broken = Experiment(lab.check(dataclasses.replace(Settings(), **chosen))), False
     try:
         for _ in run.steps():
             pass
     except TrainingError:
-        return run, True
-    return run, False
-
-
-def course(**chosen: Any) -> tuple[Experiment, Course, Gradients]:
-    run, broken = trained(**chosen)
+        broken = True
     return run, Course.of(run, broken=broken), Gradients.of(run)
 
 
@@ -44,13 +38,6 @@ def mean_loss(run: Experiment, first: int, last: int) -> float:
     return sum(run.reports[step].loss for step in range(first, last)) / (last - first)
 
 
-def said(course: Course, norms: Gradients, language: str = "en") -> str:
-    facts = {**course.facts(), **norms.facts()}
-    of_losses = [verdict.says(language, course, **facts) for verdict in (COURSE, ON_THE_WAY)]
-    return " ".join([*of_losses, *(verdict.says(language, norms, **facts) for verdict in (SIZE, REACH))])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_a_rate_of_10_diverges_and_nothing_else_is_said(place: str) -> None:
     run, losses, norms = course(**DEEP, norm_at=place, peak_rate=10.0, steps=40)
@@ -58,14 +45,10 @@ def test_a_rate_of_10_diverges_and_nothing_else_is_said(place: str) -> None:
     assert mean_loss(run, 20, 40) > run.reports[0].loss + 10 and run.held_out[-1].loss > 20
     assert float(np.median([report.gradient_norm for report in run.reports[20:]])) > 10
     assert ON_THE_WAY.of(losses).name == "worse"
-    text = said(losses, norms).lower()
-    for false in ("frequencies", "it learns by heart", "throw the model off"):
-        assert false not in text
     if place == "post":
         assert REACH.of(norms).name == "vanishing"
 
 
-@pytest.mark.slow
 def test_a_run_that_is_thrown_off_may_come_back() -> None:
     run, losses, norms = course(peak_rate=1.0, d_model=32, n_layers=1, steps=60)
     assert ON_THE_WAY.of(losses).name == "thrown_off" and SIZE.of(norms).name == "burst"
@@ -73,7 +56,6 @@ def test_a_run_that_is_thrown_off_may_come_back() -> None:
     assert mean_loss(run, 40, 60) < run.reports[0].loss
 
 
-@pytest.mark.slow
 def test_deep_post_ln_without_warm_up_vanishes_and_knows_frequencies_alone() -> None:
     chosen: dict[str, Any] = {"n_layers": 12, "warmup": False, "norm_at": "post", "peak_rate": 0.01}
     run, losses, norms = course(**chosen, d_model=32, steps=60)
@@ -87,14 +69,12 @@ def test_deep_post_ln_without_warm_up_vanishes_and_knows_frequencies_alone() -> 
     assert REACH.of(beside).name == "arrives"
 
 
-@pytest.mark.slow
 def test_a_tiny_rate_stays_at_guessing() -> None:
     run, losses, norms = course(**OWN, n_layers=1, steps=20, peak_rate=0.000001)
     assert COURSE.of(losses).name == "stuck" and SIZE.of(norms).name == "plain"
     assert mean_loss(run, 0, 20) > np.log(run.tokenizer.n_vocab) - 0.1
 
 
-@pytest.mark.slow
 def test_a_short_text_is_learned_by_heart() -> None:
     run, losses, _ = course(**OWN, n_layers=1, steps=100, peak_rate=0.01)
     assert ON_THE_WAY.of(losses).name == "by_heart"
@@ -103,7 +83,6 @@ def test_a_short_text_is_learned_by_heart() -> None:
     assert held_out[100] > held_out[best] and mean_loss(run, 80, 100) < mean_loss(run, max(0, best - 20), best)
 
 
-@pytest.mark.slow
 def test_the_usual_settings_use_the_context() -> None:
     run, losses, norms = course(d_model=32, steps=60, peak_rate=0.03)
     assert (COURSE.of(losses).name, REACH.of(norms).name) == ("context", "arrives")
@@ -112,7 +91,6 @@ def test_the_usual_settings_use_the_context() -> None:
     assert run.held_out[-1].loss < -(shares * shares.clamp(min=1e-300).log()).sum() - 0.1
 
 
-@pytest.mark.slow
 def test_a_loss_that_is_no_number_is_told() -> None:
     run = Experiment(lab.check(dataclasses.replace(Settings(), **OWN, n_layers=1, steps=20)))
     going = run.steps()
@@ -127,7 +105,6 @@ def test_a_loss_that_is_no_number_is_told() -> None:
 # A model that is trained on
 
 
-@cache
 def tuned_on(text: str, steps: int) -> tuning.Tuning:
     going = tuning.Tuning(vm.load("story-pre-ln"), text, steps)
     for _ in going.steps():
@@ -146,7 +123,6 @@ STRANGE = (
 )
 
 
-@pytest.mark.slow
 def test_fine_tuning_learns_the_text_and_forgets_the_stories() -> None:
     lm = vm.load("story-pre-ln")
     kept = {name: value.clone() for name, value in lm.model.state_dict().items()}
@@ -163,9 +139,7 @@ def test_fine_tuning_learns_the_text_and_forgets_the_stories() -> None:
     assert leaders[0] == int(going.spoken[1].probs.argmax()) and going.truth[0] in leaders
 
 
-@pytest.mark.slow
 def test_what_carries_over_and_what_does_not() -> None:
-    """The end of a text that repeats itself becomes easier, that of the stories harder; what is trained on is kept."""
     again = tuned.summary(tuned.changes(tuned_on("The red fox saw the blue owl. " * 12, 20).losses))
     assert RECITED.of(again).name == "carries_over"
     both = f"{samples.OWN_TEXT['en']} {samples.OWN_TEXT['zh']}"

@@ -62,26 +62,9 @@ def test_what_is_spoken_of_are_these_numbers() -> None:
     assert shown == ["0.25", "2.00\u00a0×\u00a010¹⁸", "inf", "0"]
 
 
-CHARTS = (curves.loss, curves.rate, curves.norms)
-
-
 def drawn(plot: Plot) -> dict[str, Any]:
     """The lines of a figure by their names."""
     return {line.name: line for line in plot.figure.data}
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("n", [0, 1, 30])
-def test_all_lines_are_drawn_between_their_axes_and_can_be_written(chart: Any, n: int) -> None:
-    held_out = [Measured(0, 9.5, 0.0)] if n else []
-    plot = chart(RunView.of(run_of([report(step, scale=0.1) for step in range(n)], held_out)), words)
-    layout = plot.figure.layout
-    low, high = layout.yaxis.range
-    for line in plot.figure.data:
-        values = np.log10(line.y) if layout.yaxis.type == "log" else line.y
-        assert ((values >= low) & (values <= high)).all()
-        assert ((line.x >= 0) & (line.x <= 600)).all() and tuple(layout.xaxis.range) == (0, 600)
-    assert len(plot.scene.series) == len(plot.figure.data)
 
 
 def test_lines_are_drawn_at_their_numbers() -> None:
@@ -95,33 +78,11 @@ def test_lines_are_drawn_at_their_numbers() -> None:
         np.testing.assert_array_equal([line.x, line.y], [view.steps, row])
 
 
-def test_the_axes_rest_while_a_run_goes_on() -> None:
-    reports = [report(step, loss=9 - step / 10) for step in range(60)]
-    for chart in CHARTS:
-        early, late = (chart(RunView.of(run_of(reports[:n])), words).figure.layout for n in (5, 60))
-        assert early == late and early.xaxis.range and early.yaxis.range
-
-
 def test_a_broken_loss_leaves_the_axis_finite() -> None:
     reports = [report(0), report(1, loss=float("nan")), report(2, loss=float("inf"))]
     plot = curves.loss(RunView.of(run_of(reports)), words)
     assert np.isfinite(plot.figure.layout.yaxis.range).all()
     np.testing.assert_array_equal(drawn(plot)["train"].y, [5, np.nan, np.nan])
-
-
-def test_a_vanished_gradient_is_drawn_on_the_logarithmic_axis() -> None:
-    plot = curves.norms(RunView.of(run_of([report(0, scale=0.0)])), words)
-    assert all((line.y > 0).all() for line in plot.figure.data)
-    low, high = plot.figure.layout.yaxis.range
-    assert high > low
-
-
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [(0.0, "0"), (0.00312, "0.00312"), (-1.5, "-1.5"), (1.25e-5, r"1.250\times 10^{-5}"), (2e7, r"2.000\times 10^{7}")],
-)
-def test_numbers_in_formulas(number: float, written: str) -> None:
-    assert by_hand.latex(number, 3) == written
 
 
 def test_a_step_by_hand_is_the_step_that_was_taken() -> None:
@@ -134,20 +95,3 @@ def test_a_step_by_hand_is_the_step_that_was_taken() -> None:
         assert said["t"] == str(run.update.t) and "{" not in said["column"]
         assert said["computed"][:8] == said["after"][:8]
         assert (said["g_b"][0] == "(") == (run.update.gradient[column] < 0)
-
-
-def test_the_table_has_a_row_for_each_step() -> None:
-    reports = [report(step) for step in range(4)]
-    found = by_hand.columns(reports, [Measured(0, 9.0, 0.0), Measured(4, 5.0, 0.1)], words)
-    assert {len(column) for column in found.values()} == {4}
-    assert found["held_out"] == [None, None, None, 5.0] and found["step_axis"] == [1, 2, 3, 4]
-    assert "‖g‖ decoder.blocks.2" in found
-
-
-def test_the_training_before_stays_as_a_line() -> None:
-    view = RunView.of(run_of([report(step, loss=4.0) for step in range(20)]))
-    before = curves.Before(np.arange(30, 0, -1.0), "before")
-    plain, beside = curves.loss(view, words), curves.loss(view, words, before)
-    assert len(beside.figure.data) == len(plain.figure.data) + 1
-    line = beside.figure.data[0]
-    assert line.name == "before" and list(line.y) == list(before.losses) and list(line.x) == list(range(1, 31))

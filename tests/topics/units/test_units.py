@@ -8,18 +8,16 @@ from typing import Any
 import islands
 import numpy as np
 import pytest
+from app_driver import address, answer, heading, open_page, said, tell
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
-from viz_model import config as choices
 from viz_model import explain
-from viz_model.drawing.scene import Cells, Items, Scene, Texts
-from viz_model.drawing.tables import pick
+from viz_model.drawing.scene import Cells, Scene, Texts
 from viz_model.island.look import Look
-from viz_model.island.page import Buttons, Offer, flat
+from viz_model.island.page import Buttons
 from viz_model.texts import LANGUAGES
-from viz_model.topics import attention, attribution, block
-from viz_model.topics.units import PAGE, TOPIC, asked, over_texts
+from viz_model.topics.units import PAGE, asked, over_texts
 
 TEXT = "Tom had a cat and a dog. The cat and the"
 MODELS = ("story-pre-ln", "story-post-ln", "story-modern", "story-moe")
@@ -33,10 +31,6 @@ def look(model: str = "story-pre-ln", neuron: str = "", text: str = TEXT, lang: 
 
 def mark(scene: Scene, id: str) -> Any:
     return next(one for panel in scene.panels for one in panel.marks if one.id == id)
-
-
-def offers(page: Any, here: Look) -> list[Offer]:
-    return [found for item in flat([*page.items]) if isinstance(found := item(here), Offer)]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -62,14 +56,6 @@ def test_a_neuron_that_is_never_above_0_has_no_contexts() -> None:
     assert "is above 0 on none of the sampled tokens" in said and "In none of 1,765 texts" in said
 
 
-def test_no_token_is_said_to_be_largest_where_all_are_alike() -> None:
-    said = " ".join(islands.sentences(PAGE, look("story-post-ln", "17")))
-    assert "is 0.00 at every token" in said and "it is largest at" not in said
-    other = vm.load("story-pre-ln").trace(TEXT)["blocks.1.ffn.act"].amax(0).argmax()
-    said = " ".join(islands.sentences(PAGE, look(neuron=str(int(other)))))
-    assert "it is largest at" in said and "the value of the neuron is" not in said
-
-
 @pytest.mark.parametrize("neuron", ["", "3"])
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str, neuron: str) -> None:
@@ -78,12 +64,6 @@ def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str,
     assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
     said = " ".join(islands.sentences(PAGE, here))
     assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
-
-
-def test_a_layer_without_neurons_shows_its_heads() -> None:
-    config = tiny_config(ffn=choices.Experts(n_experts=4, top_k=1))
-    here = replace(islands.look(run_both(language_model(config)), PAGE), options={"neuron": "999999"})
-    assert asked.kind(here) == "head" and "has no neuron" in " ".join(islands.sentences(PAGE, here))
 
 
 def test_what_is_drawn_is_the_run() -> None:
@@ -116,16 +96,6 @@ def test_contexts_show_the_value_at_each_token() -> None:
     np.testing.assert_allclose(np.nanmax(np.asarray(cells.values)[:, :-1], 1), best, atol=1e-6)
 
 
-def test_this_head_stands_among_all_of_the_model() -> None:
-    here = look(layer=2, head=1)
-    drawn = islands.pictures(PAGE, here)["units.roles"]
-    own = [mark(drawn, f"own.{n}") for n in range(6)]
-    assert all(isinstance(one, Items) for one in own) and len(mark(drawn, "every.0").labels) == 24
-    roles = explain.unit(here.trace, 2, head=1).roles()
-    heights = [float(np.ravel(one.y)[0]) for one in own]
-    assert np.argsort(heights).tolist() == np.argsort([-role.score for role in roles], kind="stable").tolist()
-
-
 def test_a_click_goes_to_a_head_that_is_like_it_and_to_a_neuron() -> None:
     here = look(layer=2, head=1)
     found = over_texts.alike(here)
@@ -138,24 +108,27 @@ def test_a_click_goes_to_a_head_that_is_like_it_and_to_a_neuron() -> None:
     assert offered.buttons[1].options == {"neuron": str(int(act.abs().argmax()))}
 
 
-def test_every_page_that_names_a_unit_leads_to_it() -> None:
-    trace = vm.load("story-pre-ln").trace(TEXT)
-    for page, change in (
-        (attention.PAGE, {"neuron": ""}),
-        (block.PAGE, {}),
-        (attribution.PAGE, {"neuron": ""}),
-        (attribution.PAGE, {}),
-    ):
-        here = islands.look(trace, page, layer=2, head=1)
-        found = [{name: pick(one, here.place) for name, one in offer.change.items()} for offer in offers(page, here)]
-        ways = [one for one in found if one.get("page") == "units"]
-        assert any(change.items() <= one.items() for one in ways), page.topic
-        of_heads = [one for one in ways if "head" in one]
-        assert all((one["layer"], one["head"]) == (2, 1) for one in of_heads)
-    encoder = islands.look(vm.load("story-bert").trace("Tom had a cat"), attention.PAGE)
-    assert not [offer for offer in offers(attention.PAGE, encoder) if offer.change.get("page") == "units"]
+QUERY = {"model": "story-pre-ln", "lang": "en", "text": TEXT, "layer": "2", "head": "1"}
 
 
-def test_of_which_models_it_is() -> None:
-    fits = {name for name in vm.models() if TOPIC.page(vm.load(name).config)}
-    assert {*MODELS, "story-alibi", "story-none"} <= fits and not {"story-bert", "translate-2017", "digits-vit"} & fits
+def test_a_button_leads_to_the_page_of_a_head_or_a_neuron() -> None:
+    app = open_page("attention", QUERY)
+    app = tell(app, "view", "picked", {"page": "units", "layer": 2, "head": 1, "neuron": ""})
+    assert heading(app) == "Heads and neurons" and "Layer 2, head 1" in said(app)
+    assert "neuron" not in address(app)
+    app = open_page("block", QUERY)
+    app = tell(app, "view", "picked", {"page": "units", "layer": 1, "neuron": "17"})
+    assert "Layer 1, neuron 17" in said(app)
+    assert (address(app)["layer"], address(app)["neuron"]) == ("1", "17")
+    app = open_page("units", {**QUERY, "neuron": "17"})  # the neuron of a former visit is not asked about again
+    app = tell(app, "view", "picked", {"page": "units", "layer": 3, "head": 0, "neuron": ""})
+    assert "Layer 3, head 0" in said(app) and "neuron" not in address(app)
+
+
+def test_an_address_opens_a_neuron_and_a_number_that_there_is_not_is_said_so() -> None:
+    app = open_page("units", {**QUERY, "neuron": "17"})
+    assert "Layer 2, neuron 17" in said(app)
+    app = answer(app, options={"neuron": "5"})
+    assert "Layer 2, neuron 5" in said(app) and address(app)["neuron"] == "5"
+    app = answer(app, options={"neuron": "9999"})
+    assert "has no neuron" in said(app) and "Layer 2, head 1" in said(app)

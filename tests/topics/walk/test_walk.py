@@ -22,17 +22,15 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Arrays
 from viz_model.drawing.tables import Absent, pick
 from viz_model.island import message
-from viz_model.island.beats import Beat, Chapter, Story, Toy
+from viz_model.island.beats import Beat, Chapter, Story
 from viz_model.island.look import Look
 from viz_model.island.prose import html
 from viz_model.measures import lens
 from viz_model.texts import Texts
 from viz_model.topics import walk
 from viz_model.topics.walk import writing
-from viz_model.topics.walk.chapters import broken, position
 from viz_model.topics.walk.chapters.write import TEMPERATURES
 from viz_model.topics.walk.run import Run, start
-from viz_model.training import first_words
 
 LANGUAGES = ("en", "zh")
 
@@ -93,14 +91,6 @@ def test_every_beat_speaks(name: str, language: str) -> None:
     assert {chapter.name for chapter in story.chapters} <= set(walk.CHAPTERS)
 
 
-@pytest.mark.parametrize("text", ["a", "。。。", "垫", "word " * 50, "Tom had a cat and a dog. One day the cat"])
-def test_any_text(text: str) -> None:
-    for name in ("story-pre-ln", "story-alibi", "story-post-ln"):
-        look = look_at(model(name), text)
-        for chapter, n, beat in beats(walk.story(look)):
-            assert said(beat, {**look.place, "beat": n, "key": 0}), (chapter.name, n)
-
-
 def test_texts_name_only_parts_that_are_drawn() -> None:
     for name in ("story-pre-ln", "story-modern", "translate-2017", "story-bert"):
         look = look_at(model(name))
@@ -146,14 +136,7 @@ def test_only_layers_that_attend_are_said_to_have_heads() -> None:
     assert "sees only itself" in said(of(walk.story(one), "heads").beats[-1], one.place)
 
 
-def test_heads_that_share_keys_are_not_said_to_have_matrices_of_their_own() -> None:
-    for name, words in (("story-pre-ln", "each with its own matrices"), ("story-modern", "every 3 of them share keys")):
-        look = look_at(model(name))
-        assert words in said(of(walk.story(look), "heads").beats[3], look.place)
-
-
 def test_numbers_of_attention_against_the_run() -> None:
-    """The score, the weight before and after the division and the sum are those of torch."""
     lm = model("story-pre-ln")
     look = look_at(lm)
     trace, layer, head = look.trace, look.layer, look.head
@@ -181,47 +164,6 @@ def test_numbers_of_attention_against_the_run() -> None:
     )
 
 
-def test_what_a_head_writes_adds_up() -> None:
-    """The heads of a block, each through its part of W_O, add up to what attention writes, but for its bias."""
-    from viz_model.topics.walk.chapters.heads import _written
-
-    lm = model("story-pre-ln")
-    look = look_at(lm)
-    block = look.trace.stack.block(look.layer)
-    total = sum(_written(Run(replace(look, head=head)))[0] for head in range(lm.config.n_heads))
-    bias = 0 if block.attn.o.bias is None else block.attn.o.bias.detach().numpy()
-    np.testing.assert_allclose(total + bias, look.trace[f"blocks.{look.layer}.attn.out"].numpy(), atol=1e-4)
-
-
-def test_closest_rows_are_the_closest() -> None:
-    from viz_model.topics.walk.chapters.embeddings import nearest, table
-
-    look = look_at(model("story-pre-ln"), "The cat sat")
-    run = Run.of(look)
-    ids, cosines, *far = nearest(run)
-    weights = table(run)
-    for token, own in enumerate(look.trace.own_ids):
-        found = torch.cosine_similarity(weights[own][None], weights[ids[token]], dim=-1)
-        np.testing.assert_allclose(found, cosines[token], atol=1e-5)
-        assert list(cosines[token]) == sorted(cosines[token], reverse=True)
-        assert own not in ids[token]
-        assert all(
-            torch.cosine_similarity(weights[own], weights[int(one[token])], dim=0) < cosines[token][0] for one in far
-        )
-
-
-def test_prediction_without_the_last_norm() -> None:
-    lm = model("story-pre-ln")
-    look = look_at(lm)
-    words = said(of(walk.story(look), "prediction").beats[1], {**look.place, "beat": 2})
-    last = look.trace["blocks.3.resid.out"][look.token]
-    plain_logits = last @ lm.model.embedding.weight.T
-    best = int(look.trace["logits"][look.token].argmax())
-    rank = 1 + int((plain_logits > plain_logits[best]).sum())
-    assert (f"rank {rank:,}" in words) or (rank == 1 and "still be first" in words)
-    assert written(float(last.norm()), "1") in words
-
-
 @pytest.mark.parametrize("name", ["story-pre-ln", "smollm2-135m-instruct"])
 def test_the_final_prediction_leads_from_the_block_that_is_named(name: str) -> None:
     if name not in vm.models():
@@ -240,7 +182,6 @@ def test_the_final_prediction_leads_from_the_block_that_is_named(name: str) -> N
     "text", ["Tom had a cat and a dog. One day the cat", "小猫坐在垫子上，它", "从前，有一只小兔子"]
 )
 def test_the_first_guess_is_of_what_is_likeliest_at_an_earlier_place(text: str) -> None:
-    """The bars show what follows the whole text; which piece follows a part of it is read in a run of that part."""
     lm = model("story-pre-ln")
     guess = of(walk.story(look_at(lm, text)), "write").beats[1].guess
     assert guess is not None
@@ -262,92 +203,11 @@ def test_a_logit_of_no_key_takes_its_part_with_and_without_the_division() -> Non
             assert (run.pattern.sum(-1) < 1).all() and (run.sharp.sum(-1) < 1).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "does"),
-    [
-        ("story-bert", "which word belongs"),
-        ("digits-vit", "names the digit"),
-        ("translate-2017", "translation"),
-        ("all-minilm-l6-v2", "can be compared"),
-    ],
-)
-def test_the_first_sentence_says_what_the_model_does(name: str, does: str) -> None:
-    if name not in vm.models():
-        pytest.skip(f"{name} is not installed")
-    look = look_at(model(name), *(() if name in NAMES else ("A cat",)))
-    assert does in said(of(walk.story(look), "write").beats[0], look.place)
-
-
-def test_what_helps_is_not_said_to_hurt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broken, "_surprise", lambda run, edit: 2.0 if edit is None else 1.5)
-    look = look_at(model("story-pre-ln"))
-    words = said(of(walk.story(look), "broken").beats[1], look.place)
-    assert words.startswith("None of these hurts") and "1.50" in words and "2.00" in words
-
-
-def test_what_hurts_most_is_measured() -> None:
-    look = look_at(model("story-pre-ln"))
-    run = Run.of(look)
-    found = broken.parts(run)
-    ids = torch.tensor(look.trace.own_ids)
-
-    def loss(edit: Any) -> float:
-        trace = model("story-pre-ln").trace(look.trace.text, edits=() if edit is None else (edit,))
-        return float(torch.nn.functional.cross_entropy(trace["logits"][:-1], ids[1:]))
-
-    chapter = broken.chapter(run)
-    guess = chapter.beats[1].guess
-    assert guess is not None
-    assert guess.right == int(np.argmax([loss(edit) for edit in found.values()]))
-    assert written(loss(None), "2") in said(chapter.beats[1], look.place)
-
-
-@pytest.mark.parametrize(
-    ("name", "way"),
-    [
-        ("story-pre-ln", "waves"),
-        ("story-bert", "learned"),
-        ("story-modern", "turned"),
-        ("story-alibi", "biased"),
-        ("story-none", "none"),
-        ("translate-t5", "biased"),
-        ("digits-vit", "learned"),
-    ],
-)
-def test_each_way_to_tell_places(name: str, way: str) -> None:
-    look = look_at(model(name))
-    assert position.way(Run.of(look)) == way
-
-
-@pytest.mark.parametrize("name", ["story-alibi", "story-none", "story-moe"])
-def test_a_model_that_began_from_another_says_so(name: str) -> None:
-    look = look_at(model(name))
-    words = said(of(walk.story(look), "learned").beats[0], look.place)
-    assert "began with the learned parameters of story-pre-ln" in words
-
-
-def test_what_was_written_while_it_learned_is_what_was_recorded() -> None:
-    """Every moment is in its place, the loss falls, and the last text is the one that the slider ends with."""
-    lm = model("story-pre-ln")
-    moments = first_words.read(lm.folder)
-    assert [one.step for one in moments] == [step for step in first_words.STEPS if step <= moments[-1].step]
-    assert moments[0].bits_per_byte["en"] > moments[-1].bits_per_byte["en"]
-    for language in LANGUAGES:
-        look = look_at(lm, language=language)
-        (toy,) = (mark for mark in of(walk.story(look), "learned").marks if isinstance(mark, Toy) and mark.since == 3)
-        shown = toy.data["moments"]
-        assert [one["step"] for one in shown] == [one.step for one in moments]
-        assert shown[-1]["loss"] == moments[-1].bits_per_byte[language]
-
-
 def test_old_addresses_name_chapters() -> None:
     assert set(walk.FORMERLY.values()) <= set(walk.CHAPTERS)
 
 
 def test_writing_continues_where_it_stopped() -> None:
-    """The same dice: however many places are asked for at once, the same tokens are drawn; and the model's own
-    probabilities stand beside them.
-    """
     lm, text = model("story-pre-ln"), "Tom had a cat"
     whole = writing.places(lm, text, (), temperature=0.75, seed=3, n=8)
     drawn = [place["drawn"]["id"] for place in whole if "drawn" in place]
@@ -373,13 +233,6 @@ def test_a_translator_writes_its_target() -> None:
     ids = [place["drawn"]["id"] for place in places if "drawn" in place and not place["drawn"].get("ends")]
     steps = lm.generate(text, temperature=0, target_language="fr", max_new_tokens=20).steps
     assert ids == [step.token.id for step in steps]
-
-
-def test_generate_tells_of_each_token() -> None:
-    heard: list[Any] = []
-    made = model("story-pre-ln").generate("Tom had", max_new_tokens=4, seed=1, on_token=heard.append)
-    assert heard == list(made.steps)
-    assert made.steps
 
 
 def test_a_decoder_of_one_token_is_not_said_to_look_both_ways() -> None:

@@ -1,9 +1,10 @@
-"""A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; on any model."""
+"""A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; and its page."""
 
 from __future__ import annotations
 
 import dataclasses
 
+import islands
 import numpy as np
 import pytest
 import torch
@@ -11,16 +12,13 @@ from tiny_models import describe, few, language_model
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.app.island import options_of
 from viz_model.config import ModelConfig
-from viz_model.tokenizers.tokenizer import cl100k_base, story_tokenizer
-from viz_model.topics.batch import PAGE, norms, tutorial
+from viz_model.topics.batch import PAGE, norms
 from viz_model.topics.batch.loss import COUNTED, Losses
-from viz_model.topics.batch.rows import BESIDE, MOST_CHARACTERS, NAMES
+from viz_model.topics.batch.rows import BESIDE
 from viz_model.topics.batch.run import PADDING, Row, Together, collate, padded_vectors, row, together
 from viz_model.topics.batch.shapes import OPEN, Gap
-from viz_model.training.batches import IGNORED, Batch
-from viz_model.training.objective import asked
+from viz_model.training.batches import IGNORED
 
 TEXT = "Once upon a time, there was a little girl named"
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
@@ -60,26 +58,10 @@ def test_the_loss_is_what_training_takes(name: str) -> None:
     logits = lm.model(batch.ids, batch.target_ids, padding=batch.padding)
     expected = F.cross_entropy(logits.transpose(1, 2), batch.answers, ignore_index=IGNORED)
     assert found.loss == pytest.approx(expected.item(), rel=1e-4)
-    read, answers = asked(lm.model, batch)
-    nats = F.cross_entropy(lm.model.unembedding(read), answers)
-    assert found.loss == pytest.approx(nats.item(), rel=1e-4)
     filled = torch.where(torch.from_numpy(found.beyond), PADDING, batch.answers)
     counted = F.cross_entropy(logits.transpose(1, 2), filled, ignore_index=IGNORED)
     assert found.counted == pytest.approx(counted.item(), rel=1e-4)
     assert found.losses is not None and np.isfinite(found.losses).sum() == batch.n_asked
-
-
-def test_what_each_kind_is_asked_for() -> None:
-    decoder = row(vm.load("story-pre-ln"), "The cat sat")
-    assert decoder.answers == (*decoder.run.ids[1:], IGNORED)
-    encoder = row(vm.load("story-bert"), "The cat sat on the mat")
-    assert encoder.hidden is not None and encoder.answers is not None
-    assert encoder.run.ids[encoder.hidden] == vm.load("story-bert").tokenizer.mask_id
-    assert sum(answer != IGNORED for answer in encoder.answers) == 1
-    translator = row(vm.load("translate-2017"), "The cat sleeps.", "le chat")
-    assert translator.run.target_ids is not None
-    assert translator.answers == (*translator.run.target_ids[1:], IGNORED)
-    assert row(vm.load("story-pre-ln"), "word " * 60).run.n_dropped > 0
 
 
 def test_a_batch_without_padding_and_one_with_nothing_to_ask() -> None:
@@ -91,23 +73,11 @@ def test_a_batch_without_padding_and_one_with_nothing_to_ask() -> None:
 
 
 def test_padding_may_make_a_loss_look_better() -> None:
-    """Of models that know nothing some give the padding's id more than the tokens of the text."""
     made = []
     for seed in range(6):
         lm = language_model(CONFIGS[0], seed)
         made.append(counted(together(lm.model, rows_of(lm))))
     assert {*made} == {"higher", "lower"}
-
-
-def test_both_norms_are_pytorchs() -> None:
-    numbers = torch.Generator().manual_seed(0)
-    x = 3 * torch.randn(11, 24, generator=numbers) + 1
-    torch.testing.assert_close(norms.layer_norm(x), F.layer_norm(x, (24,)), atol=1e-5, rtol=1e-5)
-    reference = torch.nn.BatchNorm1d(24, affine=False).train()
-    torch.testing.assert_close(norms.batch_norm(x), reference(x), atol=1e-5, rtol=1e-5)
-    with pytest.raises(ValueError, match="more than 1 value"):
-        reference(x[:1])  # PyTorch refuses what the page shows to be 0
-    assert not norms.batch_norm(x[:1]).any()
 
 
 @pytest.mark.parametrize("name", ["story-pre-ln", "story-bert"])
@@ -138,37 +108,15 @@ def test_neighbors_move_batch_norm_alone(name: str) -> None:
     np.testing.assert_allclose((found.x[places] - mean) / deviation, found.batch[0][places], atol=1e-4)
 
 
-def test_what_stands_at_padded_places_is_what_the_model_made_there() -> None:
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_page_shows_its_batch(lang: str) -> None:
     lm = vm.load("story-pre-ln")
-    rows = rows_of(lm, ("The cat sat on the mat", "A dog"))
-    found = padded_vectors(lm.model, rows, "decoder", "blocks.0.resid.in")
-    table = lm.model.embedding.weight[PADDING] * lm.model.embedding_scale
-    position = lm.model.stack("decoder").position.add(0, len(rows[0].run.ids))
-    assert position is not None
-    torch.testing.assert_close(found, table + position[len(rows[1].run.ids) :], atol=1e-5, rtol=1e-5)
-
-
-def test_the_tutorials_batch() -> None:
-    found, tokenizer = tutorial.lookup(), cl100k_base()
-    assert found.ids.shape == (4, 16) and found.vectors.shape == (4, 16, 64)
-    assert found.ids.max() < tutorial.ROWS
-    assert tokenizer.decode(found.ids[0].tolist()).startswith(".\nBy mastering the art")
-    assert found.printed[:3] == (13, 3296, 88861) and found.printed[2:] == tuple(found.ids[0, 2:].tolist())
-    flat, rows = found.ids.ravel(), found.vectors.reshape(-1, 64)
-    for id in set(flat.tolist()):
-        assert (rows[flat == id] == rows[flat == id][0]).all()
-    assert not (found.vectors[0, 10] == found.vectors[0, 13]).any()  # which are equal in what was printed
-
-
-def test_a_sentence_of_the_address_is_bounded() -> None:
-    choice = options_of(PAGE)[NAMES[0]]
-    assert choice.read(choice.write("一只猫 & <b>")) == "一只猫 & <b>"
-    with pytest.raises(ValueError):
-        choice.read("x" * (MOST_CHARACTERS + 1))
-
-
-def test_collating_is_that_of_training() -> None:
-    lm = language_model(dataclasses.replace(CONFIGS[0], n_vocab=story_tokenizer().n_vocab))
-    batch = collate(rows_of(lm))
-    assert isinstance(batch, Batch) and batch.padding is not None
-    assert (batch.answers[batch.padding] == IGNORED).all()
+    look, found = islands.look(lm.trace(TEXT), PAGE, lang), together(lm.model, rows_of(lm))
+    told = "\n".join(islands.sentences(PAGE, look, token=2, layer=1))
+    assert f"{found.loss:.3f}" in told and f"{found.counted:.3f}" in told
+    assert "13 3296 88861" in told and "627 1383 88861" in told
+    pictures = islands.pictures(PAGE, look)
+    texts = [text for mark in pictures["batch.ids"].panels[0].marks for text in getattr(mark, "texts", ())]
+    assert {str(id) for id in found.ids.ravel()} <= {text[-1][0].text for text in texts if not isinstance(text, str)}
+    shapes = {getattr(mark, "text", "") for mark in pictures["batch.shapes"].panels[0].marks}
+    assert "(B, T, V)" in shapes and f"({', '.join(map(str, found.shape))})" in shapes

@@ -1,10 +1,9 @@
-"""The page of experiments: each on models of every kind, its answer against a run of the model."""
+"""Experiments on runs: measures against their definitions, what holds of every kind of model, and the page."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,28 +11,104 @@ import islands
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import answer, messages, open_page, run_code, said, tell
+from app_driver import answer, messages, open_page, said, tell
 from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model.app import examples
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, NoPosition, Side
 from viz_model.drawing.scene import Arrays, Scene
 from viz_model.drawing.tables import resolved
 from viz_model.island.look import Look
 from viz_model.island.message import message
 from viz_model.island.page import Buttons, Plot
+from viz_model.measures import change
 from viz_model.measures.change import rerun
 from viz_model.runs import edits
 from viz_model.topics.ablations import PAGE, PICTURES, breaking, trying
 from viz_model.topics.ablations.lab import lab as lab_of
-from viz_model.topics.ablations.structure import NORM
 from viz_model.topics.ablations.trying import EXPERIMENTS
 
-TEXT = "The cat sat on the mat"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
-PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
+SAMPLE = few()
+every = pytest.mark.parametrize("config", SAMPLE, ids=describe)
 
+
+@every
+def test_a_change_is_measured_where_the_answer_is(config: ModelConfig) -> None:
+    for side in config.sides:
+        plain = run_both(language_model(config)).at(side)
+        at = breaking.place(plain, 1)
+        assert at == ((side, 1) if side == config.sides[-1] else ("decoder", len(plain.at("decoder")) - 1))
+        places = range(len(plain.at(at.side)))
+        none = breaking.costs(plain, plain, at.side, places)
+        assert none.amount == pytest.approx(np.zeros(len(places)), abs=1e-12) and not none.changed.any()
+        of = None if side == config.sides[-1] else side
+        (found,) = breaking.tried(plain, [edits.Skip(layer=0, part="ffn", side=of)], at.side, places)
+        (alone,) = breaking.tried(plain, [edits.Skip(layer=0, part="ffn", side=of)], at.side, [at.position])
+        assert alone.amount == pytest.approx(found.amount[[at.position]], rel=1e-5)
+        after = rerun(plain, [edits.Skip(layer=0, part="ffn", side=of)])
+        assert found.amount[at.position] > 0
+        for n in places if config.has_logits else ():
+            expected = change.guesses(plain.at(at.side), after.at(at.side), n)
+            assert found.amount[n] == pytest.approx(expected.divergence, abs=1e-6)
+            assert found.changed[n] == (expected.before.argmax() != expected.after.argmax())
+
+
+@every
+def test_order_enters_through_positions_and_masks_alone(config: ModelConfig) -> None:
+    plain = run_both(language_model(config)).at(config.sides[0])
+    shuffle = breaking.a_shuffle(plain)
+    assert shuffle is not None
+    order = breaking.came_from(plain, shuffle)
+    assert sorted(order) == list(range(len(plain))) and order != tuple(range(len(plain)))
+    moved = rerun(plain, [shuffle])
+    assert moved.at(config.sides[0]).own_ids == tuple(plain.own_ids[i] for i in order)
+    assert breaking.reordered(plain, shuffle, "neither") < breaking.ALIKE
+    is_masked = config.sides[0] == "decoder" or any(config.windows)
+    if not isinstance(config.position, NoPosition) or is_masked:
+        assert breaking.reordered(plain, shuffle, "as_it_is") > breaking.ALIKE
+
+
+@every
+def test_what_is_patched_in_last_is_the_other_answer(config: ModelConfig) -> None:
+    lm, side = language_model(config), config.sides[0]
+    plain = run_both(lm).at(side)
+    ids = list(plain.own_ids)
+    ids[2] = (ids[2] + 1) % config.n_vocab
+    other = lm.trace(ids=ids, target_ids=plain.target_ids).at(side)
+    assert breaking.differs_at(plain, other) == (2,)
+    at = breaking.place(plain, 4)
+    first, *_, last = list(breaking.patches(plain, other, range(plain.n_layers + 1), [2, 4], at))
+    # The embedding of the one token that differs is all that differs, save what stays behind of a mask of windows.
+    assert first[0] == pytest.approx(1, abs=1e-3)
+    assert first[1] == pytest.approx(0, abs=1e-3)
+    if side == at.side:
+        assert list(last) == pytest.approx([0, 1], abs=1e-3)
+
+
+def test_the_depth_from_which_a_word_no_longer_decides() -> None:
+    def leaves(*column: float) -> int | None:
+        moved = np.array(column)[:, None]
+        return breaking.Patching(tuple(range(len(column))), (3,), moved, 0).leaves
+
+    assert leaves(1, 0.8, 0.2, 0) == 2 and leaves(1, 0.2, 0.7, 0) == 3
+    assert leaves(1, 0.9) is None and leaves(0.1, 0.2) == 0
+
+
+@every
+def test_the_map_of_differences_begins_where_the_edit_is(config: ModelConfig) -> None:
+    side = config.sides[-1]
+    plain = run_both(language_model(config)).at(side)
+    found = breaking.spread(plain, rerun(plain, [edits.Skip(layer=1, part="attn")]))
+    assert found.sites[0] == "embed.out" and len(found.sites) == plain.n_layers + 1
+    assert not found.values[:2].any() and found.values[2].all()
+    gap = rerun(plain, [edits.Skip(layer=1, part="attn")])[found.sites[2]] - plain[found.sites[2]]
+    assert found.values[2, 1] == pytest.approx(float(gap[1].norm() / plain[found.sites[2]][1].norm()), rel=1e-4)
+
+
+TEXT = "The cat sat on the mat"
+OF_WORDS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
+PAIRS = [(config, side) for config in OF_WORDS for side in config.sides]
 loaded = functools.cache(vm.load)
 
 
@@ -49,14 +124,10 @@ def looking(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> 
     return dataclasses.replace(islands.look(plain, PAGE, lang, **place), options={"experiment": experiment, **more})
 
 
-def tried(
-    plain: vm.Trace, experiment: str, lang: str = "en", edit: edits.Edit | None = None, **more: Any
-) -> Look | None:
+def tried(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Look | None:
     """The page once the experiment was tried at the selection; None where nothing is to be changed."""
     before = looking(plain, experiment, lang, **more)
     made: dict[str, Any] = dict(trying.press(before))
-    if edit is not None:
-        made = {"edits": (edit,), "options": {"experiment": experiment, "measured": "1"}}
     if not made:
         return None
     options = {**before.options, **made["options"]}
@@ -68,18 +139,8 @@ def tried(
     return dataclasses.replace(before, trace=trace, options=options, unedited=before, _read={})
 
 
-def own(experiment: str, **more: Any) -> Look:
-    found = tried(loaded("story-pre-ln").trace(TEXT), experiment, **more)
-    assert found is not None
-    return found
-
-
 def told(look: Look, page: Any = PAGE, **place: int) -> str:
     return "\n".join(islands.sentences(page, look, **place))
-
-
-def drawn(look: Look) -> list[str]:
-    return [one.id for one in islands.made(PAGE, look) if isinstance(one, Scene | Plot)]
 
 
 @pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
@@ -101,7 +162,7 @@ def test_every_experiment_of_every_kind(config: ModelConfig, side: Side) -> None
         message(PAGE, after, Arrays())
         found = told(after)
         assert "{{" not in found and ("Measured" in found or "测得" in found), name
-        assert len(drawn(after)) == 3, name
+        assert sum(isinstance(one, Scene | Plot) for one in islands.made(PAGE, after)) == 3, name
 
 
 def kl(before: vm.Trace, after: vm.Trace, position: int) -> float:
@@ -111,14 +172,12 @@ def kl(before: vm.Trace, after: vm.Trace, position: int) -> float:
 
 @pytest.mark.parametrize("token", [1, 3, 5])
 def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
-    look = own("head")
+    look = tried(loaded("story-pre-ln").trace(TEXT), "head")
+    assert look is not None
     plain, after = look.plain.trace, look.trace
     lines = told(look, token=token)
-    costs = [
-        kl(plain, rerun(plain, [edits.AblateHead(layer=layer, head=head)]), token)
-        for layer in range(4)
-        for head in range(6)
-    ]
+    off = [edits.AblateHead(layer=n // 6, head=n % 6) for n in range(24)]
+    costs = [kl(plain, rerun(plain, [edit]), token) for edit in off]
     most = int(np.argmax(costs))
     assert f"head {most % 6} of layer {most // 6} makes the largest difference ({costs[most]:.3f} bits)" in lines
     assert f"is off: {kl(plain, after, token):.3f} bits" in lines
@@ -128,73 +187,6 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
     scenes = islands.pictures(PAGE, look, token=token)
     cells = next(mark for mark in scenes["ablations.heads"].panels[0].marks if mark.id == "cells")
     assert np.allclose(np.asarray(cells.values).ravel(), costs, atol=1e-4)  # type: ignore[union-attr]
-    guesses = scenes["ablations.guesses"]
-    named = next(mark for mark in guesses.panels[0].marks if mark.id == "names").texts  # type: ignore[union-attr]
-    assert named[0] == top.label and new.label in named
-
-
-def test_every_head_can_be_chosen_in_its_place() -> None:
-    look = own("head", edit=edits.AblateHead(layer=0, head=1))
-    (off,) = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name == "off"]
-    for layer, head in ((0, 1), (3, 5)):
-        place = {**look.place, "layer": layer, "head": head}
-        chosen = off.buttons[2]
-        assert f"head {head} of layer {layer}" in resolved(chosen.label, place)
-        assert resolved(chosen.change["edits"], place) == f"head-off.{layer}.{head}"
-        assert bool(resolved(chosen.is_off, place)) == ((layer, head) == (0, 1))
-    assert edits.parse(off.buttons[3].change["edits"]) == (edits.AblateHead(layer=0, head=1, to="mean"),)
-
-
-def test_the_question_follows_the_layer_the_head_and_the_token() -> None:
-    run = loaded("story-pre-ln").trace(TEXT)
-    look = looking(run, "neuron")
-    for layer, token in ((0, 1), (3, 5)):
-        act = run[f"blocks.{layer}.ffn.act"][token]
-        neuron = int(act.abs().argmax())
-        lines = told(look, layer=layer, token=token)
-        assert f"neuron {neuron} of the feed-forward network of layer {layer}" in lines
-        assert f"{act[neuron]:.2f}".replace("-", "−") in lines
-        assert trying.press(dataclasses.replace(look, layer=layer, token=token))["edits"][0].neuron == neuron
-    look = looking(run, "scale")
-    for layer, head in ((0, 5), (2, 1)):
-        rows = run.head(f"blocks.{layer}.attn.pattern", head).double()[1:]
-        entropy = np.mean([-sum(p * math.log2(p) for p in row.tolist() if p > 0) for row in rows])
-        assert f"{entropy:.2f} bits" in told(look, layer=layer, head=head)
-    look = looking(run, "flip")
-    assert "sees only itself" in told(look, token=0) and "Hide" in told(look, token=4)
-    assert not trying.press(dataclasses.replace(look, token=0))
-
-
-def test_measures_of_a_part_left_out_are_those_of_both_runs() -> None:
-    look = own("position")
-    best = breaking.previous_shares(look.plain.trace).max()
-    layer, head = np.argwhere(breaking.previous_shares(look.plain.trace) == best)[0]
-    after = breaking.previous_shares(look.trace)[layer, head]
-    assert f"{best:.0%} {'to' if after < best / 2 else 'and is'} {after:.0%}" in told(look)
-    look = own("norm")
-    lengths = [breaking.lengths_by_depth(run) for run in (look.plain.trace, look.trace)]
-    (plot,) = [one for one in islands.made(PAGE, look) if isinstance(one, Plot)]
-    for trace, values in zip(plot.figure.data, lengths, strict=True):
-        assert np.allclose(trace.y, values)
-    assert plot.scene.id == "ablations.measure_norm"  # for files
-    assert f"{lengths[1][-1]:,.1f}" in told(look)
-
-
-def test_a_guess_is_judged_by_what_was_measured() -> None:
-    verdicts = [told(own("norm", guess=claim.name)) for claim in NORM.claims]
-    assert sum("Your guess was right" in lines for lines in verdicts) == 1
-    assert sum("Not so. Measured" in lines for lines in verdicts) == 2
-    assert "Measured:" in told(own("norm"))
-
-
-def test_many_runs_are_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.topics.ablations.lab.AT_ONCE", 0)
-    look = own("head", edit=edits.AblateHead(layer=1, head=3))
-    waits = dataclasses.replace(look, options={"experiment": "head"}, _read={})
-    (measure,) = [one for one in islands.made(PAGE, waits) if isinstance(one, Buttons) and one.name == "measure"]
-    assert "24 runs" in measure.buttons[0].label and measure.buttons[0].options == {"measured": "1"}
-    assert "In this view head 3 of layer 1 is off" in told(waits) and "ablations.heads" not in drawn(waits)
-    assert "ablations.heads" in drawn(look)
 
 
 def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
@@ -208,16 +200,6 @@ def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
     assert f"expert {int(np.argmax(costs))} " in told(look) and f"({max(costs):.3f} bits)" in told(look)
     rows = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name.startswith("expert")]
     assert [one.buttons[2].change["edits"] for one in rows] == ["expert-off.1.2", "expert-only.1.2"]
-
-
-def test_an_address_opens_its_experiment_and_the_code_agrees() -> None:
-    query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "edits": "head-off.1.3"}
-    app = open_page("ablations", query)
-    lm = vm.load("story-pre-ln")
-    assert "One head less" in said(app)
-    share = lm.trace("The cat sat", edits=edits.parse("head-off.1.3")).next_tokens(-1, 1)[0][1]
-    assert f"{share:.1%}" in said(app)
-    assert run_code(app)[-1] == "True"
 
 
 def test_a_press_makes_the_change_and_another_takes_it_back() -> None:
@@ -242,12 +224,11 @@ def test_another_sentence_is_taken_from_the_address() -> None:
     assert look is not None
     (edit,) = look.trace.edits
     assert isinstance(edit, edits.PatchResidual) and edit.from_text == "The dog sat" and edit.position == 1
-    assert "Measured" in told(look) and "ablations.patching" in drawn(look)
+    assert "Measured" in told(look)
     other = loaded("story-pre-ln").trace("The dog sat")
     (moved,) = breaking.patches(run, other, [4], [2], breaking.place(run, 2))
-    cells = next(
-        mark for mark in islands.pictures(PAGE, look)["ablations.patching"].panels[0].marks if mark.id == "cells"
-    )
+    drawn = islands.pictures(PAGE, look)["ablations.patching"]
+    cells = next(mark for mark in drawn.panels[0].marks if mark.id == "cells")
     assert float(np.asarray(cells.values)[0, -1]) == pytest.approx(moved[0], abs=1e-4)  # type: ignore[union-attr]
     longer = looking(run, "patch", other="A much longer sentence than that one", token=2)
     assert "must differ from yours and have as many tokens: 3" in told(longer) and not trying.press(longer)

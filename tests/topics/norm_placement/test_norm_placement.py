@@ -1,0 +1,420 @@
+"""What the page on Pre-LN and Post-LN measures, draws and says, against independent computations and records."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from typing import Any
+
+import islands
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, mixed_norms, random_model, run_both, tiny_config, variants
+from torch.nn import functional as F
+
+import viz_model as vm
+from viz_model import config
+from viz_model.config import ModelConfig
+from viz_model.drawing.scene import Items, Scene, Texts, seen
+from viz_model.island.look import Look
+from viz_model.measures import training_log
+from viz_model.measures.stream import stream_sites
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.norm_placement import PAGE, decides, depth, last_norm, mixed, pull, readings
+from viz_model.topics.norm_placement import fresh as starting
+from viz_model.topics.norm_placement import pull as gradients
+from viz_model.topics.norm_placement import start as start_picture
+from viz_model.topics.norm_placement import training as twins_training
+from viz_model.topics.norm_placement import warmup as warmup_picture
+from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, power_law
+from viz_model.topics.norm_placement.places import ratio
+from viz_model.topics.norm_placement.pull import stream_gradients
+from viz_model.topics.norm_placement.readings import readings as readings_of
+from viz_model.training import batches, experiments, log, loop
+from viz_model.training.batches import Batch
+from viz_model.training.corpus import Corpus
+from viz_model.training.recipe import NextToken, Recipe
+from viz_model.training.samples import stories
+from viz_model.training.sources import TEXTS
+
+IDS = [3, 1, 4, 1, 5, 9]
+every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
+
+
+def _centered(config_: ModelConfig, x: torch.Tensor) -> torch.Tensor:
+    return x - x.mean(-1, keepdim=True) if isinstance(config_.norm, config.LayerNorm) else x
+
+
+@every
+def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    for side in config_.sides:
+        seen = trace.at(side)
+        found, is_pre = readings.readings(seen), config_.norm_place(side) == "pre"
+        assert found.sites == stream_sites(seen)
+        every = itertools.product(range(seen.n_layers), ("attn", "cross", "ffn"))
+        parts = [(i, part) for i, part in every if f"blocks.{i}.{part}.out" in seen]
+        norms = [getattr(seen.stack.block(i), f"{part}_norm") for i, part in parts]
+        norms = [*norms[1:], seen.stack.final_norm] if is_pre else norms
+        x = seen["embed.out"]
+        for n, (i, part) in enumerate(parts, start=1):
+            written, norm = seen[f"blocks.{i}.{part}.out"], norms[n - 1]
+            total = x + written
+            read = norm(total)
+            np.testing.assert_allclose(found.before[n], total.norm(dim=-1), rtol=1e-4)
+            np.testing.assert_allclose(found.after[n], read.norm(dim=-1), rtol=1e-4)
+            # The norm with its σ held, as a function of two parts that it is linear in.
+            sigma = _centered(config_, total).square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+            added, there = (norm.get_parameter("weight") * _centered(config_, v) / sigma for v in (written, x))
+            whole = added + there
+            share = (added * whole).sum(-1) / (whole * whole).sum(-1)
+            np.testing.assert_allclose(found.share[n], share, rtol=1e-3, atol=1e-4)
+            pairs = [F.cosine_similarity(read[a], read[b], dim=0) for a in range(len(read)) for b in range(a)]
+            assert found.alike[n] == pytest.approx(float(torch.stack(pairs).mean()), abs=1e-4)
+            x = total if is_pre else read
+
+
+@every
+def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    for side in config_.sides:
+        seen, is_pre = trace.at(side), config_.norm_place(side) == "pre"
+        found = last_norm.last_norm(seen)
+        norm = seen.stack.final_norm if is_pre else seen.stack.block(seen.n_layers - 1).ffn_norm
+        assert isinstance(norm, torch.nn.Module)
+        at = f"blocks.{seen.n_layers - 1}."
+        x = seen[f"{at}resid.out"] if is_pre else seen.norm_input(f"{at}ffn.norm")
+        gain = norm.get_parameter("weight")
+        centered = _centered(config_, x)
+        sigma = centered.square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+        shift = norm.get_parameter("bias") if isinstance(config_.norm, config.LayerNorm) else 0
+        each = [x, x / sigma, centered * gain + shift, norm(x)]
+        np.testing.assert_allclose(found.lengths, torch.stack([v.norm(dim=-1) for v in each]), rtol=1e-3)
+        assert (found.top is not None) == (config_.has_logits and side == config_.sides[-1])
+        if found.top is None or found.p is None:
+            continue
+        with torch.inference_mode():
+            probs = [trace.model.head(v[None])[0].softmax(-1) for v in each]
+        np.testing.assert_allclose(found.p, torch.stack([p.amax(-1) for p in probs]), rtol=1e-3, atol=1e-5)
+        assert found.changed("both") == int((probs[3].argmax(-1) != probs[0].argmax(-1)).sum())
+        if found.keeps_order:
+            assert found.changed("scale") == 0
+
+
+@pytest.mark.parametrize("places", mixed.PLACES)
+def test_the_stacks_of_a_pair_have_norms_of_their_own(places: str) -> None:
+    found = mixed.mixed(vm.load("story-pre-ln").trace("the cat and the dog ran home"), places)
+    assert tuple(found.places.values()) == mixed.PLACES[places]
+    for side, place in found.places.items():
+        assert ("final.norm" in found.readings[side].norms) == (place == "pre")
+        if place == "post":  # γ is 1 and β is 0 before training
+            np.testing.assert_allclose(found.readings[side].after[1:], mixed.WIDTH**0.5, rtol=1e-3)
+        assert all(norm > 0 for norm in found.gradients[side].norms)
+    assert found.again < 1e-3
+
+
+def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:
+    lm = language_model(tiny_config("post", n_layers=4))
+    for block in lm.model.stack("decoder").blocks:
+        for name in ("attn_norm", "ffn_norm"):
+            block.get_submodule(name).get_parameter("weight").data *= 0.1
+    pull = gradients.stream_gradients(lm.trace(ids=IDS))
+    ends = gradients.Ends(pull.norms[-1], pull.norms[0])
+    assert ends.bottom < 0.1 * ends.top and gradients.GRADIENT.of(ends).name == "shrinks"
+
+
+def test_before_training_either_may_end_more_alike() -> None:
+    found = set()
+    for seed in range(20):
+        runs = {at: language_model(tiny_config(at), seed=seed).trace(ids=IDS) for at in ("pre", "post")}
+        ends = {at: float(readings.readings(run).alike[-1]) for at, run in runs.items()}
+        name = depth.ALIKE_FRESH.of(depth.Alike(**ends)).name
+        assert name in ("plain", "pre" if ends["pre"] > ends["post"] else "post")
+        found.add(name)
+    assert {"pre", "post"} <= found
+
+
+def report(n: int, bits: dict[str, float] | None = None) -> dict[str, Any]:
+    """A line of a log that keeps means of 5 steps."""
+    figures = {language: {"bits_per_byte": found, "accuracy": 0.5} for language, found in (bits or {}).items()}
+    norms = {"embedding": 1.0, "decoder.blocks.0": float(n), "decoder.blocks.1": 2.0 * n}
+    return {"step": 5 * n + 4, "loss": float(n), "gradient_norms": norms, "held_out": figures or None}
+
+
+def test_a_loss_curve_is_the_mean_of_its_windows() -> None:
+    log = [report(n, {"en": n / 10} if n % 4 == 3 else None) for n in range(11)]
+    curve = training_log.loss_curve(log, lines=4)
+    assert (curve.kept, curve.window) == (5, 20)
+    assert curve.steps.tolist() == [19, 39]
+    assert curve.mean.tolist() == [1.5, 5.5] and curve.low.tolist() == [0, 4] and curve.high.tolist() == [3, 7]
+    steps, bits = curve.held_out["en"]
+    assert steps.tolist() == [19, 39] and bits.tolist() == [0.3, 0.7]
+    assert list(curve.gradients) == ["embedding", "decoder.blocks.0", "decoder.blocks.1"]
+    assert curve.gradients["decoder.blocks.1"].tolist() == [3.0, 11.0]
+
+
+def expected_loss(trace: vm.Trace) -> float:
+    """The loss of a run by the definition of its kind, from the recorded logits."""
+    ids = torch.tensor(trace.target_ids if trace.config.kind == "encoder_decoder" else trace.ids)
+    logits = trace["logits"]
+    if trace.config.kind == "encoder":
+        return F.cross_entropy(logits, ids).item()
+    return F.cross_entropy(logits[:-1], ids[1:]).item()
+
+
+@every
+def test_gradients_of_every_kind(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    if not config_.has_logits:
+        assert gradients.no_loss(trace) == "no_head"
+        with pytest.raises(ValueError, match="head"):
+            gradients.stream_gradients(trace)
+        return
+    for side in config_.sides:
+        seen = trace.at(side)
+        found = gradients.stream_gradients(seen)
+        kinds = {"decoder": "next", "encoder": "itself", "encoder_decoder": "target"}
+        assert found.kind == kinds[config_.kind]
+        assert found.loss == pytest.approx(expected_loss(trace), abs=1e-4)
+        assert found.sites == ("embed.out", *(f"blocks.{i}.resid.out" for i in range(seen.n_layers)))
+        assert all(gradient.shape == seen["embed.out"].shape for gradient in found.gradients)
+        assert all(norm > 0 for norm in found.norms)
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_a_gradient_is_the_slope_of_the_loss(side: config.Side) -> None:
+    config_ = tiny_config(kind="encoder_decoder", start_id=0, norm=config.RMSNorm(), ffn=config.Gated())
+    trace = run_both(language_model(config_)).at(side)
+    found = gradients.stream_gradients(trace)
+    step = 1e-2 * found.gradients[0] / found.gradients[0].norm()
+    ids, target, losses = torch.tensor([trace.ids]), torch.tensor([trace.target_ids]), []
+    for by in (step, -step):
+        first = trace.stack.block(0)
+        hook = first.register_forward_pre_hook(lambda block, given, by=by: (given[0] + by, *given[1:]))
+        losses.append(F.cross_entropy(trace.model(ids, target)[0, :-1], target[0, 1:]).item())
+        hook.remove()
+    assert losses[0] - losses[1] == pytest.approx(2e-2 * found.norms[0], rel=2e-2)
+
+
+def test_the_error_of_a_fit_is_that_of_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    x, noise = np.array([2.0, 4.0, 8.0, 16.0]), rng.normal(size=(4, 5))
+    fit = starting.power_law(x, np.exp(0.3 * noise) * x[:, None] ** 0.7)
+    (slope, offset), covariance = np.polyfit(
+        np.log(np.repeat(x, 5)), (0.3 * noise + 0.7 * np.log(x)[:, None]).ravel(), 1, cov=True
+    )
+    assert fit.exponent == pytest.approx(slope) and fit.factor == pytest.approx(np.exp(offset))
+    assert fit.error == pytest.approx(np.sqrt(covariance[0, 0]))
+
+
+@pytest.mark.parametrize("all_blocks", [True, False])
+def test_the_gradient_is_that_of_a_backward_pass(config: ModelConfig, all_blocks: bool) -> None:
+    ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    batch = Batch(ids[:, :-1], ids[:, 1:])
+    model = random_model(config)
+    found = starting.at_start(model, batch, all_blocks=all_blocks)
+    assert all(p.grad is None and not p.requires_grad for p in model.parameters())
+
+    model.requires_grad_(True)
+    F.cross_entropy(model(batch.ids).transpose(1, 2), batch.answers).backward()
+    blocks = list(model.stack("decoder").blocks)
+    expected = [block.get_parameter("ffn.down.weight").grad for block in (blocks if all_blocks else blocks[-1:])]
+    assert found.gradients == pytest.approx([g.norm().item() for g in expected if g is not None], rel=1e-5)
+    assert len(found.gradients) == len(expected)
+
+
+def test_post_ln_keeps_its_last_gradient_and_pre_ln_does_not() -> None:
+    found = starting.gradients_by_depth(depths=(2, 12), seeds=2)
+    few, many = (found.last["pre"].mean(1)[n] for n in (0, 1))
+    assert many < 0.65 * few  # one over the root of 6 is 0.41, in the limit of many blocks
+    few, many = (found.last["post"].mean(1)[n] for n in (0, 1))
+    assert 0.75 * few < many < 1.33 * few
+    np.testing.assert_allclose(found.lengths["post"], 1.0, atol=1e-4)
+
+
+TEXT = "The cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def traces() -> dict[str, vm.Trace]:
+    return {side: vm.load(f"story-{side}-ln").trace(TEXT) for side in ("pre", "post")}
+
+
+@pytest.fixture
+def twins(traces: dict[str, vm.Trace]) -> Look:
+    return dataclasses.replace(islands.look(traces["post"], PAGE, layer=1, token=3), twin=traces["pre"])
+
+
+def numbers(scene: Scene, id: str) -> list[float]:
+    """What is said last of each item of a mark."""
+    marks = [mark for panel in scene.panels for mark in panel.marks if isinstance(mark, Items) and mark.id == id]
+    return [float(str(label).split()[-1].replace("−", "-")) for mark in marks for label in mark.labels]
+
+
+@every
+def test_a_model_alone_is_drawn_and_said_as_itself(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_)).at(config_.sides[-1])
+    look = islands.look(trace, PAGE, layer=1, token=2)
+    found, shown = readings_of(trace), islands.pictures(PAGE, look)
+    scene = shown["norm_placement.lengths"]
+    np.testing.assert_allclose(numbers(scene, "points.0"), np.median(found.before, 1), atol=0.0051)
+    np.testing.assert_allclose(numbers(scene, "points.1"), np.median(found.after, 1), atol=0.0051)
+    for token in (0, 3):
+        points = numbers(seen(depth.draw_lengths(look), {**look.place, "token": token}), "points.2")
+        np.testing.assert_allclose(points, found.before[:, token], atol=0.0051)
+    view = depth.view(look)
+    assert view.facts(config_.norm_at)["last"] == f"{np.median(found.before[-1]):.1f}"
+    assert {len(column) for column in view.table(2).values()} == {len(found.sites)}
+
+
+def test_the_last_norm_is_drawn_for_the_token(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    scene = seen(last_norm.draw(twins), twins.place)
+    for k, (side, one) in enumerate(last_norm.every(twins).items()):
+        assert one.p is not None
+        np.testing.assert_allclose(numbers(scene, f"bars.{k}"), one.p[:, 3], atol=6e-4)
+        (texts,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Texts) and mark.id == f"values.{k}"]
+        assert str(texts.texts[-1]).startswith(traces[side].next_tokens(3, 1)[0][0].label)
+
+
+def test_gradients_are_those_of_the_sentence(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    scene = pull.draw(twins)
+    assert scene is not None
+    for side, trace in traces.items():
+        one = stream_gradients(trace)
+        np.testing.assert_allclose(numbers(scene, side), one.norms, atol=6e-5)
+        facts = pull.facts(one)
+        assert facts["change"] == f"{ratio(one.norms[0] / one.norms[-1])}" and facts["top"] == f"{one.norms[-1]:.3f}"
+
+
+def test_lengths_are_of_the_sums_before_any_norm(twins: Look, traces: dict[str, vm.Trace]) -> None:
+    found, (pre, post) = decides.lengths(twins), traces.values()
+    for n in range(pre.n_layers):
+        at = f"blocks.{n}."
+        np.testing.assert_allclose(found["pre"][1 + 2 * n], pre[f"{at}resid.mid"].norm(dim=-1), rtol=1e-5)
+        added = post[f"{at}resid.in"] + post[f"{at}attn.out"], post[f"{at}resid.mid"] + post[f"{at}ffn.out"]
+        for k, one in enumerate(added):
+            np.testing.assert_allclose(found["post"][1 + 2 * n + k], one.norm(dim=-1), rtol=1e-4)
+
+
+def test_outcomes_are_those_recorded(twins: Look) -> None:
+    record = json.loads(experiments.RECORD.read_text(encoding="utf-8"))
+    scene = decides.outcome(twins)
+    ends = {}
+    for one in record["runs"]:
+        recipe, steps = one["recipe"], np.array(one["step"])
+        if recipe["peak_rate"] == experiments.RATE:
+            late = np.array(one["loss"])[steps >= 0.9 * steps[-1]]
+            ends[recipe["config"]["norm_at"], recipe["warmup"] > 0] = late.mean()
+    shown = dict(zip(decides.trained(twins).runs, scene.series[0].values, strict=True))
+    assert shown == pytest.approx(ends, rel=0.02)
+
+
+def words(key: str, **values: object) -> str:
+    return key
+
+
+@pytest.fixture
+def start() -> start_picture.StartView:
+    """Laws that are known: Pre-LN falls like 2/√L with a stream of length √L, Post-LN stays at 1."""
+    depths = np.array([2, 4, 8])
+    spread = np.array([0.9, 1 / 0.9])
+    falling = 2 * depths[:, None] ** -0.5 * spread
+    blocks = np.array([4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])[:, None] * spread
+    return start_picture.StartView.of(
+        DepthGradients(
+            depths=depths,
+            last={"pre": falling, "post": np.ones((3, 1)) * spread},
+            lengths={"pre": depths[:, None] ** 0.5 * np.ones(2), "post": np.ones((3, 2))},
+            by_block={"pre": blocks, "post": 1 / blocks},
+            n_tokens=128,
+        )
+    )
+
+
+def test_known_laws_are_said(start: start_picture.StartView) -> None:
+    facts, told = start.facts(), ("pre_exponent", "post_exponent", "expected", "length_exponent", "pre_blocks")
+    assert [facts[name] for name in told] == ["−0.50", "0.00", "−0.50", "−1.00", "4.0"]
+    for place, wrong in (("pre", "post"), ("post", "pre")):
+        theory = THEORY[place]  # type: ignore[index]
+        assert start_picture.EXPONENT.of(start_picture.Law(start.fits[place], theory)).name == "agrees"  # type: ignore[index]
+        other = power_law(start.found.depths, start.found.last[wrong])  # type: ignore[index]
+        assert start_picture.EXPONENT.of(start_picture.Law(other, theory)).name == "differs"
+    ends = {place: start.blocks(place)[[0, -1]].tolist() for place in PLACES}
+    assert [start_picture.BLOCKS.of(start_picture.Across(*each)).name for each in ends.values()] == ["falls", "rises"]
+
+
+@pytest.fixture(scope="module")
+def warmup() -> warmup_picture.WarmupView:
+    return warmup_picture.WarmupView.of(experiments.recorded(), experiments.RATE)
+
+
+def test_the_four_runs_are_drawn_as_recorded(warmup: warmup_picture.WarmupView) -> None:
+    assert len(warmup.runs) == 4 and warmup.rates == experiments.RATES
+    for quantity, draw in {"loss": warmup_picture.draw_warmup, "gradient_norm": warmup_picture.draw_gradient}.items():
+        lines = draw(warmup, words).figure.data
+        assert len(lines) == 4
+        for line, run in zip(lines, warmup.runs.values(), strict=True):
+            np.testing.assert_array_equal(line.y, getattr(run, quantity))
+            np.testing.assert_array_equal(line.x, run.steps + 1)
+    sweep = warmup_picture.draw_sweep(warmup, words).figure
+    assert sum(len(line.y) for line in sweep.data) == len(experiments.recipes())
+    assert [shape.y0 for shape in sweep.layout.shapes] == [warmup.record.frequency_loss]
+
+
+def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: warmup_picture.WarmupView) -> None:
+    learned = {key: warmup.learns(run) for key, run in warmup.runs.items()}
+    assert learned == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("post"))).name == "rescues"
+    assert warmup_picture.WARMUP.of(warmup_picture.Warmup(*warmup.losses("pre"))).name != "rescues"
+
+
+def logged(norm_at: experiments.NormAt) -> list[dict[str, Any]]:
+    """The log of a short run on two languages."""
+    tokenizer = story_tokenizer()
+    languages = {one: Corpus.of_texts(stories(one, 12), tokenizer).languages["text"] for one in ("en", "zh")}
+    recipe = Recipe(
+        name="short",
+        config=tiny_config(norm_at, n_vocab=tokenizer.n_vocab),
+        objective=NextToken(rows={"en": 1, "zh": 1}),
+        steps=6,
+        warmup=2,
+        validate_every=2,
+    )
+    data = batches.build(recipe, Corpus(languages, tokenizer))
+    reports = [dataclasses.asdict(report) for report in loop.train(recipe, data, half_precision=False)]
+    return log.thin(reports, most=3)
+
+
+@pytest.fixture(scope="module")
+def logs() -> dict[str, list[dict[str, Any]]]:
+    return {"pre": logged("pre"), "post": logged("post")}
+
+
+def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]]]) -> None:
+    view = twins_training.CurvesView.of(logs)
+    assert view.languages == ("en", "zh") and view.blocks == ("decoder.blocks.0", "decoder.blocks.1")
+    facts = view.facts()
+    for side, lines in logs.items():
+        curve = view.curves[side]
+        assert curve.mean.tolist() == [line["loss"] for line in lines] and (curve.kept, curve.window) == (2, 2)
+        assert curve.held_out["zh"][1].tolist() == [line["held_out"]["zh"]["bits_per_byte"] for line in lines]
+        first, last = (lines[-1]["gradient_norms"][f"decoder.blocks.{n}"] for n in (0, 1))
+        assert float(facts[f"{side}_share"]) == pytest.approx(first / last, rel=0.05)
+    pre, post = (lines[-1]["held_out"]["en"]["bits_per_byte"] for lines in logs.values())
+    assert view.last("en") == (pre, post) and facts["pre_en"] == f"{pre:.3f}"
+    ahead = twins_training.AHEAD.of(twins_training.Bits(*view.last("en"))).name
+    assert ahead == ("pre" if pre < post else "post") or abs(pre - post) < 0.0006
+
+
+def test_what_was_learned_by_heart_is_drawn_source_by_source() -> None:
+    files = [source.file for source in TEXTS if not source.per_line]
+    pre = {file: {"held_out": 1.0 + n / 10, "seen": 1.0 + n / 20} for n, file in enumerate(files, start=1)}
+    post = {file: {"held_out": 2.0, "seen": 1.5} for file in files[:-1]}
+    view = twins_training.SourcesView.of({"pre": pre, "post": post})
+    assert view.sources == tuple(files[:-1]), "those that both were measured on"
+    assert view.facts() == {"least": "0.05", "most": "0.50", "easiest": "1.05", "hardest": "1.50"}
+    bars = {one.name: one.values for one in twins_training.draw_sources(view, words).series}
+    assert twins_training.BY_HEART.of(view.more).name == "costs"
+    np.testing.assert_array_equal(bars["Pre-LN, sources_held_out"], view.held_out["pre"])
