@@ -18,19 +18,6 @@ from viz_model.checkpoints.weights import ModelError
 LLAMA = Reference("LlamaForCausalLM", {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2})
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A small file that nothing is wrong with, but for a vocabulary that it lacks."""
-    return write(tmp_path / "tiny.gguf", LLAMA.build())
-
-
-def test_not_a_gguf_file(tmp_path: Path) -> None:
-    for content in (b"", b"G", b"GGML" + bytes(100), b"PK\x03\x04" + bytes(100)):
-        path = tmp_path / "a.gguf"
-        path.write_bytes(content)
-        refused(path, "not a GGUF file")
-
-
 def text(value: bytes) -> bytes:
     return struct.pack("<Q", len(value)) + value
 
@@ -53,6 +40,8 @@ HUGE = struct.pack("<Q", 2**63)
 @pytest.mark.parametrize(
     ("content", "part"),
     [
+        (b"", "not a GGUF file"),
+        (b"PK\x03\x04" + bytes(100), "not a GGUF file"),
         (b"GGUF", "the file ends"),
         (header(version=1), "version 1"),
         (header(version=3 << 24), "little-endian"),
@@ -61,7 +50,6 @@ HUGE = struct.pack("<Q", 2**63)
         (field(b"a", 8, HUGE), "a: the file ends"),
         (field(b"a", 8, text(b"\xff\xfe")), "utf-8"),
         (field(b"a", 9, struct.pack("<IQ", 8, 10**12)), "a: the file ends"),
-        (field(b"a", 9, struct.pack("<IQ", 4, 10**12)), "a: the file ends"),
         (field(b"a", 9, struct.pack("<IQ", 8, 2**64 - 1)), "a: the file ends"),
         (field(b"a", 9, struct.pack("<IQ", 9, 1)), "type 9 in an array"),
         (field(b"a", 13, b""), "type 13"),
@@ -70,13 +58,10 @@ HUGE = struct.pack("<Q", 2**63)
         (header((text(b"a") + struct.pack("<IB", 0, 1)) * 2, 2), "no name of its own"),
         (header(tensors=tensor(b"a", [2**20, 2**20]), n_tensors=1), "cut off"),
         (header(tensors=tensor(b"a", [2**63, 2**63, 2**63, 2**63]), n_tensors=1), "cut off"),
-        (header(tensors=tensor(b"a", [1], offset=2**63), n_tensors=1), "cut off"),
         (header(tensors=tensor(b"a", [1] * 5), n_tensors=1), "5 axes"),
-        (header(tensors=tensor(b"a", []), n_tensors=1), "shape []"),
         (header(tensors=tensor(b"a", [0, 4]), n_tensors=1), "shape [4, 0]"),
         (header(tensors=tensor(b"a", [33], kind=3), n_tensors=1), "rows of 32"),
         (header(tensors=tensor(b"a", [32], kind=99), n_tensors=1), "type 99"),
-        (header(tensors=tensor(b"a", [32], kind=4), n_tensors=1), "type 4"),
         (header(tensors=tensor(b"a", [32], kind=26), n_tensors=1), "I32"),
         (header(tensors=tensor(b"a", [4]) + tensor(b"a", [4]), n_tensors=2) + bytes(99), "no name of its own"),
         (header(tensors=tensor(b"a", [32]) + tensor(b"b", [32]), n_tensors=2) + bytes(200), "more bytes than"),
@@ -92,15 +77,12 @@ def test_hostile_headers(tmp_path: Path, content: bytes, part: str) -> None:
     assert time.monotonic() - began < 1
 
 
-def test_a_file_cut_anywhere(path: Path) -> None:
-    whole = path.read_bytes()
+def test_a_file_cut_or_damaged_anywhere(tmp_path: Path) -> None:
+    path = write(tmp_path / "tiny.gguf", LLAMA.build())
+    whole, draw = path.read_bytes(), random.Random(1)
     for keep in [*range(0, 4000, 37), *range(4000, len(whole), 9973), len(whole) - 1]:
         path.write_bytes(whole[:keep])
         refused(path)
-
-
-def test_damage_anywhere_in_the_header_is_an_error_or_another_number(path: Path) -> None:
-    whole, draw = path.read_bytes(), random.Random(1)
     for _ in range(300):
         damaged = bytearray(whole)
         for _ in range(draw.randint(1, 3)):

@@ -33,13 +33,6 @@ def test_a_family_has_tensors_of_these_names(family: str) -> None:
     assert found <= theirs
 
 
-def test_the_names_that_everybody_knows() -> None:
-    found = hub_names(CONFIG, names())
-    assert found["decoder.blocks.1.attn.q.weight"]["llama"] == "model.layers.1.self_attn.q_proj.weight"
-    assert found["decoder.blocks.0.ffn.gate.weight"]["qwen3"] == "model.layers.0.mlp.gate_proj.weight"
-    assert found["decoder.blocks.0.attn.k.weight"]["gpt2"] == "transformer.h.0.attn.c_attn.weight [2/3]"
-
-
 def test_weights_of_a_value_are_those_of_its_part() -> None:
     own = weights_of(names(), "blocks.1.attn.pattern")
     assert {name.split(".")[4] for name in own} == {"q", "k", "v", "o"}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_models import close
 
 import viz_model as vm
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.int8 import OwnArchive, packed
 from viz_model.checkpoints.weights import ModelError
-from viz_model.training import recipe
 
 BUNDLED = "story-none"
 
@@ -48,19 +45,6 @@ def test_a_number_is_off_by_at_most_half_a_step_of_its_row(tmp_path: Path) -> No
     assert torch.equal(archive.read("a.bias"), bias.half().float())
 
 
-def test_what_is_published_so_is_smaller_and_hardly_another_model() -> None:
-    lm = vm.load(BUNDLED)
-    size = (registry.BUNDLED / BUNDLED / "model.safetensors").stat().st_size
-    n_parameters = sum(parameter.numel() for parameter in lm.model.parameters())
-    assert recipe.load(BUNDLED).stored == "int8" and n_parameters < size < 1.05 * n_parameters
-    again = packed(lm.model.state_dict())
-    # Reading and packing once more changes nothing.
-    stored = load_file(registry.BUNDLED / BUNDLED / "model.safetensors")
-    for name, value in stored.items():
-        if value.dtype == torch.int8:
-            close(again[name] * again[f"{name}.scale"].float(), lm.model.state_dict()[name])
-
-
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
@@ -77,12 +61,3 @@ def test_a_damaged_file_is_refused(folder: Path, scale: torch.Tensor | None, mes
     save_file(tensors if scale is None else {**tensors, name: scale}, folder / "model.safetensors")
     with pytest.raises(ModelError, match=message):
         vm.load(folder)
-
-
-def test_whose_weights_a_model_shares(folder: Path) -> None:
-    assert registry.weights_of(registry.BUNDLED / "story-moe") == "story-pre-ln"
-    assert registry.weights_of(registry.BUNDLED / BUNDLED) is None
-    assert registry.weights_of(folder / "none") is None
-    description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps({**description, "weights_of": "nobody"}))
-    assert registry.weights_of(folder) is None

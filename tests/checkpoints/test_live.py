@@ -51,40 +51,6 @@ def test_a_live_model_is_shown_from_its_own_weights(made: str) -> None:
     compared(lm, model)
 
 
-def test_a_state_dict_and_its_config() -> None:
-    model = Reference("LlamaForCausalLM").build()
-    tensors = {f"module._orig_mod.{name}"[len("module.") :]: tensor for name, tensor in model.state_dict().items()}
-    for config in (model.config, model.config.to_dict() | {"architectures": ["LlamaForCausalLM"]}):
-        compared(vm.load(tensors, config=config, name="mine"), model)
-    half = {name: tensor.bfloat16() for name, tensor in tensors.items()}
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.copy_(weight.bfloat16())
-    compared(vm.load(half, config=model.config), model)
-    ours = vm.load(model)
-    again = vm.load(ours.model.state_dict(), config=ours.config)
-    assert torch.equal(again.trace(ids=IDS)["logits"], ours.trace(ids=IDS)["logits"])
-
-
-@pytest.mark.parametrize(
-    "made", ["GPTNeoXForCausalLM", "MixtralForCausalLM", "BartForConditionalGeneration", "BertModel"]
-)
-def test_a_state_dict_of_a_model_in_memory_within_others(made: str) -> None:
-    model = Reference(made).build()
-    first = vm.load(model).model.state_dict()
-    for prefix in ("", "model.", "net.model.", "module._orig_mod."):
-        tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}
-        found = vm.load(tensors, config=model.config).model.state_dict()
-        assert all(torch.equal(tensor, first[name]) for name, tensor in found.items())
-
-
-def test_a_model_that_pytorch_wraps_is_shown_itself() -> None:
-    model = Reference("GPT2LMHeadModel").build()
-    lm = vm.load(nn.DataParallel(model))
-    assert lm.name == "GPT2LMHeadModel"
-    compared(lm, model)
-
-
 def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     folder = KINDS["qwen"](tmp_path / "qwen")
     (folder / "config.json").write_text('{"model_type": "qwen3"}')
@@ -142,10 +108,22 @@ def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> N
         vm.load(source, **more)
 
 
-def test_a_tokenizer_that_does_not_fit(tmp_path: Path) -> None:
-    model = Reference("LlamaForCausalLM").build()
+@pytest.mark.parametrize("made", ["LlamaForCausalLM", "GPTNeoXForCausalLM", "MixtralForCausalLM", "BertModel"])
+def test_a_state_dict_and_its_config(made: str) -> None:
+    model = Reference(made).build()
+    first = vm.load(nn.DataParallel(model))
+    assert first.name == made
+    for prefix, config in (
+        ("", model.config),
+        ("net.model.", model.config),
+        ("module._orig_mod.", model.config),
+        *[("", model.config.to_dict() | {"architectures": [made]})] * made.startswith("Llama"),
+    ):
+        tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}
+        found = vm.load(tensors, config=config).model.state_dict()
+        assert all(torch.equal(tensor, first.model.state_dict()[name]) for name, tensor in found.items())
+    again = vm.load(first.model.state_dict(), config=first.config)
+    assert all(torch.equal(tensor, again.model.state_dict()[name]) for name, tensor in first.model.state_dict().items())
     for tokenizer in (vm.load("story-pre-ln").tokenizer, object()):
         with pytest.raises(ModelError, match="tokenizer: "):
             vm.load(model, tokenizer)
-    with pytest.raises(ModelError, match=f"tokenizer: {tmp_path} holds no tokenizer.json"):
-        vm.load(model, tmp_path)

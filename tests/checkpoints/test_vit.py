@@ -14,7 +14,7 @@ from checkpoint_makers import hidden, patterns, randomize
 from transformers import ViTConfig, ViTForImageClassification, ViTForMaskedImageModeling, ViTImageProcessorPil, ViTModel
 
 import viz_model as vm
-from viz_model.checkpoints.registry import load_folder, tokenizer_of, vocabulary_of
+from viz_model.checkpoints.registry import load_folder
 from viz_model.config import ClassHead, NoHead, Patches
 from viz_model.images import Levels
 
@@ -112,13 +112,6 @@ def test_labels_and_what_is_left_out(tmp_path: Path) -> None:
     assert load_folder(tmp_path / "c").left_out == ("decoder",)
 
 
-def test_it_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved(tmp_path / "my-vit", "classifier")
-    monkeypatch.setenv("VIZ_MODEL_PATH", str(tmp_path / "my-vit"))
-    assert vm.load("my-vit").name == "my-vit" and vm.models()[-1] == "my-vit"
-    assert tokenizer_of("my-vit").n_vocab == 10 and vocabulary_of("my-vit") == "my-vit"
-
-
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 
 
@@ -127,22 +120,15 @@ CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
     [
         (CONFIG, {"patch_size": [4, 3]}, "patch_size: expected a square"),
         (CONFIG, {"patch_size": 5}, "image_size: patch: 5 does not divide"),
-        (CONFIG, {"image_size": "12"}, "image_size: expected a whole number"),
         (CONFIG, {"image_size": 16}, "size: the model reads 16 × 16 pixels, got 12 × 12"),
-        (CONFIG, {"hidden_act": "tanh"}, "hidden_act"),
         (CONFIG, {"id2label": {"0": "a", "2": "b"}}, "id2label: expected a text for each number"),
-        (CONFIG, {"id2label": {"0": 1}}, "id2label: expected texts"),
         (CONFIG, {"id2label": {"0": "a", "1": "b"}}, "classifier"),
-        (CONFIG, {"id2label": {str(n): "x" * 501 for n in range(5)}}, "id2label: labels"),
         (CONFIG, {"layer_scale": 0.1}, "layer_scale: an attribute that is not supported"),
-        (CONFIG, {"num_channels": 2}, "image_size: channels|image_size: mean"),
         (PROCESSOR, {"size": {"shortest_edge": 12}}, "height: missing"),
-        (PROCESSOR, {"size": {"height": 24, "width": 12}}, "the model reads 12 × 12"),
         (PROCESSOR, {"do_rescale": False}, "do_rescale"),
         (PROCESSOR, {"rescale_factor": 0.01}, "rescale_factor: expected 1/255"),
         (PROCESSOR, {"do_center_crop": True}, "do_center_crop"),
         (PROCESSOR, {"resample": 6}, "resample"),
-        (PROCESSOR, {"image_mean": [0.5]}, "mean"),
         (PROCESSOR, {"image_std": [0.5, 0.0, 0.5]}, "std"),
         (PROCESSOR, {"image_std": 0.5}, "image_std: expected a list"),
         (PROCESSOR, {"sharpen": True}, "sharpen: an attribute that is not supported"),

@@ -35,23 +35,7 @@ def change_config(folder: Path, **changes: Any) -> None:
     path.write_text(json.dumps(plain))
 
 
-def test_the_twins_differ_in_where_the_norm_stands() -> None:
-    pre, post = vm.load("story-pre-ln"), vm.load("story-post-ln")
-    assert {**pre.config.to_dict(), "norm_at": "post"} == post.config.to_dict()
-    assert pre.config.norm_at == "pre"
-    assert (pre.twin, post.twin) == (post.name, pre.name)
-
-
-def test_a_bundled_model_has_its_card_and_log(bundled: vm.LanguageModel) -> None:
-    assert bundled.name in vm.models()
-    assert (bundled.folder / "README.md").read_text(encoding="utf-8").startswith(f"# {bundled.name}\n")
-    steps = [json.loads(line)["step"] for line in (bundled.folder / "log.jsonl").read_text().splitlines()]
-    assert steps == sorted(set(steps))
-    assert all(p.isfinite().all() and not p.requires_grad for p in bundled.model.parameters())
-
-
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-@pytest.mark.parametrize("tie_embeddings", [True, False])
+@pytest.mark.parametrize(("norm_at", "tie_embeddings"), [("pre", True), ("post", False)])
 def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
     model = random_model(story_config(norm_at=norm_at, tie_embeddings=tie_embeddings))
     lm = vm.load(write_ours(tmp_path / "tiny", model, twin="other"))
@@ -63,13 +47,7 @@ def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
     assert lm.trace("The cat")["logits"].isfinite().all()
     assert not lm.model.training
     assert (lm.model.unembedding.weight is lm.model.embedding.weight) == tie_embeddings
-
-
-def test_a_tied_table_is_stored_once() -> None:
-    stored = stored_tensors(random_model(tiny_config()))
-    assert "head.unembedding.weight" not in stored
-    assert "head.unembedding.weight" in stored_tensors(random_model(tiny_config(tie_embeddings=False)))
-    assert not any("waves" in name for name in stored)
+    assert ("head.unembedding.weight" in stored_tensors(model)) != tie_embeddings
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"\x00", b'"config"', b"{}", b'{"config": {}}', b'{"a": "\xff"}'])
@@ -84,13 +62,11 @@ def test_a_damaged_config(folder: Path, data: bytes) -> None:
         ({"n_experts": 8}, "n_experts"),
         ({"n_heads": 5}, "n_heads"),
         ({"n_layers": 10**9}, "n_layers"),
-        ({"n_layers": -1}, "n_layers"),
         ({"d_model": 24.0}, "d_model"),
         ({"norm": {"type": "BatchNorm"}}, "norm"),
         ({"ffn": {"type": "Dense", "activation": "exp"}}, "ffn"),
         ({"position": {"type": "Sinusoidal", "base": "x"}}, "position"),
         ({"norm_at": "between"}, "norm_at"),
-        ({"n_vocab": 100}, "n_vocab"),
     ],
 )
 def test_a_config_that_describes_no_model(folder: Path, changes: dict[str, Any], field: str) -> None:
@@ -98,13 +74,9 @@ def test_a_config_that_describes_no_model(folder: Path, changes: dict[str, Any],
     refused(folder, "config.json", field)
 
 
-@pytest.mark.parametrize("tokenizer", ["story-9k", None, ["story-8k"]])
-def test_an_unknown_tokenizer(folder: Path, tokenizer: Any) -> None:
-    write_ours(folder, random_model(story_config()), tokenizer=tokenizer)
+def test_a_tokenizer_that_is_not_the_models(folder: Path, tmp_path: Path) -> None:
+    write_ours(folder, random_model(story_config()), tokenizer="story-9k")
     refused(folder, "config.json", "tokenizer")
-
-
-def test_the_vocabulary_must_be_the_tokenizers(tmp_path: Path) -> None:
     refused(write_ours(tmp_path / "small", random_model(tiny_config())), "config.json", "101", "story-8k", "8192")
 
 
@@ -122,11 +94,6 @@ def test_weights_that_do_not_fit(folder: Path, changes: dict[str, torch.Tensor |
     changed = {**load_file(path), **changes}
     save_file({name: tensor for name, tensor in changed.items() if tensor is not None}, path)
     refused(folder, "model.safetensors", *parts)
-
-
-def test_the_weights_of_the_twin_do_not_fit(folder: Path) -> None:
-    change_config(folder, norm_at="post")
-    refused(folder, "model.safetensors", "final_norm")
 
 
 def test_a_model_that_takes_more_memory_than_is_free(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import close, describe, other_blocks, random_model, tiny_config, traced
+from tiny_models import describe, other_blocks, random_model
 
 from viz_model.checkpoints.weights import stored_tensors
-from viz_model.config import ConfigError, ModelConfig, Tokens
+from viz_model.config import ModelConfig
 from viz_model.runs import record
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.architectures import parameters
 
 SHARED = [config for config in other_blocks() if config.shared_blocks]
-NARROW = [config for config in other_blocks() if config.projects_embedding]
 
 
 @pytest.mark.parametrize("config", SHARED, ids=describe)
@@ -39,29 +38,3 @@ def test_a_changed_weight_changes_what_every_layer_writes(config: ModelConfig) -
         # The first layer reads what it read before.
         assert layer or torch.equal(before["blocks.0.ffn.act"], after["blocks.0.ffn.act"])
         assert not torch.allclose(before[f"blocks.{layer}.ffn.out"], after[f"blocks.{layer}.ffn.out"])
-
-
-@pytest.mark.parametrize("config", NARROW, ids=describe)
-def test_a_matrix_makes_the_stream_of_the_narrow_sum(config: ModelConfig) -> None:
-    trace = traced(config)
-    stack = trace.stack
-    assert trace["embed.token"].shape[-1] == 14 and trace["embed.out"].shape[-1] == config.d_model
-    parts = [trace[name] for name in ("embed.token", "embed.segment", "embed.position") if name in trace]
-    total = torch.stack(parts).sum(0)
-    with torch.no_grad():
-        normed = total if stack.embed_norm is None else stack.embed_norm(total)
-        assert stack.project is not None
-        close(stack.project(normed), trace["embed.out"])
-
-
-def test_what_has_no_such_rows_is_refused() -> None:
-    with pytest.raises(ConfigError, match="inputs: width: only an encoder"):
-        tiny_config(inputs=Tokens(width=5), scale_embedding=False)
-    with pytest.raises(ConfigError, match="shared_blocks: only layers"):
-        tiny_config(shared_blocks=True, windows=(0, 3))
-
-
-@pytest.mark.parametrize("config", SHARED[:1], ids=describe)
-def test_every_run_of_the_block_has_values_of_its_own(config: ModelConfig) -> None:
-    trace = traced(config)
-    assert not torch.allclose(trace["blocks.0.attn.pattern"], trace["blocks.1.attn.pattern"])

@@ -36,14 +36,6 @@ def test_recorded_sites_stand_in_the_order_of_the_run(config: ModelConfig, model
     assert heard == [name for name, site in sites.in_order(config) if not site.derived]
 
 
-def test_find_suggests(config: ModelConfig) -> None:
-    with pytest.raises(KeyError, match=r"did you mean .*blocks\.0\.attn\.pattern"):
-        sites.find("blocks.0.attn.patern", config)
-    for wrong in ("blocks.7.attn.q", "blocks.x.attn.q", "blocks.", "", "zzz"):
-        with pytest.raises(KeyError, match="no site"):
-            sites.find(wrong, config)
-
-
 @pytest.mark.parametrize("rows", [1, 2, 3, 128])
 def test_a_causal_pattern_is_made_in_pieces(rows: int) -> None:
     q, k = torch.randn(2, 3, 7, 8).unbind()

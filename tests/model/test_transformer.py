@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
@@ -14,9 +13,8 @@ from torch import Tensor, nn
 from torch_reference import reference_layer
 
 import viz_model as vm
-from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, NoHead, Sinusoidal, T5Bias
+from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, Sinusoidal, T5Bias
 from viz_model.model import positions
-from viz_model.model.attention import Given
 from viz_model.model.block import Block
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
@@ -74,15 +72,11 @@ def test_parity_with_torch_nn(
     assert_parity(vm.LanguageModel(name="", model=model, tokenizer=lm.tokenizer, twin=None, folder=lm.folder), ids)
 
 
-@pytest.mark.parametrize("text", ["Once upon a time, there was a little girl named Lily.", "从前，有一只小", "a"])
-def test_the_bundled_weights_have_parity_with_torch_nn(bundled: vm.LanguageModel, text: str) -> None:
-    assert_parity(bundled, bundled.tokenizer.encode(text))
-
-
-def test_a_full_context_of_the_bundled_weights_has_parity(bundled: vm.LanguageModel) -> None:
+def test_the_bundled_weights_have_parity_with_torch_nn(bundled: vm.LanguageModel) -> None:
     numbers = torch.Generator().manual_seed(3)
-    ids = torch.randint(bundled.config.n_vocab, (bundled.config.n_context,), generator=numbers).tolist()
-    assert_parity(bundled, ids)
+    whole = torch.randint(bundled.config.n_vocab, (bundled.config.n_context,), generator=numbers).tolist()
+    for ids in (whole, bundled.tokenizer.encode("从前，有一只小"), bundled.tokenizer.encode("a")):
+        assert_parity(bundled, ids)
 
 
 # Training: dropout, and where the weights begin
@@ -105,7 +99,6 @@ def run_tiny(model: Transformer, tap: Tap = NO_TAP) -> Tensor:
 @pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
 @pytest.mark.parametrize("norm_at", ["pre", "post"])
 def test_dropout_is_at_three_places(kind: Any, norm_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sum of embedding and positions, each sub-layer's output (Vaswani et al. 2017, 5.4), attention weights."""
     model = dropped(kind, norm_at).train()
     inputs: list[Tensor] = []
     shares: list[float] = []
@@ -170,29 +163,6 @@ def test_dropout_is_of_training_alone_and_of_its_seed(kind: Any) -> None:
     assert not torch.allclose(runs[0], run_tiny(plain))
 
 
-def test_dropout_keeps_the_expected_value() -> None:
-    """Of the attention layer, and of what the stack is given: means over many draws, within five standard errors."""
-    torch.manual_seed(0)
-    model = dropped("decoder", "pre").train()
-    n = 4000
-    x = torch.randn(1, 5, 24).expand(n, 5, 24)
-    attn = model.stack("decoder").block(0).attn
-    position: positions.Position = model.stack("decoder").position
-    layers: list[Callable[[Tensor], Tensor]] = [
-        lambda y: attn(y, Given(position)),
-        model.stack("decoder").dropout,
-        model.stack("decoder").block(0).dropout,
-    ]
-    for layer in layers:
-        found = layer(x)
-        model.eval()
-        expected = layer(x[:1])[0]
-        model.train()
-        error = found.std(0) / n**0.5
-        assert (found[0] - expected).abs().max() > 0.1
-        assert ((found.mean(0) - expected).abs() <= 5 * error + 1e-6).all()
-
-
 @pytest.mark.parametrize(("scale_scores", "scale", "tie_embeddings"), pairs(*[[True, False]] * 3))
 def test_where_weights_begin(scale_scores: bool, scale: bool, tie_embeddings: bool) -> None:
     torch.manual_seed(0)
@@ -228,30 +198,8 @@ def test_where_weights_begin(scale_scores: bool, scale: bool, tie_embeddings: bo
         assert 0.7 < logits.std() < 1.4
 
 
-@pytest.mark.parametrize("config", [c for c in variants() if not isinstance(c.head, NoHead)], ids=describe)
-def test_logits_are_what_the_unembedding_makes_of_what_the_head_reads(config: ModelConfig) -> None:
-    model = random_model(config)
-    ids = torch.arange(12).reshape(2, 6)
-    target_ids = torch.arange(8).reshape(2, 4) if config.kind == "encoder_decoder" else None
-    vectors = model.vectors(ids, target_ids)
-    assert vectors.shape == (*(ids if target_ids is None else target_ids).shape, config.d_model)
-    read = model.head.before(vectors)
-    unembedding = model.unembedding
-    close(nn.functional.linear(read, unembedding.weight, unembedding.bias), model(ids, target_ids))
-    assert (unembedding.weight is model.embedding.weight) == config.tie_embeddings
-
-
-def test_a_model_without_a_head_has_no_unembedding() -> None:
-    model = random_model(tiny_config(kind="encoder", head=NoHead()))
-    with pytest.raises(ValueError, match="predicts no tokens"):
-        _ = model.unembedding
-    vectors = model.vectors(torch.arange(5)[None])
-    assert torch.equal(model.head.before(vectors), vectors)
-
-
 @pytest.mark.parametrize("config", variants(), ids=describe)
 def test_double_precision_is_the_same_model(config: ModelConfig) -> None:
-    """Over the whole context and with padding: masks are handed to a kernel that is particular about their type."""
     ids = torch.randint(config.n_vocab, (2, 16), generator=torch.Generator().manual_seed(0))
     target_ids = ids.flip(1) if config.kind == "encoder_decoder" else None
     padding = None
