@@ -16,7 +16,6 @@ import pytest
 import torch
 from checkpoint_makers import Reference, logits_of
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 import viz_model as vm
 from viz_model.checkpoints import adapters, registry
@@ -43,13 +42,8 @@ def pair(tmp_path: Path) -> Path:
 
 
 def said(folder: Path, **changes: Any) -> Path:
-    plain = {
-        "peft_type": "LORA",
-        "r": RANK,
-        "lora_alpha": ALPHA,
-        "target_modules": ["q_proj"],
-        "layers_to_transform": [1],
-    }
+    plain: dict[str, Any] = {"peft_type": "LORA", "r": RANK, "lora_alpha": ALPHA, "target_modules": ["q_proj"]}
+    plain["layers_to_transform"] = [1]
     path = folder / "adapter_config.json"
     before = json.loads(path.read_text()) if path.exists() else plain
     path.write_text(json.dumps({**before, **changes}))
@@ -62,10 +56,6 @@ def added(model: Any, folder: Path) -> Any:
     with torch.no_grad():
         model.get_submodule(PLACE).weight += up @ down * ALPHA / RANK
     return model
-
-
-def expected(folder: Path) -> Tensor:
-    return logits_of(added(Reference("LlamaForCausalLM").build(), folder), IDS)
 
 
 def lora(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +94,8 @@ def test_an_adapter_is_added_to_its_base(pair: Path, place: str, by: str, monkey
     folder = PLACES[place](pair)
     with pytest.warns(UserWarning, match="peft has added an adapter"):
         lm = vm.load(folder)
-    torch.testing.assert_close(lm.trace(ids=IDS)["logits"], expected(folder), atol=1e-5, rtol=1e-5)
+    expected = logits_of(added(Reference("LlamaForCausalLM").build(), folder), IDS)
+    torch.testing.assert_close(lm.trace(ids=IDS)["logits"], expected, atol=1e-5, rtol=1e-5)
     assert lm.notices == ("adapter",) and (lm.name, lm.folder) == (folder.name, folder)
     assert all("peft" in Texts(language)("models.adapter") for language in ("en", "zh"))
     monkeypatch.setenv(registry.PATH_VARIABLE, str(folder))
@@ -114,28 +105,11 @@ def test_an_adapter_is_added_to_its_base(pair: Path, place: str, by: str, monkey
 @pytest.mark.parametrize(
     ("change", "says", "zh"),
     [
-        (
-            lambda f: shutil.rmtree(f.parent / "base"),
-            r"this is an adapter \('LORA'\), not a model, and its base",
-            "不在这里",
-        ),
+        (lambda f: shutil.rmtree(f.parent / "base"), r"adapter \('LORA'\), not a model, and its base", "不在这里"),
         (lambda f: said(f, peft_type="IA3"), r"adapter \('IA3'\), and of such LoRA's alone", "只能合并 LoRA"),
         (lambda f: said(f, megatron_config={"x": 1}, megatron_core="antigravity"), "LoRA's alone", "只能合并 LoRA"),
-        (
-            lambda f: (f / WEIGHTS).unlink(),
-            "adapter_model.safetensors: no such file",
-            "没有这个文件",
-        ),
-        (
-            lambda f: (f.parent / "base/config.json").write_text('{"model_type": "mamba"}'),
-            "nearest that is read",
-            "最接近",
-        ),
-        (
-            lambda f: (f / WEIGHTS).write_bytes(b"x"),
-            "peft cannot add it to .*base: ",
-            "无法把它加到",
-        ),
+        (lambda f: (f / WEIGHTS).unlink(), "adapter_model.safetensors: no such file", "没有这个文件"),
+        (lambda f: (f / WEIGHTS).write_bytes(b"x"), "peft cannot add it to .*base: ", "无法把它加到"),
     ],
 )
 def test_what_cannot_be_added_is_told(

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from checkpoint_makers import SIZES, Reference, change_config, compared, logits_of
+from checkpoint_makers import REFERENCES, SIZES, Reference, change_config, compared, logits_of, reference
 from safetensors.torch import load_file, save_file
 from tiny_models import close
 from torch import Tensor
-from transformers.models.auto import modeling_auto
 
 from viz_model.app import sidebar
 from viz_model.checkpoints import huggingface, registry
@@ -30,33 +29,6 @@ from viz_model.config import (
 )
 from viz_model.model.transformer import Transformer
 from viz_model.texts import Texts
-
-TASKS: tuple[Any, ...] = (
-    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
-)
-MORE: dict[str, dict[str, Any]] = {
-    "qwen3_moe": {"num_hidden_layers": 3, "mlp_only_layers": [1]},
-    "granite": {"tie_word_embeddings": True},
-    "gemma4_text": {"num_kv_shared_layers": 2, "use_double_wide_mlp": True},
-}
-
-
-def reference(family: str) -> Reference:
-    """The class of a family that transformers itself takes for its first task."""
-    name = next(names[family] for names in TASKS if family in names)
-    return Reference(name[0] if isinstance(name, tuple) else name, MORE.get(family, {}))
-
-
-REFERENCES = {
-    name: reference(name)
-    for name in {
-        huggingface.FAMILIES[name]: name for name in sorted(huggingface.FAMILIES, key=len, reverse=True)
-    }.values()
-}
-"""Of several names that stand for one family the shortest."""
 
 Tensors = dict[str, Tensor]
 
@@ -155,9 +127,9 @@ def test_rotations_of_both_generations(tmp_path: Path, scaling: Any, expected: A
 
 
 def test_names_without_a_prefix(tmp_path: Path) -> None:
-    for name, reference in REFERENCES.items():
+    for name, made in REFERENCES.items():
         folder = tmp_path / name
-        reference.save(folder)
+        made.save(folder)
         before = huggingface.load_folder(folder)
         rename_tensors(folder, r"^(transformer|bert|model)\.(?=h|w|ln|e\w*\.(?!layers)|layers|norm)", "")
         if name != "marian":  # its files always have one

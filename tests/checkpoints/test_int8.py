@@ -29,11 +29,7 @@ def test_a_number_is_off_by_at_most_half_a_step_of_its_row(tmp_path: Path) -> No
     rows[7] = 0
     bias = torch.randn(33)
     stored = packed({"a.weight": rows, "a.bias": bias})
-    assert {name: str(tensor.dtype) for name, tensor in stored.items()} == {
-        "a.weight": "torch.int8",
-        "a.weight.scale": "torch.float16",
-        "a.bias": "torch.float16",
-    }
+    assert stored["a.weight"].dtype == torch.int8 and stored["a.bias"].dtype == torch.float16
     save_file(stored, tmp_path / "model.safetensors")
     archive = OwnArchive(tmp_path)
     assert archive.shapes == {"a.weight": (40, 33), "a.bias": (33,)}

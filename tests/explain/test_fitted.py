@@ -41,12 +41,6 @@ def test_it_is_the_map_of_least_squares(place: str) -> None:
     assert torch.equal(explain.lens(trace, -1, fitted), explain.lens(trace, 1, fitted))
 
 
-def test_a_cap_is_kept_to() -> None:
-    lm = language_model(tiny_config(head=choices.LanguageHead(cap=2.0)))
-    found = explain.lens(lm.trace(ids=[1, 2, 3]), 0, explain.fit_lens(lm, texts()))
-    assert found.abs().max() <= 2
-
-
 @pytest.mark.parametrize("name", DECODERS)
 def test_the_shipped_lens_reads_more_than_the_plain_one(name: str) -> None:
     lm = vm.load(name)

@@ -7,7 +7,6 @@ import torch
 from fresh_variants import fresh_configs, installed, looking_configs
 from tiny_models import describe, language_model, of_classes, of_pictures, other_blocks, run_both, tiny_config, variants
 
-import viz_model as vm
 from viz_model import config as choices
 from viz_model import explain
 from viz_model.config import ModelConfig
@@ -37,7 +36,6 @@ def test_routes_add_up(config: ModelConfig, neurons: bool) -> None:
 
 
 def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> None:
-    """By PyTorch's own derivative of a Pre-LN decoder whose patterns, divisors and gates are constants."""
     trace = traced(tiny_config("pre", ffn=choices.Dense(activation="gelu")))
     token = 5
     row = (trace["embed.token"] + 0).requires_grad_()
@@ -69,45 +67,7 @@ def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> No
         assert sum(route.value for route in routes) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_route_is_carried_from_stop_to_stop() -> None:
-    """Under Post-LN: the token row, one head, one feed-forward layer, the unembedding; by hand."""
-    trace = traced(tiny_config("post"))
-    found = explain.routes(trace, -1, 7)
-    head, ffn = Part("head", 0, 1, "attn"), Part("ffn", 1)
-    (route,) = [r for r in found.listed if [s.part for s in r.nodes] == [Part("token"), head, ffn]][:1]
-    source, last = route.nodes[0].position, route.nodes[-1].position
-    assert source is not None and last == len(trace) - 1
-
-    def through(layer: int, at: str, x: torch.Tensor) -> torch.Tensor:
-        weight = trace.stack.block(layer).get_submodule(f"{at}_norm").state_dict()["weight"]
-        return weight * (x - x.mean()) / trace[f"blocks.{layer}.{at}.norm.scale"][last]
-
-    first, second = trace.stack.block(0), trace.stack.block(1)
-    value = first.attn.v.weight[8:16] @ trace["embed.token"][source]
-    x = trace["blocks.0.attn.pattern"][1, last, source] * (first.attn.o.weight[:, 8:16] @ value)
-    x = through(1, "attn", through(0, "ffn", through(0, "attn", x)))
-    gate = trace["blocks.1.ffn.act"][last] / trace["blocks.1.ffn.up"][last]
-    x = through(1, "ffn", second.ffn.down.weight @ (gate * (second.ffn.up.weight @ x)))
-    assert route.value == pytest.approx((x @ trace.model.unembedding.weight[7]).item(), abs=1e-4)
-
-
-@pytest.mark.parametrize("name", ["translate-2017", "digits-vit", "story-moe", "story-bert"])
-def test_of_bundled_models_of_each_kind(name: str) -> None:
-    lm = vm.load(name)
-    if name == "digits-vit":
-        trace = run_both(lm)
-    elif name == "translate-2017":
-        trace = lm.trace("The cat sleeps.", target_language="fr")
-    else:
-        trace = lm.trace("The cat sleeps.")
-    found = explain.routes(trace)
-    adds_up(found)
-    sides = {node.side for route in found.terms for node in route.nodes}
-    assert sides == set(lm.config.sides)
-
-
 def test_of_parts_that_the_package_does_not_have() -> None:
-    """A feed-forward layer that is no sum over the neurons of its own position is a source as a whole."""
     with installed():
         for config in (*fresh_configs(), *looking_configs()):
             if config.has_logits:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, few, language_model, other_blocks, run_both, tiny_config, variants
+from tiny_models import describe, language_model, other_blocks, run_both, tiny_config, variants
 
-import viz_model as vm
 from viz_model import explain
 from viz_model.config import ModelConfig
 from viz_model.explain import scores
@@ -40,18 +39,7 @@ def test_a_score_is_the_sum_of_its_terms(config: ModelConfig) -> None:
                 assert found.total == pytest.approx(run[key].item(), abs=1e-5)
 
 
-@pytest.mark.parametrize("config", few(), ids=describe)
-def test_what_is_shared_is_the_mean_of_the_keys_that_are_seen(config: ModelConfig) -> None:
-    trace = traced(config)
-    row = scores.row(trace, layer=1, head=0, query=2)
-    seen = np.flatnonzero(row.visible)
-    assert row.at(0).shared == pytest.approx(row.scores[seen].mean(), abs=1e-4)
-    means = np.mean([row.at(int(key)).products for key in seen], axis=0)
-    np.testing.assert_allclose(means, 0, atol=1e-9)
-
-
 def test_a_term_is_the_product_of_what_two_writers_leave_in_query_and_key() -> None:
-    """By hand under Pre-LN: (x − mean)/σ · γ through W_Q and W_K of the head."""
     trace = traced(tiny_config("pre"))
     block, layer, head, query, key = trace.stack.block(1), 1, 2, 3, 1
     norm, width = block.attn_norm.state_dict(), trace.config.d_head
@@ -68,23 +56,6 @@ def test_a_term_is_the_product_of_what_two_writers_leave_in_query_and_key() -> N
     (term,) = [t for t in found.terms if t.writers == (Part("head", 0, 1, "attn"), Part("ffn", 0))]
     assert term.value == pytest.approx(expected, abs=1e-5)
     assert [abs(t.value) for t in found.terms] == sorted((abs(t.value) for t in found.terms), reverse=True)
-
-
-def test_what_places_alone_add_is_a_term_of_its_own() -> None:
-    trace = vm.load("story-alibi").trace("Tom had a cat")
-    found = explain.score(trace, layer=2, head=1, query=-1, key=0)
-    (term,) = [t for t in found.terms if t.writers == (Part("distance", 2, None, "attn"),)]
-    bias = trace["blocks.2.attn.bias"][1, -1]
-    assert term.value == pytest.approx((bias[0] - bias.mean()).item(), abs=1e-5)
-
-
-def test_cross_attention_reads_writers_of_both_stacks() -> None:
-    trace = vm.load("translate-2017").trace("The cat sleeps.", target_language="fr")
-    found = explain.score(trace, layer=1, head=0, query=-1, key=1, attention="cross")
-    assert Part("head", 1, 0, "attn") in found.queries and Part("ffn", 1) in found.keys
-    assert found.keys != found.queries
-    with pytest.raises(ValueError, match="no cross-attention"):
-        explain.score(trace.at("encoder"), layer=0, head=0, query=0, key=0, attention="cross")
 
 
 def test_places_that_do_not_exist_are_refused() -> None:

@@ -55,7 +55,6 @@ def test_every_story_decoder_has_a_sample_of_its_weights_in_both_languages(name:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
-    """Its mean mixed value over all texts by one batch, its contexts, and rows of a part of the texts."""
     lm, sample, layer, head = vm.load(name), found(name), 3 if name == "story-next" else 2, 3
     unit = explain.unit(lm.trace(TEXT), layer, head=head)
     for text, query, key, value in zip(
@@ -77,23 +76,6 @@ def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
     few = np.histogram(largest, BINS, (0, 1))[0] / len(largest)
     assert np.abs(few - unit.histogram()[1]).max() < 0.05
     assert int(sample["heads.counts"][layer, head].sum()) == sample.n_texts * (WINDOW - 1)
-
-
-def test_the_scores_of_heads_are_means_over_all_texts() -> None:
-    """Of one model, from the pattern itself, over every twentieth text."""
-    lm, sample = vm.load("story-pre-ln"), found("story-pre-ln")
-    rows = sample["ids"][::20].tolist()
-    weights = torch.stack(
-        [torch.stack([lm.trace(ids=ids)[f"blocks.{layer}.attn.pattern"] for layer in range(4)]) for ids in rows]
-    )
-    own = {
-        "previous": weights.diagonal(-1, -2, -1),
-        "itself": weights.diagonal(0, -2, -1)[..., 1:],
-        "first": weights[..., 1:, 0],
-    }
-    for name, values in own.items():
-        expected = values.mean(-1).mean(0)
-        assert (sample["heads.roles"][..., ROLES.index(name)] - expected).abs().max() < 0.03, name
 
 
 @pytest.mark.parametrize(
@@ -147,7 +129,6 @@ def test_every_figure_of_a_small_sample_is_exact() -> None:
 
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_without_a_head_the_loss_is_that_of_weights_that_write_its_mean(place: str) -> None:
-    """By hand: the head's columns of W_O are zero, and what its mean would have written stands in the bias."""
     config = tiny_config(place, n_vocab=101)  # type: ignore[arg-type]
     lm = dataclasses.replace(language_model(config), model=random_model(config, seed=1))
     sample, trace = explain.sample_units(lm, texts()), run_both(lm)
@@ -174,7 +155,6 @@ def test_without_a_head_the_loss_is_that_of_weights_that_write_its_mean(place: s
 
 @pytest.mark.parametrize("name", ["story-pre-ln", "story-modern"])
 def test_without_a_neuron_the_last_block_is_run_by_hand(name: str) -> None:
-    """On the sentence, from the weights: the block's last addition, its norm and the table, with one value replaced."""
     lm = vm.load(name)
     trace, layer, neuron = lm.trace(TEXT), 3, 9
     removed = explain.unit(trace, layer, neuron=neuron).removed()
@@ -194,13 +174,6 @@ def test_without_a_neuron_the_last_block_is_run_by_hand(name: str) -> None:
     assert removed.change is not None and removed.change.mean == pytest.approx(float(direct), abs=1e-6)
 
 
-def test_the_loss_without_a_head_is_measured_again() -> None:
-    name = "story-post-ln"
-    lm, sample = vm.load(name), found(name)
-    again = sample.change(lm.model, units.replaced(sample, 1, head=2), 256)
-    assert again == pytest.approx(sample["heads.change"][1, 2].tolist(), abs=1e-4)
-
-
 def test_without_a_sample_it_writes_nothing_and_says_so() -> None:
     trace = run_both(language_model(tiny_config(n_vocab=101)))
     unit = explain.unit(trace, -1, head=0)
@@ -211,19 +184,6 @@ def test_without_a_sample_it_writes_nothing_and_says_so() -> None:
     np.testing.assert_allclose(removed.after, expected / math.log(2), atol=1e-4)
     with pytest.raises(ValueError, match="sample_units makes one"):
         unit.roles()
-
-
-def test_what_it_writes_is_read_by_the_table() -> None:
-    trace = vm.load("story-pre-ln").trace(TEXT)
-    up, down = explain.unit(trace, 1, neuron=30).writes()
-    logits = trace.stack.block(1).ffn.down.weight[:, 30] @ trace.model.unembedding.weight.T
-    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-5) and down[0][1] == pytest.approx(
-        float(logits.min()), rel=1e-5
-    )
-    assert up[0][0] == trace.tokenizer.token(int(logits.argmax())).label
-    up, _ = explain.unit(trace, 1, head=2).writes(3)
-    logits = trace["blocks.1.attn.head_out"][2, 3] @ trace.model.unembedding.weight.T
-    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-4)
 
 
 def test_heads_like_this_one_are_the_nearest_by_their_scores() -> None:

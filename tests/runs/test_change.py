@@ -45,19 +45,6 @@ def test_a_function_does_what_an_edit_does(changed: str, by: Callable[[Tensor], 
     assert not differing(lm.trace(TEXT, edits=[Change(at=changed, by=by)]), lm.trace(TEXT, edits=[known]))
 
 
-@pytest.mark.parametrize("name", ["story-pre-ln", "translate-2017", "story-moe"])
-def test_what_is_added_is_there_and_nothing_before_it_differs(name: str) -> None:
-    lm = vm.load(name)
-    side, target = ("decoder.", "le chat") if name.startswith("translate") else ("", None)
-    at = f"{side}blocks.0.resid.out"
-    plain = lm.trace(TEXT, target=target)
-    edited = lm.trace(TEXT, target=target, edits=[Change(at=at, by=lambda x: x + 0.25)])
-    torch.testing.assert_close(edited[at], plain[at] + 0.25)
-    moved = differing(plain, edited)
-    assert "probs" in moved and not any(site.startswith(f"{side}blocks.0.attn") for site in moved)
-    assert torch.equal(lm.trace(TEXT, target=target)["probs"], plain["probs"])
-
-
 def test_text_that_grows_is_changed_as_a_whole_run_is() -> None:
     lm, edit = vm.load("story-pre-ln"), Change(at="blocks.1.resid.mid", by=lambda x: x - x.mean(0, keepdim=True))
     written = lm.generate("The cat", max_new_tokens=4, temperature=0, edits=[edit])
@@ -80,12 +67,8 @@ def test_what_cannot_be_changed(at: str, by: Callable[[Tensor], Tensor], said: s
         vm.load("story-pre-ln").trace(TEXT, edits=[Change(at=at, by=by)])
     with pytest.raises(ValueError, match="expected a function"):
         Change(at=at, by=3)  # type: ignore[arg-type]
-
-
-def test_an_address_says_that_it_cannot_hold_a_function() -> None:
-    written = vm.edits.write([Change(at="blocks.1.attn.z", by=cut)])
     with pytest.raises(ValueError, match="cannot be written in an address"):
-        vm.edits.parse(written)
+        vm.edits.parse(vm.edits.write([Change(at=at, by=by)]))
 
 
 def test_the_mean_over_texts() -> None:
@@ -102,12 +85,6 @@ def test_the_mean_over_texts() -> None:
         vm.mean(lm, [], "embed.out")
     with pytest.raises(ValueError, match="expected several, got one text"):
         vm.mean(lm, "The cat", "embed.out")
-
-
-def test_a_text_beyond_the_context_is_told_where_it_is_read() -> None:
-    lm = vm.load("story-pre-ln")
-    with pytest.warns(UserWarning, match=r"has 300 tokens and the context of story-pre-ln 256: 44 are left out"):
-        assert len(lm.generate(ids=[5] * 300, max_new_tokens=1).trace.ids) == 256
 
 
 @pytest.mark.parametrize("config_", [each for each in few() if not each.reads_pictures], ids=describe)

@@ -12,7 +12,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.training import lab, loop, samples
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, LabError, Settings, check
@@ -34,27 +33,18 @@ def finished() -> Experiment:
     ("field", "value"),
     [
         ("n_layers", 0),
-        ("n_layers", 13),
         ("n_layers", 2.5),
-        ("n_layers", True),
         ("steps", 19),
         ("steps", 10**9),
         ("peak_rate", 0.0),
-        ("peak_rate", -1.0),
         ("peak_rate", float("nan")),
-        ("peak_rate", float("inf")),
         ("peak_rate", "fast"),
         ("dropout", -0.1),
-        ("dropout", 1.0),
-        ("dropout", float("nan")),
-        ("label_smoothing", 0.9),
-        ("d_model", 8192),
         ("n_heads", 3),
         ("norm_at", "middle"),
         ("source", "/etc/passwd"),
         ("warmup", "yes"),
         ("text", ""),
-        ("text", " \n "),
         ("text", "cat"),
         ("text", "x" * (lab.MOST_CHARACTERS + 1)),
     ],
@@ -65,18 +55,12 @@ def test_what_is_beyond_the_limits_is_refused_by_name(field: str, value: Any) ->
     assert caught.value.field == field and len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("field", lab.CHOICES)
-def test_every_choice_on_offer_can_be_trained(field: str) -> None:
-    for option in lab.CHOICES[field]:
-        plan = check(dataclasses.replace(TINY, **{field: option}))
-        assert plan.data.step(0).ids.shape[1] <= lab.WINDOW
-
-
 @pytest.mark.parametrize("field", lab.RANGES)
 def test_both_ends_of_a_range_can_be_trained(field: str) -> None:
     for end in lab.RANGES[field]:
         changed: dict[str, Any] = {field: end}
-        assert check(dataclasses.replace(TINY, **changed)).n_parameters > 0
+        plan = check(dataclasses.replace(TINY, **changed))
+        assert plan.n_parameters == sum(p.numel() for p in loop.new_model(plan.recipe).parameters())
 
 
 @pytest.mark.parametrize("text", ["One two three four five. " * 4, "\ud800 " * 40, "词 " * 30, TEXT])
@@ -87,12 +71,6 @@ def test_a_short_text_is_read_in_shorter_windows(text: str) -> None:
     assert plan.prompt and Experiment(plan).frequencies >= 0
 
 
-def test_the_size_said_before_is_the_models() -> None:
-    for tied in (True, False):
-        plan = check(dataclasses.replace(TINY, tie_embeddings=tied))
-        assert plan.n_parameters == sum(p.numel() for p in loop.new_model(plan.recipe).parameters())
-
-
 def test_a_run_reports_every_step_and_learns(finished: Experiment) -> None:
     assert [report.step for report in finished.reports] == list(range(20))
     assert [report.learning_rate for report in finished.reports] == pytest.approx(list(finished.plan.rates))
@@ -100,15 +78,6 @@ def test_a_run_reports_every_step_and_learns(finished: Experiment) -> None:
     assert finished.held_out[-1].loss < finished.held_out[0].loss - 1
     assert [sample.steps for sample in finished.samples] == [0, 10, 20]
     assert {"embedding", "decoder.blocks.0", "decoder.blocks.1"} <= finished.reports[0].gradient_norms.keys()
-
-
-def test_the_first_loss_is_the_smoothed_cross_entropy_of_pytorch() -> None:
-    run = Experiment(check(dataclasses.replace(TINY, label_smoothing=0.2)))
-    batch = run.plan.data.step(0)
-    with torch.no_grad():
-        logits = run.before(batch.ids)
-    expected = F.cross_entropy(logits.flatten(0, 1), batch.answers.flatten(), label_smoothing=0.2)
-    assert next(run.steps()).loss == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_held_out_loss_is_that_of_the_plain_target(finished: Experiment) -> None:
@@ -179,24 +148,6 @@ def test_the_level_of_frequencies_is_their_entropy(finished: Experiment) -> None
     )
 
 
-@pytest.mark.full
-def test_deep_post_ln_without_warm_up_starves_its_first_block() -> None:
-    deep = dataclasses.replace(TINY, n_layers=12, warmup=False, peak_rate=0.01)
-    ratios = {}
-    for place in ("pre", "post"):
-        run = Experiment(check(dataclasses.replace(deep, norm_at=place)))
-        for _ in zip(run.steps(), range(8), strict=False):
-            pass
-        norms = run.reports[-1].gradient_norms
-        ratios[place] = norms["decoder.blocks.0"] / norms["decoder.blocks.11"]
-    assert ratios["post"] < 0.01 < 0.2 < ratios["pre"]
-
-
-def test_an_estimate_grows_with_the_work() -> None:
-    small, wide = check(TINY).recipe, check(dataclasses.replace(TINY, d_model=128, steps=40)).recipe
-    assert 0 < lab.estimate(small) < lab.estimate(wide)
-
-
 # The sample text
 
 
@@ -218,17 +169,3 @@ def test_a_story_comes_back_to_what_it_began_with(language: str) -> None:
         names = [name for sort in grammar.people.values() for name in sort["names"] if re.search(name, story)]
         assert story.count(thing) >= 2 and len(names) >= 2
         assert max(story.count(name) for name in names) >= 4
-
-
-@pytest.mark.parametrize("language", samples.GRAMMARS)
-def test_most_of_what_a_story_needs_are_whole_tokens(language: str) -> None:
-    text = "".join(samples.stories(language, 40))
-    assert len(story_tokenizer().encode(text)) < 0.4 * len(text.encode())
-
-
-def test_an_unknown_language_and_a_negative_number_are_refused() -> None:
-    with pytest.raises(ValueError, match="language"):
-        samples.stories("tlh", 3)
-    with pytest.raises(ValueError, match="n:"):
-        samples.stories("en", -1)
-    assert samples.stories("zh", 0) == []

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from pairs import pairs
-from tiers import crossed, some
+from tiers import crossed
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
@@ -21,7 +19,7 @@ from training_data import KINDS, data_of, measured, tiny_recipe
 
 from viz_model.config import Kind, Learned, T5Bias
 from viz_model.model.transformer import Transformer
-from viz_model.training import batches, checkpoint, loop
+from viz_model.training import batches, loop
 from viz_model.training.batches import IGNORED, Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import gradient_norms, new_model, optimizers_of, train
@@ -86,7 +84,6 @@ def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: A
 
 
 def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> None:
-    """The first rounds of a run that has one value, and the second of one that has the other."""
     rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimizer": "muon"}
     recipe = tiny_recipe(**rounds, dropout=(0.0, 0.3), weight_decay=(0.1, 9.0))
     model, second = new_model(recipe), tiny_recipe(**rounds, dropout=0.3, weight_decay=9.0)
@@ -153,9 +150,9 @@ def test_a_run_is_the_textbook_run(kind: Kind, clip: float) -> None:
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-6, msg=name)
 
 
-@pytest.mark.parametrize("position", [Learned(), T5Bias(buckets=8, max_distance=12)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) -> None:
+def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind) -> None:
+    position = Learned() if kind == "decoder" else T5Bias(buckets=8, max_distance=12)
     recipe = tiny_recipe(kind, optimizer="muon", config={"position": position, "tie_embeddings": False})
     model = new_model(recipe)
     adamw, muon = optimizers_of(recipe, model)
@@ -167,15 +164,11 @@ def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) ->
         name for name in model.state_dict() if "blocks." in name and name.endswith(".weight") and "norm" not in name
     }
     assert len(taken[0] | taken[1]) == len(list(model.parameters()))
-    assert {"embedding.weight", "head.unembedding.weight"} <= {
-        name for name, p in model.named_parameters() if id(p) in taken[0]
-    }
     assert muon.param_groups[0]["weight_decay"] == recipe.weight_decay
     assert muon.param_groups[0]["adjust_lr_fn"] == "match_rms_adamw"
 
 
 def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
-    """Liu et al. 2025, equation 4: 0.2·√max(A, B) times the nearest orthogonal matrix."""
     recipe = tiny_recipe(optimizer="muon", weight_decay=0.0, peak_rate=0.5, config={"d_model": 48, "d_ffn": 96})
     model = new_model(recipe)
     _, muon = optimizers_of(recipe, model)
@@ -197,7 +190,6 @@ def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
 
 @pytest.mark.parametrize(("kind", "accumulate"), crossed(KINDS, [2, 3, 50]))
 def test_portions_of_a_batch_are_the_batch(kind: Kind, accumulate: int) -> None:
-    """Also with more portions than rows, some of which are then empty."""
     recipe = tiny_recipe(kind, steps=3, decay_steps=1, warmup=1, label_smoothing=0.1, peak_rate=1e-3)
     data = data_of(recipe)
     whole, parts = new_model(recipe).double(), new_model(recipe).double()
@@ -243,44 +235,16 @@ def test_gradient_norms_by_part() -> None:
     assert report.gradient_norms["decoder.blocks.1"] == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_tokens_per_second_are_of_tokens_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = tiny_recipe("encoder", steps=2, warmup=0, decay_steps=0)
-    clock = iter(range(1000))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    data = data_of(recipe)
-    assert [r.tokens_per_second for r in train(recipe, data)] == [float(data.step(n).n_asked) for n in range(2)]
-
-
-def test_a_model_is_trained_in_place_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(checkpoint, "save", lambda *_: pytest.fail("written"))
-    recipe = tiny_recipe()
-    model = new_model(recipe)
-    before = copy.deepcopy(model.state_dict())
-    reports = train(recipe, data_of(recipe), model=model, save_every=0)
-    next(reports)
-    assert not torch.equal(model.embedding.weight, before["embedding.weight"])
-    moved = model.embedding.weight.detach().clone()
-    next(reports)
-    assert not torch.equal(model.embedding.weight, moved)
-    moved = model.embedding.weight.detach().clone()
-    reports.close()
-    assert torch.equal(model.embedding.weight, moved)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_dropout_changes_the_run_and_not_what_is_measured() -> None:
-    plain, dropping = tiny_recipe(), tiny_recipe(dropout=0.5)
-    assert torch.equal(new_model(plain).embedding.weight, new_model(dropping).embedding.weight)
-    assert next(train(plain, data_of(plain))).loss != next(train(dropping, data_of(dropping))).loss
-
-
 # Precision and devices
 
 
 @pytest.mark.parametrize("asked", [True, False, None])
 def test_bfloat16_where_it_is_asked_for_or_fast(asked: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = tiny_recipe(steps=2, warmup=0, decay_steps=0)
+    for found, fast in (({"avx512_bf16": True}, True), ({"amx_bf16": True}, True), ({"avx2": True}, False)):
+        with monkeypatch.context() as patch:
+            patch.setattr(torch.cpu, "get_capabilities", lambda found=found: found)
+            assert loop.is_bfloat16_fast(torch.device("cpu")) is fast
     model = new_model(recipe)
     seen: list[torch.dtype] = []
     block = model.stack("decoder").block(0)
@@ -292,23 +256,6 @@ def test_bfloat16_where_it_is_asked_for_or_fast(asked: bool | None, monkeypatch:
     assert set(seen[2:]) == {torch.float32} and len(seen) > 2
     assert all(p.dtype == torch.float32 for p in model.parameters())
     assert all(math.isfinite(report.loss) for report in reports)
-
-
-@pytest.mark.parametrize("kind", some(KINDS[::-1], 1))
-def test_bfloat16_costs_digits_and_nothing_else(kind: Kind) -> None:
-    recipe = tiny_recipe(kind, steps=30, decay_steps=10, label_smoothing=0.1)
-    single, half = (list(train(recipe, data_of(recipe), half_precision=asked)) for asked in (False, True))
-    assert single[0].loss == pytest.approx(half[0].loss, rel=0.01) and single[0].loss != half[0].loss
-    assert single[-1].loss == pytest.approx(half[-1].loss, rel=0.05)
-    assert single[0].gradient_norm == pytest.approx(half[0].gradient_norm, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("found", "fast"), [({"avx512_bf16": True}, True), ({"amx_bf16": True}, True), ({"avx2": True}, False), ({}, False)]
-)
-def test_where_bfloat16_is_fast(found: dict[str, bool], fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
-    assert loop.is_bfloat16_fast(torch.device("cpu")) is fast
 
 
 # What stops a run
@@ -354,10 +301,7 @@ def test_a_loss_that_is_no_number_stops_the_run(
         list(train(recipe, spoilt(data_of(recipe), model, 5, spoil), tmp_path, model=model, save_every=-1))
     kept = loop.trained_model(recipe, tmp_path)
     assert all(p.isfinite().all() for p in kept.parameters())
+    with pytest.raises(TrainingError, match="holds no checkpoint"):
+        loop.trained_model(recipe, tmp_path / "none")
     resumed = [measured(report) for report in train(recipe, data_of(recipe), tmp_path)]
     assert resumed == whole[5:]
-
-
-def test_no_checkpoint_to_load(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="holds no checkpoint"):
-        loop.trained_model(tiny_recipe(), tmp_path)

@@ -17,9 +17,7 @@ from viz_model.config import Kind, LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.model.transformer import Transformer
 from viz_model.training import objective
 from viz_model.training.batches import IGNORED, Batch
-from viz_model.training.loop import new_model
-from viz_model.training.objective import HeldOut, Objective, figures
-from viz_model.training.recipe import Recipe
+from viz_model.training.objective import Objective, figures
 
 
 def trainable(config: ModelConfig, seed: int = 0) -> Transformer:
@@ -96,16 +94,6 @@ def test_rows_without_a_question_cost_nothing(kind: Kind) -> None:
         assert all(not gradient.any() for gradient in gradients(model, loss).values())
 
 
-def test_a_second_derivative_is_refused() -> None:
-    recipe = tiny_recipe()
-    model = trainable(recipe.config)
-    first = torch.autograd.grad(Objective(model)(data_of(recipe).step(0)), [model.embedding.weight], create_graph=True)[
-        0
-    ]
-    with pytest.raises(RuntimeError):
-        first.sum().backward()
-
-
 # Gradients through every module
 
 
@@ -135,7 +123,6 @@ def questions(config: ModelConfig) -> Batch:
 
 @pytest.mark.parametrize("config", few(), ids=describe)
 def test_gradients_of_every_variant(config: ModelConfig) -> None:
-    """By finite differences, along a random direction of each parameter (torch.autograd.gradcheck's fast mode)."""
     small = shallow(config)
     model = trainable(small).double()
     batch = questions(small)
@@ -188,44 +175,3 @@ def test_figures_by_hand(kind: Kind) -> None:
         assert found[language]["bits_per_byte"] == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-4)
         assert found[language]["accuracy"] == pytest.approx(right / asked)
     assert tokenizer.n_vocab == 260
-
-
-def test_fewer_batches_are_another_figure() -> None:
-    recipe = tiny_recipe(config={"n_context": 2})
-    data, model = data_of(recipe), trainable(recipe.config)
-    n_batches = len(list(data.held_out("zh")))
-    assert n_batches > 1
-    assert figures(model, data, 1)["zh"] != figures(model, data)["zh"]
-    assert figures(model, data, n_batches) == figures(model, data, 1000) == figures(model, data)
-
-
-def test_dropout_is_off_while_measuring() -> None:
-    recipe = tiny_recipe(dropout=0.5)
-    model = new_model(recipe).train()
-    data = data_of(recipe)
-    assert figures(model, data) == figures(model, data)
-    quiet = Transformer(recipe.config)
-    quiet.load_state_dict(model.state_dict())
-    assert figures(model, data) == figures(quiet, data)
-
-
-def test_nothing_measured_is_no_division() -> None:
-    assert (HeldOut().bits_per_byte, HeldOut().accuracy) == (0.0, 0.0)
-
-
-def test_the_unembedding_is_asked_for_its_chunk_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe: Recipe = tiny_recipe("encoder")
-    model, batch = trainable(recipe.config), data_of(recipe).step(0)
-    seen: list[int] = []
-    linear = F.linear
-
-    def recorded(x: Tensor, *rest: Any) -> Tensor:
-        out = linear(x, *rest)
-        if out.shape[-1] == recipe.config.n_vocab:
-            seen.append(out.shape[0])
-        return out
-
-    monkeypatch.setattr(objective, "CHUNK", 5)
-    monkeypatch.setattr(F, "linear", recorded)
-    Objective(model)(batch)
-    assert sum(seen) == batch.n_asked < batch.ids.numel() and max(seen) <= 5

@@ -20,7 +20,7 @@ from viz_model.config import MaskedHead, ModelConfig, NoHead
 from viz_model.training import experiments, loop, publish, recipe, study
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import new_model
-from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Transcription, Translation
+from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Transcription
 
 NAMES = (
     *("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe"),
@@ -69,6 +69,9 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
 def test_the_recipes_in_the_order_they_are_shown() -> None:
     assert recipe.names() == NAMES
     assert sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
+    assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 64e6
+    with pytest.raises(RecipeError, match="no recipe"):
+        recipe.load("../recipes/story-pre-ln")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,10 +85,6 @@ def test_every_recipe_builds(name: str) -> None:
     # only experts or states have, and how a model is stored.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
     assert missing - {"restarts", "frozen", "balance", "stored", "aligned", "aligned_rate"} == {"name", "accumulate"}
-
-
-def test_all_fit_into_sixty_four_megabytes() -> None:
-    assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 64e6
 
 
 def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
@@ -129,20 +128,16 @@ def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
         assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
 
 
-def test_experts_begin_with_the_outputs_of_what_they_were_cut_from() -> None:
-    begun, kept = new_model(recipe.load("story-moe")), vm.load("story-pre-ln").model
-    x = torch.arange(9)[None]
-    torch.testing.assert_close(begun.eval()(x), kept(x), atol=1e-3, rtol=1e-3)
-    trained = [name for name, weight in begun.named_parameters() if weight.requires_grad]
-    assert trained and all(".1.ffn." in name or ".3.ffn." in name for name in trained)
-
-
 def test_a_model_begins_from_the_weights_of_another() -> None:
     begun, kept = new_model(recipe.load("story-alibi")), vm.load("story-pre-ln").model
     for name, weight in kept.state_dict().items():
         assert torch.equal(begun.state_dict()[name], weight), name
     x = torch.arange(9)[None]
     assert not torch.allclose(begun.eval()(x), kept(x), atol=1e-2)  # the positions are others
+    cut = new_model(recipe.load("story-moe"))  # into experts
+    torch.testing.assert_close(cut.eval()(x), kept(x), atol=1e-3, rtol=1e-3)
+    trained = [name for name, weight in cut.named_parameters() if weight.requires_grad]
+    assert trained and all(".1.ffn." in name or ".3.ffn." in name for name in trained)
 
 
 @pytest.mark.parametrize(
@@ -151,12 +146,6 @@ def test_a_model_begins_from_the_weights_of_another() -> None:
 def test_weights_that_are_not_there_or_do_not_fit_are_refused(begin_from: str, config: dict[str, Any]) -> None:
     with pytest.raises(TrainingError, match=f"^begin_from: '{begin_from}'"):
         new_model(tiny_recipe(begin_from=begin_from, config=config))
-
-
-def test_twins_are_found_by_their_recipes() -> None:
-    twins = {name: recipe.twin(recipe.load(name)) for name in NAMES}
-    pair = {"story-pre-ln": "story-post-ln", "story-post-ln": "story-pre-ln"}
-    assert twins == {name: pair.get(name) for name in NAMES}
 
 
 def test_a_recipe_from_its_text() -> None:
@@ -172,24 +161,14 @@ def test_a_recipe_from_its_text() -> None:
     ("old", "new", "message"),
     [
         ("steps = 100", "steps = 100\nspeed = 3", "speed: unknown"),
-        ("steps = 100", 'steps = 100\nname = "other"', "name: unknown"),
         ("steps = 100", "", "steps: missing"),
         ("steps = 100", "steps = 1.5", "steps: expected a whole number"),
-        ("steps = 100", "steps = true", "steps: expected a whole number"),
-        ("steps = 100", 'steps = "many"', "steps: expected a whole number"),
         ("peak_rate = 1e-3", "peak_rate = nan", "peak_rate: .* got nan"),
-        ("peak_rate = 1e-3", 'peak_rate = "fast"', "peak_rate: .* got 'fast'"),
         ("betas = [0.9, 0.95]", "betas = [0.9]", "betas: "),
-        ("betas = [0.9, 0.95]", 'betas = ["a", "b"]', "betas: "),
-        ("betas = [0.9, 0.95]", "betas = 0.9", "recipe some: "),
         ('type = "NextToken"', 'type = "Chess"', "objective: type: .* got 'Chess'"),
-        ('type = "NextToken"', "", "objective: type: "),
         ('type = "NextToken"', 'type = "NextToken"\ncolumns = 4', "objective: .*columns"),
         ("rows = { en = 2 }", "", "objective: .*rows"),
-        ("rows = { en = 2 }", "rows = 5", "objective: expected whole numbers"),
         ("rows = { en = 2 }", "rows = { en = 0 }", "objective: expected whole numbers"),
-        ("rows = { en = 2 }", "rows = { en = 1.5 }", "objective: expected whole numbers"),
-        ("rows = { en = 2 }", "rows = { }", "objective: expected whole numbers"),
         ("[objective]", "[objectives]", "objective: missing"),
         ("n_heads = 2", "n_heads = 3", "config: .*d_model"),
         ("n_heads = 2", "n_tails = 2", "config: n_tails: no such field"),
@@ -204,45 +183,27 @@ def test_a_wrong_file_is_refused_by_its_field(old: str, new: str, message: str) 
         recipe.parse("some", text)
 
 
-@pytest.mark.parametrize("field", ["peak_rate", "weight_decay", "dropout", "label_smoothing", "final_share"])
-def test_a_number_that_is_none_is_refused(field: str) -> None:
-    values: tuple[Any, ...] = (math.nan, math.inf, -math.inf, -1.0, True, "1", None)
-    for value in values:
-        with pytest.raises(RecipeError, match=f"^{field}: "):
-            tiny_recipe(**{field: value})
-
-
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
         ({"steps": 0}, "steps"),
         ({"restarts": (0,)}, "restarts"),
-        ({"restarts": (12,)}, "restarts"),
         ({"restarts": (8, 8)}, "restarts"),
-        ({"restarts": (8.0,)}, "restarts"),
         ({"restarts": (10,)}, "warmup"),
-        ({"restarts": (5,), "warmup": 2}, "decay_steps"),
-        ({"restarts": (5,), "warmup": 2, "decay_steps": (3,)}, "decay_steps"),
         ({"restarts": (5,), "warmup": 2, "decay_steps": (4, 3)}, "decay_steps"),
-        ({"restarts": (5,), "warmup": 2, "decay_steps": (3, 3.0)}, "decay_steps"),
-        ({"restarts": (5,), "warmup": 2, "decay_steps": 3, "dropout": (0.1,)}, "dropout"),
         ({"restarts": (5,), "warmup": 2, "decay_steps": 3, "dropout": (0.1, 1.0)}, "dropout"),
         ({"restarts": (5,), "warmup": 2, "decay_steps": 3, "weight_decay": (0.1, math.nan)}, "weight_decay"),
         ({"weight_decay": (0.1, 0.5)}, "weight_decay"),
-        ({"steps": math.nan}, "steps"),
+        *(({"peak_rate": wrong}, "peak_rate") for wrong in (math.nan, math.inf, -1.0, True, "1", None)),
         ({"steps": 10, "warmup": 11, "decay_steps": 0}, "warmup"),
-        ({"warmup": -1}, "warmup"),
         ({"steps": 10, "warmup": 4, "decay_steps": 7}, "decay_steps"),
         ({"clip": -0.1}, "clip"),
         ({"accumulate": 0}, "accumulate"),
         ({"validate_every": 0}, "validate_every"),
         ({"seed": -1}, "seed"),
-        ({"dropout": 1.0}, "dropout"),
         ({"decay": "cubic"}, "decay"),
         ({"optimizer": "sgd"}, "optimizer"),
         ({"betas": (0.9, 1.0)}, "betas"),
-        ({"betas": (math.nan, 0.9)}, "betas"),
-        ({"begin_from": 3}, "begin_from"),
         ({"stored": "int4"}, "stored"),
     ],
 )
@@ -256,23 +217,14 @@ def test_values_out_of_range(changes: dict[str, Any], field: str) -> None:
     [
         (NextToken(rows={"en": 1}), {"kind": "encoder", "head": MaskedHead()}),
         (MaskedToken(tokens=10), {"kind": "decoder"}),
-        (Translation(tokens=10, repeats={"fr": 1}), {"kind": "encoder", "head": MaskedHead()}),
-        (NextToken(rows={"en": 1}), {"kind": "encoder_decoder", "n_encoder_layers": 1, "start_id": 0}),
         (MaskedToken(tokens=10), {"kind": "encoder", "head": NoHead()}),
         (MaskedToken(tokens=0), {"kind": "encoder", "head": MaskedHead()}),
         (MaskedToken(tokens=10, rate=1.0), {"kind": "encoder", "head": MaskedHead()}),
-        (MaskedToken(tokens=10, rate=math.nan), {"kind": "encoder", "head": MaskedHead()}),
     ],
 )
 def test_an_objective_that_does_not_fit(objective: recipe.Objective, changes: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match=r"^objective: "):
         Recipe(name="wrong", config=tiny_config(**changes), objective=objective, steps=2, warmup=0)
-
-
-def test_there_is_no_other_recipe() -> None:
-    for name in ("story", "../recipes/story-pre-ln", ""):
-        with pytest.raises(RecipeError, match="no recipe"):
-            recipe.load(name)
 
 
 def test_fingerprints_tell_recipes_apart() -> None:
@@ -294,9 +246,6 @@ def test_fingerprints_tell_recipes_apart() -> None:
     same, other = (tiny_recipe(**rounds, decay_steps=decays) for decays in ((4, 9), (6, 9)))
     assert same.until_decay == tiny_recipe(**rounds, decay_steps=4).until_decay != other.until_decay
     assert same.before(12).fingerprint == tiny_recipe(warmup=2, decay_steps=4).fingerprint
-    same, other = (tiny_recipe(**rounds, dropout=dropout) for dropout in ((0.1, 0.1), (0.1, 0.2)))
-    assert same.until_decay == tiny_recipe(**rounds, dropout=0.1).until_decay != other.until_decay
-    assert other.before(12).fingerprint == tiny_recipe(warmup=2, dropout=0.1).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -304,12 +253,9 @@ def test_fingerprints_tell_recipes_apart() -> None:
     [
         ({"steps": 12, "warmup": 3, "decay_steps": 4}, 8),
         ({"steps": 12, "warmup": 3, "decay_steps": 0}, 3),
-        ({"steps": 12, "warmup": 0, "decay_steps": 12}, 0),
         ({"steps": 12, "warmup": 12, "decay_steps": 0}, 11),
-        ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": 4}, 26),
         ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": 0}, 21),
         ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": (6, 4, 9)}, 21),
-        ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": (6, 4, 0)}, 21),
     ],
 )
 def test_where_the_rate_begins_to_fall(changes: dict[str, Any], step: int) -> None:
@@ -338,10 +284,6 @@ def test_every_recipe_was_recorded_as_it_stands() -> None:
         assert found["step"][-1] == one.steps - 1 or found["stopped"]
 
 
-def test_the_record_is_small() -> None:
-    assert experiments.RECORD.stat().st_size < 200_000
-
-
 @pytest.mark.parametrize("norm_at", ["pre", "post"])
 @pytest.mark.parametrize("warmup", [0, experiments.WARMUP])
 def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: int) -> None:
@@ -358,32 +300,5 @@ def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: in
     assert np.mean([report.gradient_norm for report in reports]) == pytest.approx(found.gradient_norm[0], rel=1e-2)
 
 
-@pytest.mark.parametrize(("warmup", "first"), [(0, 1.0), (experiments.WARMUP, 1 / experiments.WARMUP)])
-def test_the_rate_begins_at_its_peak_or_climbs_to_it_and_stays(warmup: int, first: float) -> None:
-    recipe = experiments.recipe("pre", warmup, peak_rate=1e-2)
-    rates = [recipe.rate(step) for step in range(recipe.steps)]
-    assert rates[0] == pytest.approx(1e-2 * first)
-    assert rates[max(0, warmup - 1) :] == pytest.approx([1e-2] * (recipe.steps - max(0, warmup - 1)))
-
-
-def test_the_text_is_read_less_than_once() -> None:
-    train = experiments.corpus().languages["text"].train.ids
-    assert experiments.data().step(0).n_asked * experiments.STEPS < len(train)
-
-
 def test_the_recorded_loss_of_frequencies_is_that_of_the_text() -> None:
     assert experiments.recorded().frequency_loss == pytest.approx(experiments.frequency_loss(), abs=1e-4)
-
-
-def test_a_run_that_breaks_off_is_kept_to_where_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    train = loop.train
-
-    def breaking(*given: object, **more: object) -> object:
-        yield from islice(train(*given, **more), 2)  # type: ignore[arg-type]
-        raise TrainingError("step 2: the loss is nan")
-
-    monkeypatch.setattr(loop, "train", breaking)
-    found = experiments.run(experiments.recipe("post", 0))
-    assert found["step"] == [0, 1] and found["stopped"] == "step 2: the loss is nan"
-    assert found["bits_per_byte"] is None
-    assert np.isnan(experiments._read(found).final_loss)

@@ -99,7 +99,6 @@ def test_a_killed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
 
 @pytest.mark.server
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:
-    """The system refuses to let a file grow, in the middle of a checkpoint."""
     recipe = recipe_of("decoder")
     expected = steps_of(recipe, tmp_path / "whole")
     done = subprocess.run(command(tmp_path, "--disk", "30000"), capture_output=True, text=True, cwd=ROOT)
@@ -241,14 +240,11 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path, kept: object) -> None:
     assert (tmp_path / LATEST).read_bytes() == before
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    recipe = tiny_recipe(steps=3, warmup=0, decay_steps=0)
+def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TrainingError, match="cannot be written"):
-        list(train(recipe, data_of(recipe), tmp_path / "file" / "run"))
-
-
-def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        list(train(tiny_recipe(), data_of(tiny_recipe()), tmp_path / "file" / "run"))
+    (tmp_path / "file").unlink()
     path = tmp_path / LATEST
     state = dict.fromkeys(checkpoint.FIELDS, 0)
     checkpoint.save(path, state)
@@ -265,11 +261,6 @@ def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path: Path, monkeypatc
         assert [file.name for file in tmp_path.iterdir()] == [LATEST]
     checkpoint.save(path, {**state, "step": 2})
     assert checkpoint.load(path) == {**state, "step": 2}
-
-
-def test_a_missing_checkpoint_is_a_beginning(tmp_path: Path) -> None:
-    assert checkpoint.load(tmp_path / LATEST) is None
-    assert next(train(tiny_recipe(), data_of(tiny_recipe()), tmp_path / "new")).step == 0
 
 
 def run_two(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -166,18 +166,8 @@ def test_brackets_stand_where_they_are_needed() -> None:
     assert Sum(e, x[t, e] - c).latex(LETTERS) == r"\sum_{e} \left(x_{t,e} - c\right)"
 
 
-def test_a_minus_that_follows_is_in_brackets() -> None:
-    assert (c * -b[d]).latex(LETTERS) == r"c\,\left(-b_{d}\right)"
-    assert (c + -b[d] + c).latex(LETTERS) == r"c + \left(-b_{d}\right) + c"
-    assert Sum(e, -x[t, e]).latex(LETTERS) == r"\sum_{e} \left(-x_{t,e}\right)"
-    assert (-b[d] * c).latex(LETTERS) == r"-b_{d}\,c" and (absolute(c) ** 2).latex(
-        LETTERS
-    ) == r"\left\lvert c\right\rvert^{2}"
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_slope_of_a_function_bounds_it(name: str) -> None:
-    """A rounding of the argument reaches no further than the slope says."""
     function = FUNCTIONS[name]
     if function.slope is None:
         return
@@ -185,17 +175,6 @@ def test_the_slope_of_a_function_bounds_it(name: str) -> None:
     step = 1e-6
     moved = (function.compute(at + step) - function.compute(at)).abs()
     assert (moved <= step * function.slope(at) * 1.01 + 1e-12).all()
-
-
-def test_products_are_those_of_a_matrix_product() -> None:
-    def length(index: Index) -> int:
-        return index.size or T
-
-    assert Sum(e, x[t, e] * w[d, e]).products(length) == D
-    assert (Sum(e, x[t, e] * w[d, e]) + b[d]).products(length) == D
-    assert Sum(e, b[e] * x[t, d] ** (e + 1)).products(length) == 0  # a polynomial: its powers are read nowhere
-    assert Sum(e, (x[t, e] - y[t]) ** 2).products(length) == 0
-    assert (x[t, d] * b[d]).products(length) == 0
 
 
 def test_a_result_in_between_is_made_once() -> None:
@@ -208,13 +187,6 @@ def test_a_result_in_between_is_made_once() -> None:
     assert [step.what for step in sheet.steps] == ["sum", "divide", "subtract", "multiply"]
     row = NUMBERS.tensors["x"][1]
     assert sheet.steps[-1].result == pytest.approx(((row[2] - row.mean()) * row.mean()).item())
-
-
-def test_what_is_read_at_another_number_of_indices_is_refused() -> None:
-    with pytest.raises(ValueError, match="axes"):
-        x[t]
-    with pytest.raises(ValueError, match="axes"):
-        w[d]
 
 
 def test_infinity_is_coded_and_printed() -> None:
