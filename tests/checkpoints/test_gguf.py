@@ -169,14 +169,13 @@ def test_tied_tables_and_biases_are_seen_in_the_tensors(tmp_path: Path, tied: bo
     ("rope", "metadata", "scaling"),
     [
         ({"rope_type": "linear", "factor": 4.0}, {"scaling.factor": 4.0}, LinearScaling(factor=4.0)),
-        ({}, {"scaling.type": "none", "scaling.factor": 4.0}, None),
         (
             {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12},
             {"scaling.type": "yarn", "scaling.factor": 4.0, "scaling.original_context_length": 12},
             YarnScaling(factor=4.0, original_context=12),
         ),
     ],
-    ids=["a factor alone", "none", "yarn"],
+    ids=["a factor alone", "yarn"],
 )
 def test_stretched_positions(tmp_path: Path, rope: dict[str, Any], metadata: dict[str, Any], scaling: Any) -> None:
     parameters = {"rope_type": "default", "rope_theta": 100.0, **rope}

@@ -262,13 +262,6 @@ def test_damaged_shards(folder: Path) -> None:
 # --- Damaged weights
 
 
-@pytest.mark.parametrize("keep", [0, 4, 100, -1])
-def test_truncated_weights(folder: Path, keep: int) -> None:
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:keep])
-    refused(folder, "model.safetensors")
-
-
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "pytorch_model-00001-of-00002.bin"])
 def test_pickles_run_nothing(folder: Path, name: str) -> None:
     (folder / "model.safetensors").unlink()
@@ -277,17 +270,6 @@ def test_pickles_run_nothing(folder: Path, name: str) -> None:
     refused(folder, name, "pickle", "run code")
     reference("gpt2").save(folder)
     huggingface.load_folder(folder)  # which has the same as safetensors
-
-
-@pytest.mark.parametrize("kept", [["weights"], {"weight": 1}, b"", b"text", b"PK\x03\x04" + bytes(100)])
-def test_a_bin_without_tensors(folder: Path, kept: Any) -> None:
-    (folder / "model.safetensors").unlink()
-    path = folder / "pytorch_model.bin"
-    if isinstance(kept, bytes):
-        path.write_bytes(kept)
-    else:
-        torch.save(kept, path)
-    refused(folder, "pytorch_model.bin")
 
 
 @pytest.mark.parametrize("how", ["one", "former", "shards", "module.", "_orig_mod."])
@@ -412,18 +394,26 @@ def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "left_out"),
+    ("model", "changes", "left_out"),
     [
-        ("BertForMultipleChoice", ("classifier",)),
-        ("RobertaForTokenClassification", ("classifier",)),
-        ("DistilBertForMultipleChoice", ("classifier", "pre_classifier")),
-        ("DistilBertForQuestionAnswering", ("qa_outputs",)),
-        ("ModernBertForSequenceClassification", ("classifier", "head")),
+        ("BertForMultipleChoice", {}, ("classifier",)),
+        ("RobertaForTokenClassification", {"num_labels": 3}, ("classifier",)),
+        ("DistilBertForMultipleChoice", {}, ("classifier", "pre_classifier")),
+        ("DistilBertForQuestionAnswering", {}, ("qa_outputs",)),
+        ("ModernBertForSequenceClassification", {}, ("classifier", "head")),
+        ("BertForSequenceClassification", {"num_labels": 1}, ("classifier", "pooler")),
+        (
+            "DistilBertForSequenceClassification",
+            {"problem_type": "multi_label_classification"},
+            ("classifier", "pre_classifier"),
+        ),
     ],
 )
 @torch.no_grad()
-def test_the_head_of_a_task_is_left_out_and_told(tmp_path: Path, model: str, left_out: tuple[str, ...]) -> None:
-    theirs = Reference(model, {"num_labels": 2 if "Question" in model else 3}).save(tmp_path)
+def test_the_head_of_a_task_is_left_out_and_told(
+    tmp_path: Path, model: str, changes: dict[str, Any], left_out: tuple[str, ...]
+) -> None:
+    theirs = Reference(model, changes).save(tmp_path)
     lm = registry.load_folder(tmp_path)
     assert lm.left_out == left_out and lm.config.has_logits == (not left_out)
     told = [sidebar.model("tiny", lm, Texts(language)) for language in ("en", "zh")]
@@ -454,12 +444,9 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
     close(lm.trace(ids=ids)["logits"], logits_of(theirs, ids))
     save_file(tensors | {"lm_head.weight": table.clone()}, tmp_path / "model.safetensors", {"format": "pt"})
     assert registry.load(tmp_path).notices == ()
-
-
-def test_a_model_saved_without_a_head_says_so(tmp_path: Path) -> None:
-    Reference("LlamaModel", {"tie_word_embeddings": True}).save(tmp_path)
+    Reference("LlamaModel", {"tie_word_embeddings": True}).save(tmp_path / "none")
     with pytest.warns(UserWarning, match="saved without a head"):
-        assert registry.load(tmp_path).notices == ("no_head",)
+        assert registry.load(tmp_path / "none").notices == ("no_head",)
 
 
 @pytest.mark.parametrize(
@@ -470,67 +457,38 @@ def test_a_model_saved_without_a_head_says_so(tmp_path: Path) -> None:
         ("gpt2", {"activation_function": "mish"}, "activation_function"),
         ("gpt2", {"n_head": 5}, "n_head"),
         ("gpt2", {"n_layer": 10**9}, "n_layer"),
-        ("gpt2", {"n_embd": 24.0}, "n_embd"),
         ("gpt2", {"n_positions": 2**40}, "n_positions"),
-        ("gpt2", {"layer_norm_epsilon": float("nan")}, "layer_norm_epsilon"),
-        ("gpt2", {"tie_word_embeddings": "yes"}, "tie_word_embeddings"),
-        ("gpt2", {"quantization_config": {"bits": 4}}, "quantization_config"),
         ("gpt2", {"pruned_heads": {"0": [1]}}, "pruned_heads"),
         ("gpt2", {"auto_map": {"AutoModel": "code.Model"}}, "auto_map"),
         ("bert", {"position_embedding_type": "relative_key"}, "position_embedding_type"),
-        ("bert", {"is_decoder": True}, "is_decoder"),
         ("t5", {"feed_forward_proj": "gated-exp"}, "feed_forward_proj"),
         ("t5", {"relative_attention_num_buckets": 30}, "relative_attention_num_buckets"),
-        ("t5", {"decoder_start_token_id": 10**6}, "decoder_start_token_id"),
-        ("llama", {"num_key_value_heads": 2}, "num_key_value_heads"),
         ("llama", {"head_dim": 7}, "rope"),
-        ("llama", {"rope_parameters": {"rope_type": "su", "factor": 2.0}}, "'su'"),
         ("llama", {"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, "0 factors for 4 pairs"),
         ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "attn_factor": 2.0}}, "attn_factor"),
         ("llama", {"layer_types": ["full_attention", "sliding_attention"]}, "layer_types"),
-        ("llama", {"auto_map": {"AutoModelForCausalLM": "modeling_x.OtherForCausalLM"}}, "auto_map"),
         ("llama", {"quantization_config": {"quant_method": "awq", "bits": 4}}, "AWQ of 4 bits"),
         ("llama", {"rope_parameters": {"rope_type": "linear"}}, "rope_parameters: factor: missing"),
-        ("llama", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor"),
-        ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "truncate": 1}}, "truncate"),
-        ("llama", {"rope_parameters": [1]}, "rope_parameters"),
         ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling"),
         ("qwen3", {"num_hidden_layers": 10**9, "use_sliding_window": True, "layer_types": None}, "num_hidden_layers"),
-        ("qwen3", {"layer_types": ["full_attention", "chunked_attention"]}, "layer_types"),
         ("qwen3", {"layer_types": ["sliding_attention", "full_attention"]}, "sliding_window"),
-        (
-            "qwen3",
-            {"layer_types": ["sliding_attention"], "use_sliding_window": True, "sliding_window": 4},
-            "layer_types",
-        ),
-        ("mistral", {"sliding_window": -1}, "sliding_window"),
         ("phi3", {"rope_scaling": {"type": "longrope", "short_factor": [1.0]}, "rope_parameters": None}, "1 factors"),
-        ("phi3", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "rotation takes pairs"),
         ("smollm3", {"no_rope_layers": [1, 0, 1, 2]}, "no_rope_layers"),
-        ("smollm3", {"layer_types": ["sliding_attention"] * 4}, "sliding_window"),
-        ("gemma", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
         ("gemma4_text", {"enable_moe_block": True}, "experts beside a network for all tokens are not read here"),
         ("gpt_neo", {"attention_types": [[["global"], 10**9]]}, "attention_types"),
-        ("gpt_neo", {"attention_types": [["nearby", 2]], "attention_layers": None}, "attention_types"),
         ("gpt_neo", {"attention_types": [[["global"], 3]], "attention_layers": None}, "attention_types"),
         ("gpt_neo", {"attention_layers": ["local", "global"]}, "attention_layers"),
         ("opt", {"word_embed_proj_dim": 12}, "word_embed_proj_dim"),
-        ("gpt_neox", {"rope_parameters": None, "rotary_pct": 0.1}, "rotary_pct"),
         ("gemma3_text", {"query_pre_attn_scalar": -24}, "query_pre_attn_scalar"),
-        ("gemma2", {"attn_logit_softcapping": 0.0}, "attn_logit_softcapping"),
-        ("gemma2", {"sliding_window": None}, "sliding_window"),
         ("bloom", {"apply_residual_connection_post_layernorm": True}, "apply_residual_connection_post_layernorm"),
         ("falcon", {"new_decoder_architecture": True, "parallel_attn": False}, "parallel_attn"),
-        ("falcon", {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn"),
         ("modernbert", {"local_attention": 0}, "local_attention"),
-        ("gemma3_text", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
         ("gemma3_text", {"sliding_window": None}, "sliding_window"),
         ("gemma3_text", {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
         ("roberta", {"pad_token_id": 0}, "pad_token_id"),
         ("bart", {"decoder_ffn_dim": 30}, "decoder_ffn_dim"),
         ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
         ("marian", {"decoder_attention_heads": 4}, "decoder_attention_heads"),
-        ("marian", {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
     ],
 )
 def test_a_config_of_something_else(tmp_path: Path, family: str, changes: dict[str, Any], field: str) -> None:

@@ -186,17 +186,6 @@ def test_what_there_is_not(llama: Path, asked: dict[str, Any], says: str) -> Non
         vm.load(llama, **asked)
 
 
-def test_threads_are_of_the_process(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = torch.get_num_threads()
-    try:
-        for threads, said in ((2, "2"), (None, "1")):
-            monkeypatch.setenv(room.THREADS, said)
-            vm.load(llama, threads=threads)
-            assert torch.get_num_threads() == int(said)
-    finally:
-        torch.set_num_threads(before)
-
-
 def test_a_number_that_is_not_finite_is_named(tmp_path: Path) -> None:
     model = Reference("LlamaForCausalLM").build().bfloat16()
     for wrong in (torch.nan, torch.inf, -torch.inf):

@@ -12,7 +12,7 @@ from checkpoint_makers import Reference
 from viz_model.app import sidebar
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import ClassHead, NoHead
+from viz_model.config import ClassHead
 from viz_model.runs.derivation import derive
 from viz_model.texts import LANGUAGES, Texts
 
@@ -44,20 +44,6 @@ def test_every_logit_is_theirs_and_has_its_label(family: str, seed: int, tmp_pat
     for language in LANGUAGES:
         t = Texts(language)
         assert t("models.does_text_classes") in sidebar.model("tiny", lm, t)
-
-
-@pytest.mark.parametrize("changes", [{"num_labels": 1}, {"problem_type": "multi_label_classification"}])
-@pytest.mark.parametrize("family", ["Bert", "Roberta", "DistilBert"])
-@torch.no_grad()
-def test_what_is_no_choice_among_classes_is_left_out_and_told(
-    family: str, changes: dict[str, Any], tmp_path: Path
-) -> None:
-    theirs = reference(family, **changes).save(tmp_path)
-    lm = registry.load_folder(tmp_path)
-    assert lm.config.head == NoHead() and "classifier" in lm.left_out
-    run = lm.trace(ids=IDS)
-    expected = theirs.base_model(torch.tensor([IDS])).last_hidden_state[0]
-    torch.testing.assert_close(run[run.leaving], expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

