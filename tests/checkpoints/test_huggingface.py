@@ -401,12 +401,8 @@ def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
         ("DistilBertForMultipleChoice", {}, ("classifier", "pre_classifier")),
         ("DistilBertForQuestionAnswering", {}, ("qa_outputs",)),
         ("ModernBertForSequenceClassification", {}, ("classifier", "head")),
-        ("BertForSequenceClassification", {"num_labels": 1}, ("classifier", "pooler")),
-        (
-            "DistilBertForSequenceClassification",
-            {"problem_type": "multi_label_classification"},
-            ("classifier", "pre_classifier"),
-        ),
+        ("BertForSequenceClassification", {"num_labels": 1}, ("classifier",)),
+        ("DistilBertForSequenceClassification", {"num_labels": 1}, ("classifier", "pre_classifier")),
     ],
 )
 @torch.no_grad()

@@ -135,19 +135,6 @@ def test_an_induction_head_is_found_and_a_duplicate_is_something_else() -> None:
     }
 
 
-def test_random_tokens_come_again_between_the_control_tokens() -> None:
-    lm = language_model(tiny_config(n_vocab=8192, n_context=64))
-    found = corpus.repeated_texts(lm)
-    assert found == corpus.repeated_texts(lm) != corpus.repeated_texts(lm, seed=1)
-    for ids in found:
-        assert len(ids) == 64 and ids == ids[:16] * 4 and len(set(ids)) == 16
-        assert not lm.tokenizer.controls & set(ids)
-    assert corpus.repeated_texts(language_model(tiny_config(n_context=7))) == ()
-    masked = vm.load("story-bert")
-    wrapped = masked.tokenizer.encode("a")
-    assert all((ids[0], ids[-1], len(ids)) == (wrapped[0], wrapped[-1], 102) for ids in corpus.repeated_texts(masked))
-
-
 class Stopped(Exception):
     pass
 

@@ -20,9 +20,7 @@ from viz_model.explain import sums
 from viz_model.explain.sums import Attribution
 from viz_model.explain.written import Part, behind, decompose
 from viz_model.model.feedforward import Experts
-from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.waterfall import PARTS
 
 OTHERS = [config for config in other_blocks() if config.residual]
 every = pytest.mark.parametrize("config", [*variants(), *OTHERS], ids=describe)
@@ -54,15 +52,6 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
             expected = logits[token] - (0 if against is None else logits.mean() if against == "average" else logits[5])
             assert asked.total == pytest.approx(expected.item(), abs=1e-5)
             assert sum(asked.by_kind().values()) == pytest.approx(asked.values.sum())
-
-
-@pytest.mark.parametrize("config", [c for c in few() if c.kind == "encoder_decoder"], ids=describe)
-def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at("encoder")
-    found = decompose(trace, 1)
-    adds_up(sums.of_vector(trace, found))
-    with pytest.raises(ValueError, match="no logits"):
-        sums.of_logit(trace, found, 0)
 
 
 def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
@@ -118,12 +107,6 @@ def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) ->
     assert Part("ffn", last) in counted
 
 
-@pytest.mark.parametrize(("two", "name"), [(0.5003, "plain"), (0.5006, "two")])
-def test_what_is_told_as_half_is_not_most(two: float, name: str) -> None:
-    assert PARTS.of((two / 2, two / 2, 1 - two)).name == name
-    assert PARTS.of((two, 1 - two)).name == ("one" if name == "two" else "two")
-
-
 @pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
@@ -143,12 +126,3 @@ def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) 
         w_o = getattr(block, at).o.weight[:, config.d_head * head : config.d_head * (head + 1)]
         assert reads.lengths[one] == pytest.approx((w_o @ value.float()).norm().item(), rel=1e-4)
         assert reads.lengths[one] == reads.lengths.max()
-
-
-def test_a_sink_takes_much_weight_and_gives_little() -> None:
-    weights, lengths = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.6, 0.3])
-    reads = sums.Reads(weights, lengths, weights, torch.zeros(1))
-    assert reads.least == 0 and reads.most == 1 and is_sink(0.7, float(reads.shares[0]))
-    assert reads.shares.sum() == pytest.approx(1)
-    even = sums.Reads(weights, 2 * weights, weights, torch.zeros(1))
-    assert not any(is_sink(*pair) for pair in zip(even.weights, even.shares, strict=True))

@@ -126,19 +126,6 @@ def test_blocks_and_layers_may_be_put_together_otherwise(config_: ModelConfig) -
     assert ModelConfig.from_dict(config_.to_dict()) == config_
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"positions": (config.Rope(),)},
-        {"ffns": (config.Gated(),) * 3},
-        {"position": config.Rope(), "positions": (config.Rope(), config.Learned())},
-    ],
-)
-def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(config.ConfigError, match=next(reversed(wrong))):
-        tiny_config(**wrong)
-
-
 @pytest.fixture
 def fresh() -> Iterator[list[ModelConfig]]:
     with fresh_variants.installed():
@@ -149,14 +136,3 @@ def fresh() -> Iterator[list[ModelConfig]]:
 def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelConfig]) -> None:
     for config_ in fresh:
         check(config_)
-
-
-def test_what_a_cell_makes_on_its_way_has_letters_of_its_own(fresh: list[ModelConfig]) -> None:
-    for config_ in fresh:
-        trace = run(config_)
-        for name, site in sites.in_order(config_):
-            steps = derive(trace, name, (0,) * len(site.axes)).steps
-            between = [step.symbol for step in steps[:-1]]
-            assert len({*between}) == len(between) and not site.letters.intersection(between), name
-            said = [(step.expression, step.operands) for step in steps if step.what != "maximum"]
-            assert all(one not in said[:n] for n, one in enumerate(said)), (name, said)

@@ -28,7 +28,6 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import masks
 from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
-from viz_model.topics.norm_placement.pull import stream_gradients
 
 MIXED = [config for config in mixed() if config.scale_scores]
 """Scores that are not divided are so large that rounding alone makes a difference."""
@@ -45,16 +44,6 @@ def test_recording_changes_nothing(config: ModelConfig) -> None:
     out = lm.model(torch.tensor([trace.ids]), target)[0]
     last = "logits" if config.has_logits else "final.norm.out" if config.norm_at != "post" else "blocks.1.resid.out"
     assert torch.equal(out, trace.at(config.sides[-1])[last])
-
-
-@every
-def test_a_trace_cannot_reach_the_weights(config: ModelConfig) -> None:
-    trace = traced(config)
-    kept = [*trace.model.state_dict().values(), *trace.model.buffers()]
-    weights = {tensor.untyped_storage().data_ptr() for tensor in kept}
-    for name in trace.sites:
-        assert not trace[name].requires_grad, name
-        assert trace[name].untyped_storage().data_ptr() not in weights, name
 
 
 @every
@@ -138,20 +127,6 @@ def test_a_mask_that_does_not_fit_is_refused() -> None:
             lm.trace(ids=[1, 2, 3], mask=wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="mask: this model has decoder, not encoder"):
         lm.trace(ids=[1, 2, 3], mask={"encoder": masks.causal(3, 3)})
-
-
-def test_kinds_of_tokens() -> None:
-    config = next(c for c in variants() if c.n_segments and c.has_logits)
-    lm = language_model(config)
-    one, two = lm.trace(ids=[1, 2, 3]), lm.trace(ids=[1, 2, 3], segments=[0, 0, 1])
-    assert torch.equal(one["embed.segment"][:2], two["embed.segment"][:2])
-    assert not torch.equal(one["embed.segment"][2], two["embed.segment"][2])
-    assert (one.segments, two.segments) == (None, (0, 0, 1))
-    again = stream_gradients(two)
-    assert again.loss != stream_gradients(one).loss
-    for segments, message in (([0, 2, 0], "this model has 2, got 2"), ([0], "one for each of 3 tokens, got 1")):
-        with pytest.raises(ValueError, match=f"segments: .*{message}"):
-            lm.trace(ids=[1, 2, 3], segments=segments)
 
 
 @pytest.mark.parametrize(("config", "padded"), pairs(EVERY, [False, True], facts=tiers.chosen), ids=tiers.name)

@@ -111,16 +111,6 @@ def test_a_class_builds_its_steps_whatever_the_file_says(
     compared(folder, 100, ["en_XX", "1234", "Ａ１", "``", "e\u0301"])
 
 
-def test_settings_that_say_more_than_one_thing(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, "gpt2", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "!"})
-    (folder / "special_tokens_map.json").write_text('{"eos_token": {"content": "<e>", "lstrip": true}}')
-    plain = json.loads((folder / "tokenizer.json").read_text())
-    padding = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0}
-    plain["padding"] = {**padding, "pad_type_id": 0, "pad_token": "[P]"}
-    (folder / "tokenizer.json").write_text(json.dumps(plain))
-    compared(folder, 200, [" <e>", "[P]"])
-
-
 @pytest.mark.parametrize("kind", NAMED)
 def test_added_tokens_of_a_table(kind: str, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, kind, {})

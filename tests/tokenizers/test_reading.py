@@ -17,7 +17,7 @@ from trained_tokenizers import CORPUS, KINDS, n_tokens, sentencepiece
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers import rules
 from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder
-from viz_model.tokenizers.text import TextError, byte_symbols
+from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -177,22 +177,6 @@ def test_what_tiktoken_would_cut_otherwise_is_left_to_the_library(
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-@pytest.mark.parametrize("in_tiktoken", [True, False])
-def test_a_byte_that_no_token_spells(in_tiktoken: bool, folders: dict[str, Path], tmp_path: Path) -> None:
-    def without_f0(plain: dict[str, Any]) -> None:
-        del plain["model"]["vocab"][byte_symbols()[0xF0]]
-        if not in_tiktoken:
-            unknown_rules(plain)
-
-    tokenizer = from_folder(changed(folders["gpt2"], tmp_path / "gap", without_f0), 420)
-    assert isinstance(tokenizer, ByteLevel) == in_tiktoken
-    assert tokenizer.decode(tokenizer.encode("学 é")) == "学 é"
-    with pytest.raises(
-        TextError, match=r"character 3 is U\+1F642, and the vocabulary gap has no token for its byte F0"
-    ):
-        tokenizer.encode("ab🙂")
-
-
 # Files that are not tokenizer.json
 
 
@@ -270,21 +254,6 @@ def test_a_sentencepiece_file_of_llama(tmp_path: Path) -> None:
     for text in ("<s>", "<s>the cat</s> the", "the</s> the"):
         assert tokenizer.encode(text, special=False) == theirs.encode(text, add_special_tokens=False)
     assert {1, 2}.isdisjoint(tokenizer.encode("<s> a </s>", special=False, as_text=True))
-
-
-def test_tokens_are_shown_with_their_spaces_and_bytes(loaded: dict[str, Tokenizer]) -> None:
-    def shown(kind: str, text: str) -> list[tuple[str, bytes]]:
-        return [(token.label, token.bytes) for token in loaded[kind].tokens(loaded[kind].encode(text))]
-
-    found = shown("bert", "THE CATwalks")
-    assert found[:2] == [("[CLS]", b"[CLS]"), ("the", b"the")]
-    marked = [(label, raw) for label, raw in found if label.startswith("##")]
-    assert marked and all(label == "##" + raw.decode() for label, raw in marked)
-    for kind in ("llama2", "t5", "roberta"):
-        assert ("·the", b" the") in shown(kind, "on the cat")
-    assert shown("llama2", "🙂")[-4:] == [(f"0x{byte:02X}", bytes([byte])) for byte in "🙂".encode()]
-    for kind, name in (("bert", "[UNK]"), ("t5", "<unk>")):
-        assert loaded[kind].decode(loaded[kind].encode("the 🙂 cat")) == f"the {name} cat"
 
 
 def marian(folder: Path) -> tuple[Path, dict[str, int]]:

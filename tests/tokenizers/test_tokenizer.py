@@ -142,11 +142,6 @@ def test_the_mask_can_be_typed_where_a_model_knows_it() -> None:
     assert len(ids) == len(tokenizer.encode("a girl named Lily"))
 
 
-def test_long_runs_are_encoded_in_good_time(tokenizer: ByteLevel) -> None:
-    for text in ("a" * 20_000, " " * 20_000 + "x", "1" * 20_000, "!" * 20_000, "学" * 20_000, "\n" * 20_000 + "x"):
-        assert tokenizer.decode(tokenizer.encode(text)) == text
-
-
 def without(*bytes_: int) -> tiktoken.Encoding:
     """An encoding of single bytes, without these."""
     ranks = {bytes([byte]): byte for byte in range(256) if byte not in bytes_}

@@ -74,16 +74,6 @@ def test_an_epoch_visits_every_window_once(n_tokens: int, window: int, rows: int
     assert orders[0] != orders[1] != orders[2]
 
 
-def test_every_step_has_its_share_of_each_language() -> None:
-    english, chinese = np.arange(500), 1000 + np.arange(300)
-    both = Corpus({"en": split_of(english), "zh": split_of(chinese)}, byte_tokenizer())
-    data = Windows(both, NextToken(rows={"en": 3, "zh": 2}), 8, seed=0)
-    for step in range(60):  # more than an epoch of either
-        is_chinese = data.step(step).ids >= 1000
-        assert is_chinese.all(1).tolist() == is_chinese.any(1).tolist() == [False] * 3 + [True] * 2
-    assert Windows(both, NextToken(rows={"zh": 4}), 8, seed=0).step(0).ids.min() >= 1000
-
-
 def test_held_out_windows_follow_one_another() -> None:
     stream = np.arange(16 * 8 * 3 + 5)
     both = Corpus({"en": split_of(stream, stream)}, byte_tokenizer())

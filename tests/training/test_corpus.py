@@ -197,18 +197,6 @@ def test_an_interrupted_preparation_leaves_nothing(
 # Texts at hand
 
 
-def test_a_corpus_of_many_texts() -> None:
-    tokenizer, lines = byte_tokenizer(), sentences("en")
-    found = Corpus.of_texts([*lines, " ", ""], tokenizer, language="text").languages["text"]
-    train, held_out = spelled(found.train, tokenizer), spelled(found.held_out, tokenizer)
-    assert sorted(train + held_out) == sorted(lines)
-    assert len(held_out) == 3
-    again = Corpus.of_texts(lines, tokenizer).languages["text"]
-    assert spelled(again.held_out, tokenizer) == held_out
-    other = Corpus.of_texts(lines, tokenizer, seed=1).languages["text"]
-    assert spelled(other.held_out, tokenizer) != held_out
-
-
 @pytest.mark.parametrize("texts", [["one single text that is long enough"], ["a few", "short", "texts"]])
 def test_of_few_texts_the_end_is_held_out(texts: list[str]) -> None:
     tokenizer = byte_tokenizer()

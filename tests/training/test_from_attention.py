@@ -15,7 +15,6 @@ from viz_model.model.deltanet import GatedDeltaNet
 from viz_model.training import checkpoint, from_attention, loop, objective, recipe
 from viz_model.training.batches import Batch, Batches
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.recipe import RecipeError
 
 SIZES: dict[str, Any] = {
     "n_heads": 4,
@@ -94,10 +93,3 @@ def test_it_is_aligned_once_before_the_first_step(tmp_path: Path, monkeypatch: p
     assert saved is not None and saved["step"] == 3
     assert not list(loop.train(short, Few(), tmp_path, half_precision=False))  # it has come to its end
     assert len((tmp_path / loop.ALIGNED).read_text().splitlines()) == 6
-
-
-def test_only_a_model_with_states_that_begins_from_another_is_aligned() -> None:
-    with pytest.raises(RecipeError, match="aligned"):
-        replace(recipe.load("story-modern"), aligned=5)
-    with pytest.raises(RecipeError, match="aligned"):
-        replace(recipe.load("story-next"), begin_from="")

@@ -22,7 +22,7 @@ from viz_model.training import data as data_of
 from viz_model.training import loop, objective, picture_card, publish
 from viz_model.training.pictures import Labeled, Pictures, Splits, warped
 from viz_model.training.recipe import Classes, NextToken, Recipe, RecipeError
-from viz_model.training.sources import HELD_OUT_EVERY, PICTURES, CorpusError
+from viz_model.training.sources import PICTURES, CorpusError
 
 STILL = Classes(source="digits", pictures=4)
 
@@ -31,14 +31,6 @@ def pictures(recipe: Recipe | None = None) -> Pictures:
     recipe = recipe or tiny_picture_recipe()
     assert isinstance(recipe.objective, Classes)
     return Pictures(Splits.of(digits(), digits(60, seed=1), recipe.seed), recipe.objective, recipe)
-
-
-def test_what_is_kept_out_is_not_trained_on() -> None:
-    splits = Splits.of(digits(), digits(60, seed=1), seed=0)
-    assert len(splits.validation) == 150 // HELD_OUT_EVERY and len(splits.train) == 150 - len(splits.validation)
-    seen = {picture.tobytes() for picture in splits.train.levels}
-    assert not seen & {picture.tobytes() for picture in (*splits.validation.levels, *splits.test.levels)}
-    assert len(splits.test) == 60
 
 
 def test_an_epoch_visits_every_picture_once() -> None:
@@ -104,17 +96,6 @@ def test_the_loss_is_the_textbooks() -> None:
     found = objective.measure(model, [batch], pictures().tokenizer)
     assert found.nats == pytest.approx(F.cross_entropy(logits, batch.answers, reduction="sum").item(), rel=1e-5)
     assert found.figures == {"nats": found.nats / 20, "accuracy": (logits.argmax(1) == batch.answers).sum().item() / 20}
-
-
-def test_training_learns_to_tell_classes() -> None:
-    recipe = tiny_picture_recipe(steps=120, objective=Classes(source="digits", pictures=40))
-    model = loop.new_model(recipe)
-    reports = list(loop.train(recipe, pictures(recipe), model=model))
-    assert reports[-1].loss < 0.3 * reports[0].loss
-    assert objective.measure(model, pictures(recipe).test(), pictures().tokenizer).accuracy > 0.9
-    assert set(reports[-1].held_out or ()) == {"validation"}
-    parts = reports[0].gradient_norms
-    assert {"patches.projection", "head.classes", "encoder.blocks.1"} <= set(parts) and all(parts.values())
 
 
 @pytest.mark.parametrize(
@@ -200,10 +181,9 @@ def test_examples_lie_beside_the_weights(published: tuple[Recipe, Pictures, Path
     kept = {picture.tobytes() for picture in data.splits.test.levels}
     assert all(example.levels.tobytes() in kept for example in shown)
     assert examples.read(tmp_path) == ()
-    for arrays in ({"x": np.zeros((2, 3, 3)), "y": np.zeros(2, int)}, {"x": np.zeros((2, 3, 3), np.uint8)}):
-        np.savez(tmp_path / examples.FILE, **arrays)
-        with pytest.raises(vm.ModelError, match=r"examples\.npz"):
-            examples.read(tmp_path)
+    np.savez(tmp_path / examples.FILE, x=np.zeros((2, 3, 3)), y=np.zeros(2, int))
+    with pytest.raises(vm.ModelError, match=r"examples\.npz"):
+        examples.read(tmp_path)
     (tmp_path / examples.FILE).write_bytes(bytes(examples.MOST_BYTES + 1))
     with pytest.raises(vm.ModelError, match="longer"):
         examples.read(tmp_path)

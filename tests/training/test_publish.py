@@ -175,21 +175,6 @@ def test_a_line_that_a_crash_cut_short_does_not_swallow_the_next(data: Path, tmp
         assert [each["step"] for each in log.read(tmp_path / "run" / "log.jsonl")] == [0, 1]
 
 
-@pytest.mark.full
-def test_a_published_model_is_trained_on_at_the_restart(published: Published, tmp_path: Path) -> None:
-    chosen, data, _, folder = published
-    longer = dataclasses.replace(chosen, steps=9, restarts=(4,))
-    publish.resume_published(longer, tmp_path, folder)
-    begun = trained_model(longer, tmp_path).state_dict()
-    assert all(torch.equal(value, begun[name]) for name, value in load_folder(folder).model.state_dict().items())
-    command.run(longer, data, tmp_path, torch.device("cpu"))
-    reports = log.read(tmp_path / "log.jsonl")
-    assert [each["step"] for each in reports] == list(range(9))
-    assert reports[:4] == log.read(folder / "log.jsonl")
-    publish.publish(longer, data, tmp_path, tmp_path / "model")
-    assert log.read(tmp_path / "model" / "log.jsonl")[-1]["step"] == 8
-
-
 def test_only_a_model_that_ended_at_the_restart_is_trained_on(published: Published, tmp_path: Path) -> None:
     chosen, _, run, folder = published
     for other in (chosen, dataclasses.replace(chosen, steps=9, restarts=(5,))):

@@ -24,7 +24,7 @@ from training_process import recipe_of
 from viz_model.config import Kind
 from viz_model.training import checkpoint, log, loop
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.loop import BEFORE_DECAY, LATEST, StepReport, train, trained_model
+from viz_model.training.loop import LATEST, StepReport, train, trained_model
 from viz_model.training.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,17 +135,6 @@ def test_an_interrupted_run_is_the_uninterrupted_one(
     parts += [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "parts")]
     assert parts == whole
     assert_same_weights(weights(recipe, tmp_path / "parts"), weights(recipe, tmp_path / "whole"))
-
-
-def test_checkpoints_are_as_far_apart_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = tiny_recipe()
-    saved: list[tuple[str, int]] = []
-    monkeypatch.setattr(checkpoint, "save", lambda path, state: saved.append((path.name, state["step"])))
-    list(train(recipe, data_of(recipe), tmp_path, save_every=1e6))
-    assert saved == [(BEFORE_DECAY, 8), (LATEST, 12)]
-    saved.clear()
-    list(train(recipe, data_of(recipe), tmp_path, save_every=-1))
-    assert [step for name, step in saved if name == LATEST] == list(range(1, 13))
 
 
 # A run that is made longer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -11,13 +10,11 @@ import torch
 from tiny_models import EXPERTS, close, language_model, random_model, tiny_config
 from training_data import byte_tokenizer, data_of, tiny_recipe
 
-import viz_model as vm
-from viz_model.checkpoints import registry
 from viz_model.config import Dense, Experts
-from viz_model.training import card, loop, recipe, routing
+from viz_model.training import loop, routing
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus, Documents, Split
-from viz_model.training.sources import KINDS, MORE
+from viz_model.training.sources import KINDS
 from viz_model.training.upcycle import balance, upcycle
 
 TOKENIZER = byte_tokenizer()
@@ -65,25 +62,6 @@ def test_shares_balance_and_tokens_are_those_of_the_routers() -> None:
             assert times == occurred and share == pytest.approx(read / occurred, abs=1e-3)
 
 
-def test_what_is_shipped_is_told_on_the_card() -> None:
-    folder = registry.BUNDLED / "story-moe"
-    shipped = json.loads((folder / routing.FILE).read_text(encoding="utf-8"))
-    told = (folder / "README.md").read_text(encoding="utf-8")
-    assert shipped["trained_on"] == list(recipe.load("story-moe").objective.rows)  # type: ignore[union-attr]
-    assert set(shipped["layers"]) == {"1", "3"} and set(shipped["n_tokens"]) == set(KINDS)
-    for of in shipped["layers"].values():
-        for kind, shares in of["shares"].items():
-            assert sum(shares) == pytest.approx(2, abs=1e-3)
-            row = " | ".join([card.LANGUAGES[kind], *(f"{x:.0%}" for x in shares), f"{of['balance'][kind]:.2f}"])
-            assert f"| {row} |" in told
-    assert all(f"{source.title} ({source.license})" in told for source in MORE)
-    # A few lines that it never read, beside what was measured: the routers are those that were shipped.
-    lm = vm.load("story-moe")
-    router = lm.trace("Je ne veux pas qu'elle vienne. Je suis content.")["blocks.3.ffn.router"]
-    chosen = torch.zeros_like(router).scatter(1, router.topk(2).indices, 1.0).mean(0)
-    assert chosen[:2].mean() > 0.4 and min(shipped["layers"]["3"]["shares"]["fr"][:2]) > 0.4
-
-
 HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
 
 
@@ -122,21 +100,6 @@ def test_what_cannot_be_cut_is_refused(changes: dict[str, object], message: str)
 
 
 SMALL = {"ffn": Experts(n_experts=4, top_k=2, d_expert=8)}
-
-
-@pytest.mark.full
-def test_training_reports_the_balance_and_mends_it() -> None:
-    means = []
-    for weight in (0.0, 1.0):
-        recipe = tiny_recipe(config=SMALL, steps=80, balance=weight)
-        model = loop.new_model(recipe)
-        for layer in model.modules():
-            if isinstance(layer, torch.nn.Linear) and layer.out_features == 4:
-                layer.weight.data[:2] += 0.3 * torch.ones(1, layer.in_features)
-        reports = list(loop.train(recipe, data_of(recipe), model=model))
-        assert all(report.balance is not None and report.balance >= 0.24 for report in reports)
-        means.append(sum(report.balance or 0.0 for report in reports[-5:]) / 5)
-    assert means[1] < means[0]
 
 
 def test_what_is_frozen_stays() -> None:
