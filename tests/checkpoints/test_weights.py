@@ -1,21 +1,24 @@
-"""viz_model.checkpoints: what is stored is what is loaded, and damage is one line that names it."""
+"""Folders of our own: what is stored is what is loaded, in eight bits too, and damage is one line that names it."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from checkpoint_makers import refused, write_ours
+from checkpoint_makers import Reference, refused, write_ours
 from safetensors.torch import load_file, save_file
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.checkpoints import room
-from viz_model.checkpoints.weights import stored_tensors
-from viz_model.config import ModelConfig
+from viz_model.checkpoints import registry, room
+from viz_model.checkpoints.hub_names import hub_names, weights_of
+from viz_model.checkpoints.int8 import OwnArchive, packed
+from viz_model.checkpoints.weights import ModelError, stored_tensors
+from viz_model.config import Gated, ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 
@@ -119,3 +122,76 @@ def test_free_memory_is_that_of_the_machine_or_of_a_container(tmp_path: Path, mo
     assert room.available() == 900
     (tmp_path / "memory.max").write_text("max")
     assert room.available() != 900
+
+
+BUNDLED = "story-none"
+
+
+def test_a_number_is_off_by_at_most_half_a_step_of_its_row(tmp_path: Path) -> None:
+    rows = torch.randn(40, 33) * torch.logspace(-6, 3, 40)[:, None]
+    rows[7] = 0
+    bias = torch.randn(33)
+    stored = packed({"a.weight": rows, "a.bias": bias})
+    assert stored["a.weight"].dtype == torch.int8 and stored["a.bias"].dtype == torch.float16
+    save_file(stored, tmp_path / "model.safetensors")
+    archive = OwnArchive(tmp_path)
+    assert archive.shapes == {"a.weight": (40, 33), "a.bias": (33,)}
+    read, scale = archive.read("a.weight"), stored["a.weight.scale"].float()
+    assert ((read - rows).abs() <= scale * 0.501).all() and not read[7].any()
+    largest = rows.abs().amax(1, keepdim=True)
+    normal = largest > 1e-2  # below, half precision itself has few digits
+    assert (scale[normal] <= largest[normal] / 127 * 1.001).all()
+    assert torch.equal(archive.read("a.bias"), bias.half().float())
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (torch.ones(3, 1, dtype=torch.half), "expected I8 and one number a row"),
+        (None, "is I8, expected one of F64"),
+        (torch.ones(8192, 1, dtype=torch.int8), "scale' is I8, expected one of F64"),
+        (torch.full((8192, 1), torch.inf, dtype=torch.half), "numbers that are not finite"),
+    ],
+)
+def test_a_damaged_file_in_eight_bits_is_refused(tmp_path: Path, scale: torch.Tensor | None, message: str) -> None:
+    folder = shutil.copytree(registry.BUNDLED / "story-none", tmp_path / "own")
+    tensors = load_file(folder / "model.safetensors")
+    name = "embedding.weight.scale"
+    tensors = {key: value for key, value in tensors.items() if key != name}
+    save_file(tensors if scale is None else {**tensors, name: scale}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match=message):
+        vm.load(folder)
+
+
+THEIRS = {
+    "llama": Reference("LlamaForCausalLM"),
+    "qwen3": Reference("Qwen3ForCausalLM"),
+    "gpt2": Reference("GPT2LMHeadModel"),
+    "bert": Reference("BertForMaskedLM"),
+    "t5": Reference("T5ForConditionalGeneration", {"feed_forward_proj": "gated-gelu"}),
+}
+
+
+CONFIG = tiny_config(n_layers=2, ffn=Gated(), n_heads=2)
+
+
+def names() -> list[str]:
+    return [name for name, _ in random_model(CONFIG).named_parameters()]
+
+
+@pytest.mark.parametrize("family", THEIRS)
+def test_a_family_has_tensors_of_these_names(family: str) -> None:
+    theirs = set(THEIRS[family].build().state_dict())
+    parts = [f"decoder.blocks.1.{part}.out" for part in ("attn", "ffn", "attn_norm", "ffn_norm")]
+    weights = [name for part in parts for name in weights_of(names(), part) if name.endswith("weight")]
+    found = {named[family].split(" ")[0] for named in hub_names(CONFIG, weights).values() if family in named}
+    assert len(found) >= 4
+    assert found <= theirs
+
+
+def test_weights_of_a_value_are_those_of_its_part() -> None:
+    own = weights_of(names(), "blocks.1.attn.pattern")
+    assert {name.split(".")[4] for name in own} == {"q", "k", "v", "o"}
+    assert all(name.startswith("decoder.blocks.1.attn.") for name in own)
+    assert weights_of(names(), "embed.token") == ["embedding.weight"]
+    assert weights_of(names(), "blocks.1.resid.out") == []

@@ -1,8 +1,9 @@
-"""The sample that is shipped is what raw runs give; without a unit the model is run again by other code."""
+"""Lenses and samples that are shipped are of the shipped weights, and what raw runs and least squares give."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,14 @@ from viz_model import config as choices
 from viz_model import explain
 from viz_model.checkpoints.registry import BUNDLED
 from viz_model.explain import __main__ as command
+from viz_model.explain.fitted import FILE as LENS
+from viz_model.explain.fitted import FittedLens, agreement, digest
+from viz_model.explain.fitted import shipped as shipped_lens
 from viz_model.explain.sample import BINS, FILE, WINDOW, UnitSample, beside, shipped
 
 NAMES = ("story-alibi", "story-modern", "story-moe", "story-next", "story-none", "story-post-ln", "story-pre-ln")
+
+
 TEXT = "Tom had a cat and a dog. The cat and the"
 
 
@@ -172,3 +178,82 @@ def test_the_command_writes_the_sample_and_a_section_of_the_card(
     card = (tmp_path / "README.md").read_text()
     assert card.count("## What its heads and neurons do") == 1 and "holds 4 texts of 48 tokens" in card
     assert "## A fitted lens" in card and "en: 4)" in card
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_it_is_the_map_of_least_squares(place: str) -> None:
+    lm = language_model(tiny_config(place))  # type: ignore[arg-type]
+    fitted = explain.fit_lens(lm, texts(40, 12))
+    traces = [lm.trace(ids=ids) for ids in texts(40, 12)]
+    x = np.concatenate([trace["blocks.1.resid.in"].double().numpy() for trace in traces])
+    y = np.concatenate([trace[trace.leaving].double().numpy() for trace in traces])
+    expected, *_ = np.linalg.lstsq(np.concatenate([x, np.ones((len(x), 1))], 1), y, rcond=1e-6)
+    trace = traces[0]  # under Post-LN the map itself is not one alone: a normed stream leaves a direction out
+    read = trace["blocks.1.resid.in"].double().numpy() @ expected[:-1] + expected[-1]
+    logits = read @ trace.model.unembedding.weight.double().numpy().T
+    np.testing.assert_allclose(explain.lens(trace, 1, fitted).numpy(), logits, atol=2e-3)
+    assert torch.equal(explain.lens(trace, -1, fitted), explain.lens(trace, 1, fitted))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shipped_lens_reads_more_than_the_plain_one(name: str) -> None:
+    lm = vm.load(name)
+    fitted = shipped_lens(lm.model, name)
+    assert fitted is not None and fitted.maps.shape == (lm.config.n_layers, lm.config.d_model + 1, lm.config.d_model)
+    assert (BUNDLED / name / LENS).stat().st_size < 800_000
+    ids = [
+        lm.tokenizer.encode(text)[:128] for text in ("Tom had a cat. The cat was small.", "从前有一只小猫，它很高兴。")
+    ]
+    plain, own = agreement(lm, ids, fitted)
+    assert all(better < worse for better, worse in zip(own.bits, plain.bits, strict=True))
+    figures = json.loads((BUNDLED / name / "lens.json").read_text())
+    card = (BUNDLED / name / "README.md").read_text(encoding="utf-8")
+    for language, both in figures.items():
+        for layer, (agree, bits) in enumerate(zip(both["fitted"]["agree"], both["fitted"]["bits"], strict=True)):
+            before = (
+                f"{both['plain']['agree'][layer]:.1%} | {agree:.1%} | {both['plain']['bits'][layer]:.2f} | {bits:.2f}"
+            )
+            assert f"| {language} | {layer} | {before} |" in card
+
+
+def test_a_lens_is_of_its_weights(tmp_path: Path) -> None:
+    lm = language_model(tiny_config())
+    fitted = explain.fit_lens(lm, texts(40, 12))
+    fitted.save(tmp_path / LENS)
+    kept = FittedLens.load(tmp_path / LENS)
+    assert kept.of == fitted.of == digest(lm.model) != digest(random_model(tiny_config(), seed=1))
+    torch.testing.assert_close(kept.maps, fitted.maps, atol=1e-2, rtol=1e-3)
+    assert shipped_lens(lm.model, "story-pre-ln") is None and shipped_lens(lm.model, "") is None
+
+
+def test_what_has_no_lens_says_so() -> None:
+    lm = language_model(tiny_config())
+    with pytest.raises(ValueError, match="fit_lens makes one"):
+        explain.lens(lm.trace(ids=[1, 2]), 0)
+    with pytest.raises(IndexError, match="layer 2"):
+        explain.lens(lm.trace(ids=[1, 2]), 2, explain.fit_lens(lm, texts(40, 12)))
+    with pytest.raises(ValueError, match="there are none"):
+        explain.fit_lens(lm, [])
+    with pytest.raises(ValueError, match="decoder"):
+        explain.fit_lens(language_model(tiny_config(kind="encoder", head=choices.MaskedHead())), texts(40, 12))
+    assert explain.lens(run_both(vm.load("story-pre-ln")), 0).shape == (7, 8192)
+
+
+def test_the_command_writes_maps_figures_and_a_section_of_the_card(tmp_path: Path) -> None:
+    class Few:
+        languages = ("en",)
+
+        def step(self, step: int) -> object:
+            return type("Rows", (), {"ids": torch.randint(8000, (2, 40))})
+
+        def held_out(self, language: str) -> list[object]:
+            return [self.step(0)]
+
+    for file in ("config.json", "model.safetensors", "README.md"):
+        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
+    before = (tmp_path / "README.md").read_text()
+    figures = command.write(tmp_path, Few(), steps=3, measured=1)  # type: ignore[arg-type]
+    assert json.loads((tmp_path / "lens.json").read_text()) == json.loads(json.dumps(figures))
+    after = (tmp_path / "README.md").read_text()
+    assert after.count("## A fitted lens") == before.count("## A fitted lens") == 1 and after != before
+    assert after.partition("## What it writes")[2] == before.partition("## What it writes")[2]

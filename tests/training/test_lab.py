@@ -1,4 +1,4 @@
-"""The training lab without its page: what it refuses, what it keeps of a run, and its sample text."""
+"""The training lab and fine-tuning without their pages: what they refuse, what they keep of a run, sample texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from viz_model.training import lab, samples
+import viz_model as vm
+from viz_model.training import lab, samples, tuning
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, LabError, Settings, check
 
 TEXT = " ".join(samples.stories("en", 4))
+
+
 TINY = Settings(n_layers=1, d_model=32, n_heads=2, steps=20, source="own", text=TEXT, peak_rate=0.01)
 
 
@@ -127,3 +130,28 @@ def test_stories_are_repeatable_different_and_complete(language: str) -> None:
     assert told[:5] == samples.stories(language, 5)
     assert not [story for story in told if "{" in story or "}" in story]
     assert 60_000 < len("\n".join(told).encode()) < 100_000
+
+
+TUNED_ON = " ".join(samples.stories("en", 2))
+
+
+def test_a_tuning_that_is_stopped_has_looked_at_what_it_reached() -> None:
+    lm = vm.load("story-pre-ln")
+    going = tuning.Tuning(lm, TUNED_ON, 30)
+    steps = going.steps()
+    for _ in range(2):
+        next(steps)
+    steps.close()
+    assert [each.steps for each in going.losses] == [0, 2] and len(going.spoken) == 2
+    assert going.losses[1].own < going.losses[0].own
+    assert not torch.equal(going.model.embedding.weight, lm.model.embedding.weight)
+    assert going.prompt + going.truth == going.tokenizer.encode(TUNED_ON)[: tuning.PROMPT + lab.SAMPLE_TOKENS]
+    assert going.n_tokens.keys() == {*tuning.TEXTS} and going.n_tokens["end"] > 0
+
+
+def test_only_small_decoders_of_the_stories_are_trained_on() -> None:
+    assert {name for name in ("story-modern", "story-bert", "translate-2017") if tuning.can_tune(vm.load(name))} == {
+        "story-modern"
+    }
+    with pytest.raises(lab.LabError, match=r"^text: "):
+        tuning.Tuning(vm.load("story-pre-ln"), "cat", 30)
