@@ -74,17 +74,6 @@ def test_an_epoch_visits_every_window_once(n_tokens: int, window: int, rows: int
     assert orders[0] != orders[1] != orders[2]
 
 
-def test_held_out_windows_follow_one_another() -> None:
-    stream = np.arange(16 * 8 * 3 + 5)
-    both = Corpus({"en": split_of(stream, stream)}, byte_tokenizer())
-    found = list(Windows(both, NextToken(rows={"en": 1}), 8, seed=0).held_out("en"))
-    assert [len(batch.ids) for batch in found] == [16, 16, 16]
-    assert torch.equal(torch.cat([batch.ids.flatten() for batch in found]), torch.arange(16 * 8 * 3))
-    short = Corpus({"en": split_of(stream, np.arange(6))}, byte_tokenizer())
-    (only,) = Windows(short, NextToken(rows={"en": 1}), 8, seed=0).held_out("en")
-    assert only.ids.tolist() == [[0, 1, 2, 3, 4]] and only.answers.tolist() == [[1, 2, 3, 4, 5]]
-
-
 def test_texts_too_small_for_a_step() -> None:
     rows = NextToken(rows={"en": 4})
     with pytest.raises(CorpusError, match="en: 40 tokens are too few for 4 windows of 16"):
@@ -204,18 +193,6 @@ def test_an_epoch_reads_each_pair_as_often_as_the_recipe_says() -> None:
     for language, times in (("fr", 1), ("zh", 3)):
         n_read = sum(n for (tag, _), n in read.items() if tag == data.tokenizer.languages[language])
         assert n_read == times * n_pairs[language]
-
-
-def test_pairs_that_do_not_fit_are_left_out() -> None:
-    lengths = [side.lengths for side in pairs().languages["zh"].train]
-    longest = int(np.median(np.maximum(*lengths)))
-    data = Translations(pairs(), Translation(tokens=300, repeats={"zh": 1}), longest, seed=0)
-    found = [data.step(step) for step in range(20)]
-    assert max(max(batch.ids.shape[1], batch.answers.shape[1]) for batch in found) <= longest
-    with pytest.raises(CorpusError, match="zh: no pair of at most 3 tokens"):
-        Translations(pairs(), Translation(tokens=300, repeats={"zh": 1}), 3, seed=0)
-    with pytest.raises(CorpusError, match="de: the corpus has no pairs"):
-        Translations(pairs(), Translation(tokens=300, repeats={"de": 1}), 64, seed=0)
 
 
 # The plan of steps

@@ -5,23 +5,21 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tiny_models import close
 from torch.nn import functional as F
-from training_data import check_card, digits, published_of, tiny_picture_recipe, tiny_recipe, write_digits
+from training_data import check_card, digits, published_of, tiny_picture_recipe, write_digits
 
 import viz_model as vm
 from viz_model.checkpoints import examples
 from viz_model.checkpoints.registry import load_folder
-from viz_model.config import NoHead
 from viz_model.training import data as data_of
 from viz_model.training import loop, objective, picture_card, publish
 from viz_model.training.pictures import Labeled, Pictures, Splits, warped
-from viz_model.training.recipe import Classes, NextToken, Recipe, RecipeError
+from viz_model.training.recipe import Classes, Recipe
 from viz_model.training.sources import PICTURES, CorpusError
 
 STILL = Classes(source="digits", pictures=4)
@@ -96,22 +94,6 @@ def test_the_loss_is_the_textbooks() -> None:
     found = objective.measure(model, [batch], pictures().tokenizer)
     assert found.nats == pytest.approx(F.cross_entropy(logits, batch.answers, reduction="sum").item(), rel=1e-5)
     assert found.figures == {"nats": found.nats / 20, "accuracy": (logits.argmax(1) == batch.answers).sum().item() / 20}
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"objective": NextToken(rows={"en": 1})}, "objective"),
-        ({"objective": Classes(source="digits", pictures=0)}, "objective: pictures"),
-        ({"objective": Classes(source="digits", pictures=4, turn=200.0)}, "objective: turn"),
-        ({"config": dataclasses.replace(tiny_picture_recipe().config, head=NoHead())}, "objective: Classes does not"),
-        ({"config": tiny_recipe("encoder").config}, "objective: Classes does not"),
-        ({"config": tiny_recipe("decoder").config}, "objective: Classes trains a encoder"),
-    ],
-)
-def test_an_objective_that_does_not_fit_is_refused(changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(RecipeError, match=f"^{field}"):
-        tiny_picture_recipe(**changes)
 
 
 def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ import viz_model as vm
 from viz_model.checkpoints.registry import load_folder
 from viz_model.config import Kind
 from viz_model.training import __main__ as command
-from viz_model.training import batches, card, log, publish, recipe, samples
+from viz_model.training import batches, log, publish, recipe, samples
 from viz_model.training.batches import Batches, Translations, Windows
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import StepReport, trained_model
@@ -65,45 +64,14 @@ def test_a_log_of_more_steps_than_a_plot_shows() -> None:
     assert found[1]["gradient_norms"] == {"embedding": 0.5, "decoder.blocks.0": pytest.approx(0.5 / 3, rel=1e-3)}
     assert found[0]["held_out"] is None
     assert found[1]["held_out"] == {"en": {"bits_per_byte": 1.2346, "accuracy": 0.5}}
-    assert len(log.thin(reports)) == 25
-    assert log.thin(plain([report(0)]))[0]["loss"] == 5.0
-    assert log.thin([]) == []
-
-
-def test_a_log_that_was_thinned_before_goes_on_in_lines_of_as_many_steps() -> None:
+    assert len(log.thin(reports)) == 25 and log.thin([]) == []
     whole = plain([report(n) for n in range(60)])
-    published = log.thin(whole[:20], most=5)
-    assert [each["step"] for each in published] == [3, 7, 11, 15, 19]
-    found = log.thin([*published, *whole[20:]], most=30)
-    assert [each["step"] for each in found] == list(range(3, 60, 4)), "four steps a line, from the first to the last"
-    assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in log.thin(whole, most=15)])
+    again = log.thin([*log.thin(whole[:20], most=5), *whole[20:]], most=30)  # four steps a line, as they were before
+    assert [each["step"] for each in again] == list(range(3, 60, 4))
+    assert [each["loss"] for each in again] == pytest.approx([each["loss"] for each in log.thin(whole, most=15)])
 
 
 # The picture
-
-
-def polylines(text: str) -> list[list[tuple[float, float]]]:
-    lines = [line.attrib["points"].split() for line in drawn(text, "polyline")]
-    return [[tuple(map(float, point.split(","))) for point in points] for points in lines]  # type: ignore[misc]
-
-
-def test_curves_are_an_svg_with_every_value_in_its_frame() -> None:
-    figures = {"en": {"bits_per_byte": 2.0, "accuracy": 0.2}, "fr": {"bits_per_byte": 3.0, "accuracy": 0.1}}
-    reports = plain([report(n, held_out=figures if n % 10 == 9 else None) for n in range(40)])
-    reports[0]["loss"] = 400.0  # one that would press all others against the axis
-    svg = card.curves(reports)
-    loss, english, french, norm = polylines(svg)
-    assert (len(loss), len(english), len(french), len(norm)) == (40, 4, 4, 40)
-    frames = [rect.attrib for rect in drawn(svg, "rect") if "x" in rect.attrib]
-    for line, frame in zip((loss, english, french, norm), (frames[0], frames[1], frames[1], frames[2]), strict=True):
-        for x, y in line:
-            assert float(frame["x"]) <= x <= float(frame["x"]) + float(frame["width"])
-            assert float(frame["y"]) <= y <= float(frame["y"]) + float(frame["height"])
-    assert loss[1][1] < loss[-1][1]  # the loss falls, and y points down
-    assert english[0][1] > french[0][1]
-    words = [text.text for text in drawn(svg, "text")]
-    assert {"loss, nats a token", "held-out bits per byte", "gradient norm", "English", "French"} <= set(words)
-    assert min(float(size) for size in re.findall(r'font-size="(\d+)"', svg)) >= 11
 
 
 # A whole run
@@ -155,6 +123,7 @@ def test_published_figures_are_measured_on_what_is_published(published: Publishe
         assert kept["by_source"][source] == pytest.approx(figures, rel=1e-6)
     stories = [source.file for source in TEXTS if not source.per_line] if isinstance(data, Windows) else []
     assert list(kept["by_source"]) == stories
+    assert drawn((folder / "curves.svg").read_text(encoding="utf-8"), "polyline")
     written = check_card(folder, chosen)
     for figures in kept["held_out"].values():
         assert f"{figures['bits_per_byte']:.3f}" in written and f"{figures['accuracy']:.1%}" in written
@@ -258,27 +227,6 @@ def run_command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         return 0
 
     return run
-
-
-@pytest.mark.full
-def test_the_command_trains_publishes_and_measures(
-    data: Path,
-    tmp_path: Path,
-    run_command: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    tiny = tiny_recipe(steps=2, warmup=0, decay_steps=0, config={"n_vocab": 8192})
-    monkeypatch.setattr(recipe, "load", lambda name: dataclasses.replace(tiny, name=name))
-    monkeypatch.setattr(publish, "MODELS", tmp_path / "models")
-    arguments = ("story-post-ln", "--data", str(data), "--runs", str(tmp_path / "runs"), "--device", "cpu")
-    assert run_command(*arguments, "--publish") == 0
-    capsys.readouterr()
-    assert run_command(*arguments, "--measure") == 0
-    kept = json.loads((tmp_path / "models" / "story-post-ln" / "figures.json").read_text())
-    assert json.loads(capsys.readouterr().out) == kept["held_out"]
-    assert run_command(*arguments, "--measure-sources") == 0
-    assert json.loads(capsys.readouterr().out) == kept["by_source"]
 
 
 def test_the_command_names_what_is_missing(

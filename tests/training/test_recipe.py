@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import tiny_config
-from training_data import tiny_recipe
+from training_data import tiny_picture_recipe, tiny_recipe, tiny_strip_recipe
 
 import viz_model as vm
 from viz_model.config import MaskedHead, ModelConfig, NoHead
@@ -178,19 +178,30 @@ def test_values_out_of_range(changes: dict[str, Any], field: str) -> None:
         tiny_recipe(**changes)
 
 
+PICTURES, STRIPS = tiny_picture_recipe(), tiny_strip_recipe()
+
+
 @pytest.mark.parametrize(
-    ("objective", "changes"),
+    ("config", "objective", "message"),
     [
-        (NextToken(rows={"en": 1}), {"kind": "encoder", "head": MaskedHead()}),
-        (MaskedToken(tokens=10), {"kind": "decoder"}),
-        (MaskedToken(tokens=10), {"kind": "encoder", "head": NoHead()}),
-        (MaskedToken(tokens=0), {"kind": "encoder", "head": MaskedHead()}),
-        (MaskedToken(tokens=10, rate=1.0), {"kind": "encoder", "head": MaskedHead()}),
+        (tiny_config(kind="encoder", head=MaskedHead()), NextToken(rows={"en": 1}), "NextToken trains a decoder"),
+        (tiny_config(), MaskedToken(tokens=10), "MaskedToken trains a encoder"),
+        (tiny_config(kind="encoder", head=NoHead()), MaskedToken(tokens=10), ""),
+        (tiny_config(kind="encoder", head=MaskedHead()), MaskedToken(tokens=10, rate=1.0), "rate"),
+        (PICTURES.config, Classes(source="digits", pictures=0), "pictures"),
+        (PICTURES.config, Classes(source="digits", pictures=4, turn=200.0), "turn"),
+        (tiny_recipe("encoder").config, PICTURES.objective, "Classes does not"),
+        (tiny_recipe("decoder").config, PICTURES.objective, "Classes trains a encoder"),
+        (STRIPS.config, Transcription(source="digits", pictures=4, digits=9), "digits"),
+        (STRIPS.config, Transcription(source="digits", pictures=4, smallest=2.0), "smallest"),
+        (PICTURES.config, STRIPS.objective, "Transcription trains a encoder_decoder"),
+        (tiny_recipe("encoder_decoder").config, STRIPS.objective, "Transcription does not train what reads tokens"),
+        (STRIPS.config, tiny_recipe("encoder_decoder").objective, "Translation does not train what reads patches"),
     ],
 )
-def test_an_objective_that_does_not_fit(objective: recipe.Objective, changes: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match=r"^objective: "):
-        Recipe(name="wrong", config=tiny_config(**changes), objective=objective, steps=2, warmup=0)
+def test_an_objective_that_does_not_fit(config: ModelConfig, objective: recipe.Objective, message: str) -> None:
+    with pytest.raises(RecipeError, match=f"^objective: .*{message}"):
+        Recipe(name="wrong", config=config, objective=objective, steps=2, warmup=0)
 
 
 def test_fingerprints_tell_recipes_apart() -> None:

@@ -289,20 +289,3 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
             torch.testing.assert_close(together[name].double(), value, atol=1e-4, rtol=1e-4, msg=name)
     # Some steps had a number of rows that two do not divide.
     assert any(len(data_of(double_recipe(kind)).step(step).ids) % 2 for kind in KINDS for step in range(6))
-
-
-@pytest.mark.slow
-def test_two_processes_resume_and_one_of_them_writes(tmp_path: Path) -> None:
-    whole = run_two(tmp_path / "whole", "decoder", "encoder")
-    assert whole.returncode == 0, whole.stderr
-    stopped = run_two(tmp_path / "parts", "decoder", "encoder", "--disk", "30000")
-    assert stopped.returncode != 0 and "cannot be written" in stopped.stderr
-    resumed = run_two(tmp_path / "parts", "decoder", "encoder")
-    assert resumed.returncode == 0, resumed.stderr
-    for kind in ("decoder", "encoder"):
-        assert not list((tmp_path / "parts" / kind).glob("*.partial"))
-        one, other = (checkpoint.load(tmp_path / name / kind / loop.LATEST) for name in ("whole", "parts"))
-        assert one is not None and other is not None and one["step"] == other["step"]
-        assert all(torch.equal(value, other["model"][name]) for name, value in one["model"].items())
-    # Only the first process says anything: every step once.
-    assert whole.stdout.split() == [str(step) for _ in range(2) for step in range(24)]
