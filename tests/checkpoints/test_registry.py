@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import importlib.util
 import json
 import os
 import resource
@@ -12,9 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import huggingface_hub
@@ -78,6 +75,7 @@ def test_bundled_models_stand_in_the_order_of_their_index(tmp_path: Path, monkey
         ("tiny", "tiny: no model, but a folder of models: black, white$"),
         ("tiny/black/model.safetensors", "one file of a model; give its folder, .*black$"),
         ("last.ckpt", r"tensors without a config: vm.load\(state_dict, config=…\)"),
+        ("run/", "not of a model; its last checkpoint is .*/checkpoint-10$"),
         ("x\0y", "no model"),
         ("x" * 5000, "no model"),
     ],
@@ -86,6 +84,8 @@ def test_what_is_no_model_is_told_with_what_may_be_meant(source: str, says: str,
     for name in ("black", "white"):
         write(tmp_path / "tiny" / name)
     (tmp_path / "last.ckpt").touch()
+    for step in (5, 10, 9):
+        write(tmp_path / "run" / f"checkpoint-{step}")
     with pytest.raises(ModelError, match=says) as error:
         vm.load(tmp_path / source if "/" in source or "." in source or source == "tiny" else source)
     assert str(error.value).isprintable() and len(str(error.value)) < 600
@@ -221,25 +221,7 @@ def test_an_attribute_that_is_known_to_change_nothing_can_be_named(tmp_path: Pat
     assert vm.load(tmp_path, ignore=["my_note", "my_run"]).config.n_layers == 2
 
 
-def test_the_folder_of_a_training_run_names_its_last_checkpoint(tmp_path: Path) -> None:
-    for step in (5, 10, 9):
-        Reference("LlamaForCausalLM").save(tmp_path / f"checkpoint-{step}")
-    with pytest.raises(ModelError, match=rf"not of a model; its last checkpoint is {tmp_path}/checkpoint-10$"):
-        vm.load(tmp_path)
-    assert vm.load(tmp_path / "checkpoint-9").config.n_layers == 2
-
-
 # Packages
-
-
-def test_a_package_that_is_not_installed_or_holds_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    specs: dict[str, Any] = {"absent": None, "module": ModuleSpec("module", None), "changed": here}
-    monkeypatch.setattr(registry, "PACKAGES", {name: (name, "model.gguf") for name in specs})
-    monkeypatch.setattr(importlib.util, "find_spec", specs.get)
-    assert vm.models() == BUNDLED
-    (tmp_path / "model.gguf").write_bytes(b"")
-    assert vm.models() == [*BUNDLED, "changed"]
 
 
 @pytest.mark.parametrize("name", PACKAGES)

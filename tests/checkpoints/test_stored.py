@@ -69,6 +69,10 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_sixteen_bits_are_computed_as_the_reference_does(tmp_path: Path, made: str, dtype: torch.dtype) -> None:
     model = saved(made, tmp_path, dtype)
     lm = vm.load(tmp_path, dtype=dtype)
+    trace, numbers = run(lm), torch.Generator().manual_seed(0)
+    for name in trace:
+        index = [int(torch.randint(size, (), generator=numbers)) for size in trace.shape(name)]
+        assert derive(trace, name, index).agrees, (name, index)
     assert lm.dtype == dtype and {w.dtype for w in lm.model.parameters()} <= {dtype, torch.float32}
     exact, theirs, ours = logits(copy.deepcopy(model).float()), logits(model), run(lm)["logits"]
     assert ours.dtype == torch.float32
@@ -123,29 +127,6 @@ def test_what_is_read_is_single_precision_and_the_same_however_it_is_kept(tmp_pa
         assert read.dtype == torch.float32 and torch.equal(read, weight.float())
     copied = copy.deepcopy(lm.model.stack("decoder").block(0))
     assert {w.dtype for w in copied.parameters()} == {torch.float32} and stored.running(copied) is copied
-
-
-@pytest.mark.parametrize(("made", "dtype"), turns(MADE, HALVES))
-def test_every_number_is_derived(tmp_path: Path, made: str, dtype: torch.dtype) -> None:
-    saved(made, tmp_path, dtype)
-    trace = run(vm.load(tmp_path, dtype=dtype))
-    numbers = torch.Generator().manual_seed(0)
-    for name in trace:
-        index = [int(torch.randint(size, (), generator=numbers)) for size in trace.shape(name)]
-        assert derive(trace, name, index).agrees, (name, index)
-
-
-def test_gradients_are_those_of_the_weights_in_single_precision(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    half, single = (vm.explain.gradients(run(vm.load(llama, dtype=d)), -1, 3) for d in ("bfloat16", "float32"))
-    assert half.loss == pytest.approx(single.loss, abs=0.05)
-    for name, gradient in single.weights.items():
-        assert half.weights[name].dtype == torch.float32
-        assert torch.nn.functional.cosine_similarity(half.weights[name].flatten(), gradient.flatten(), dim=0) > 0.99
-    monkeypatch.setattr(room, "available", lambda device=None: 100)
-    with pytest.raises(ValueError, match=r"gradients: they take .* GB of memory, and 0\.0 GB are free"):
-        vm.explain.gradients(half.trace)
-    monkeypatch.undo()
-    assert half.step(1e-3).measured == pytest.approx(half.step(1e-3).predicted, rel=0.1)
 
 
 def test_a_live_model_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,21 +171,6 @@ def test_a_flipped_cell_is_another_mask(config: ModelConfig) -> None:
         same(edited, run_both(lm, mask={side: own}))
 
 
-def test_a_whole_row_is_flipped() -> None:
-    lm = language_model(tiny_config())
-    edited = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=1)])
-    assert (edited["blocks.1.attn.mask"][0, 1] == 0).tolist() == [False, False, True, True]
-    with pytest.raises(ValueError, match=r"^query: row 3 of the decoder would see no token"):
-        lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=3)])
-    with pytest.raises(ValueError, match=r"^query: row 0 of layer 1 of the decoder would see no token"):
-        lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0, key=0, layer=1)])
-    # Between two edits a row may be empty.
-    moved = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0, key=0), FlipMask(query=0, key=2)])
-    assert (moved["blocks.0.attn.pattern"][:, 0] == torch.tensor([0, 0, 1, 0])).all()
-    back = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0)] * 2)
-    same(back, lm.trace(ids=[1, 2, 3, 4]))
-
-
 @every
 def test_a_patch_carries_the_vector_of_another_run(config: ModelConfig) -> None:
     lm, side = language_model(config), config.sides[-1]
@@ -399,8 +384,13 @@ def test_edits_that_say_nothing_are_not_made(make: Any, message: str) -> None:
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
 
 
-def test_a_pattern_does_not_look_behind_a_mask() -> None:
+def test_a_pattern_does_not_look_behind_a_mask_and_no_row_is_empty() -> None:
     lm = language_model(tiny_config())
+    whole = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=1)])
+    assert (whole["blocks.1.attn.mask"][0, 1] == 0).tolist() == [False, False, True, True]
+    with pytest.raises(ValueError, match=r"^query: row 0 of layer 1 of the decoder would see no token"):
+        lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0, key=0, layer=1)])
+    same(lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0)] * 2), lm.trace(ids=[1, 2, 3, 4]))  # empty between two
     with pytest.raises(ValueError, match=r"^pattern: row 2 would look at token 1, which its mask hides"):
         lm.trace(ids=[1, 2, 3], edits=[FlipMask(query=2, key=1), FixPattern(layer=0, head=0, pattern="previous")])
     rows = ((0.0, 1.0), (1.0, 0.0))  # said in so many words, the future may be looked at

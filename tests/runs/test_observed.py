@@ -57,28 +57,6 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
         seen["blocks.9.attn.pattern"]
 
 
-@pytest.mark.parametrize("made", ["StableLmForCausalLM", "ElectraModel"])
-def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
-    sizes = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2}
-    cls: Any = getattr(transformers, made)
-    config = cls.config_class(**sizes, num_attention_heads=4, num_key_value_heads=4, embedding_size=32)
-    torch.manual_seed(0)
-    model = cls._from_config(config, attn_implementation="eager").eval()
-    ids = [1, 2, 3, 4]
-    seen = vm.observe_run(model, ids)
-    assert isinstance(seen, Observed) and seen.name == made and list(seen.ids) == ids
-    said = model(torch.tensor([ids]), output_attentions=True, output_hidden_states=True)
-    for n, expected in enumerate(said.attentions):
-        torch.testing.assert_close(seen[f"blocks.{n}.attn.pattern"], expected[0].detach())
-    decodes = made == "StableLmForCausalLM"
-    assert seen.config.kind == ("decoder" if decodes else "encoder")
-    last = "final.norm.out" if decodes else "blocks.1.resid.out"
-    torch.testing.assert_close(seen[last], said.hidden_states[-1][0].detach())
-    assert ("final.norm.out" in seen, "logits" in seen) == (decodes, decodes)
-    with pytest.raises(ValueError, match="give a tokenizer"):
-        vm.observe_run(model, "a text")
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -74,14 +74,6 @@ def test_a_long_run_has_the_same_values(config_: ModelConfig) -> None:
     assert torch.equal(lm.trace(whole.text)[whole.leaving], whole[whole.leaving])
 
 
-def test_a_picture_of_another_size_and_color_is_brought_to_the_models() -> None:
-    lm = language_model(CLASSES[0])
-    large = np.kron(picture(CLASSES[0]), np.ones((4, 4), np.uint8))
-    assert np.array_equal(lm.trace(large).picture, lm.trace(images.fit(large, 6, 9, 1)[..., 0]).picture)  # type: ignore[arg-type]
-    color = np.stack([picture(CLASSES[0])] * 3, -1)
-    assert np.array_equal(lm.trace(color).picture, lm.trace(picture(CLASSES[0])).picture)  # type: ignore[arg-type]
-
-
 def test_patches_may_stand_in_another_order() -> None:
     shuffle = vm.edits.ShuffleTokens(seed=3)
     for config_ in CLASSES:

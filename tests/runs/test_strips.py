@@ -111,21 +111,6 @@ def test_a_long_run_has_the_same_values_and_a_line_makes_it_again(config_: Model
     assert torch.equal(made["logits"], whole["logits"])
 
 
-def test_controls_of_one_side_are_no_controls_of_the_other() -> None:
-    given = Patches(height=28, width=84, patch=7, channels=1, mean=(0.13,), std=(0.31,), cls=False)
-    lm = language_model(ModelConfig(**{**vars(of_strips()[0]), "inputs": given, "n_context": 48}))
-    moved = lm.trace(
-        picture(lm.config), target_ids=TARGET, edits=[vm.edits.ShuffleTokens(order=tuple(range(47, -1, -1)))]
-    )
-    assert moved.ids == tuple(range(48, 0, -1)) and moved.target_ids == (*TARGET,)
-    assert moved.at("encoder").positions[0].at == (3, 11)
-    assert moved.at("encoder").own_tokenizer.controls == {0} and moved.at("decoder").own_tokenizer.controls == {
-        22,
-        23,
-        24,
-    }
-
-
 def test_what_it_refuses() -> None:
     lm = language_model(of_strips()[0])
     for refused, what in (

@@ -27,20 +27,6 @@ def trace(lm: vm.LanguageModel) -> Trace:
     return trace
 
 
-def test_next_tokens_are_of_the_full_vocabulary(trace: Trace) -> None:
-    n_vocab = trace.model.config.n_vocab
-    everything = trace.next_tokens(k=n_vocab + 5)
-    assert len(everything) == n_vocab
-    assert sum(p for _, p in everything) == pytest.approx(1, abs=1e-5)
-    assert [p for _, p in everything] == sorted((p for _, p in everything), reverse=True)
-    for position in (-1, 0, -len(trace), len(trace) - 1):
-        probs = trace["probs"][position]
-        for token, p in trace.next_tokens(position=position, k=7):
-            assert p == pytest.approx(probs[token.id].item(), abs=1e-7)
-        assert trace.next_tokens(position=position, k=1)[0][0].id == probs.argmax()
-    assert trace.next_tokens() == trace.next_tokens(position=len(trace) - 1, k=10)
-
-
 def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
     text = "The cat sat on the mat. " * 10
     n_tokens = len(lm.tokenizer.encode(text))
