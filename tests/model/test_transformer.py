@@ -16,7 +16,6 @@ import viz_model as vm
 from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, Sinusoidal, T5Bias
 from viz_model.model import positions
 from viz_model.model.block import Block
-from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 
@@ -91,59 +90,34 @@ def dropped(kind: Kind, norm_at: Literal["pre", "post"]) -> Transformer:
     return Transformer(tiny_config(norm_at, kind=kind, **extras[kind]), dropout=0.3)
 
 
-def run_tiny(model: Transformer, tap: Tap = NO_TAP) -> Tensor:
+def run_tiny(model: Transformer) -> Tensor:
     ids = torch.arange(10).reshape(2, 5)
-    return model(ids, torch.arange(8).reshape(2, 4) if model.config.kind == "encoder_decoder" else None, tap=tap)
+    return model(ids, torch.arange(8).reshape(2, 4) if model.config.kind == "encoder_decoder" else None)
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
 @pytest.mark.parametrize("norm_at", ["pre", "post"])
 def test_dropout_is_at_three_places(kind: Any, norm_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of embedding and positions, each sub-layer's output (Vaswani et al. 2017, 5.4), attention weights."""
     model = dropped(kind, norm_at).train()
-    inputs: list[Tensor] = []
-    shares: list[float] = []
-    attention = nn.functional.scaled_dot_product_attention
+    dropout, attention = nn.functional.dropout, nn.functional.scaled_dot_product_attention
+    shares: list[tuple[str, float]] = []
 
     def recorded(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        assert (p, training) == (0.3, model.training)
-        inputs.append(x)
-        return x
+        shares.append(("vector", p if training else 0.0))
+        return dropout(x, p, training, inplace)
 
     def attends(q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, dropout_p: float, **rest: Any) -> Tensor:
-        shares.append(dropout_p)
-        return attention(q, k, v, added, 0.0, **rest)
+        shares.append(("weights", dropout_p))
+        return attention(q, k, v, added, dropout_p, **rest)
 
     monkeypatch.setattr(nn.functional, "dropout", recorded)
     monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attends)
-    named: dict[str, Tensor] = {}
-
-    class Keep:
-        def __init__(self, prefix: str = "") -> None:
-            self.prefix = prefix
-
-        def at(self, name: str) -> Keep:
-            return Keep(f"{self.prefix}{name}.")
-
-        def changes(self, name: str) -> bool:
-            return False
-
-        def __call__(self, name: str, value: Tensor) -> Tensor:
-            named[self.prefix + name] = value
-            return value
-
-    run_tiny(model, Keep())
-    expected = [name for name in named if name.endswith(("embed.out", "attn.out", "cross.out", "ffn.out"))]
-    assert len(inputs) == len(expected)
-    for name, found in zip(expected, inputs, strict=True):
-        assert found is named[name], name
-    n_attentions = sum(name.endswith(("attn.z", "cross.z")) for name in named)
-    assert shares == [0.3] * n_attentions
-    assert len(expected) == {"decoder": 1 + 4, "encoder": 1 + 4, "encoder_decoder": 2 + 4 + 6}[kind]
-
-    model.eval()
-    shares.clear()
-    run_tiny(model)
-    assert shares == [0.0] * n_attentions
+    vectors, weights = {"decoder": (1 + 4, 2), "encoder": (1 + 4, 2), "encoder_decoder": (2 + 4 + 6, 2 + 4)}[kind]
+    for share in (0.3, 0.0):
+        run_tiny(model.train(share > 0))
+        assert sorted(shares) == [("vector", share)] * vectors + [("weights", share)] * weights
+        shares.clear()
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
@@ -166,25 +140,17 @@ def test_dropout_is_of_training_alone_and_of_its_seed(kind: Any) -> None:
 @pytest.mark.parametrize(("scale_scores", "scale", "tie_embeddings"), pairs(*[[True, False]] * 3))
 def test_where_weights_begin(scale_scores: bool, scale: bool, tie_embeddings: bool) -> None:
     torch.manual_seed(0)
-    config = tiny_config(
-        n_vocab=4000,
-        d_model=64,
-        n_heads=4,
-        d_ffn=96,
-        scale_scores=scale_scores,
-        head=LanguageHead(scale=scale),
-        tie_embeddings=tie_embeddings,
-        position=T5Bias(buckets=8, max_distance=12),
-    )
+    own: dict[str, Any] = {"scale_scores": scale_scores, "tie_embeddings": tie_embeddings}
+    own |= {"head": LanguageHead(scale=scale), "position": T5Bias(buckets=8, max_distance=12)}
+    config = tiny_config(n_vocab=4000, d_model=64, n_heads=4, d_ffn=96, **own)
     model = Transformer(config)
     block = model.stack("decoder").block(0)
-    for linear in (block.attn.k, block.attn.v, block.attn.o, block.ffn.up, block.ffn.down):
-        assert isinstance(linear, nn.Linear)
+    for linear in (block.attn.k, block.attn.o, block.ffn.up, block.ffn.down):
+        assert isinstance(linear, nn.Linear) and not linear.bias.any()
         # Glorot & Bengio 2010, equation 16: uniform up to √(6 / (columns + rows)).
         bound = math.sqrt(6 / sum(linear.weight.shape))
         assert 0.97 * bound < linear.weight.abs().max() <= bound
         assert abs(linear.weight.std().item() / (bound / math.sqrt(3)) - 1) < 0.03
-        assert not linear.bias.any()
     # Without a division by √K in the scores, queries begin as much shorter.
     bound = math.sqrt(6 / 128) / (1 if scale_scores else math.sqrt(config.d_head))
     assert 0.97 * bound < block.attn.q.weight.abs().max() <= bound * (1 + 1e-6)

@@ -297,20 +297,12 @@ def one(vocabulary: Any = None, **plain: Any) -> str:
     ("content", "says"),
     [
         (b"", "Expecting value"),
-        (b'{"model": "\xff"}', "decode"),
         (b"[1]", "expected a JSON object"),
-        (b'{"model": {"vocab": "x"}}', "model.vocab"),
         (b'{"model": {"vocab": [3]}}', "pairs of token and score"),
         (one({"a": -1}), "the id of 'a' is -1"),
         (one({"a": 0, "b": 0}), "two tokens have the same id"),
-        (one(added_tokens=[{"id": 0}]), "added_tokens: expected objects"),
         (one(added_tokens=[{"id": 0, "content": "x"}]), "id 0 is that of another token"),
         (one(pre_tokenizer={"type": "Nothing"}), "tokenizer.json: .+"),
-        (
-            one(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}),
-            "unmatched parenthesis",
-        ),
-        (one({"a": 0, "b": 2**40}), "tokenizer.json: .+"),
         (b"[" * 100_000, "tokenizer.json: .+"),
     ],
 )
@@ -327,27 +319,16 @@ def test_a_damaged_description(content: bytes | str, says: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({"vocab.json": "{", "merges.txt": ""}, "vocab.json: Expecting"),
         ({"vocab.json": '{"a": 0}', "merges.txt": "#version: 0.2\na b c\n"}, "merges.txt: expected two tokens"),
         ({"vocab.json": '{"a": 0}', "merges.txt": "a z\n"}, "vocab.json: .*out of vocabulary"),
         (
-            {
-                "vocab.json": '{"a": 0}',
-                "merges.txt": "",
-                "tokenizer_config.json": '{"tokenizer_class": "CLIPTokenizer"}',
-            },
+            {"vocab.json": "{}", "merges.txt": "", "tokenizer_config.json": '{"tokenizer_class": "CLIPTokenizer"}'},
             "vocab.json: how CLIPTokenizer reads it is not known here; save tokenizer.json beside it",
-        ),
-        (
-            {"vocab.json": '{"a": 0}', "merges.txt": "", "tokenizer_config.json": '{"add_bos_token": true}'},
-            "the token '<|endoftext|>' is missing",
         ),
         ({"vocab.txt": "a\nb\n"}, r"vocab.txt: the token \[UNK\] is missing"),
         ({"vocab.txt": "[UNK]\n", "tokenizer_config.json": "[]"}, "tokenizer_config.json: expected a JSON object"),
-        ({"vocab.txt": "[UNK]\n", "special_tokens_map.json": "x"}, "special_tokens_map.json: Expecting value"),
         ({"spiece.model": b"\x00\x01nonsense"}, "spiece.model: no SentencePiece model"),
         ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"</s>": 0, "a": 1}'}, "'<unk>' is missing"),
-        ({"sentencepiece.bpe.model": b""}, "save tokenizer.json beside it"),
     ],
 )
 def test_damaged_files(files: dict[str, str | bytes], says: str, tmp_path: Path) -> None:
