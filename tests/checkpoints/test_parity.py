@@ -143,7 +143,7 @@ MORE = {
 EVERY = {name: made for name, made in REFERENCES.items() if name != "vit"} | MORE
 
 
-@pytest.fixture(scope="module", params=EVERY.values(), ids=EVERY)
+@pytest.fixture(scope="module", params=[*EVERY.values()], ids=[*EVERY])
 def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
     """A reference model, and ours from the folder that it saved."""
     folder = tmp_path_factory.mktemp("model")

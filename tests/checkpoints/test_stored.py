@@ -141,17 +141,6 @@ def test_a_live_model_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
         vm.load(model)
 
 
-def test_a_model_needs_as_much_as_its_type(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    n = sum(weight.numel() for weight in vm.load(llama).model.parameters())
-    monkeypatch.setattr(room, "available", lambda device=None: 3 * n)
-    assert vm.load(llama, dtype="bfloat16").dtype == torch.bfloat16
-    with pytest.raises(vm.ModelError, match=r"in float32, and .* GB are free; keep its bfloat16, take a smaller model"):
-        vm.load(llama, dtype="float32")
-    monkeypatch.setattr(room, "available", lambda device=None: 2 * n - 1)
-    with pytest.raises(vm.ModelError, match=r"in bfloat16, and .* GB are free; take a smaller model"):
-        vm.load(llama, dtype="bfloat16")
-
-
 @pytest.mark.parametrize(
     ("asked", "says"),
     [

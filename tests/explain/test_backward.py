@@ -159,15 +159,6 @@ def test_a_small_step_changes_the_loss_as_predicted_and_a_large_one_does_not(con
     assert state(lm.model) == before and all(one.grad is None for one in lm.model.parameters())
 
 
-def test_what_is_measured_is_the_loss_of_a_model_with_the_changed_weights() -> None:
-    lm = language_model(MODERN)
-    trace = run_both(lm)
-    found = gradients(trace, 3, 8)
-    changed = {name: one.detach() - 0.01 * found.weights[name] for name, one in lm.model.named_parameters()}
-    logits = torch.func.functional_call(lm.model, changed, (torch.tensor([trace.ids]),), tie_weights=True)
-    assert found.step(0.01).loss == pytest.approx(-logits[0, 3].log_softmax(-1)[8].item(), rel=1e-4)
-
-
 def test_a_cell_is_found_by_its_name() -> None:
     trace = run_both(language_model(tiny_config()))
     found = gradients(trace, 2, 7)

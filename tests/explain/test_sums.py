@@ -96,17 +96,6 @@ def test_what_cannot_be_asked_is_refused() -> None:
         found.row(Part("segment"))
 
 
-@pytest.mark.parametrize("config", [c for c in variants() if not c.residual], ids=describe)
-def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) -> None:
-    trace = traced(config)
-    asked = sums.of_logit(trace, decompose(trace, 1), 3)
-    counted = {part for part, value in zip(asked.parts, asked.values, strict=True) if value}
-    last = config.n_layers - 1
-    ends = {Part("ffn", last), Part("shift", last, None, "ffn"), Part("shift", at="final")}
-    assert counted <= ends | {Part("dense"), Part("shift", at="head"), Part("prior")}
-    assert Part("ffn", last) in counted
-
-
 @pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
@@ -115,11 +104,13 @@ def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) 
     for at in ("attn", "cross") if config.kind == "encoder_decoder" else ("attn",):
         head = config.n_heads - 1
         reads = sums.reads(trace, found, asked, Part("head", 1, head, at))
+        assert reads.values.sum() == pytest.approx(asked.of(Part("head", 1, head, at)), abs=1e-4)
+        if config in OTHERS:  # sinks take a share, and a norm stands behind what the head writes
+            continue
         assert len(reads.weights) == (len(trace.ids) if at == "cross" else len(trace))
         assert reads.weights.sum() == pytest.approx(1, abs=1e-5)
         written = trace[f"blocks.1.{at}.head_out"][head, 3].double()
         torch.testing.assert_close(reads.written, written, atol=1e-5, rtol=1e-5)
-        assert reads.values.sum() == pytest.approx(asked.of(Part("head", 1, head, at)), abs=1e-4)
         one = reads.most
         value = trace.head(f"blocks.1.{at}.v", head)[one] * reads.weights[one]
         block = trace.stack.block(1)

@@ -162,24 +162,6 @@ def test_what_cannot_be_asked() -> None:
         explain.unit(trace, 0, neuron=40)
 
 
-def test_the_command_writes_the_sample_and_a_section_of_the_card(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Few:
-        languages = ("en",)
-
-        def held_out(self, language: str) -> list[object]:
-            return [type("Rows", (), {"ids": torch.randint(8000, (2, 100))})]
-
-    for file in ("config.json", "model.safetensors", "README.md"):
-        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
-    sample = command.sample(tmp_path, Few())  # type: ignore[arg-type]
-    assert sample.n_texts == 4 and (tmp_path / FILE).is_file()
-    card = (tmp_path / "README.md").read_text()
-    assert card.count("## What its heads and neurons do") == 1 and "holds 4 texts of 48 tokens" in card
-    assert "## A fitted lens" in card and "en: 4)" in card
-
-
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_it_is_the_map_of_least_squares(place: str) -> None:
     lm = language_model(tiny_config(place))  # type: ignore[arg-type]

@@ -90,14 +90,6 @@ def test_a_run_that_nobody_watches_ends_as_one_that_is_watched(padded: bool, mon
     torch.testing.assert_close(alone[~padding], watched[~padding], atol=1e-5, rtol=1e-5)
 
 
-def test_half_precision_is_read_in_chunks_too() -> None:
-    model = random_model(tiny_config(mixers=(DeltaNet(n_values=4), Attending()), n_context=64))
-    ids = torch.arange(40)[None] % model.config.n_vocab
-    single, half = model(ids), model.to(torch.bfloat16)(ids)
-    assert half.dtype == torch.bfloat16
-    torch.testing.assert_close(half.float(), single, atol=0.1, rtol=0.1)
-
-
 class _Steps:
     """A tap that has the pattern formed, so that nothing is fused."""
 

@@ -75,15 +75,6 @@ def test_any_mask_may_stand_in(config: ModelConfig) -> None:
             assert torch.equal(view[f"blocks.{i}.attn.mask"][0] == 0, chosen[view.side])
 
 
-@every
-def test_the_future_is_hidden_where_it_should_be(config: ModelConfig) -> None:
-    for view in views(traced(config)):
-        future = torch.ones(len(view), len(view)).triu(1).bool()
-        for i in range(view.n_layers):
-            pattern = view[f"blocks.{i}.attn.pattern"]
-            assert (pattern[:, future] == 0).all() == (view.side == "decoder")
-
-
 @pytest.mark.parametrize(
     ("config", "pieces"),
     pairs([config for config in (*EVERY, *MIXED) if config.kind != "encoder"], PIECES, facts=tiers.chosen),

@@ -164,34 +164,7 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
         assert derivation.before == (Cell("blocks.0.ffn.up", (2, f)),)
 
 
-def test_a_softmax_row() -> None:
-    trace = traced(tiny_config())
-    derivation = derive(trace, "blocks.0.attn.pattern", (0, 3, 2))
-    assert [step.what for step in derivation.steps] == ["maximum", "exponential", "sum", "divide"]
-    row = trace["blocks.0.attn.masked"][0, 3].double()
-    assert derivation.result == pytest.approx(row.softmax(-1)[2].item(), abs=1e-6)
-    terms = derivation.steps[2].terms
-    assert terms is not None
-    assert (terms.values[4:] == 0).all()  # the future
-    masked = derive(trace, "blocks.0.attn.masked", (0, 3, 5))
-    assert (masked.result, masked.difference) == (-math.inf, 0) and r"-\infty" in masked.steps[0].numbers()
-
-
 # What is said beside the numbers
-
-
-def test_the_largest_terms_and_the_rest() -> None:
-    trace = traced(tiny_config())
-    terms = derive(trace, "blocks.0.ffn.out", (2, 3)).steps[0].terms
-    assert terms is not None
-    top = terms.largest(5)
-    assert list(top.which) == sorted(top.which) and len(top.which) == 5 and top.n_rest == 35
-    assert sum(top.values) + top.rest == pytest.approx(terms.values.sum())
-    assert min(map(abs, top.values)) >= max(abs(v) for n, v in enumerate(terms.values) if n not in top.which)
-    everything = terms.largest(1000)
-    assert everything.n_rest == 0 and everything.rest == 0 and len(everything.values) == 40
-    with pytest.raises(ValueError, match="read-only"):
-        terms.values[0] = 1
 
 
 def test_numbers_are_written_as_latex() -> None:

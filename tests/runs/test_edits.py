@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -187,18 +186,6 @@ def test_a_patch_carries_the_vector_of_another_run(config: ModelConfig) -> None:
         assert torch.equal(edited[at + name], expected)
 
 
-def test_a_patch_reads_a_text_and_a_target() -> None:
-    config = tiny_config(n_vocab=story_tokenizer().n_vocab, kind="encoder_decoder", start_id=0, n_context=32)
-    lm = language_model(config)
-    site = "decoder.blocks.0.resid.cross"
-    edit = PatchResidual(site=site, position=1, from_text="the dog", from_target="un chien", from_position=2)
-    edited, other = lm.trace("the cat", "un chat", edits=[edit]), lm.trace("the dog", "un chien")
-    assert torch.equal(edited[site][1], other[site][2])
-    # By default the other run has said what this one has.
-    edit = dataclasses.replace(edit, from_target=None)
-    assert torch.equal(lm.trace("the cat", "un chat", edits=[edit])[site][1], lm.trace("the dog", "un chat")[site][2])
-
-
 @every
 def test_shuffled_tokens_are_the_same_tokens(config: ModelConfig) -> None:
     lm = language_model(config)
@@ -281,18 +268,6 @@ def test_edits_hold_together(config: ModelConfig) -> None:
     assert together.at(side)["blocks.0.ffn.act"][1, 2] == 9.0
     step_by_step = lm.trace(ids=together.ids, target_ids=together.target_ids, mask={side: flipped}, edits=edits[1:3])
     same(together, step_by_step)
-
-
-def test_threads_share_a_model() -> None:
-    lm = language_model(tiny_config(position=choices.Rope(), kind="decoder"))
-    found = catalog(run_both(lm))
-    edits = [[found[n % len(found)], found[(5 * n + 2) % len(found)]] for n in range(64)]
-    alone = [run_both(lm, edits=each) for each in edits]
-    with ThreadPoolExecutor(64) as pool:
-        together = list(pool.map(lambda each: run_both(lm, edits=each), edits))
-    for one, other in zip(alone, together, strict=True):
-        assert one.sites == other.sites
-        assert all(one[name].equal(other[name]) for name in ("logits", "blocks.1.attn.z", "blocks.0.resid.mid"))
 
 
 # Writing with edits

@@ -43,8 +43,6 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
         torch.testing.assert_close(seen[name], run[name])
         assert seen.site(name).axes == run.site(name).axes and seen.shape(name)[0] == run.shape(name)[0]
     pattern = "blocks.1.attn.pattern"
-    torch.testing.assert_close(seen.head(pattern, 2), run.head(pattern, 2))
-    torch.testing.assert_close(seen.row(pattern, -1), run.row(pattern, -1))
     torch.testing.assert_close(seen.row(pattern, 3, 1), run.row(pattern, 3, 1))
     torch.testing.assert_close(torch.cat(list(seen.chunks("probs", 2))), run["probs"])
     assert [p for _, p in seen.next_tokens(k=3)] == pytest.approx([p for _, p in run.next_tokens(k=3)], abs=1e-6)
@@ -113,8 +111,6 @@ def test_both_stacks_of_an_encoder_decoder_are_observed(made: str) -> None:
         lm.trace(ids=[])
     if made.startswith("Bart"):  # whose positions end
         assert lm.said("5 " * 40, 60) == lm.said("5 " * 32, 60) and len(lm.trace("5 " * 40, max_tokens=32).ids) == 32
-    drawn = lm.trace(ids=ids)["logits"][-1].argmax().item()  # this Bart ends at once
-    assert lm.said("3 5 7 9", 1) == ("" if drawn == lm.source.generation_config.eos_token_id else str(drawn))
     lm.source.generation_config.decoder_start_token_id = lm.source.config.decoder_start_token_id = None
     with pytest.raises(ValueError, match=r"does not say what its decoder begins with; give target=\["):
         vm.observe_run(lm.source, ids)

@@ -16,7 +16,7 @@ from torch_reference import reference_layer
 import viz_model as vm
 from viz_model import config
 from viz_model.checkpoints import examples
-from viz_model.config import Learned, ModelConfig, Patches
+from viz_model.config import Learned, ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.runs import notebook
 from viz_model.tokenizers.numerals import NUMERALS
@@ -82,21 +82,6 @@ def test_the_bundled_model_reads_its_examples() -> None:
             said = lm.generate(example.levels, target_language=language, temperature=0)
             assert said.text == between.join(NUMERALS[language][n] for n in example.numbers)
             assert said.stopped == "end_of_text" and said.trace.target_language == language
-
-
-@EVERY
-def test_each_side_has_ids_of_its_own(config_: ModelConfig) -> None:
-    trace, given = traced(config_), config_.inputs
-    assert isinstance(given, Patches)
-    encoder, decoder = trace.at("encoder"), trace.at("decoder")
-    assert trace.shows_patches and encoder.shows_patches and not decoder.shows_patches
-    assert encoder.own_ids == tuple(range(0 if given.cls else 1, given.n_patches + 1)) and decoder.own_ids == (*TARGET,)
-    assert [token.text for token in decoder.tokens] == ["<|en|>", "three", ", ", "seven"]
-    assert [token.label for token in encoder.tokens][given.cls :][:2] == ["1,1", "1,2"]
-    projected = trace["encoder.patches.projected"]
-    first = [trace.model.get_parameter("patches.cls")[None]] if given.cls else []
-    close(trace["encoder.embed.patch"], torch.cat([*first, projected]))
-    assert trace["decoder.blocks.0.cross.pattern"].shape == (config_.n_heads, 4, len(encoder))
 
 
 @EVERY

@@ -12,9 +12,9 @@ from training_data import KINDS, byte_tokenizer, data_of, pairs, sentences, text
 
 from viz_model.config import Kind
 from viz_model.training import batches
-from viz_model.training.batches import IGNORED, Batch, Masked, Translations, Windows
+from viz_model.training.batches import IGNORED, Batch, Masked, Windows
 from viz_model.training.corpus import Corpus, Documents, Split
-from viz_model.training.recipe import MaskedToken, NextToken, Translation
+from viz_model.training.recipe import MaskedToken, NextToken
 from viz_model.training.sources import CorpusError
 
 
@@ -173,26 +173,6 @@ def test_a_decoder_reads_the_tag_and_then_what_it_has_said() -> None:
             known = sentences("en").index(tokenizer.decode(english))
             assert tokenizer.decode(said) == sentences(language)[known]
     assert {language for language, _ in seen} == {"fr", "zh"}
-
-
-def test_an_epoch_reads_each_pair_as_often_as_the_recipe_says() -> None:
-    recipe = tiny_recipe("encoder_decoder", objective=Translation(tokens=400, repeats={"fr": 1, "zh": 3}))
-    data = data_of(recipe)
-    assert isinstance(data, Translations)
-    n_pairs = {language: len(found.train[0]) for language, found in pairs().languages.items()}
-    left = n_pairs["fr"] + 3 * n_pairs["zh"]
-    read: Counter[tuple[int, str]] = Counter()
-    for step in itertools.count():
-        batch = data.step(step)
-        assert batch.target_ids is not None
-        read.update((int(t[0]), str(i.tolist())) for t, i in zip(batch.target_ids, batch.ids, strict=True))
-        left -= len(batch.ids)
-        if left <= 0:
-            break
-    assert left == 0  # an epoch ends with a step
-    for language, times in (("fr", 1), ("zh", 3)):
-        n_read = sum(n for (tag, _), n in read.items() if tag == data.tokenizer.languages[language])
-        assert n_read == times * n_pairs[language]
 
 
 # The plan of steps

@@ -20,7 +20,7 @@ from viz_model.training.batches import Batch, Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus, Documents, Split
 from viz_model.training.sources import KINDS
-from viz_model.training.upcycle import balance, upcycle
+from viz_model.training.upcycle import upcycle
 
 TOKENIZER = byte_tokenizer()
 
@@ -68,14 +68,6 @@ def test_shares_balance_and_tokens_are_those_of_the_routers() -> None:
 
 
 HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
-
-
-def test_even_routing_costs_1_and_a_favorite_costs_more() -> None:
-    even = torch.eye(4).repeat(3, 1) * 5  # every expert is the first of as many tokens
-    assert balance(even, 1).item() == pytest.approx(1.0)
-    one = torch.zeros(12, 4)
-    one[:, 2] = 50.0
-    assert balance(one, 1).item() == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize("bias", [True, False])

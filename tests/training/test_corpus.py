@@ -121,25 +121,6 @@ def test_texts_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monke
     assert places != list(range(places[0], places[0] + len(places)))
 
 
-def test_pairs_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = byte_tokenizer("encoder_decoder")
-    PairCorpus.prepare(folder, tokenizer, 0, tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenized again"))
-        again = PairCorpus.prepare(folder, tokenizer, 0, tmp_path)
-    for source in PAIRS:
-        found = again.languages[source.language]
-        kept, aside = split(pairs(folder, source), 0)
-        english, other = (spelled(side, tokenizer) for side in found.train)
-        assert list(zip(english, other, strict=True)) == [(p.english, t) for p in kept for t in p.translations]
-        assert any(len(pair.translations) > 1 for pair in kept)
-        assert found.held_out_pairs == tuple(aside)
-        english, other = (spelled(side, tokenizer) for side in found.held_out)
-        assert english == [pair.english for pair in aside]
-        assert other == [pair.translations[0] for pair in aside]
-        assert isinstance(found.train[1].ids, np.memmap)
-
-
 def test_held_out_documents_are_never_trained_on_however_often_they_stand_there(tmp_path: Path) -> None:
     data = write_corpus(tmp_path / "data")
     for source in TEXTS:

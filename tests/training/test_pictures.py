@@ -44,18 +44,6 @@ def test_an_epoch_visits_every_picture_once() -> None:
     assert not torch.equal(first, second)
 
 
-def test_a_step_depends_on_its_number_alone() -> None:
-    one, other = pictures(), pictures()
-    for step in (5, 0, 9):
-        mine, theirs = one.step(step), other.step(step)
-        assert mine.pixels is not None and theirs.pixels is not None
-        assert torch.equal(mine.pixels, theirs.pixels) and torch.equal(mine.answers, theirs.answers)
-        assert mine.ids.tolist() == [list(range(7))] * 20 and mine.n_asked == 20
-    parts = [one.step(3).part(n, of=3) for n in range(3)]
-    assert sum(len(part.answers) for part in parts) == 20
-    assert all(part.pixels is not None and len(part.pixels) == len(part.ids) == len(part.answers) for part in parts)
-
-
 def center(levels: torch.Tensor) -> torch.Tensor:
     """Of mass, [B, 2] in pixels."""
     mass = levels[..., 0] / levels.sum((1, 2, 3))[:, None, None]

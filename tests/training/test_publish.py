@@ -127,8 +127,8 @@ def test_published_figures_are_measured_on_what_is_published(published: Publishe
     written = check_card(folder, chosen)
     for figures in kept["held_out"].values():
         assert f"{figures['bits_per_byte']:.3f}" in written and f"{figures['accuracy']:.1%}" in written
-    for source in PAIRS if isinstance(data, Translations) else TEXTS:
-        assert f"| {source.title} | {source.language} | {source.license} |" in written
+    for of in PAIRS if isinstance(data, Translations) else TEXTS:
+        assert f"| {of.title} | {of.language} | {of.license} |" in written
     for text in TEXTS:
         if found := kept["by_source"].get(text.file):
             assert f"| {text.title} | {found['held_out']:.3f} | {found['seen']:.3f} |" in written

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import json
 import os
@@ -189,24 +188,6 @@ def test_a_folder_belongs_to_one_recipe(tmp_path: Path, n_steps: int, changes: d
     with pytest.raises(TrainingError, match="another recipe"):
         next(train(other, data_of(other), tmp_path))
     assert (tmp_path / LATEST).read_bytes() == before
-
-
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_run_from_before_a_field_was_added_goes_on(tmp_path: Path, finished: bool) -> None:
-    recipe = tiny_recipe(**SHORT)
-    begin(recipe, tmp_path, 12 if finished else 5)
-    for path in tmp_path.glob("*.pt"):
-        saved = checkpoint.load(path)
-        assert saved is not None
-        described = json.loads(saved["recipe"])
-        del described["accumulate"], described["config"]["qk_norm"]
-        checkpoint.save(path, {**saved, "recipe": json.dumps(described)})
-    longer = dataclasses.replace(recipe, steps=20, decay_steps=6)
-    if finished:
-        assert list(train(recipe, data_of(recipe), tmp_path)) == []
-    assert next(train(longer, data_of(longer), tmp_path)).step == (8 if finished else 5)
-    with pytest.raises(TrainingError, match="another recipe"):
-        next(train(tiny_recipe(accumulate=2), data_of(recipe), tmp_path))
 
 
 @pytest.mark.parametrize(

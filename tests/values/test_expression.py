@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from latex_reader import Reader
 from torch import Tensor
 
-from viz_model.values.code import Code, lines
+from viz_model.values.code import lines
 from viz_model.values.declaration import Scope, inlined
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value, Weight
@@ -104,16 +104,6 @@ def evaluated(expression: Expression) -> Tensor:
     """[T, D]."""
     at = {t: torch.arange(T)[:, None], d: torch.arange(D)}
     return expression.evaluate(Point(at, NUMBERS)).value.expand(T, D)
-
-
-@given(expressions())
-def test_code_is_what_is_evaluated(expression: Expression) -> None:
-    python = Code((t, d), lambda index: index.size or T, lambda leaf: leaf.text)
-    made = expression.code(python)
-    names = {"torch": torch, "trace": NUMBERS.tensors, "w": NUMBERS.tensors.__getitem__}
-    exec("\n".join([*python.lines, f"made = torch.as_tensor({made}, dtype=torch.float64)"]), names)
-    made = names["made"].expand(T, D)  # type: ignore[attr-defined]
-    torch.testing.assert_close(made, evaluated(expression), rtol=1e-4, atol=1e-6)  # functions of places are single
 
 
 @given(expressions())
