@@ -1,21 +1,31 @@
-"""A run over a picture: its patches, its classes, what it says of itself, and what it refuses."""
+"""A run over a picture, its classes or what a decoder writes of it: parity with torch.nn, what it says and refuses."""
 
 from __future__ import annotations
+
+import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import close, describe, language_model, of_pictures, picture, traced
+from tiny_models import close, describe, language_model, of_pictures, of_strips, picture, random_model, traced
+from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_reference import reference_layer
 
 import viz_model as vm
 from viz_model import config, images
-from viz_model.config import ModelConfig, Patches
+from viz_model.checkpoints import examples
+from viz_model.config import Learned, ModelConfig, Patches
 from viz_model.model import sites
+from viz_model.model.transformer import Transformer
 from viz_model.runs import notebook
 from viz_model.runs.record import record
+from viz_model.tokenizers.numerals import NUMERALS
 
 CLASSES = [each for each in of_pictures() if isinstance(each.head, config.ClassHead)]
+
+
 EVERY = pytest.mark.parametrize("config_", of_pictures(), ids=describe)
 
 
@@ -123,3 +133,110 @@ def test_what_needs_tokens_says_so() -> None:
 def test_models_of_pictures_that_do_not_fit_are_refused(changes: dict[str, object], field: str) -> None:
     with pytest.raises(vm.ConfigError, match=f"^{field}"):
         ModelConfig(**{**vars(CLASSES[0]), **changes})
+
+
+STRIPS = pytest.mark.parametrize("config_", of_strips(), ids=describe)
+
+
+TARGET = [22, 3, 10, 7]
+
+
+"""The tag of English, three, a comma, seven."""
+
+
+@torch.no_grad()
+def reference_run(model: Transformer, levels: Tensor, target_ids: list[int]) -> tuple[Tensor, Tensor]:
+    """The encoder's last vectors [Ts, D] and the logits [Tq, V] of a picture [H, W, C]: all by torch.nn."""
+    config_, given = model.config, model.config.patches
+    mean, std = torch.tensor(given.mean), torch.tensor(given.std)
+    normal = ((levels / 255 - mean) / std).permute(2, 0, 1)[None]
+    w, b = (model.get_parameter(f"patches.projection.{name}") for name in ("weight", "bias"))
+    kernel = w.view(-1, given.channels, given.patch, given.patch)
+    x = F.conv2d(normal, kernel, b, stride=given.patch).flatten(2).transpose(1, 2)
+    x = x + model.get_parameter("encoder.position.table.weight")[: x.shape[1]]
+    for block in map(model.stack("encoder").block, range(config_.n_encoder_layers)):
+        x = reference_layer(block, config_, "gelu")(x)
+    source = _normalized(model, "encoder", x)
+    y = model.embedding.weight[target_ids] * (config_.d_model**0.5 if config_.scale_embedding else 1.0)
+    y = (y + model.get_parameter("decoder.position.table.weight")[: len(target_ids)])[None]
+    mask = nn.Transformer.generate_square_subsequent_mask(len(target_ids))
+    for block in map(model.stack("decoder").block, range(config_.n_layers)):
+        y = reference_layer(block, config_, "gelu")(y, source, tgt_mask=mask, tgt_is_causal=True)
+    return source[0], (_normalized(model, "decoder", y) @ model.unembedding.weight.T)[0]
+
+
+def _normalized(model: Transformer, side: str, x: Tensor) -> Tensor:
+    weight, bias = (model.get_parameter(f"{side}.final_norm.{name}") for name in ("weight", "bias"))
+    return F.layer_norm(x, weight.shape, weight, bias, model.config.norm.eps)
+
+
+def assert_parity(lm: vm.LanguageModel, levels: np.ndarray, target_ids: list[int]) -> None:
+    trace = lm.trace(levels, target_ids=target_ids)
+    assert trace.picture is not None
+    source, logits = reference_run(lm.model, trace.picture.float(), target_ids)
+    close(trace[trace.at("encoder").prefix + trace.at("encoder").leaving], source)
+    close(trace["logits"], logits)
+
+
+def test_parity_with_torch_nn() -> None:
+    for config_ in (of_strips()[0], vm.load("read-digits").config):
+        assert isinstance(config_.position, Learned) and config_.norm_at == "pre"
+        relu = config.Dense(activation="gelu")
+        lm = language_model(ModelConfig(**{**vars(config_), "ffn": relu}))
+        assert_parity(lm, picture(config_, 3), TARGET)
+
+
+def test_the_bundled_weights_have_parity_with_torch_nn() -> None:
+    lm = vm.load("read-digits")
+    for example, language in itertools.islice(itertools.product(examples.read(lm.folder), lm.tokenizer.languages), 8):
+        said = lm.tokenizer.encode_target(lm.generate(example.levels, target_language=language, temperature=0).text)
+        assert_parity(lm, example.levels, [lm.tokenizer.languages[language], *said])
+
+
+def test_the_bundled_model_reads_its_examples() -> None:
+    lm = vm.load("read-digits")
+    for example in examples.read(lm.folder):
+        for language, between in (("en", ", "), ("zh", "、")):
+            said = lm.generate(example.levels, target_language=language, temperature=0)
+            assert said.text == between.join(NUMERALS[language][n] for n in example.numbers)
+            assert said.stopped == "end_of_text" and said.trace.target_language == language
+
+
+@STRIPS
+def test_a_long_run_has_the_same_values_and_a_line_makes_it_again(config_: ModelConfig) -> None:
+    lm, whole = language_model(config_), traced(config_)
+    again = lm.trace(picture(config_, 7), target_ids=TARGET, keep="stream")
+    for name in whole.sites:
+        assert torch.equal(again[name], whole[name]), name
+    said = lm.trace(picture(config_, 7), "three, seven", target_language="en")
+    assert torch.equal(said["logits"], whole["logits"])
+    made = eval(notebook.call(said), {"lm": lm, "vm": vm})
+    assert torch.equal(made["logits"], whole["logits"])
+
+
+def test_what_it_refuses() -> None:
+    lm = language_model(of_strips()[0])
+    for refused, what in (
+        (lambda: lm.trace(ids=[1, 2]), "pictures"),
+        (lambda: lm.trace(picture(lm.config), target_language="fr"), "en, zh"),
+        (lambda: lm.trace(picture(lm.config), target_ids=[25]), "token id 25"),
+        (lambda: lm.model(torch.tensor([[1]]), torch.tensor([[22]])), "pixels"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            refused()
+    with pytest.raises(vm.TextError, match="no word of this model"):
+        lm.trace(picture(lm.config), "three cats")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"kind": "decoder"}, "inputs: only an encoder"),
+        ({"n_context": 8}, "n_context: 6 patches, got 8"),
+        ({"kind": "encoder", "n_vocab": 0, "n_context": 6, "start_id": None, "head": config.NoHead()}, "inputs: cls"),
+    ],
+)
+def test_models_that_do_not_fit_are_refused(changes: dict[str, Any], field: str) -> None:
+    assert random_model(of_strips()[0]).patches is not None
+    with pytest.raises(vm.ConfigError, match=f"^{field}"):
+        ModelConfig(**{**vars(of_strips()[0]), **changes})
