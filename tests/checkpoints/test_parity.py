@@ -38,12 +38,10 @@ MORE = {
     "xlm-roberta": Reference("XLMRobertaForMaskedLM", {"type_vocab_size": 2}),
     "distilbert-vectors": Reference("DistilBertModel", {"activation": "relu", "n_heads": 1}),
     "t5-encoder": Reference("T5EncoderModel", {"d_kv": 5}),
-    "llama-yarn": Reference("LlamaForCausalLM", {**LONG, "rope_parameters": {**YARN, "beta_fast": 20.0}}),
     "llama-dynamic": Reference(
         "LlamaForCausalLM", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 2.5}}
     ),
     "llama-longrope": Reference("LlamaForCausalLM", {"rope_parameters": LONGROPE}),
-    "mistral": Reference("MistralForCausalLM", {"sliding_window": 5}),
     "phi3-part": Reference(
         "Phi3ForCausalLM",
         {"rope_parameters": PART | {"partial_rotary_factor": 0.67}, "num_key_value_heads": None, "sliding_window": 4},
@@ -73,10 +71,6 @@ MORE = {
     "modernbert-vectors": Reference("ModernBertModel", {"local_attention": 6}),
     "ministral": Reference("MinistralForCausalLM"),
     "ministral-alike": Reference("MinistralForCausalLM", {"layer_types": None, "sliding_window": 4}),
-    "starcoder2-window": Reference(
-        "Starcoder2ForCausalLM", {"use_bias": False, "sliding_window": 4, "tie_word_embeddings": False}
-    ),
-    "phi-groups": Reference("PhiForCausalLM", {"num_attention_heads": 6, "num_key_value_heads": 2}),
     "stablelm-parallel": Reference(
         "StableLmForCausalLM", {"use_parallel_residual": True, "use_qkv_bias": True, "rope_parameters": PART}
     ),
@@ -107,7 +101,6 @@ MORE = {
     "albert-vectors": Reference("AlbertModel", {"type_vocab_size": 3, "num_attention_heads": 1, "hidden_act": "relu"}),
     "albert-as-wide": Reference("AlbertForPreTraining", {"embedding_size": 24, "num_hidden_layers": 1}),
     "electra-vectors": Reference("ElectraModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
-    "electra-as-wide": Reference("ElectraForMaskedLM", {"embedding_size": 24, "tie_word_embeddings": False}),
     "lfm2-indices": Reference(
         "Lfm2ForCausalLM", {"layer_types": None, "full_attn_idxs": [0, 2], "block_auto_adjust_ff_dim": False}
     ),
@@ -121,15 +114,8 @@ MORE = {
         {"max_position_embeddings": 48, "qk_rope_head_dim": 32, "attention_bias": True, "norm_topk_prob": False}
         | {"rope_parameters": {**YARN, "mscale": 0.7, "mscale_all_dim": 0.9}},
     ),
-    "granite-biases": Reference(
-        "GraniteForCausalLM", {"tie_word_embeddings": False, "attention_bias": True, "mlp_bias": True}
-    ),
-    "cohere-bias": Reference("CohereForCausalLM", {"attention_bias": True, "logit_scale": 0.3}),
     "cohere2": Reference("Cohere2ForCausalLM"),
     "nemotron": Reference("NemotronForCausalLM", {"attention_bias": True, "mlp_bias": True}),
-    "seed-oss-biases": Reference(
-        "SeedOssForCausalLM", {"attention_bias": False, "attention_out_bias": True, "mlp_bias": True}
-    ),
     "t5-v1.1": Reference(
         "T5ForConditionalGeneration",
         {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 1},
