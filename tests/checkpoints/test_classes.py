@@ -152,13 +152,6 @@ def test_what_is_not_understood_is_refused(
     assert "\n" not in str(refused.value)
 
 
-def test_an_older_processor_has_one_number_for_both_sides(tmp_path: Path) -> None:
-    saved(tmp_path, "classifier")
-    plain = {"do_normalize": True, "do_resize": True, "image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": 12}
-    (tmp_path / PROCESSOR).write_text(json.dumps({**plain, "feature_extractor_type": "ViTFeatureExtractor"}))
-    assert load_folder(tmp_path).config.inputs == Patches(height=12, width=12, patch=4)
-
-
 MOODS = {0: "negative", 1: "neutral", 2: "positive"}
 
 

@@ -273,12 +273,6 @@ def test_a_model_that_turns_out_to_be_damaged_gives_way_to_another(
     assert "model damaged is left out" in caplog.text and "model broken is left out" in caplog.text
 
 
-def test_an_address_names_models_and_never_paths(tmp_path: Path, fresh_app: AppTest) -> None:
-    fresh_app.query_params["model"] = str(write(tmp_path / "tiny"))
-    assert offered(fresh_app.run()) == BUNDLED
-    assert fresh_app.session_state["view"].model == BUNDLED[0]
-
-
 def test_weights_that_a_file_lacks_are_those_of_the_bundled_model_that_it_names(tmp_path: Path) -> None:
     source = registry.BUNDLED / "story-pre-ln"
     description = json.loads((source / "config.json").read_text())

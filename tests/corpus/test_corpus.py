@@ -183,17 +183,6 @@ def test_numbers_of_another_pass_are_not_added_to(tmp_path: Path) -> None:
         corpus.measure(lm, given, SETTINGS, partial=partial)
 
 
-def test_what_does_not_fit_is_dropped_and_counted() -> None:
-    lm = language_model(tiny_config(n_vocab=8192))
-    found = corpus.measure(lm, ["", "a b " * 20, [1] * 3, "a"], SETTINGS).natural
-    n_long = len(lm.tokenizer.encode("a b " * 20))
-    assert (found.n_texts, found.n_tokens, found.n_dropped) == (4, 16 + 3 + 1, n_long - 16)
-    short = corpus.measure(lm, ["a b c d e"], Settings(max_tokens=2)).natural
-    assert short.n_tokens == 2
-    with pytest.raises(CorpusError, match="text 1: "):
-        corpus.measure(lm, ["a", "\ud800"], SETTINGS)
-
-
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "two.txt").write_text("three\nlines\n\nhere")

@@ -123,13 +123,6 @@ def test_what_flows_into_a_part_flows_out_of_it(config: ModelConfig) -> None:
         assert explain.cut(found, writer, reader).measured != 0
 
 
-def test_an_edge_carries_what_all_routes_through_it_carry() -> None:
-    found = explain.routes(traced(tiny_config("pre", n_layers=1)), -1, 3, most=10_000)
-    writer, reader = Node(Part("token"), 6, "decoder"), Node(Part("ffn", 0), 6, "decoder")
-    direct = [r.value for r in found.listed if r.nodes == (writer, reader)]
-    assert explain.cut(found, writer, reader).predicted == pytest.approx(-sum(direct), abs=1e-5)
-
-
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_a_head_that_no_longer_reads_a_token_is_measured_by_hand(place: str) -> None:
     trace = traced(tiny_config(place))  # type: ignore[arg-type]

@@ -146,13 +146,6 @@ def test_the_part_that_is_wrong_is_named(text: str, message: str) -> None:
         edits.parse(text)
 
 
-def test_what_is_too_long_for_an_address_is_not_written() -> None:
-    with pytest.raises(ValueError, match=r"^edits: expected at most 32, got 33"):
-        edits.write([NoNorm()] * 33)
-    with pytest.raises(ValueError, match=r"^edits: expected at most 4000 characters"):
-        edits.write([PatchResidual(site="embed.out", position=0, from_text="语" * 1000)])
-
-
 CONFIGS = [tiny_config(ffns=(choices.Dense(), ffn)) for ffn in EXPERTS if ffn.n_groups == 1]
 CONFIGS.append(tiny_config(kind="encoder_decoder", start_id=0, ffn=EXPERTS[1]))
 every = pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))

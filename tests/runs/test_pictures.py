@@ -44,19 +44,6 @@ def test_patches_are_projected_as_a_convolution_does(config_: ModelConfig) -> No
     close(trace["embed.patch"], torch.cat((trace.model.get_parameter("patches.cls")[None], expected)))
 
 
-@EVERY
-def test_what_stands_at_each_position(config_: ModelConfig) -> None:
-    trace, given = traced(config_), config_.inputs
-    assert isinstance(given, Patches) and trace.picture is not None
-    first, *rest = trace.positions
-    assert (first.label, first.kind, first.at) == ("[CLS]", "cls", None)
-    assert rest[-1].label == f"row {given.rows}, column {given.columns}"
-    for place, patch in zip(rest, trace.patches, strict=True):
-        assert place.at is not None
-        row, column = (n * given.patch for n in place.at)
-        assert torch.equal(patch, trace.picture[row : row + given.patch, column : column + given.patch])
-
-
 @pytest.mark.parametrize("config_", CLASSES, ids=describe)
 def test_classes_come_from_the_vector_in_front(config_: ModelConfig) -> None:
     trace = traced(config_)
