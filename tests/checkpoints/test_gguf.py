@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import random
-import resource
 import struct
 import time
 from dataclasses import replace
@@ -407,15 +406,3 @@ def test_a_file_cut_or_damaged_anywhere(tmp_path: Path) -> None:
             read(path)
         except ModelError as error:
             assert str(error).isprintable()
-
-
-def test_a_config_larger_than_its_weights_costs_no_memory(tmp_path: Path) -> None:
-    # Within the limits of a config, and 300 GB if it were built.
-    sizes = {"block_count": 512, "embedding_length": 2**12, "attention.head_count": 2**4, "feed_forward_length": 2**14}
-    gone: dict[str, Any] = {f"llama.{name}": ... for name in ("attention.key_length", "attention.value_length")}
-    gone |= {"llama.rope.dimension_count": ...}
-    changes = gone | {f"llama.{name}": size for name, size in sizes.items()}
-    path = write(tmp_path / "a.gguf", LLAMA.build(), changes=changes)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    refused(path, "blk.2.attn_norm.weight", "missing")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000

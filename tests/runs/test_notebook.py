@@ -110,20 +110,6 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("ATTENTION PATTERN" in "".join(cell["source"]) for cell in cells)
 
 
-def test_the_first_cell_installs_what_a_model_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIZ_MODEL_SOURCE", "git+https://example.org/viz-model")
-    trace = run_both(language_model(tiny_config()))
-    cells = json.loads(notebook(trace, "tiny", needs="json-tool==1.0"))["cells"]
-    lines = "".join(cells[0]["source"]).splitlines()
-    assert lines == [
-        "from importlib.util import find_spec",
-        "if find_spec('viz_model') is None:",
-        "    %pip install --quiet git+https://example.org/viz-model",
-        "if find_spec('json_tool') is None:",
-        "    %pip install --quiet --no-deps json-tool==1.0",
-    ]
-
-
 @pytest.mark.parametrize(
     ("said", "origin"),
     [

@@ -109,11 +109,9 @@ def test_what_needs_tokens_says_so() -> None:
     ("changes", "field"),
     [
         ({"kind": "decoder"}, "inputs"),
-        ({"n_context": 6}, "n_context"),
         ({"head": config.ClassHead(labels=())}, "head: labels"),
         ({"tie_embeddings": True}, "inputs"),
         ({"inputs": config.Patches(height=6, width=9, patch=4, channels=1, mean=(0.0,), std=(1.0,))}, "inputs: patch"),
-        ({"inputs": config.Patches(height=6, width=9, patch=3, channels=2)}, "inputs: channels"),
         ({"inputs": config.Patches(height=6, width=9, patch=3, mean=(0.0,))}, "inputs: mean"),
     ],
 )

@@ -168,12 +168,9 @@ def test_a_conversation_is_written_as_transformers_writes_it(in_a_file: bool, tm
     [
         "{{ raise_exception('no system') }}",
         "{{ messages.__class__.__mro__ }}{{ ''.__class__.__subclasses__() }}",
-        "{% set x = messages.append(1) %}",
-        "{% set ns = namespace() %}{% set ns.__class__ = 1 %}",
         "{{ cycler.__init__.__globals__.os.system('true') }}",
         "{% for",
         "{{ 1 / 0 }}",
-        "{{ messages[0] + 1 }}",
         " " * 300_000,
     ],
 )

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -216,23 +215,12 @@ def test_the_shipped_weights_are_those_of_the_card(name: str) -> None:
 # The command
 
 
-@pytest.fixture
-def run_command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    def run(*arguments: str) -> int:
-        monkeypatch.setattr("sys.argv", ["training", *arguments])
-        try:
-            command.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-        return 0
-
-    return run
-
-
 def test_the_command_names_what_is_missing(
-    tmp_path: Path, run_command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, source in (("story-pre-ln", TEXTS[0]), ("translate-t5", PAIRS[0]), ("vocabulary", TEXTS[0])):
-        assert run_command(name, "--data", str(tmp_path), "--runs", str(tmp_path / "runs")) == 2
+        monkeypatch.setattr("sys.argv", ["training", name, "--data", str(tmp_path), "--runs", str(tmp_path / "runs")])
+        with pytest.raises(SystemExit, match="2"):
+            command.main()
         said = capsys.readouterr().err
         assert source.file in said and "Traceback" not in said
