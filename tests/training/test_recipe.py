@@ -16,7 +16,7 @@ from training_data import tiny_picture_recipe, tiny_recipe, tiny_strip_recipe
 
 import viz_model as vm
 from viz_model.config import MaskedHead, ModelConfig, NoHead
-from viz_model.training import experiments, loop, publish, recipe
+from viz_model.training import experiments, loop, publish, recipe, study
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import new_model
 from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Transcription
@@ -232,3 +232,12 @@ def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: in
 
 def test_the_recorded_loss_of_frequencies_is_that_of_the_text() -> None:
     assert experiments.recorded().frequency_loss == pytest.approx(experiments.frequency_loss(), abs=1e-4)
+
+
+@pytest.mark.parametrize("change", study.CHANGES)
+def test_every_row_of_the_study_spends_the_same_operations(change: str) -> None:
+    made = study.changed(recipe.load("story-pre-ln"), study.CHANGES[change])
+    assert isinstance(made.objective, NextToken) and len(made.rounds) == 1
+    tokens = made.steps * sum(made.objective.rows.values()) * made.config.n_context
+    n_parameters = sum(p.numel() for p in new_model(made).parameters())
+    assert 6 * n_parameters * tokens == pytest.approx(study.OPERATIONS, rel=1e-2)
