@@ -14,8 +14,10 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from transformers.models.auto import modeling_auto
 
 import viz_model as vm
+from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.config import DeltaNet, ModelConfig, ShortConv
 from viz_model.model.transformer import Transformer
@@ -225,6 +227,34 @@ SIZES: dict[str, dict[str, Any]] = {
         "ffn_dim": 40,
     },
 }
+
+
+TASKS: tuple[Any, ...] = (
+    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+)
+MORE: dict[str, dict[str, Any]] = {
+    "qwen3_moe": {"num_hidden_layers": 3, "mlp_only_layers": [1]},
+    "granite": {"tie_word_embeddings": True},
+    "gemma4_text": {"num_kv_shared_layers": 2, "use_double_wide_mlp": True},
+}
+
+
+def reference(family: str) -> Reference:
+    """The class of a family that transformers itself takes for its first task."""
+    name = next(names[family] for names in TASKS if family in names)
+    return Reference(name[0] if isinstance(name, tuple) else name, MORE.get(family, {}))
+
+
+REFERENCES = {
+    name: reference(name)
+    for name in {
+        huggingface.FAMILIES[name]: name for name in sorted(huggingface.FAMILIES, key=len, reverse=True)
+    }.values()
+}
+"""Of several names that stand for one family the shortest."""
 
 
 @torch.no_grad()

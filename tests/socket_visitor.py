@@ -321,3 +321,10 @@ def resident(pid: int) -> float:
     """Megabytes of memory that a process holds (Linux)."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+
+
+def worked(pid: int) -> float:
+    """Seconds of processor time that a process has taken so far, all its threads together, ended ones too (Linux)."""
+    # After the name of the program, which may hold anything.
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

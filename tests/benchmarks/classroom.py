@@ -12,7 +12,6 @@ import argparse
 import os
 import shutil
 import signal
-import socket
 import statistics
 import sys
 import time
@@ -24,7 +23,7 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from browser_driver import query
-from socket_visitor import server
+from socket_visitor import free_port, server
 
 PATIENCE = 300_000
 """Milliseconds until something is given up."""
@@ -60,9 +59,7 @@ def told(began: float, waits: list[float]) -> str:
 def lesson(count: int) -> list[str]:
     """The whole lesson; what went wrong."""
     problems: list[str] = []
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         with server("app.py", port, environment=ROOMS) as (url, pid):

@@ -32,22 +32,22 @@ import argparse
 import contextlib
 import http.client
 import itertools
-import os
 import re
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from socket_visitor import server, worked  # noqa: E402
+
 EMPTY = """import streamlit as st
 
 st.session_state.drawn = st.session_state.get("drawn", 0) + 1
@@ -256,42 +256,9 @@ cli.main(prog_name="streamlit")
 """Streamlit without what it takes where it is installed, as the app has it."""
 
 
-class Server(NamedTuple):
-    """A Streamlit server: its address, and its process."""
-
-    url: str
-    pid: int
-
-    def worked(self) -> float:
-        """Seconds of processor time that it has taken so far, of all its threads, those that have ended too."""
-        # After the name of the program, which may hold anything.
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextlib.contextmanager
-def server(script: Path, *, alone: bool = False) -> Iterator[Server]:
-    """A Streamlit server of its own; ``alone`` without the libraries that make the app's faster."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ("--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1")
-    streamlit = ("-c", _ALONE) if alone else ("-m", "streamlit")
-    command = [sys.executable, *streamlit, "run", str(script), *options]
-    log = tempfile.TemporaryFile()  # noqa: SIM115
-    app = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(600):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
-                break
-            time.sleep(0.1)
-        yield Server(url, app.pid)
-    finally:
-        app.terminate()
-        app.wait(timeout=30)
-        log.close()
+def alone(script: Path) -> tuple[str, ...]:
+    """The command of a server without the libraries that make the app's faster."""
+    return sys.executable, "-c", _ALONE, "run", str(script)
 
 
 def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
@@ -308,11 +275,11 @@ def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
     return float(painted), float(still)
 
 
-def first_visitor(browser: Any, script: Path, what: str, rest: float, *, alone: bool = False) -> float:
+def first_visitor(browser: Any, script: Path, what: str, rest: float, command: Sequence[str] = ()) -> float:
     """Seconds until the first visitor of a server sees ``what``, who comes so many seconds after it has answered."""
-    with server(script, alone=alone) as own:
+    with server(str(script), command=command) as (url, _):
         time.sleep(rest)
-        return first_paint(browser, own.url, what)[0]
+        return first_paint(browser, url, what)[0]
 
 
 def files(url: str) -> tuple[int, float]:
@@ -412,22 +379,21 @@ class Renewed(NamedTuple):
     server: float
 
 
-def sentences(browser: Any, app: Server, page: str, query: str, texts: Sequence[str], slower: int) -> Renewed:
+def sentences(browser: Any, app: tuple[str, int], page: str, texts: Sequence[str], slower: int) -> Renewed:
     """What sentences take that nobody has run, on a page where nothing moves; the first of them counts for nothing.
 
     Raises:
         SystemExit: a picture was not painted.
     """
-    half = len(texts) // 2
-    watched = _ready(browser, f"{app.url}/{page}?{query}", slower, _WATCH)
+    half, (url, pid) = len(texts) // 2, app
+    watched = _ready(browser, f"{url}/{page}", slower, _WATCH)
     painted, still = demand_painted(watched), []
     for text in texts[:half]:
         _say(watched, text)
         still.append(watched.evaluate("quiet => window.untilStill(quiet)", QUIET) / 1000)
         demand_painted(watched, painted)
     watched.context.close()
-    worked = _worked(_ready(browser, f"{app.url}/{page}?{query}", slower), app, texts[half:])
-    return Renewed(statistics.median(still[1:]), *worked)
+    return Renewed(statistics.median(still[1:]), *_worked(_ready(browser, f"{url}/{page}", slower), pid, texts[half:]))
 
 
 def demand_painted(page: Any, before: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -446,13 +412,14 @@ def demand_painted(page: Any, before: Mapping[str, int] | None = None) -> dict[s
     return dict(painted)
 
 
-def _ready(browser: Any, url: str, slower: int, watch: str = "") -> Any:
+def _ready(browser: Any, url: str, slower: int, watch: str = "", *, wide: bool = False) -> Any:
     """A page that is still, in a profile of its own, with its processor made slower; ``watch`` runs in it first."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce").new_page()
+    size = {"width": 1366, "height": 768} if wide else {"width": 1280, "height": 900}
+    page = browser.new_context(viewport=size, reduced_motion=None if wide else "reduce").new_page()
     if watch:
         page.add_init_script(watch)
     page.goto(url)
-    _box(page).wait_for(timeout=120_000)
+    (page.locator(".chip").first if wide else _box(page)).wait_for(timeout=120_000)
     if slower > 1:
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
     page.evaluate(_SETTLED, QUIET)
@@ -470,7 +437,7 @@ def _say(page: Any, text: str) -> None:
     _box(page).press("Enter")
 
 
-def _worked(page: Any, app: Server, texts: Sequence[str]) -> tuple[float, float]:
+def _worked(page: Any, pid: int, texts: Sequence[str]) -> tuple[float, float]:
     """Seconds that the browser's main thread and the server work for a sentence, until neither does any more."""
     tools = page.context.new_cdp_session(page)
     # By the thread's own clock: another process that takes the processor away is no work of the page's.
@@ -478,7 +445,7 @@ def _worked(page: Any, app: Server, texts: Sequence[str]) -> tuple[float, float]
 
     def now() -> tuple[float, float, float]:
         metrics = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
-        return time.perf_counter(), metrics["TaskDuration"], app.worked()
+        return time.perf_counter(), metrics["TaskDuration"], worked(pid)
 
     def idle() -> tuple[float, float, float]:
         """Wait until both did next to nothing for a second; what the clocks say then."""
@@ -508,23 +475,12 @@ def _worked(page: Any, app: Server, texts: Sequence[str]) -> tuple[float, float]
 
 def long(text: str, model: str, count: int) -> str:
     """A text over and over, as many tokens of a model as it can say in whole words, at most ``count``."""
-    sys.path.insert(0, str(ROOT))
     import viz_model as vm
 
     tokenizer, words, found = vm.load(model).tokenizer, itertools.cycle(text.split()), ""
     while len(tokenizer.encode(longer := f"{found} {next(words)}".strip())) <= count:
         found = longer
     return found
-
-
-def opened(browser: Any, url: str, slower: int) -> Any:
-    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-    page.goto(url)
-    page.locator(".chip").first.wait_for(timeout=120_000)
-    if slower > 1:
-        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    page.evaluate(_SETTLED, QUIET)
-    return page
 
 
 def main() -> None:
@@ -544,8 +500,9 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "empty.py").write_text(EMPTY, encoding="utf-8")
-        empty = stack.enter_context(server(folder / "empty.py", alone=True))
-        app = stack.enter_context(server(ROOT / "app.py"))
+        without = alone(folder / "empty.py")
+        empty, _ = stack.enter_context(server("", command=without))
+        app = stack.enter_context(server("app.py"))
         play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         text = told.text if told.tokens is None else long(told.text, told.model, told.tokens)
@@ -554,17 +511,17 @@ def main() -> None:
             pairs = [
                 (
                     first_visitor(browser, ROOT / "app.py", "picture", rest),
-                    first_visitor(browser, folder / "empty.py", "heading", rest, alone=True),
+                    first_visitor(browser, folder / "empty.py", "heading", rest, without),
                 )
                 for _ in range(told.rounds)
             ]
             ratio, waited = statistics.median(own / other for own, other in pairs), statistics.median(dict(pairs))
             print(f"the first visitor, {rest} s after the server: {ratio:.1f} times the empty page, {waited:.1f} s")
-        idle = statistics.median(clicks(browser, empty.url, told.rounds, told.slower))
+        idle = statistics.median(clicks(browser, empty, told.rounds, told.slower))
         print(f"empty page: a click {1000 * idle:.0f} ms")
         print("page | what | painted, ms | ratio (target 0.6) | texts, ms | ratio (target 2)")
         for name in told.pages:
-            page = opened(browser, f"{app.url}/{name}?{query}", told.slower)
+            page = _ready(browser, f"{app[0]}/{name}?{query}", told.slower, wide=True)
             for what in ("head", "layer", "token"):
                 if what in WITHOUT.get(name, set()):
                     continue
@@ -586,18 +543,18 @@ def main() -> None:
                 for n in range(2 * told.rounds + 2)
             ]
             # Measured before and after: the machine may have become busier meanwhile.
-            around = clicks(browser, empty.url, told.rounds, told.slower)
-            took = sentences(browser, app, name, query, texts, told.slower)
-            click = statistics.median(around + clicks(browser, empty.url, told.rounds, told.slower))
+            around = clicks(browser, empty, told.rounds, told.slower)
+            took = sentences(browser, app, f"{name}?{query}", texts, told.slower)
+            click = statistics.median(around + clicks(browser, empty, told.rounds, told.slower))
             ratios = " | ".join(f"{1000 * each:.0f} | {each / click:.1f}" for each in took)
             print(f"{name} | {1000 * click:.0f} | {ratios}", flush=True)
         opened_again = [
-            (first_paint(browser, app.url, "picture"), first_paint(browser, empty.url, "heading"))
+            (first_paint(browser, app[0], "picture"), first_paint(browser, empty, "heading"))
             for _ in range(told.rounds)
         ]
         first, still = (statistics.median(own[n] / other[n] for own, other in opened_again) for n in range(2))
         print(f"first paint: {first:.1f} times the empty page (target {FIRST:g}), still {still:.1f} times")
-        (n, own_files), (_, its_files) = files(app.url), files(empty.url)
+        (n, own_files), (_, its_files) = files(app[0]), files(empty)
         print(f"{n} files over one connection: {1000 * own_files:.0f} ms, of the empty page {1000 * its_files:.0f} ms")
         browser.close()
 

@@ -10,7 +10,6 @@ round has a text of its own; the median is told, then every round.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -20,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import torch  # noqa: E402
-from socket_visitor import Visitor, server  # noqa: E402
+from socket_visitor import Visitor, server, worked  # noqa: E402
 
 import viz_model as vm  # noqa: E402
 
@@ -31,12 +30,6 @@ def text_of(lm: vm.LanguageModel, count: int, first: int) -> str:
     """A text of some ``count`` tokens, another one for every ``first``."""
     ids = lm.tokenizer.encode("".join(SENTENCE.format(n=first + n) for n in range(count // 10)))
     return lm.tokenizer.decode(ids[:count]).strip()
-
-
-def spent(pid: int) -> float:
-    """Processor seconds of a process so far, all its threads together (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -66,9 +59,9 @@ def main() -> None:
     ):
         visitor.open()
         for text in texts:
-            before = spent(pid)
+            before = worked(pid)
             visitor.open(query=query | {"text": text})
-            pages.append(spent(pid) - before)
+            pages.append(worked(pid) - before)
             assert visitor.text and text.startswith(visitor.text) and not visitor.errors, visitor.errors
     print(f"{options.model}, {min(map(len, ids))} to {max(map(len, ids))} tokens, processor seconds:")
     for what, seconds in (("forward pass", passes), ("trace", traces), (options.page, pages)):

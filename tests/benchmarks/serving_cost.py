@@ -23,19 +23,10 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from browser_driver import settle
-from socket_visitor import server
+from socket_visitor import server, worked
 
 import viz_model as vm
 from viz_model.app import examples
-
-TICKS = 100.0
-"""Of Linux's clock in a second."""
-
-
-def processor(pid: int) -> float:
-    """Seconds of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def opened(tab: Any) -> list[int]:
@@ -92,20 +83,20 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for page in asked.pages:
             for visit in ("first", "second"):
-                before, context = processor(pid), browser.new_context()
+                before, context = worked(pid), browser.new_context()
                 tab = context.new_page()
                 count = opened(tab)
                 tab.goto(f"{address}/{page}?lang=en")
                 settle(tab)
-                seconds, sent = processor(pid) - before, sum(count)
+                seconds, sent = worked(pid) - before, sum(count)
                 print(f"{page}: {visit} visit {sent:,} bytes, {seconds:.2f} s", flush=True)
                 firsts.append((sent, seconds))
                 if visit == "second":
-                    before, begun = processor(pid), sum(count)
+                    before, begun = worked(pid), sum(count)
                     for n in range(asked.sentences):
                         tab.goto(f"{address}/{page}?lang=en&text=Sentence+{n}+of+{page}+and+a+little+dog+who")
                         settle(tab)
-                    each = (sum(count) - begun) // asked.sentences, (processor(pid) - before) / asked.sentences
+                    each = (sum(count) - begun) // asked.sentences, (worked(pid) - before) / asked.sentences
                     print(f"{page}: opened with a new sentence {each[0]:,} bytes, {each[1]:.2f} s", flush=True)
                     news.append(each)
                 context.close()

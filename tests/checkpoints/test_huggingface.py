@@ -6,59 +6,29 @@ import json
 import re
 import resource
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
-from checkpoint_makers import SIZES, Reference, change_config, compared, logits_of
+from checkpoint_makers import REFERENCES, SIZES, Reference, change_config, compared, logits_of, reference
 from safetensors.torch import load_file, save_file
 from tiny_models import close
 from torch import Tensor
-from transformers.models.auto import modeling_auto
 
 from viz_model.app import sidebar
 from viz_model.checkpoints import huggingface, registry
-from viz_model.checkpoints.archives import SafetensorsArchive
 from viz_model.checkpoints.families import absent
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import (
     LinearScaling,
-    NoHead,
     Rope,
     YarnScaling,
 )
 from viz_model.model.transformer import Transformer
 from viz_model.texts import Texts
-
-TASKS: tuple[Any, ...] = (
-    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
-)
-MORE: dict[str, dict[str, Any]] = {
-    "qwen3_moe": {"num_hidden_layers": 3, "mlp_only_layers": [1]},
-    "granite": {"tie_word_embeddings": True},
-    "gemma4_text": {"num_kv_shared_layers": 2, "use_double_wide_mlp": True},
-}
-
-
-def reference(family: str) -> Reference:
-    """The class of a family that transformers itself takes for its first task."""
-    name = next(names[family] for names in TASKS if family in names)
-    return Reference(name[0] if isinstance(name, tuple) else name, MORE.get(family, {}))
-
-
-REFERENCES = {
-    name: reference(name)
-    for name in {
-        huggingface.FAMILIES[name]: name for name in sorted(huggingface.FAMILIES, key=len, reverse=True)
-    }.values()
-}
-"""Of several names that stand for one family the shortest."""
 
 Tensors = dict[str, Tensor]
 
@@ -117,7 +87,6 @@ PUBLISHED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "publ
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_configs_are_read_as_transformers_reads_them(tmp_path: Path, name: str) -> None:
-    """Spelled as they were when they were published, with small sizes in the places of theirs."""
     plain = PUBLISHED[name]
     (made,) = plain["architectures"]
     sizes = {"num_key_value_heads": 1, "num_hidden_layers": 2, **SIZES[Reference(made).family]}
@@ -128,11 +97,6 @@ def test_published_configs_are_read_as_transformers_reads_them(tmp_path: Path, n
     (tmp_path / "config.json").write_text(json.dumps(plain))
     compared(theirs, huggingface.load_folder(tmp_path), 20, close)
     assert huggingface.read_config(tmp_path, PUBLISHED[name], []).n_layers > 2  # none of its own sizes is too large
-
-
-def test_a_bert_without_a_head_gives_vectors(tmp_path: Path) -> None:
-    found = huggingface.read_config(tmp_path, PUBLISHED["bert-base-uncased"], ["embeddings.word_embeddings.weight"])
-    assert found.head == NoHead() and not found.has_logits
 
 
 # --- Older and other spellings
@@ -163,9 +127,9 @@ def test_rotations_of_both_generations(tmp_path: Path, scaling: Any, expected: A
 
 
 def test_names_without_a_prefix(tmp_path: Path) -> None:
-    for name, reference in REFERENCES.items():
+    for name, made in REFERENCES.items():
         folder = tmp_path / name
-        reference.save(folder)
+        made.save(folder)
         before = huggingface.load_folder(folder)
         rename_tensors(folder, r"^(transformer|bert|model)\.(?=h|w|ln|e\w*\.(?!layers)|layers|norm)", "")
         if name != "marian":  # its files always have one
@@ -237,16 +201,12 @@ def test_the_start_token_may_stand_beside_the_config(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_other_precisions_are_computed_with_in_single(folder: Path, dtype: torch.dtype) -> None:
     stored = change_tensors(folder, lambda tensors: tensors.update({k: v.to(dtype) for k, v in tensors.items()}))
+    before = torch.get_rng_state()
     model = huggingface.load_folder(folder)
+    assert torch.equal(torch.get_rng_state(), before)
     assert {p.dtype for p in model.parameters()} == {torch.float32}
     assert torch.equal(model.embedding.weight, stored["transformer.wte.weight"].float())
     assert not model.training and not any(p.requires_grad for p in model.parameters())
-
-
-def test_loading_draws_no_random_numbers(folder: Path) -> None:
-    before = torch.get_rng_state()
-    huggingface.load_folder(folder)
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 # --- Shards
@@ -269,18 +229,14 @@ def index(folder: Path, weight_map: Any) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(plain))
 
 
-def test_shards(family_folder: Path) -> None:
-    before = huggingface.load_folder(family_folder)
-    shard(family_folder)
-    same(huggingface.load_folder(family_folder), before)
-
-
 @pytest.mark.parametrize(
     "name",
-    ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "..", "", "a\\b.safetensors", "x.bin", 5, None],
+    ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "", "a\\b.safetensors", "x.bin", None],
 )
 def test_shards_lie_in_the_folder(folder: Path, name: Any) -> None:
+    before = huggingface.load_folder(folder)
     where = shard(folder)
+    same(huggingface.load_folder(folder), before)
     index(folder, {**where, "transformer.wte.weight": name})
     refused(folder, "index.json", "weight_map", repr(name))
 
@@ -294,33 +250,16 @@ def test_damaged_shards(folder: Path) -> None:
     refused(folder, file, "extra", "missing")
     index(folder, {**where, name: "model-00003-of-00003.safetensors"})
     refused(folder, "model-0000")
-    nothing: list[Any] = [[], {}, None, "x"]
-    for wrong in nothing:
-        index(folder, wrong)
-        refused(folder, "index.json", "weight_map")
+    index(folder, {})
+    refused(folder, "index.json", "weight_map")
     (folder / "model.safetensors.index.json").write_text("{")
     refused(folder, "index.json")
     index(folder, where)
-    (folder / file).write_bytes((folder / file).read_bytes()[:-1])
-    refused(folder, file)
     (folder / file).unlink()
     refused(folder, file)
 
 
 # --- Damaged weights
-
-
-@pytest.mark.parametrize("keep", [0, 4, 8, 100, 2000, -1, -1000])
-def test_truncated_weights(folder: Path, keep: int) -> None:
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:keep])
-    refused(folder, "model.safetensors")
-
-
-def test_weights_that_are_a_folder(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors").mkdir()
-    refused(folder, "model.safetensors")
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "pytorch_model-00001-of-00002.bin"])
@@ -329,17 +268,8 @@ def test_pickles_run_nothing(folder: Path, name: str) -> None:
     refused(folder, "model.safetensors", "no such file")
     (folder / name).write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
     refused(folder, name, "pickle", "run code")
-
-
-@pytest.mark.parametrize("kept", [["weights"], {"weight": 1}, b"", b"text", b"PK\x03\x04" + bytes(100)])
-def test_a_bin_without_tensors(folder: Path, kept: Any) -> None:
-    (folder / "model.safetensors").unlink()
-    path = folder / "pytorch_model.bin"
-    if isinstance(kept, bytes):
-        path.write_bytes(kept)
-    else:
-        torch.save(kept, path)
-    refused(folder, "pytorch_model.bin")
+    reference("gpt2").save(folder)
+    huggingface.load_folder(folder)  # which has the same as safetensors
 
 
 @pytest.mark.parametrize("how", ["one", "former", "shards", "module.", "_orig_mod."])
@@ -382,78 +312,42 @@ def test_what_changes_nothing_refuses_nothing(tmp_path: Path) -> None:
     assert huggingface.load_folder(tmp_path).config == expected
 
 
-def test_safetensors_are_preferred_to_pickles(folder: Path) -> None:
-    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
-    huggingface.load_folder(folder)
-
-
-def one_of_each_kind(names: Iterable[str]) -> list[str]:
-    """Of tensors that differ in the number of their layer the last."""
-    return list({re.sub(r"\d+", "#", name): name for name in names}.values())
-
-
-def test_a_missing_tensor(family_folder: Path) -> None:
+def test_tensors_that_are_missing_shaped_otherwise_or_too_many(family_folder: Path) -> None:
     before = load_file(family_folder / "model.safetensors")
-    for name in one_of_each_kind(before):
+    # Of tensors that differ in the number of their layer the last.
+    for name in {re.sub(r"\d+", "#", name): name for name in before}.values():
         save_file({k: v for k, v in before.items() if k != name}, family_folder / "model.safetensors")
         refused(family_folder, "model.safetensors", repr(name), "missing")
-
-
-def test_an_extra_tensor(family_folder: Path) -> None:
-    change_tensors(family_folder, lambda tensors: tensors.update({"model.visual.weight": torch.zeros(1)}))
-    refused(family_folder, "model.safetensors", "'model.visual.weight'", "no place")
-
-
-def test_a_layer_too_many(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.update({"transformer.h.2.ln_1.weight": torch.zeros(24)}))
-    refused(folder, "model.safetensors", "'transformer.h.2.ln_1.weight'", "no place")
-
-
-def test_a_tensor_of_another_shape(family_folder: Path) -> None:
-    before = load_file(family_folder / "model.safetensors")
-    for name in one_of_each_kind(before):
         save_file({**before, name: torch.zeros(7, 5)}, family_folder / "model.safetensors")
         refused(family_folder, "model.safetensors", name, "[7, 5]", str(list(before[name].shape)))
+    save_file({**before, "model.visual.weight": torch.zeros(1)}, family_folder / "model.safetensors")
+    refused(family_folder, "model.safetensors", "'model.visual.weight'", "no place")
+    change_config(family_folder, attention_sink_tokens=4)
+    refused(family_folder, "config.json", "attention_sink_tokens", "not supported")
 
 
-def test_a_tensor_of_whole_numbers(folder: Path) -> None:
-    name = "transformer.wpe.weight"
-    change_tensors(folder, lambda tensors: tensors.update({name: tensors[name].to(torch.int8)}))
-    refused(folder, "model.safetensors", name, "I8")
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_numbers_that_are_not_finite(folder: Path, value: float) -> None:
-    change_tensors(folder, lambda tensors: tensors["transformer.h.1.mlp.c_fc.weight"][3, 4].fill_(value))
-    refused(folder, "model.safetensors", "transformer.h.1.mlp.c_fc.weight", "finite")
-
-
-def test_copies_that_differ(tmp_path: Path) -> None:
-    Reference("T5ForConditionalGeneration").save(tmp_path)
-    other = {"encoder.embed_tokens.weight": load_file(tmp_path / "model.safetensors")["shared.weight"] + 1}
-    change_tensors(tmp_path, lambda tensors: tensors.update(other))
-    refused(tmp_path, "model.safetensors", "encoder.embed_tokens.weight", "copy")
-
-
-def test_an_archive_says_its_shapes_without_reading(folder: Path) -> None:
-    archive = SafetensorsArchive(folder)
-    assert archive.shapes["transformer.h.0.attn.c_attn.weight"] == (24, 72)
-    assert archive.read("transformer.wte.weight").dtype == torch.float32
+@pytest.mark.parametrize(
+    ("family", "change", "said"),
+    [
+        ("gpt2", {"transformer.h.2.ln_1.weight": torch.zeros(24)}, "no place"),
+        ("gpt2", {"transformer.wpe.weight": torch.zeros(16, 24, dtype=torch.int8)}, "I8"),
+        ("gpt2", {"transformer.wpe.weight": torch.full((16, 24), torch.nan)}, "finite"),
+        ("gpt2", {"transformer.wpe.weight": torch.full((16, 24), torch.inf)}, "finite"),
+        ("t5", {"encoder.embed_tokens.weight": torch.zeros(53, 24)}, "copy"),
+    ],
+)
+def test_a_tensor_that_is_none_of_its_kind(tmp_path: Path, family: str, change: Tensors, said: str) -> None:
+    reference(family).save(tmp_path)
+    change_tensors(tmp_path, lambda tensors: tensors.update(change))
+    refused(tmp_path, "model.safetensors", *change, said)
 
 
 # --- Damaged configs
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "\x00", '"x"', "[" * 100_000, '{"model_type": "gpt2"', "1" * 5000])
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\x00", "[" * 100_000, '{"model_type": "gpt2"', " " * 2**20 + "{}"])
 def test_a_damaged_config(folder: Path, text: str) -> None:
     (folder / "config.json").write_text(text)
-    refused(folder, "config.json")
-
-
-def test_a_config_beyond_all_bounds(folder: Path) -> None:
-    (folder / "config.json").write_text(" " * 2**20 + "{}")
-    refused(folder, "config.json", "longer")
-    (folder / "config.json").unlink()
     refused(folder, "config.json")
 
 
@@ -466,18 +360,17 @@ def test_a_family_that_is_known_and_not_read(folder: Path, name: str) -> None:
 
 
 def test_an_unknown_family_is_told_what_knows_most_of_its_attributes(folder: Path) -> None:
-    for name in ("another", "", "x" * 10_000):
+    for name in ("another", "x" * 10_000):
         change_config(folder, model_type=name)
         refused(folder, "is not read here; the nearest that is read is gpt2, which knows all its", "observe_model")
-    made = {"AriaTextConfig": ("llama", "moe_topk"), "VoxtralConfig": ("llama, which does not know audio_config",)}
-    same = ("Bart", "Bert", "GPT2", "Llama", "Mixtral", "T5")
-    made |= {f"{name}Config": (f"is {name.lower()}, which knows",) for name in same}
+    made = {"AriaTextConfig": "llama", "VoxtralConfig": "llama, which does not know audio_config"}
+    made |= {f"{name}Config": f"is {name.lower()}, which knows" for name in ("Bart", "Mixtral", "T5")}
     for name, said in made.items():
         plain = getattr(transformers, name)().to_dict()
         plain["model_type"] = f"{plain['model_type']}_of_mine"
         (folder / "config.json").write_text(json.dumps(plain, default=str), encoding="utf-8")
-        refused(folder, f"'{plain['model_type']}' is not read here; the nearest", *said)
-    for model_type in (3, None, ["gpt2"], ...):
+        refused(folder, f"'{plain['model_type']}' is not read here; the nearest", said)
+    for model_type in (3, ...):
         change_config(folder, model_type=model_type)
         refused(folder, "config.json", "model_type: expected the name of a family")
 
@@ -501,28 +394,28 @@ def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "left_out"),
+    ("model", "changes", "left_out"),
     [
-        ("BertForTokenClassification", ("classifier",)),
-        ("BertForMultipleChoice", ("classifier",)),
-        ("BertForQuestionAnswering", ("qa_outputs",)),
-        ("RobertaForTokenClassification", ("classifier",)),
-        ("DistilBertForMultipleChoice", ("classifier", "pre_classifier")),
-        ("DistilBertForQuestionAnswering", ("qa_outputs",)),
-        ("ModernBertForSequenceClassification", ("classifier", "head")),
-        ("BertForMaskedLM", ()),
+        ("BertForMultipleChoice", {}, ("classifier",)),
+        ("RobertaForTokenClassification", {"num_labels": 3}, ("classifier",)),
+        ("DistilBertForMultipleChoice", {}, ("classifier", "pre_classifier")),
+        ("DistilBertForQuestionAnswering", {}, ("qa_outputs",)),
+        ("ModernBertForSequenceClassification", {}, ("classifier", "head")),
+        ("BertForSequenceClassification", {"num_labels": 1}, ("classifier",)),
+        ("DistilBertForSequenceClassification", {"num_labels": 1}, ("classifier", "pre_classifier")),
     ],
 )
 @torch.no_grad()
-def test_the_head_of_a_task_is_left_out_and_told(tmp_path: Path, model: str, left_out: tuple[str, ...]) -> None:
-    theirs = Reference(model, {"num_labels": 2 if "Question" in model else 3}).save(tmp_path)
+def test_the_head_of_a_task_is_left_out_and_told(
+    tmp_path: Path, model: str, changes: dict[str, Any], left_out: tuple[str, ...]
+) -> None:
+    theirs = Reference(model, changes).save(tmp_path)
     lm = registry.load_folder(tmp_path)
     assert lm.left_out == left_out and lm.config.has_logits == (not left_out)
     told = [sidebar.model("tiny", lm, Texts(language)) for language in ("en", "zh")]
     assert all(f"`{part}`" in text for text in told for part in left_out)
     ids = [5, 9, 12, 30]
-    expected = theirs.base_model(torch.tensor([ids])).last_hidden_state[0]
-    run = lm.trace(ids=ids)
+    run, expected = lm.trace(ids=ids), theirs.base_model(torch.tensor([ids])).last_hidden_state[0]
     torch.testing.assert_close(run[run.leaving], expected, atol=1e-5, rtol=1e-5)
 
 
@@ -547,27 +440,9 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
     close(lm.trace(ids=ids)["logits"], logits_of(theirs, ids))
     save_file(tensors | {"lm_head.weight": table.clone()}, tmp_path / "model.safetensors", {"format": "pt"})
     assert registry.load(tmp_path).notices == ()
-
-
-def test_a_model_saved_without_a_head_says_so(tmp_path: Path) -> None:
-    Reference("LlamaModel", {"tie_word_embeddings": True}).save(tmp_path)
+    Reference("LlamaModel", {"tie_word_embeddings": True}).save(tmp_path / "none")
     with pytest.warns(UserWarning, match="saved without a head"):
-        assert registry.load(tmp_path).notices == ("no_head",)
-
-
-@pytest.mark.parametrize(("proj", "act", "gated"), [("relu", "gelu_new", False), ("gated-gelu", "relu", True)])
-def test_halves_of_a_feed_forward_that_disagree(proj: str, act: str, gated: bool, tmp_path: Path) -> None:
-    Reference("T5ForConditionalGeneration", {"feed_forward_proj": proj}).save(tmp_path)
-    change_config(tmp_path, dense_act_fn=act, is_gated_act=gated)
-    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path)
-    ids, target = [3, 1, 4, 1, 5], [0, 2, 6]
-    run = registry.load(tmp_path).trace(ids=ids, target_ids=target)
-    close(run["logits"], logits_of(theirs, ids, target))
-
-
-def test_an_attribute_nobody_reads(family_folder: Path) -> None:
-    change_config(family_folder, attention_sink_tokens=4)
-    refused(family_folder, "config.json", "attention_sink_tokens", "not supported")
+        assert registry.load(tmp_path / "none").notices == ("no_head",)
 
 
 @pytest.mark.parametrize(
@@ -577,112 +452,39 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         ("gpt2", {"add_cross_attention": True}, "add_cross_attention"),
         ("gpt2", {"activation_function": "mish"}, "activation_function"),
         ("gpt2", {"n_head": 5}, "n_head"),
-        ("gpt2", {"n_head": 0}, "n_head"),
         ("gpt2", {"n_layer": 10**9}, "n_layer"),
-        ("gpt2", {"n_layer": -1}, "n_layer"),
-        ("gpt2", {"n_embd": 24.0}, "n_embd"),
-        ("gpt2", {"n_embd": "24"}, "n_embd"),
-        ("gpt2", {"n_embd": True}, "n_embd"),
         ("gpt2", {"n_positions": 2**40}, "n_positions"),
-        ("gpt2", {"vocab_size": 2**40}, "vocab_size"),
-        ("gpt2", {"n_inner": 10**9}, "n_inner"),
-        ("gpt2", {"layer_norm_epsilon": 0}, "layer_norm_epsilon"),
-        ("gpt2", {"layer_norm_epsilon": float("nan")}, "layer_norm_epsilon"),
-        ("gpt2", {"tie_word_embeddings": "yes"}, "tie_word_embeddings"),
-        ("gpt2", {"quantization_config": {"bits": 4}}, "quantization_config"),
         ("gpt2", {"pruned_heads": {"0": [1]}}, "pruned_heads"),
         ("gpt2", {"auto_map": {"AutoModel": "code.Model"}}, "auto_map"),
         ("bert", {"position_embedding_type": "relative_key"}, "position_embedding_type"),
-        ("bert", {"is_decoder": True}, "is_decoder"),
-        ("bert", {"num_attention_heads": 5}, "num_attention_heads"),
-        ("bert", {"type_vocab_size": 10**6}, "type_vocab_size"),
-        ("bert", {"hidden_act": ["gelu"]}, "hidden_act"),
         ("t5", {"feed_forward_proj": "gated-exp"}, "feed_forward_proj"),
         ("t5", {"relative_attention_num_buckets": 30}, "relative_attention_num_buckets"),
-        ("t5", {"num_layers": 10**9}, "num_layers"),
-        ("t5", {"num_decoder_layers": 10**9}, "num_decoder_layers"),
-        ("t5", {"d_kv": 10**9}, "d_kv"),
-        ("t5", {"decoder_start_token_id": 10**6}, "decoder_start_token_id"),
-        ("llama", {"num_key_value_heads": 2}, "num_key_value_heads"),
         ("llama", {"head_dim": 7}, "rope"),
-        ("llama", {"rope_interleaved": True}, "rope_interleaved"),
-        ("llama", {"rope_parameters": {"rope_type": "su", "factor": 2.0}}, "'su'"),
         ("llama", {"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, "0 factors for 4 pairs"),
         ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "attn_factor": 2.0}}, "attn_factor"),
         ("llama", {"layer_types": ["full_attention", "sliding_attention"]}, "layer_types"),
-        ("llama", {"use_sliding_window": True}, "use_sliding_window"),
-        ("llama", {"auto_map": {"AutoModelForCausalLM": "modeling_x.OtherForCausalLM"}}, "auto_map"),
         ("llama", {"quantization_config": {"quant_method": "awq", "bits": 4}}, "AWQ of 4 bits"),
         ("llama", {"rope_parameters": {"rope_type": "linear"}}, "rope_parameters: factor: missing"),
-        ("llama", {"rope_parameters": {"rope_type": "linear", "factor": -1.0}}, "factor"),
-        ("llama", {"rope_parameters": {"rope_type": "default", "mscale": 1.0}}, "rope_parameters: mscale"),
-        ("llama", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor"),
-        ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "truncate": 1}}, "truncate"),
-        ("llama", {"rope_parameters": [1]}, "rope_parameters"),
         ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling"),
-        ("llama", {"num_hidden_layers": 10**9}, "num_hidden_layers"),
         ("qwen3", {"num_hidden_layers": 10**9, "use_sliding_window": True, "layer_types": None}, "num_hidden_layers"),
-        ("qwen3", {"layer_types": ["full_attention", "chunked_attention"]}, "layer_types"),
         ("qwen3", {"layer_types": ["sliding_attention", "full_attention"]}, "sliding_window"),
-        (
-            "qwen3",
-            {"layer_types": ["sliding_attention"], "use_sliding_window": True, "sliding_window": 4},
-            "layer_types",
-        ),
-        ("qwen3", {"layer_types": "full_attention"}, "layer_types"),
-        ("qwen2", {"use_mrope": True}, "use_mrope"),
-        ("qwen2", {"attention_bias": False}, "attention_bias"),
-        ("mistral", {"sliding_window": -1}, "sliding_window"),
         ("phi3", {"rope_scaling": {"type": "longrope", "short_factor": [1.0]}, "rope_parameters": None}, "1 factors"),
-        ("phi3", {"attention_bias": True}, "attention_bias"),
-        ("phi3", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "rotation takes pairs"),
-        ("smollm3", {"no_rope_layers": [1, 0]}, "no_rope_layers"),
         ("smollm3", {"no_rope_layers": [1, 0, 1, 2]}, "no_rope_layers"),
-        ("smollm3", {"layer_types": ["sliding_attention"] * 4}, "sliding_window"),
-        ("smollm3", {"num_hidden_layers": 10**9}, "num_hidden_layers"),
-        ("gemma", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
-        ("gemma", {"hidden_activation": "exp"}, "hidden_activation"),
         ("gemma4_text", {"enable_moe_block": True}, "experts beside a network for all tokens are not read here"),
         ("gpt_neo", {"attention_types": [[["global"], 10**9]]}, "attention_types"),
-        ("gpt_neo", {"attention_types": [["nearby", 2]], "attention_layers": None}, "attention_types"),
         ("gpt_neo", {"attention_types": [[["global"], 3]], "attention_layers": None}, "attention_types"),
         ("gpt_neo", {"attention_layers": ["local", "global"]}, "attention_layers"),
         ("opt", {"word_embed_proj_dim": 12}, "word_embed_proj_dim"),
-        ("opt", {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine"),
-        ("gpt_neox", {"rope_parameters": None, "rotary_pct": 0.1}, "rotary_pct"),
-        ("olmo2", {"clip_qkv": 8.0}, "clip_qkv"),
         ("gemma3_text", {"query_pre_attn_scalar": -24}, "query_pre_attn_scalar"),
-        ("gemma3_text", {"attn_logit_softcapping": 30.0}, "attn_logit_softcapping"),
-        ("gemma2", {"attn_logit_softcapping": 0.0}, "attn_logit_softcapping"),
-        ("gemma2", {"final_logit_softcapping": "30"}, "final_logit_softcapping"),
-        ("gemma2", {"layer_types": ["chunked_attention"] * 3}, "layer_types"),
-        ("gemma2", {"sliding_window": None}, "sliding_window"),
-        ("gemma2", {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
         ("bloom", {"apply_residual_connection_post_layernorm": True}, "apply_residual_connection_post_layernorm"),
-        ("bloom", {"layer_norm_epsilon": 0}, "layer_norm_epsilon"),
         ("falcon", {"new_decoder_architecture": True, "parallel_attn": False}, "parallel_attn"),
-        ("falcon", {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn"),
         ("modernbert", {"local_attention": 0}, "local_attention"),
-        ("modernbert", {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
-        ("modernbert", {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
-        ("gemma3_text", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
         ("gemma3_text", {"sliding_window": None}, "sliding_window"),
-        ("gemma3_text", {"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, "factor: missing"),
         ("gemma3_text", {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
-        ("gemma3_text", {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
         ("roberta", {"pad_token_id": 0}, "pad_token_id"),
-        ("roberta", {"max_position_embeddings": 2}, "max_position_embeddings"),
-        ("distilbert", {"activation": "exp"}, "activation"),
-        ("bart", {"normalize_before": True}, "normalize_before"),
         ("bart", {"decoder_ffn_dim": 30}, "decoder_ffn_dim"),
-        ("bart", {"extra_pos_embeddings": 1}, "extra_pos_embeddings"),
         ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
         ("marian", {"decoder_attention_heads": 4}, "decoder_attention_heads"),
-        ("marian", {"decoder_vocab_size": 60}, "decoder_vocab_size"),
-        ("marian", {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
-        ("marian", {"normalize_before": True}, "normalize_before"),
-        ("marian", {"d_model": 25}, "encoder_attention_heads"),
-        ("marian", {"encoder_layers": 10**9}, "encoder_layers"),
     ],
 )
 def test_a_config_of_something_else(tmp_path: Path, family: str, changes: dict[str, Any], field: str) -> None:
@@ -696,11 +498,7 @@ def test_a_config_of_something_else(tmp_path: Path, family: str, changes: dict[s
     ("family", "changes", "part"),
     [
         # Within the limits of a config; built, they would take from 100 GB to 100 TB.
-        ("gpt2", {"n_layer": 512, "n_embd": 2**12, "n_head": 16}, "missing"),
         ("gpt2", {"n_embd": 2**16, "n_head": 16, "n_inner": 2**18}, "shape"),
-        ("gpt2", {"vocab_size": 2**20, "n_embd": 2**16, "n_head": 2}, "shape"),
-        ("gpt2", {"n_positions": 2**20, "n_embd": 2**16, "n_head": 2}, "shape"),
-        ("bert", {"num_hidden_layers": 512, "hidden_size": 2**16, "num_attention_heads": 2}, "missing"),
         ("t5", {"d_kv": 2**12, "num_heads": 2**10, "num_layers": 512}, "missing"),
         ("llama", {"num_hidden_layers": 512, "hidden_size": 2**16, "intermediate_size": 2**18}, "missing"),
         ("llama", {"max_position_embeddings": 2**20, "vocab_size": 2**20}, "shape"),
@@ -715,9 +513,3 @@ def test_a_config_larger_than_its_weights_costs_no_memory(
     refused(tmp_path, "model.safetensors", part)
     assert time.process_time() - began < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # kB
-
-
-def test_layers_of_gemma_4_are_named_with_as_many_digits_as_the_last(tmp_path: Path) -> None:
-    Reference("Gemma4ForCausalLM", {"num_hidden_layers": 12, "layer_types": None}).save(tmp_path)
-    config = huggingface.load_folder(tmp_path).config
-    assert [config.of_layer("decoder", n).d_head for n in range(12)] == [10, 10, 10, 10, 10, 14] * 2

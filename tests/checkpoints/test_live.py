@@ -1,23 +1,39 @@
-"""Models in memory: the same values as their own forward pass, from their own weights."""
+"""Models in memory, adapters, and weights that stay as their file has them: what runs, what it takes, what fails."""
 
 from __future__ import annotations
 
+import copy
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from importlib import util
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 import transformers
 from checkpoint_makers import Reference, logits_of
+from safetensors.torch import load_file, save_file
+from tiers import turns
 from tiny_models import close
 from torch import nn
 from trained_tokenizers import KINDS, n_tokens
 
 import viz_model as vm
+from viz_model.checkpoints import adapters, registry, room
 from viz_model.checkpoints.weights import ModelError
+from viz_model.model import stored
+from viz_model.runs.derivation import derive
+from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 IDS, TARGET = [3, 1, 4, 1, 5], [0, 2, 6]
+
+
 SHARED = {
     "GPT2LMHeadModel": 1.0,
     "LlamaForCausalLM": 1.0,
@@ -48,40 +64,6 @@ def test_a_live_model_is_shown_from_its_own_weights(made: str) -> None:
     assert all(weight.requires_grad for weight in model.parameters())
     with torch.no_grad():  # what changes there is seen here
         next(iter(model.parameters())).mul_(1.5)
-    compared(lm, model)
-
-
-def test_a_state_dict_and_its_config() -> None:
-    model = Reference("LlamaForCausalLM").build()
-    tensors = {f"module._orig_mod.{name}"[len("module.") :]: tensor for name, tensor in model.state_dict().items()}
-    for config in (model.config, model.config.to_dict() | {"architectures": ["LlamaForCausalLM"]}):
-        compared(vm.load(tensors, config=config, name="mine"), model)
-    half = {name: tensor.bfloat16() for name, tensor in tensors.items()}
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.copy_(weight.bfloat16())
-    compared(vm.load(half, config=model.config), model)
-    ours = vm.load(model)
-    again = vm.load(ours.model.state_dict(), config=ours.config)
-    assert torch.equal(again.trace(ids=IDS)["logits"], ours.trace(ids=IDS)["logits"])
-
-
-@pytest.mark.parametrize(
-    "made", ["GPTNeoXForCausalLM", "MixtralForCausalLM", "BartForConditionalGeneration", "BertModel"]
-)
-def test_a_state_dict_of_a_model_in_memory_within_others(made: str) -> None:
-    model = Reference(made).build()
-    first = vm.load(model).model.state_dict()
-    for prefix in ("", "model.", "net.model.", "module._orig_mod."):
-        tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}
-        found = vm.load(tensors, config=model.config).model.state_dict()
-        assert all(torch.equal(tensor, first[name]) for name, tensor in found.items())
-
-
-def test_a_model_that_pytorch_wraps_is_shown_itself() -> None:
-    model = Reference("GPT2LMHeadModel").build()
-    lm = vm.load(nn.DataParallel(model))
-    assert lm.name == "GPT2LMHeadModel"
     compared(lm, model)
 
 
@@ -130,7 +112,6 @@ class Unknown(nn.Module):
             {"config": {}},
             "'state_dict' is dict, expected tensors by",
         ),
-        ({"a": torch.zeros(2)}, {}, "state_dict: .*give its config"),
         ({}, {"config": 3}, "config: expected a mapping or a config of transformers, got int"),
         (3, {}, "expected a name, a path, a model or a state_dict, got int"),
         ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
@@ -142,10 +123,289 @@ def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> N
         vm.load(source, **more)
 
 
-def test_a_tokenizer_that_does_not_fit(tmp_path: Path) -> None:
-    model = Reference("LlamaForCausalLM").build()
+@pytest.mark.parametrize("made", ["LlamaForCausalLM", "GPTNeoXForCausalLM", "MixtralForCausalLM", "BertModel"])
+def test_a_state_dict_and_its_config(made: str) -> None:
+    model = Reference(made).build()
+    first = vm.load(nn.DataParallel(model))
+    assert first.name == made
+    for prefix, config in (
+        ("", model.config),
+        ("net.model.", model.config),
+        ("module._orig_mod.", model.config),
+        *[("", model.config.to_dict() | {"architectures": [made]})] * made.startswith("Llama"),
+    ):
+        tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}
+        found = vm.load(tensors, config=config).model.state_dict()
+        assert all(torch.equal(tensor, first.model.state_dict()[name]) for name, tensor in found.items())
+    again = vm.load(first.model.state_dict(), config=first.config)
+    assert all(torch.equal(tensor, again.model.state_dict()[name]) for name, tensor in first.model.state_dict().items())
     for tokenizer in (vm.load("story-pre-ln").tokenizer, object()):
         with pytest.raises(ModelError, match="tokenizer: "):
             vm.load(model, tokenizer)
-    with pytest.raises(ModelError, match=f"tokenizer: {tmp_path} holds no tokenizer.json"):
-        vm.load(model, tmp_path)
+
+
+IDS, ALPHA, RANK = [3, 1, 4, 1, 5], 8, 2
+
+
+WEIGHTS = "adapter_model.safetensors"
+
+
+PLACE = "model.layers.1.self_attn.q_proj"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    """A Llama in "base", and beside it in "mine" an adapter of one of its matrices."""
+    Reference("LlamaForCausalLM").save(tmp_path / "base")
+    torch.manual_seed(0)
+    parts = {f"base_model.model.{PLACE}.lora_A.weight": torch.randn(RANK, 24)}
+    parts[f"base_model.model.{PLACE}.lora_B.weight"] = torch.randn(24, RANK)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    save_file(parts, folder / WEIGHTS)
+    said(folder, base_model_name_or_path="someone/base")
+    return folder
+
+
+def said(folder: Path, **changes: Any) -> Path:
+    plain: dict[str, Any] = {"peft_type": "LORA", "r": RANK, "lora_alpha": ALPHA, "target_modules": ["q_proj"]}
+    plain["layers_to_transform"] = [1]
+    path = folder / "adapter_config.json"
+    before = json.loads(path.read_text()) if path.exists() else plain
+    path.write_text(json.dumps({**before, **changes}))
+    return folder
+
+
+def added(model: Any, folder: Path) -> Any:
+    """The model with B·A·α/r added to the one matrix (Hu et al. 2021, section 4.1)."""
+    down, up = (load_file(folder / WEIGHTS)[f"base_model.model.{PLACE}.lora_{x}.weight"] for x in "AB")
+    with torch.no_grad():
+        model.get_submodule(PLACE).weight += up @ down * ALPHA / RANK
+    return model
+
+
+def lora(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for ``peft``, where that is not installed: the sum by hand."""
+    made: Any = ModuleType("peft")
+    made.__spec__ = ModuleSpec("peft", None)
+
+    class PeftModel:
+        def __init__(self, model: Any, folder: str) -> None:
+            self.model, self.folder = model, Path(folder)
+
+        from_pretrained = classmethod(lambda cls, model, folder: cls(model, folder))
+
+        def merge_and_unload(self) -> Any:
+            return added(self.model, self.folder)
+
+    made.PeftModel = PeftModel
+    monkeypatch.setitem(sys.modules, "peft", made)
+
+
+PLACES: dict[str, Callable[[Path], Path]] = {
+    "beside": lambda folder: folder,
+    "named": lambda folder: said(folder, base_model_name_or_path=str(folder.parent / "base")),
+    "within": lambda folder: Path(shutil.move(folder, folder.parent / "base" / "mine")),
+    "in": lambda folder: Path(shutil.copytree(folder, folder.parent / "base", dirs_exist_ok=True)),
+}
+
+
+@pytest.mark.parametrize("by", ["peft", "stand-in"])
+@pytest.mark.parametrize("place", PLACES)
+def test_an_adapter_is_added_to_its_base(pair: Path, place: str, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if by == "peft":
+        pytest.importorskip("peft")
+    else:
+        lora(monkeypatch)
+    folder = PLACES[place](pair)
+    with pytest.warns(UserWarning, match="peft has added an adapter"):
+        lm = vm.load(folder)
+    expected = logits_of(added(Reference("LlamaForCausalLM").build(), folder), IDS)
+    torch.testing.assert_close(lm.trace(ids=IDS)["logits"], expected, atol=1e-5, rtol=1e-5)
+    assert lm.notices == ("adapter",) and (lm.name, lm.folder) == (folder.name, folder)
+    assert all("peft" in Texts(language)("models.adapter") for language in ("en", "zh"))
+    monkeypatch.setenv(registry.PATH_VARIABLE, str(folder))
+    assert registry.config_of(folder.name) == lm.config and registry.tokenizer_of(folder.name).n_vocab == 53
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "zh"),
+    [
+        (lambda f: shutil.rmtree(f.parent / "base"), r"adapter \('LORA'\), not a model, and its base", "不在这里"),
+        (lambda f: said(f, peft_type="IA3"), r"adapter \('IA3'\), and of such LoRA's alone", "只能合并 LoRA"),
+        (lambda f: said(f, megatron_config={"x": 1}, megatron_core="antigravity"), "LoRA's alone", "只能合并 LoRA"),
+        (lambda f: (f / WEIGHTS).unlink(), "adapter_model.safetensors: no such file", "没有这个文件"),
+        (lambda f: (f / WEIGHTS).write_bytes(b"x"), "peft cannot add it to .*base: ", "无法把它加到"),
+    ],
+)
+def test_what_cannot_be_added_is_told(
+    pair: Path, change: Callable[[Path], object], says: str, zh: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lora(monkeypatch)
+    change(pair)
+    with pytest.raises(ModelError, match=says) as refused:
+        vm.load(pair)
+    assert "\n" not in str(refused.value) and zh in Texts("zh").error(refused.value)
+
+
+def test_without_peft_it_says_how(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "find_spec", lambda name: None if name == "peft" else util.find_spec(name))
+    for place in ("beside", "in"):
+        with pytest.raises(ModelError, match="pip install peft transformers; or merge the two first") as refused:
+            vm.load(PLACES[place](pair))
+        assert "请运行 pip install peft" in Texts("zh").error(refused.value)
+
+
+READ, SAID = [3, 1, 4, 1, 5, 9, 2], [0, 2, 6]
+
+
+MADE = (
+    "LlamaForCausalLM",
+    "GPT2LMHeadModel",  # its matrices lie [in, out]
+    "GemmaForCausalLM",  # its norms are stored as how far they are from 1
+    "Phi3ForCausalLM",  # its matrices are fused
+    "MixtralForCausalLM",  # its experts are stored together
+    "GPTNeoXForCausalLM",  # query, key and value of its heads take turns
+    "BloomForCausalLM",
+    "T5ForConditionalGeneration",
+    "BartForConditionalGeneration",
+    "MarianMTModel",
+    "BertForMaskedLM",
+)
+
+
+VIEWS = {"LlamaForCausalLM": 1.0, "GPT2LMHeadModel": 1.0, "Phi3ForCausalLM": 1.0, "GPTNeoXForCausalLM": 0.65}
+
+
+"""The share of the weights that are the file's own bytes."""
+
+
+HALVES = (torch.bfloat16, torch.float16)
+
+
+def saved(made: str, folder: Path, dtype: torch.dtype = torch.bfloat16) -> Any:
+    model = Reference(made).build().to(dtype)
+    model.save_pretrained(folder)
+    return model
+
+
+def run(lm: vm.LanguageModel, **more: Any) -> vm.Trace:
+    return lm.trace(ids=READ, target_ids=SAID if lm.config.kind == "encoder_decoder" else None, **more)
+
+
+def logits(model: Any) -> torch.Tensor:
+    return logits_of(model, READ, SAID if model.config.is_encoder_decoder else None).float()
+
+
+@pytest.fixture
+def is_mapped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Files of any size stay where they are."""
+    monkeypatch.setattr(room, "MAPPED", 0)
+    yield
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("llama")
+    saved("LlamaForCausalLM", folder)
+    return folder
+
+
+@pytest.mark.usefixtures("is_mapped")
+@pytest.mark.parametrize(("made", "dtype"), turns(MADE, HALVES))
+def test_sixteen_bits_are_computed_as_the_reference_does(tmp_path: Path, made: str, dtype: torch.dtype) -> None:
+    model = saved(made, tmp_path, dtype)
+    lm = vm.load(tmp_path, dtype=dtype)
+    trace, numbers = run(lm), torch.Generator().manual_seed(0)
+    for name in trace:
+        index = [int(torch.randint(size, (), generator=numbers)) for size in trace.shape(name)]
+        assert derive(trace, name, index).agrees, (name, index)
+    assert lm.dtype == dtype and {w.dtype for w in lm.model.parameters()} <= {dtype, torch.float32}
+    exact, theirs, ours = logits(copy.deepcopy(model).float()), logits(model), run(lm)["logits"]
+    assert ours.dtype == torch.float32
+    # Each rounds in places of its own; both stay as near to what single precision makes of these weights.
+    rounded = max(float((theirs - exact).abs().max()), torch.finfo(dtype).eps * float(exact.abs().max()))
+    assert 0 < float((ours - exact).abs().max()) < 3 * rounded
+
+
+@pytest.mark.usefixtures("is_mapped")
+@pytest.mark.parametrize(("made", "share"), VIEWS.items())
+def test_weights_are_the_bytes_of_the_file(tmp_path: Path, made: str, share: float) -> None:
+    saved(made, tmp_path)
+    own = list(vm.load(tmp_path, dtype="bfloat16").model.parameters())
+    maps = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
+    ranges = [line[0].split("-") for line in maps if line[-1] == str(tmp_path / "model.safetensors")]
+    spans = [range(int(begin, 16), int(end, 16)) for begin, end in ranges]
+    of_file = sum(w.numel() for w in own if any(w.data_ptr() in span for span in spans))
+    assert of_file >= share * sum(w.numel() for w in own)
+
+
+def test_small_models_are_read_in_single_precision_and_large_ones_as_they_are(
+    llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert vm.load(llama).dtype == torch.float32
+    assert vm.load(llama, dtype="float16").dtype == torch.float16
+    monkeypatch.setattr(room, "LARGE", 0)
+    assert vm.load(llama).dtype == vm.load(llama, dtype="auto").dtype == torch.bfloat16
+    assert vm.load(llama, dtype=torch.float32).dtype == torch.float32
+    assert vm.load("story-pre-ln").dtype == torch.float32
+    monkeypatch.setenv(room.DTYPE, "float32")
+    assert vm.load(llama).dtype == torch.float32
+
+
+@pytest.mark.parametrize("made", ["LlamaForCausalLM", "BartForConditionalGeneration"])
+def test_what_is_read_is_single_precision_and_the_same_however_it_is_kept(tmp_path: Path, made: str) -> None:
+    saved(made, tmp_path)
+    lm = vm.load(tmp_path, dtype="bfloat16")
+    whole, stream = run(lm, keep="everything"), run(lm, keep="stream")
+    for name, value in whole.values.items():
+        assert value.dtype in (torch.float32, torch.int64) and torch.equal(value, stream.values[name])
+        assert not value.is_floating_point() or torch.equal(value, value.bfloat16().float())
+    for name in whole:
+        if whole.site(name).has_heads:
+            row = whole.row(name, 1, 2)
+            assert torch.allclose(
+                stream.row(name, 1, 2), row, rtol=0.01, atol=1e-3
+            )  # one query alone is summed otherwise
+            assert torch.allclose(whole.head(name, 2)[1], row, atol=1e-6)
+    assert torch.equal(run(lm).row("logits", -1), whole["logits"][-1])
+    for name, weight in lm.model.named_parameters():
+        read = lm.model.get_parameter(name)
+        assert read.dtype == torch.float32 and torch.equal(read, weight.float())
+    copied = copy.deepcopy(lm.model.stack("decoder").block(0))
+    assert {w.dtype for w in copied.parameters()} == {torch.float32} and stored.running(copied) is copied
+
+
+def test_a_live_model_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Reference("LlamaForCausalLM").build().bfloat16()
+    assert vm.load(model).dtype == torch.float32
+    lm = vm.load(model, dtype="bfloat16")
+    theirs = {weight.data_ptr() for weight in model.parameters()}
+    assert lm.dtype == torch.bfloat16 and {w.data_ptr() for w in lm.model.parameters()} == theirs
+    monkeypatch.setattr(room, "available", lambda device=None: 0)
+    assert vm.load(model, dtype="bfloat16").dtype == torch.bfloat16  # it is there already
+    with pytest.raises(vm.ModelError, match=r"float32, and 0\.0 GB are free; keep its bfloat16"):
+        vm.load(model)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"dtype": "int8"}, "dtype: expected auto, float32, bfloat16, float16, got 'int8'"),
+        ({"device": "cuda:99"}, "device: 'cuda:99' is not here"),
+        ({"threads": 0}, "threads: expected a whole number of at least 1, got '0'"),
+    ],
+)
+def test_what_there_is_not(llama: Path, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(vm.ModelError, match=says):
+        vm.load(llama, **asked)
+
+
+def test_a_number_that_is_not_finite_is_named(tmp_path: Path) -> None:
+    model = Reference("LlamaForCausalLM").build().bfloat16()
+    for wrong in (torch.nan, torch.inf, -torch.inf):
+        with torch.no_grad():
+            model.model.layers[1].mlp.up_proj.weight[3, 2] = wrong
+        model.save_pretrained(tmp_path)
+        with pytest.raises(vm.ModelError, match=r"layers\.1\.mlp\.up_proj\.weight' holds numbers that are not finite"):
+            vm.load(tmp_path, dtype="bfloat16")

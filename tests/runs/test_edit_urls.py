@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import urllib.parse
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 import torch
@@ -66,12 +66,6 @@ def test_what_an_address_looks_like(made: tuple[Edit, ...], text: str) -> None:
     assert urllib.parse.quote(text, safe="") == text  # stands in an address as it is
 
 
-def test_every_edit_has_a_name_of_its_own() -> None:
-    assert len({edit.tag for edit in EDITS}) == len(EDITS)
-    assert {type(edit) for made, _ in EXAMPLES for edit in made} >= {AblateHead, FixPattern, PatchResidual}
-    assert all(re.fullmatch("[a-z]+(-[a-z]+)*", edit.tag) for edit in EDITS)
-
-
 small = st.integers(0, 10**6)
 sides = st.sampled_from([None, *get_args(Side)])
 floats = st.floats(-1e6, 1e6)
@@ -86,21 +80,19 @@ names = st.sampled_from(["uniform", "self", "previous", "first"])
 attentions = st.sampled_from(["attn", "cross"])
 
 
-def built(edit: type[Edit], **fields: Any) -> st.SearchStrategy[Edit]:
-    return st.builds(edit, **fields)
-
-
 any_edit = st.one_of(
-    built(AblateHead, layer=small, head=small, side=sides, attention=attentions, to=st.sampled_from(["zero", "mean"])),
-    built(FixPattern, layer=small, head=small, pattern=names | rows, side=sides, attention=attentions),
-    built(SetNeuron, layer=small, neuron=small, value=floats, position=st.none() | small, side=sides),
-    built(ExpertOff, layer=small, expert=small, side=sides),
-    built(ExpertOnly, layer=small, expert=small, position=st.none() | small, side=sides),
-    built(Skip, layer=small, part=st.sampled_from(["attn", "cross", "ffn"]), side=sides),
-    built(FlipMask, query=small, key=st.none() | small, layer=st.none() | small, side=sides),
-    built(ShuffleTokens, seed=st.integers(0, 2**63 - 1), side=sides),
-    built(ShuffleTokens, order=st.permutations(range(5)).map(tuple), side=sides),
-    built(
+    st.builds(
+        AblateHead, layer=small, head=small, side=sides, attention=attentions, to=st.sampled_from(["zero", "mean"])
+    ),
+    st.builds(FixPattern, layer=small, head=small, pattern=names | rows, side=sides, attention=attentions),
+    st.builds(SetNeuron, layer=small, neuron=small, value=floats, position=st.none() | small, side=sides),
+    st.builds(ExpertOff, layer=small, expert=small, side=sides),
+    st.builds(ExpertOnly, layer=small, expert=small, position=st.none() | small, side=sides),
+    st.builds(Skip, layer=small, part=st.sampled_from(["attn", "cross", "ffn"]), side=sides),
+    st.builds(FlipMask, query=small, key=st.none() | small, layer=st.none() | small, side=sides),
+    st.builds(ShuffleTokens, seed=st.integers(0, 2**63 - 1), side=sides),
+    st.builds(ShuffleTokens, order=st.permutations(range(5)).map(tuple), side=sides),
+    st.builds(
         PatchResidual,
         site=st.sampled_from(["embed.out", "encoder.blocks.11.resid.cross"]),
         position=small,
@@ -108,7 +100,7 @@ any_edit = st.one_of(
         from_text=st.text(min_size=1, max_size=30),
         from_target=st.none() | st.text(max_size=10),
     ),
-    *(built(edit) for edit in EDITS if edit.tag.startswith("no-")),
+    *(st.builds(edit) for edit in EDITS if edit.tag.startswith("no-")),
 )
 
 
@@ -134,22 +126,15 @@ def test_hostile_text_is_refused_in_one_line(text: str) -> None:
     ("text", "message"),
     [
         ("explode", "edits: 'explode': no such edit, there are head-off"),
-        ("~", "edits: '': no such edit"),
         ("head-off.1.3~", "edits: '': no such edit"),
         ("skip.2.norm", "edits: 'skip.2.norm': part: expected one of attn, cross, ffn"),
-        ("skip.x.ffn", "edits: 'skip.x.ffn': layer: expected a whole number"),
         ("skip.².ffn", "edits: 'skip.².ffn': layer: expected a whole number"),
         ("skip.2", "edits: 'skip.2': part: missing"),
         ("skip.2.ffn.decoder.5", "edits: .*: expected at most layer, part, side"),
-        ("neuron.0.0.nan", "edits: .*: value: expected a number"),
         ("neuron.0.0.1e999", "edits: .*: value: expected a number"),
-        ("neuron.0.0.9e9", "edits: .*: value: expected at most"),
         ("pattern.0.0.1-0_0p5-0p4", "edits: .*: pattern: row 1 sums to 0.9"),
-        ("pattern.0.0.1--0", "edits: .*: pattern: expected one of uniform"),
         ("shuffle", "edits: 'shuffle': seed: give either"),
-        ("shuffle.99999999999999999999", "edits: .*: seed: expected a whole number"),
         ("patch.__import__('os').0..x", "edits: .*: site: expected a site"),
-        ("patch.embed_out.0..%00", "edits: .*: from_text: expected a text"),
         ("patch.embed_out.0..-FFFFFF-", "edits: .*: from_text: expected a text"),
         ("no-scale.1", "edits: .*: expected at most no fields"),
         ("x" * 4001, f"edits: expected at most {MOST_CHARACTERS} characters"),
@@ -159,13 +144,6 @@ def test_hostile_text_is_refused_in_one_line(text: str) -> None:
 def test_the_part_that_is_wrong_is_named(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         edits.parse(text)
-
-
-def test_what_is_too_long_for_an_address_is_not_written() -> None:
-    with pytest.raises(ValueError, match=r"^edits: expected at most 32, got 33"):
-        edits.write([NoNorm()] * 33)
-    with pytest.raises(ValueError, match=r"^edits: expected at most 4000 characters"):
-        edits.write([PatchResidual(site="embed.out", position=0, from_text="语" * 1000)])
 
 
 CONFIGS = [tiny_config(ffns=(choices.Dense(), ffn)) for ffn in EXPERTS if ffn.n_groups == 1]
@@ -219,9 +197,7 @@ def test_one_expert_alone_writes_what_its_network_writes(
     layer = lm.model.stack(side).block(1).ffn
     assert isinstance(layer, Experts)
     own = slice(expert * layer.width, (expert + 1) * layer.width)
-    x = edited["blocks.1.ffn.norm.out"] if "blocks.1.ffn.norm.out" in edited else edited["blocks.1.resid.mid"]
-    hidden = edited["blocks.1.ffn.expert_act"][:, expert]
-    written = hidden @ layer.down.weight[:, own].T
+    written = edited["blocks.1.ffn.expert_act"][:, expert] @ layer.down.weight[:, own].T
     if layer.down_bias is not None:
         written = written + layer.down_bias.weight[:, expert]
     for n in range(len(plain)):
@@ -230,38 +206,21 @@ def test_one_expert_alone_writes_what_its_network_writes(
             close(edited["blocks.1.ffn.expert_out"][n, expert], written[n])
         else:
             close(edited["blocks.1.ffn.chosen"][n], plain["blocks.1.ffn.chosen"][n])
-    assert x.shape == written.shape
     check_cells(edited)
-
-
-def test_what_is_out_is_out_for_what_comes_after_and_the_last_one_stays() -> None:
-    config = CONFIGS[0]
-    lm, last = language_model(config), "expert: no expert of layer 1 is left"
-    n = EXPERTS[0].n_experts
-    off = [ExpertOff(layer=1, expert=e) for e in range(n)]
-    alone = run_both(lm, edits=off[:-1])
-    same = run_both(lm, edits=[ExpertOnly(layer=1, expert=n - 1)])
-    close(alone["logits"], same["logits"])
-    refused: list[list[Edit]] = [list(off), [off[0], ExpertOnly(layer=1, expert=0)]]
-    refused.append([ExpertOnly(layer=1, expert=0, position=1), off[0]])
-    for each in refused:
-        with pytest.raises(ValueError, match=f"^{last}"):
-            run_both(lm, edits=each)
-        with pytest.raises(ValueError, match=f"^{last}"):  # whose weights the edit sets, and not their logits
-            run_both(language_model(GROUPED[0]), edits=[ExpertOff(layer=1, expert=0), ExpertOnly(layer=1, expert=0)])
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
         (ExpertOff(layer=0, expert=0), "layer: 0 has one feed-forward network for all tokens, and no experts"),
-        (ExpertOff(layer=2, expert=0), "layer: expected 0 to 1, got 2"),
         (ExpertOff(layer=1, expert=4), "expert: expected 0 to 3, got 4"),
         (ExpertOnly(layer=1, expert=-1), "expert: expected 0 to 3, got -1"),
         (ExpertOnly(layer=1, expert=0, position=7), "position: expected 0 to 6, got 7"),
-        (ExpertOff(layer=1, expert=0, side="encoder"), "side: this model has decoder, not encoder"),
     ],
 )
 def test_places_that_are_not_there_are_named(edit: Edit, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         run_both(language_model(CONFIGS[0]), edits=[edit])
+    off = [ExpertOff(layer=1, expert=n) for n in range(4)]
+    with pytest.raises(ValueError, match=r"^expert: no expert of layer 1 is left"):
+        run_both(language_model(CONFIGS[0]), edits=off)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,11 +12,9 @@ import torch
 from identities import check_cells
 from tiny_models import close, describe, few, language_model, random_model, run_both, tiny_config, without_a_part
 
-import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
-from viz_model.model import masks, norms, ops, positions, sites
-from viz_model.model.block import Block
+from viz_model.model import masks, ops
 from viz_model.runs.edits import (
     AblateHead,
     Edit,
@@ -37,12 +34,9 @@ from viz_model.runs.edits import (
 )
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.norm_placement.pull import stream_gradients
 
 CONFIGS = [*few(), *without_a_part()]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
-some = pytest.mark.parametrize("config", CONFIGS[::3], ids=describe)
-DECODERS = [config for config in CONFIGS if config.kind == "decoder"]
 GENERATING = [config for config in CONFIGS if config.kind != "encoder"]
 
 
@@ -80,7 +74,6 @@ def catalog(trace: Trace) -> list[Edit]:
 
 
 def same(found: Trace, expected: Trace) -> None:
-    """Assert that two runs have the same values, up to rounding."""
     assert found.sites == expected.sites
     for name in expected.sites:
         close(found[name], expected[name])
@@ -124,12 +117,9 @@ def test_a_fixed_pattern_mixes_the_values_as_it_says(config: ModelConfig) -> Non
         name = edit.site(config)
         at = name.removesuffix("pattern")
         close(edited[name][head], rows)
-        close(edited.head(name, head)[:], rows)
         close(edited[name][:head], plain[name][:head])
-        for unchanged in ("scores", "masked"):
-            close(edited[at + unchanged], plain[at + unchanged])
+        close(edited[at + "masked"], plain[at + "masked"])
         close(edited[at + "z"][head], rows @ edited.head(at + "v", head))
-        check_cells(edited)
 
 
 @every
@@ -178,43 +168,6 @@ def test_a_flipped_cell_is_another_mask(config: ModelConfig) -> None:
         for i in range(plain.n_layers):
             assert torch.equal(edited.at(side)[f"blocks.{i}.attn.mask"][0] == 0, own[i])
         same(edited, run_both(lm, mask={side: own}))
-        check_cells(edited)
-
-
-@pytest.mark.parametrize("config", DECODERS, ids=describe)
-@pytest.mark.parametrize(("query", "key"), [(0, 3), (2, 5), (4, 5)])
-def test_what_is_seen_changes_only_who_sees_and_who_comes_after(config: ModelConfig, query: int, key: int) -> None:
-    lm = language_model(config)
-    plain, edited = run_both(lm), run_both(lm, edits=[FlipMask(query=query, key=key)])
-    last = f"blocks.{config.n_layers - 1}.resid.out"
-    for name in (last, "logits"):
-        close(edited[name][:query], plain[name][:query])
-        assert (edited[name][query] - plain[name][query]).abs().max() > 1e-5
-
-
-def test_a_whole_row_is_flipped() -> None:
-    lm = language_model(tiny_config())
-    edited = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=1)])
-    assert (edited["blocks.1.attn.mask"][0, 1] == 0).tolist() == [False, False, True, True]
-    with pytest.raises(ValueError, match=r"^query: row 3 of the decoder would see no token"):
-        lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=3)])
-    with pytest.raises(ValueError, match=r"^query: row 0 of layer 1 of the decoder would see no token"):
-        lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0, key=0, layer=1)])
-    # Between two edits a row may be empty.
-    moved = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0, key=0), FlipMask(query=0, key=2)])
-    assert (moved["blocks.0.attn.pattern"][:, 0] == torch.tensor([0, 0, 1, 0])).all()
-    back = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0)] * 2)
-    same(back, lm.trace(ids=[1, 2, 3, 4]))
-
-
-@every
-def test_patching_from_the_same_run_changes_nothing(config: ModelConfig) -> None:
-    lm = language_model(config)
-    plain = run_both(lm)
-    streams = [name for name, row in sites.in_order(config) if row.role == "residual" and row.axes == ("T", "D")]
-    for name in streams[:: max(1, len(streams) // 4)]:
-        edited = run_both(lm, edits=[PatchResidual(site=name, position=2, from_ids=plain.ids)])
-        assert all(torch.equal(edited[site], plain[site]) for site in plain.sites)
 
 
 @every
@@ -223,29 +176,14 @@ def test_a_patch_carries_the_vector_of_another_run(config: ModelConfig) -> None:
     at = f"{side}." if len(config.sides) > 1 else ""
     plain = run_both(lm)
     other = lm.trace(ids=[5, 6, 7, 8], target_ids=plain.target_ids)
+    same = PatchResidual(site=at + "blocks.0.resid.mid", position=2, from_ids=plain.ids)
+    assert all(torch.equal(run_both(lm, edits=[same])[site], plain[site]) for site in plain.sites)
     for name in ("embed.out", "blocks.0.resid.mid", "blocks.1.resid.out"):
         patch = PatchResidual(site=at + name, position=1, from_position=2, from_ids=(5, 6, 7, 8))
         edited = run_both(lm, edits=[patch])
         expected = plain[at + name].clone()
         expected[1] = other[at + name][2]
         assert torch.equal(edited[at + name], expected)
-    # All positions of the stream patched behind the last block: what is predicted is what the other run predicts.
-    if config.kind == "decoder":
-        every_position = [PatchResidual(site="blocks.1.resid.out", position=n, from_ids=(5, 6, 7, 8)) for n in range(4)]
-        whole = lm.trace(ids=[1, 2, 3, 4], edits=every_position)
-        close(whole["logits"], other["logits"])
-
-
-def test_a_patch_reads_a_text_and_a_target() -> None:
-    config = tiny_config(n_vocab=story_tokenizer().n_vocab, kind="encoder_decoder", start_id=0, n_context=32)
-    lm = language_model(config)
-    site = "decoder.blocks.0.resid.cross"
-    edit = PatchResidual(site=site, position=1, from_text="the dog", from_target="un chien", from_position=2)
-    edited, other = lm.trace("the cat", "un chat", edits=[edit]), lm.trace("the dog", "un chien")
-    assert torch.equal(edited[site][1], other[site][2])
-    # By default the other run has said what this one has.
-    edit = dataclasses.replace(edit, from_target=None)
-    assert torch.equal(lm.trace("the cat", "un chat", edits=[edit])[site][1], lm.trace("the dog", "un chat")[site][2])
 
 
 @every
@@ -263,62 +201,7 @@ def test_shuffled_tokens_are_the_same_tokens(config: ModelConfig) -> None:
         assert target == (plain.target_ids[0], *plain.target_ids[:0:-1])
 
 
-def test_control_tokens_stay_where_they_are() -> None:
-    tokenizer = story_tokenizer()
-    lm = language_model(tiny_config(n_vocab=tokenizer.n_vocab))
-    control = min(tokenizer.controls)
-    edited = lm.trace(ids=[control, 5, 6, control, 7], edits=[ShuffleTokens(order=(2, 0, 1))])
-    assert edited.ids == (control, 7, 5, control, 6)
-
-
 # Structural breaks
-
-
-def by_hand(block: Block, x: torch.Tensor, visible: torch.Tensor, config: ModelConfig, left_out: str) -> torch.Tensor:
-    """A block of a decoder with plain heads and no position in its attention: [T, D] -> [T, D]."""
-
-    def norm(x: torch.Tensor, layer: norms.Norm) -> torch.Tensor:
-        return x if left_out == "norm" else layer(x)
-
-    def attend(x: torch.Tensor) -> torch.Tensor:
-        q, k, v = ((x @ w.weight.T + w.bias).view(len(x), config.n_heads, -1) for w in (attn.q, attn.k, attn.v))
-        scores = torch.einsum("ihk,jhk->hij", q, k) / math.sqrt(config.d_head)
-        weights = scores.masked_fill(~visible, -math.inf).softmax(-1)
-        return torch.einsum("hij,jhk->ihk", weights, v).flatten(1) @ attn.o.weight.T + attn.o.bias
-
-    def feed(x: torch.Tensor) -> torch.Tensor:
-        return (x @ ffn.up.weight.T + ffn.up.bias).relu() @ ffn.down.weight.T + ffn.down.bias
-
-    attn, ffn = block.attn, block.ffn
-    for layer, sublayer in ((block.attn_norm, attend), (block.ffn_norm, feed)):
-        stays = torch.zeros_like(x) if left_out == "residual" else x
-        x = stays + sublayer(norm(x, layer)) if config.norm_at == "pre" else norm(stays + sublayer(x), layer)
-    return x
-
-
-@pytest.mark.parametrize("left_out", ["nothing", "norm", "residual", "position", "mask"])
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-def test_a_part_left_out_is_a_forward_pass_without_it(norm_at: Any, left_out: str) -> None:
-    config = tiny_config(norm_at)
-    lm, ids = language_model(config), [4, 8, 15, 16, 23]
-    stack = lm.model.stack("decoder")
-    x = lm.model.embedding.weight[ids] * math.sqrt(config.d_model)
-    if left_out != "position":
-        assert isinstance(stack.position, positions.Sinusoidal)
-        x = x + stack.position.waves[: len(ids)]
-    visible = torch.ones(5, 5).bool() if left_out == "mask" else torch.ones(5, 5).tril().bool()
-    for i in range(config.n_layers):
-        x = by_hand(stack.block(i), x, visible, config, left_out)
-    if stack.final_norm is not None and left_out != "norm":
-        x = stack.final_norm(x)
-    edits: dict[str, list[Edit]] = {
-        "nothing": [],
-        "norm": [NoNorm()],
-        "residual": [NoResidual()],
-        "position": [NoPosition()],
-        "mask": [NoMask()],
-    }
-    close(lm.trace(ids=ids, edits=edits[left_out])["logits"], x @ lm.model.embedding.weight.T)
 
 
 @every
@@ -337,24 +220,10 @@ def test_a_part_left_out_is_another_config_with_the_same_weights(config: ModelCo
         state = lm.model.state_dict()
         fresh.model.load_state_dict({name: state[name] for name in fresh.model.state_dict()})
         same(edited, run_both(fresh))
-        check_cells(edited)
         kept = {id(parameter) for parameter in lm.model.parameters()}
-        assert {id(parameter) for parameter in edited.model.parameters()} <= kept
-        if edited.config != config:
-            assert edited.model is not lm.model
+        assert {id(parameter) for parameter in edited.model.parameters()} <= kept  # no weight is made anew
     everywhere = run_both(lm, edits=[NoMask()])
     assert all((everywhere[name] == 0).all() for name in everywhere.sites if name.endswith("attn.mask"))
-
-
-def test_other_weights_cannot_be_made_up() -> None:
-    model = language_model(tiny_config()).model
-    for changes, field in (
-        ({"d_ffn": 41}, "d_ffn"),
-        ({"norm": choices.RMSNorm()}, "norm"),
-        ({"position": choices.Learned()}, "position"),
-    ):
-        with pytest.raises(ValueError, match=f"^{field}: "):
-            vm.edits.rebuilt(model, dataclasses.replace(model.config, **changes))
 
 
 # What holds for all of them
@@ -369,42 +238,13 @@ def test_every_edit_leaves_the_model_and_other_runs_alone(config: ModelConfig) -
     for edit in catalog(before):
         edited = run_both(lm, edits=[edit])
         assert edited.edits == (edit,)
-        changed = any(
-            edited[name].shape != before[name].shape or not edited[name].equal(before[name])
-            for name in before.sites
-            if name in edited
-        )
-        assert changed or not _bites(edit, config), edit
+        check_cells(edited)
     assert all(value.equal(state[name]) for name, value in lm.model.state_dict().items())
     after = run_both(lm)
     assert after.sites == tuple(values) and all(after[name].equal(values[name]) for name in values)
 
 
-def _bites(edit: Edit, config: ModelConfig) -> bool:
-    """Whether there is something to leave out."""
-    match edit:
-        case NoScale():
-            return config.scale_scores
-        case NoPosition():
-            return config.position.acts_on in ("queries", "scores")
-        case NoResidual():
-            return config.residual
-        case NoNorm():
-            return not isinstance(config.norm, choices.NoNorm)
-        case NoMask():
-            return "decoder" in config.sides
-        case _:
-            return True
-
-
 @every
-def test_derived_values_are_those_of_the_edited_run(config: ModelConfig) -> None:
-    lm = language_model(config)
-    for edit in catalog(run_both(lm)):
-        check_cells(run_both(lm, edits=[edit]))
-
-
-@some
 def test_edits_hold_together(config: ModelConfig) -> None:
     lm = language_model(config)
     plain = run_both(lm)
@@ -417,9 +257,7 @@ def test_edits_hold_together(config: ModelConfig) -> None:
     same(both, run_both(lm, edits=[other, one]))
     # The order counts where it says so: a mask that is opened forgets what was flipped before.
     flip, opened = FlipMask(query=2, key=1), NoMask(side=side)
-    last = "blocks.0.attn.mask"
-    assert not run_both(lm, edits=[flip, opened]).at(side)[last].any()
-    assert run_both(lm, edits=[opened, flip]).at(side)[last][0].isinf().nonzero().tolist() == [[2, 1]]
+    assert not run_both(lm, edits=[flip, opened]).at(side)["blocks.0.attn.mask"].any()
     # Positions are counted where shuffled tokens now stand, and an edit finds the mask that was given.
     edits: list[Edit] = [ShuffleTokens(seed=4), SetNeuron(layer=0, neuron=2, value=9.0, position=1), NoScale(), flip]
     given = {side: masks.local_and_global(n, n, 2, [0])}
@@ -432,67 +270,17 @@ def test_edits_hold_together(config: ModelConfig) -> None:
     same(together, step_by_step)
 
 
-def test_threads_share_a_model() -> None:
-    lm = language_model(tiny_config(position=choices.Rope(), kind="decoder"))
-    found = catalog(run_both(lm))
-    edits = [[found[n % len(found)], found[(5 * n + 2) % len(found)]] for n in range(64)]
-    alone = [run_both(lm, edits=each) for each in edits]
-    with ThreadPoolExecutor(64) as pool:
-        together = list(pool.map(lambda each: run_both(lm, edits=each), edits))
-    for one, other in zip(alone, together, strict=True):
-        assert one.sites == other.sites
-        assert all(one[name].equal(other[name]) for name in ("logits", "blocks.1.attn.z", "blocks.0.resid.mid"))
-
-
-def test_a_gradient_is_taken_through_the_edited_run() -> None:
-    lm = language_model(tiny_config())
-    for edit in catalog(run_both(lm)):
-        trace = run_both(lm, edits=[edit])
-        logits = trace["logits"][:-1].log_softmax(-1)
-        expected = -logits[range(len(trace) - 1), trace.ids[1:]].mean().item()
-        assert stream_gradients(trace).loss == pytest.approx(expected, abs=1e-5), edit
-
-
-def test_a_variant_is_cheap() -> None:
-    """Nothing of the size of the weights is made: the parts that are left out hold as good as nothing."""
-    lm = language_model(tiny_config(n_layers=30))
-    edited = lm.trace(ids=[1, 2], edits=[NoNorm(), NoResidual(), NoScale()])
-    own = {tensor.data_ptr() for tensor in lm.model.state_dict().values()}
-    made = [tensor for tensor in edited.model.buffers() if tensor.data_ptr() not in own]
-    waves = edited.model.stack("decoder").position
-    assert sum(tensor.numel() for tensor in made) <= 61 * 24 + sum(t.numel() for t in waves.buffers())
-    assert waves is lm.model.stack("decoder").position
-
-
 # Writing with edits
-
-
-def growing(config: ModelConfig) -> list[list[Edit]]:
-    """Edits that make sense for a text that grows."""
-    found: list[list[Edit]] = [
-        [AblateHead(layer=1, head=1)],
-        [FixPattern(layer=1, head=2, pattern="uniform"), FixPattern(layer=0, head=0, pattern="previous")],
-        [SetNeuron(layer=0, neuron=3, value=2.5), Skip(layer=1, part="ffn")],
-        [NoScale(), NoPosition(), NoResidual()],
-        [NoNorm(), Skip(layer=0, part="attn")],
-        [NoMask()],
-        [AblateHead(layer=0, head=1, to="mean")],
-    ]
-    if isinstance(config.ffn, choices.Experts):
-        found.append([ExpertOff(layer=0, expert=1)])
-    if config.kind == "encoder_decoder":
-        found += [
-            [AblateHead(layer=0, head=0, side="encoder", to="mean"), NoPosition()],
-            [FixPattern(layer=0, head=1, pattern="uniform", attention="cross"), Skip(layer=1, part="cross")],
-        ]
-    return found
 
 
 @pytest.mark.parametrize("config", GENERATING[::2], ids=describe)
 def test_a_cache_changes_nothing_under_edits(config: ModelConfig) -> None:
     lm = language_model(config)
     source = [5, 6, 7, 8]
-    for edits in growing(config):
+    for edit in catalog(run_both(lm)):
+        if isinstance(edit, FlipMask | ShuffleTokens | PatchResidual) or getattr(edit, "position", None) is not None:
+            continue  # it names positions
+        edits = [edit, AblateHead(layer=0, head=2, to="mean")]
         decoder = lm.decoder(source, edits=edits)
         for id in (9, 10, 11):
             decoder.append(id)
@@ -516,17 +304,9 @@ def test_a_text_is_written_with_edits() -> None:
         assert token.id == ids[-1]
     # Beyond the context, too.
     assert len(lm.generate("Once upon a time", max_new_tokens=14, seed=1, edits=[NoMask()]).tokens) == 14
-    for edit in (
-        FlipMask(query=1, key=2),
-        SetNeuron(layer=0, neuron=1, value=1.0, position=0),
-        ExpertOnly(layer=0, expert=1, position=0),
-        FixPattern(layer=0, head=0, pattern=((1.0,),)),
-        PatchResidual(site="embed.out", position=0, from_text="a"),
-    ):
+    for edit in (FlipMask(query=1, key=2), ExpertOnly(layer=0, expert=1, position=0)):
         with pytest.raises(ValueError, match=f"^edits: {edit.tag} names positions"):
             lm.generate("Once", edits=[edit])
-    with pytest.raises(ValueError, match=r"^layer: expected 0 to 1, got 7"):
-        lm.generate("Once", edits=[AblateHead(layer=7, head=0)])
 
 
 # What is refused
@@ -536,26 +316,15 @@ def test_a_text_is_written_with_edits() -> None:
     ("edit", "message"),
     [
         (AblateHead(layer=2, head=0), "layer: expected 0 to 1, got 2"),
-        (AblateHead(layer=0, head=3), "head: expected 0 to 2, got 3"),
         (AblateHead(layer=0, head=0, side="encoder"), "side: this model has decoder, not encoder"),
-        (FixPattern(layer=0, head=0, pattern="first", attention="cross"), "attention: only the decoder of"),
         (FixPattern(layer=0, head=0, pattern="self", attention="cross"), "pattern: self has no meaning"),
         (FixPattern(layer=0, head=0, pattern=((1.0,),)), "pattern: expected 3 rows of 3 numbers, got 1 of 1"),
         (SetNeuron(layer=0, neuron=40, value=0.0), "neuron: expected 0 to 39, got 40"),
-        (SetNeuron(layer=0, neuron=-1, value=0.0), "neuron: expected 0 to 39, got -1"),
         (SetNeuron(layer=0, neuron=0, value=0.0, position=3), "position: expected 0 to 2, got 3"),
         (Skip(layer=0, part="cross"), "part: only the decoder of"),
-        (FlipMask(query=3), "query: expected 0 to 2, got 3"),
-        (FlipMask(query=0, key=-1), "key: expected 0 to 2, got -1"),
-        (FlipMask(query=0, key=1, layer=9), "layer: expected 0 to 1, got 9"),
-        (ShuffleTokens(order=(0, 1)), "order: expected each of 0 to 2 once"),
         (ShuffleTokens(order=(0, 1, 1)), "order: expected each of 0 to 2 once"),
-        (ShuffleTokens(seed=1, side="encoder"), "side: "),
-        (NoMask(side="encoder"), "side: "),
         (PatchResidual(site="blocks.0.attn.q", position=0, from_ids=(1,)), "site: no vector of the stream"),
         (PatchResidual(site="blocks.9.resid.out", position=0, from_ids=(1,)), r"site: .* try .*blocks\.\d\.resid"),
-        (PatchResidual(site="embed.out", position=3, from_ids=(1,) * 9), "position: expected 0 to 2, got 3"),
-        (PatchResidual(site="embed.out", position=2, from_ids=(1,)), "from_position: expected 0 to 0, got 2"),
         (PatchResidual(site="embed.out", position=0, from_ids=(1,), from_target="a"), "from_target: only an"),
     ],
 )
@@ -570,20 +339,12 @@ def test_edits_name_what_does_not_exist(edit: Edit, message: str) -> None:
     ("make", "message"),
     [
         (lambda: SetNeuron(layer=0, neuron=0, value=math.nan), "value: expected a number"),
-        (lambda: SetNeuron(layer=0, neuron=0, value=-math.inf), "value: expected a number"),
-        (lambda: SetNeuron(layer=0, neuron=0, value=1e7), "value: expected at most"),
         (lambda: SetNeuron(layer="0", neuron=0, value=1.0), "layer: expected a whole number"),  # type: ignore[arg-type]
         (lambda: FlipMask(query=True), "query: expected a whole number"),
         (lambda: FixPattern(layer=0, head=0, pattern=((1.0, 0.0), (0.5, 0.4))), "pattern: row 1 sums to 0.9"),
-        (lambda: FixPattern(layer=0, head=0, pattern=((1.0, 0.0), (1.5, -0.5))), "pattern: row 1 holds -0.5"),
-        (lambda: FixPattern(layer=0, head=0, pattern=((math.nan, 0.0),)), "pattern: row 0 holds nan"),
         (lambda: FixPattern(layer=0, head=0, pattern="last"), "pattern: expected"),  # type: ignore[arg-type]
-        (lambda: FixPattern(layer=0, head=0, pattern=[[1.0]]), "pattern: expected"),  # type: ignore[arg-type]
-        (lambda: Skip(layer=0, part="norm"), "part: expected one of"),  # type: ignore[arg-type]
         (lambda: AblateHead(layer=0, head=0, to="noise"), "to: expected one of"),  # type: ignore[arg-type]
         (lambda: ShuffleTokens(), "seed: give either"),
-        (lambda: ShuffleTokens(seed=-1), "seed: "),
-        (lambda: ShuffleTokens(seed=1, order=(0,)), "seed: give either"),
         (lambda: PatchResidual(site="embed.out", position=0), "from_text: give either"),
     ],
 )
@@ -593,30 +354,16 @@ def test_edits_that_say_nothing_are_not_made(make: Any, message: str) -> None:
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
 
 
-def test_a_pattern_does_not_look_behind_a_mask() -> None:
+def test_a_pattern_does_not_look_behind_a_mask_and_no_row_is_empty() -> None:
     lm = language_model(tiny_config())
+    whole = lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=1)])
+    assert (whole["blocks.1.attn.mask"][0, 1] == 0).tolist() == [False, False, True, True]
+    with pytest.raises(ValueError, match=r"^query: row 0 of layer 1 of the decoder would see no token"):
+        lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0, key=0, layer=1)])
+    same(lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0)] * 2), lm.trace(ids=[1, 2, 3, 4]))  # empty between two
     with pytest.raises(ValueError, match=r"^pattern: row 2 would look at token 1, which its mask hides"):
         lm.trace(ids=[1, 2, 3], edits=[FlipMask(query=2, key=1), FixPattern(layer=0, head=0, pattern="previous")])
     rows = ((0.0, 1.0), (1.0, 0.0))  # said in so many words, the future may be looked at
     assert (
         lm.trace(ids=[1, 2], edits=[FixPattern(layer=0, head=0, pattern=rows)])["blocks.0.attn.pattern"][0, 0, 1] == 1
     )
-
-
-def test_a_pattern_far_beyond_rounding_is_uniform_all_the_same() -> None:
-    """A softmax of far-apart scores is exactly 0 at keys that are seen; uniform counts them nevertheless."""
-    lm = dataclasses.replace(language_model(tiny_config()), model=random_model(tiny_config()))
-    with torch.no_grad():
-        lm.model.stack("decoder").block(0).attn.q.weight.mul_(1e4)
-    edited = lm.trace(ids=[1, 2, 3, 4], edits=[FixPattern(layer=0, head=0, pattern="uniform")])
-    assert (lm.trace(ids=[1, 2, 3, 4])["blocks.0.attn.pattern"][0].tril() == 0).sum() > 6
-    close(edited["blocks.0.attn.pattern"][0], torch.ones(4, 4).tril() / torch.arange(1, 5)[:, None])
-
-
-def test_edits_are_values() -> None:
-    one, other = (FixPattern(layer=0, head=0, pattern=((1.0,),)) for _ in range(2))
-    assert one == other and hash(one) == hash(other) and {one, other} == {one}
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        one.layer = 1  # type: ignore[misc]
-    for edit in vm.edits.EDITS:
-        assert all(field.kw_only for field in dataclasses.fields(edit))

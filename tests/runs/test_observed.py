@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ import viz_model as vm
 from viz_model.island.page import scenes
 from viz_model.plot import pages
 from viz_model.runs.observed import Observed
-from viz_model.topics.attention import heads
 
 TEXT = "The cat sat on the mat."
 
@@ -45,8 +43,6 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
         torch.testing.assert_close(seen[name], run[name])
         assert seen.site(name).axes == run.site(name).axes and seen.shape(name)[0] == run.shape(name)[0]
     pattern = "blocks.1.attn.pattern"
-    torch.testing.assert_close(seen.head(pattern, 2), run.head(pattern, 2))
-    torch.testing.assert_close(seen.row(pattern, -1), run.row(pattern, -1))
     torch.testing.assert_close(seen.row(pattern, 3, 1), run.row(pattern, 3, 1))
     torch.testing.assert_close(torch.cat(list(seen.chunks("probs", 2))), run["probs"])
     assert [p for _, p in seen.next_tokens(k=3)] == pytest.approx([p for _, p in run.next_tokens(k=3)], abs=1e-6)
@@ -59,78 +55,30 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
         seen["blocks.9.attn.pattern"]
 
 
-def test_pictures_of_it_are_those_of_the_run(run: vm.Trace, tmp_path: Path) -> None:
-    seen = vm.observe(list(run.ids), **arrays(run), tokenizer=run.tokenizer)
-    drawn: list[Any] = [vm.plot.heads, vm.plot.residual, lambda one: vm.plot.head(one, 1, 2)]
-    for n, draw in enumerate(drawn):
-        files = [tmp_path / f"{n}-{which}.csv" for which in ("seen", "run")]
-        for file, of in zip(files, (seen, run), strict=True):
-            draw(of).save(file)
-        lines, whole = (file.read_text().splitlines() for file in files)
-        assert set(lines) <= set(whole) and len(lines) > 1  # the length half way through a block was not observed
-
-
-@pytest.mark.parametrize("made", ["StableLmForCausalLM", "ElectraModel"])
-def test_the_own_run_of_a_class_that_is_not_known_here(made: str) -> None:
-    sizes = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2}
-    cls: Any = getattr(transformers, made)
-    config = cls.config_class(**sizes, num_attention_heads=4, num_key_value_heads=4, embedding_size=32)
-    torch.manual_seed(0)
-    model = cls._from_config(config, attn_implementation="eager").eval()
-    ids = [1, 2, 3, 4]
-    seen = vm.observe_run(model, ids)
-    assert isinstance(seen, Observed) and seen.name == made and list(seen.ids) == ids
-    said = model(torch.tensor([ids]), output_attentions=True, output_hidden_states=True)
-    for n, expected in enumerate(said.attentions):
-        torch.testing.assert_close(seen[f"blocks.{n}.attn.pattern"], expected[0].detach())
-    decodes = made == "StableLmForCausalLM"
-    assert seen.config.kind == ("decoder" if decodes else "encoder")
-    last = "final.norm.out" if decodes else "blocks.1.resid.out"
-    torch.testing.assert_close(seen[last], said.hidden_states[-1][0].detach())
-    assert ("final.norm.out" in seen, "logits" in seen) == (decodes, decodes)
-    with pytest.raises(ValueError, match="give a tokenizer"):
-        vm.observe_run(model, "a text")
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"attentions": (), "hidden_states": (), "logits": None}, "give tokens, and"),
         ({"attentions": [np.ones((2, 3, 3))]}, r"attentions\[0\]: expected \[H, 2, 2\] for 2 tokens"),
         ({"attentions": [np.ones((2, 2, 2))]}, "rows of a query sum to 1"),
-        ({"attentions": [np.eye(2)[None] - 0.1]}, "rows of a query sum to 1"),
         ({"attentions": [np.eye(2)[None], np.eye(2)[None].repeat(2, 0)]}, "expected as many heads in every layer"),
         ({"cross_attentions": [np.eye(2)[None]]}, "target: what a decoder has read"),
         ({"target": ["c"], "cross_attentions": [np.eye(2)[None]]}, r"cross_attentions\[0\]: expected \[H, 1, 2\]"),
-        ({"target": ["c"], "logits": np.ones((2, 4))}, r"logits: expected \[1, V\] for 1 tokens"),
         (
             {"target": ["c"], "hidden_states": [np.ones((2, 4))], "decoder_hidden_states": [np.ones((1, 6))]},
             r"width: expected the same of both stacks, got \[4, 6\]",
         ),
-        ({"attentions": ["x"]}, "expected numbers in 3 axes"),
         ({"hidden_states": [np.ones((3, 4))]}, r"hidden_states\[0\]: expected \[2, D\]"),
         ({"hidden_states": [np.full((2, 4), np.nan)]}, "it holds numbers that are not finite"),
-        ({"hidden_states": [np.ones(4)]}, r"expected numbers in 2 axes, got the shape \[4\]"),
         ({"attentions": [np.eye(2)[None], None]}, r"attentions\[1\]: it is None; leave the argument out"),
         ({"tokens": "ab", "logits": np.ones((2, 4))}, "expected a list of tokens or of ids, got a text"),
-        ({"tokens": ["a", 2], "logits": np.ones((2, 4))}, "expected names alone, or ids alone"),
         ({"hidden_states": [np.ones((2, 4))], "attentions": [np.eye(2)[None]]}, "expected 2 for 1 layers, got 1"),
-        ({"logits": np.ones((3, 4))}, r"logits: expected \[2, V\]"),
         ({"tokens": [-1, 2], "logits": np.ones((2, 4))}, "an id is -1"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         vm.observe(**{"tokens": ["a", "b"], **changes})
-
-
-def test_widths_that_are_odd_and_rows_of_which_a_sink_takes_a_part() -> None:
-    half, states = np.full((1, 3, 3), 1 / 6), [np.ones((3, 33))] * 3
-    given: list[dict[str, Any]] = [{"attentions": [half]}, {"logits": np.zeros((3, 7))}, {"hidden_states": states}]
-    assert all(len(vm.observe(["a", "b", "c"], **one).sites) > 1 for one in given)
-    of = vm.page(vm.observe(["a", "b", "c"], attentions=[half]), "attention")
-    said = [str(getattr(line, "words", line)) for line in heads.tell(of.opening.looks["en"]["encoder"])]
-    assert any("A row of a map sums to" in line and "does not report where the rest goes" in line for line in said)
 
 
 PAIRS = {
@@ -159,56 +107,27 @@ def test_both_stacks_of_an_encoder_decoder_are_observed(made: str) -> None:
     assert torch.equal(run["logits"], said.logits[0]) and len(decoder["embed.out"]) == 3
     assert (decoder.leaving in decoder) == (encoder.leaving in encoder) == made.startswith("Switch")
     assert lm.trace(ids=ids).target_ids == (lm.config.start_id,)
-    nothing: dict[str, Any]
-    for nothing in ({"text": ""}, {"ids": []}):
-        with pytest.raises(ValueError, match="the text is empty"):
-            lm.trace(**nothing)
+    with pytest.raises(ValueError, match="the text is empty"):
+        lm.trace(ids=[])
     if made.startswith("Bart"):  # whose positions end
         assert lm.said("5 " * 40, 60) == lm.said("5 " * 32, 60) and len(lm.trace("5 " * 40, max_tokens=32).ids) == 32
-    drawn = lm.trace(ids=ids)["logits"][-1].argmax().item()  # this Bart ends at once
-    assert lm.said("3 5 7 9", 1) == ("" if drawn == lm.source.generation_config.eos_token_id else str(drawn))
     lm.source.generation_config.decoder_start_token_id = lm.source.config.decoder_start_token_id = None
     with pytest.raises(ValueError, match=r"does not say what its decoder begins with; give target=\["):
         vm.observe_run(lm.source, ids)
     assert vm.observe_model(lm.source).trace(ids=ids, target_ids=reads).target_ids == tuple(reads)
-    for name, picture in {"attention": "attention.grid", "cross_attention": "cross_attention.lines"}.items():
-        of = vm.page(run, name)
-        assert picture in {scene.id for _, scene in scenes(of.page, of.opening.looks["en"]["decoder"])}
-    with pytest.raises(ValueError, match="target: only an encoder–decoder has one"):
-        vm.observe_run(lm.source.get_encoder(), ids, target=[1])
+    of = vm.page(run, "cross_attention")
+    assert "cross_attention.lines" in {scene.id for _, scene in scenes(of.page, of.opening.looks["en"]["decoder"])}
 
 
 def test_arrays_of_every_kind_are_taken() -> None:
     maps = np.tril(np.full((3, 2, 4, 4), 1 / np.arange(1, 5)[:, None]))
-    expected = vm.observe([5, 6, 7, 8], attentions=list(maps))["blocks.2.attn.pattern"]
-    kinds: list[Any] = [
-        maps.astype(np.float16),
-        torch.tensor(maps).bfloat16(),
-        maps[:, None],
-        maps.tolist(),
-        tuple(maps),
-    ]
-    tokens: list[Any] = [[5, 6, 7, 8], np.arange(5, 9), torch.arange(5, 9)[None], torch.tensor([[5, 6, 7, 8]])]
-    for attentions in kinds:
-        for ids in tokens:
-            run = vm.observe(ids, attentions=attentions, logits=np.ones((4, 11)))
-            assert run.ids == (5, 6, 7, 8) and run.config.kind == "decoder"
-            torch.testing.assert_close(run["blocks.2.attn.pattern"], expected, atol=2e-3, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "words"),
-    [
-        (["The", "Ġc", "at", "Ġä½ł", "ĠĠ"], ["The", "cat", "你", "·"]),
-        (["<s>", "▁The", "▁c", "at", "</s>"], ["<s>", "The", "cat</s>"]),
-        (["[CLS]", "the", "c", "##at", "[SEP]"], ["[CLS]", "the", "cat", "[SEP]"]),
-    ],
-)
-def test_names_of_tokens_spell_words(tokens: list[str], words: list[str]) -> None:
-    run = vm.observe(tokens, attentions=[np.eye(5)[None]])
-    assert list(vm.words(run, "blocks.0.attn.pattern").labels) == words
-    with pytest.raises(ValueError, match="by: expected words, or of each word"):
-        vm.words(run, "blocks.0.attn.pattern", by=[2, 3])  # type: ignore[arg-type]
+    kinds: list[Any] = [maps.astype(np.float16), torch.tensor(maps).bfloat16(), maps[:, None], maps.tolist()]
+    tokens: list[Any] = [[5, 6, 7, 8], np.arange(5, 9), torch.arange(5, 9)[None], (5, 6, 7, 8)]
+    for attentions, ids in zip(kinds, tokens, strict=True):
+        run = vm.observe(ids, attentions=attentions, logits=np.ones((4, 11)))
+        assert run.ids == (5, 6, 7, 8) and run.config.kind == "decoder"
+        expected = torch.tensor(maps[2], dtype=torch.float32)
+        torch.testing.assert_close(run["blocks.2.attn.pattern"], expected, atol=2e-3, rtol=0)
 
 
 def test_what_needs_weights_says_that_there_are_none() -> None:
@@ -240,11 +159,6 @@ class Uneven(torch.nn.Module):
         return {"logits": self.table(input_ids), "attentions": [torch.eye(n).expand(1, h, n, n) for h in (2, 3)]}
 
 
-def test_a_model_that_is_called_otherwise_says_what_can_be_done() -> None:
-    with pytest.raises(ValueError, match=r"Linear: it does not run as a model of transformers .* vm.observe"):
-        vm.observe_model(torch.nn.Linear(2, 2))
-
-
 class Scores(Uneven):
     """Reports scores in the place of weights, as SqueezeBERT does, and a context without an end, as XLNet does."""
 
@@ -260,6 +174,8 @@ def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
     for model in (Uneven(), Scores()):
         seen = vm.observe_run(model, [1, 2, 3])
         assert seen.sites == ("tokens.ids", "logits", "probs")
+    with pytest.raises(ValueError, match=r"Linear: it does not run as a model of transformers .* vm.observe"):
+        vm.observe_model(torch.nn.Linear(2, 2))
     assert vm.observe_model(Scores()).config.n_context == 512
 
 
@@ -286,13 +202,8 @@ def test_a_model_that_is_observed_reads_texts_as_it_does_itself() -> None:
     torch.testing.assert_close(run["blocks.1.attn.pattern"], said.attentions[1][0].detach())
     assert lm.tokenizer.decode(ids) == "A cat, 猫" and run.tokens[1].label == "·"
     assert lm.config.kind == "decoder" and lm.config.observed and run.config == lm.config
-    for refused in (
-        {"edits": vm.edits.AblateHead(layer=0, head=0)},
-        {"mask": torch.ones(8, 8, dtype=torch.bool)},
-        {"target_language": "fr"},
-    ):
-        with pytest.raises(ValueError, match=f"{next(iter(refused))}: bloom is observed, not recomputed"):
-            lm.trace("A cat", **refused)
+    with pytest.raises(ValueError, match="edits: bloom is observed, not recomputed"):
+        lm.trace("A cat", edits=vm.edits.AblateHead(layer=0, head=0))
     with pytest.raises(ValueError, match="target: only an encoder–decoder has one"):
         lm.trace("A cat", "x")
     with pytest.raises(ValueError, match="it does not write here"):

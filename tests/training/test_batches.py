@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,9 @@ from training_data import KINDS, byte_tokenizer, data_of, pairs, sentences, text
 
 from viz_model.config import Kind
 from viz_model.training import batches
-from viz_model.training.batches import IGNORED, Batch, Masked, Translations, Windows
+from viz_model.training.batches import IGNORED, Batch, Masked, Windows
 from viz_model.training.corpus import Corpus, Documents, Split
-from viz_model.training.recipe import MaskedToken, NextToken, Translation
+from viz_model.training.recipe import MaskedToken, NextToken
 from viz_model.training.sources import CorpusError
 
 
@@ -46,29 +45,16 @@ def test_a_batch_is_a_function_of_seed_and_step(kind: Kind) -> None:
         assert same(other.step(step), first[step]), step
     assert not same(first[0], first[1])
     assert not same(data_of(tiny_recipe(kind, seed=1)).step(0), first[0])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_held_out_text_is_the_same_whenever_it_is_asked_for(kind: Kind) -> None:
-    data = data_of(tiny_recipe(kind))
-    for language in data.languages:
-        first = list(data.held_out(language))
-        data.step(3)
-        assert first
-        assert all(same(a, b) for a, b in zip(first, data.held_out(language), strict=True))
-        assert all(batch.n_asked for batch in first)
-
-
-@pytest.mark.parametrize(("recipe_kind", "found"), [("decoder", pairs), ("encoder", pairs), ("encoder_decoder", texts)])
-def test_a_corpus_of_the_other_sort(recipe_kind: Kind, found: Any) -> None:
-    with pytest.raises(CorpusError, match="does not train on a"):
-        batches.build(tiny_recipe(recipe_kind), found())
+    for language in one.languages:
+        held_out = list(one.held_out(language))
+        assert held_out and all(batch.n_asked for batch in held_out)
+        assert all(same(a, b) for a, b in zip(held_out, other.held_out(language), strict=True))
 
 
 # Windows
 
 
-@pytest.mark.parametrize(("n_tokens", "window", "rows"), [(1000, 16, 4), (163, 10, 3), (98, 16, 5)])
+@pytest.mark.parametrize(("n_tokens", "window", "rows"), [(1000, 16, 4), (163, 10, 3)])
 def test_an_epoch_visits_every_window_once(n_tokens: int, window: int, rows: int) -> None:
     stream = np.arange(n_tokens)
     data = Windows(Corpus({"en": split_of(stream)}, byte_tokenizer()), NextToken(rows={"en": rows}), window, seed=1)
@@ -85,30 +71,7 @@ def test_an_epoch_visits_every_window_once(n_tokens: int, window: int, rows: int
         assert 0 <= ordered[0] < window
         assert ordered[-1] + window < n_tokens
         orders.append(starts.tolist())
-    if per_epoch * rows > 5:
-        assert orders[0] != orders[1] != orders[2]
-
-
-def test_every_step_has_its_share_of_each_language() -> None:
-    english, chinese = np.arange(500), 1000 + np.arange(300)
-    both = Corpus({"en": split_of(english), "zh": split_of(chinese)}, byte_tokenizer())
-    data = Windows(both, NextToken(rows={"en": 3, "zh": 2}), 8, seed=0)
-    for step in range(60):  # more than an epoch of either
-        is_chinese = data.step(step).ids >= 1000
-        assert is_chinese.all(1).tolist() == [False] * 3 + [True] * 2
-        assert is_chinese.any(1).tolist() == [False] * 3 + [True] * 2
-    assert Windows(both, NextToken(rows={"zh": 4}), 8, seed=0).step(0).ids.min() >= 1000
-
-
-def test_held_out_windows_follow_one_another() -> None:
-    stream = np.arange(16 * 8 * 3 + 5)
-    both = Corpus({"en": split_of(stream, stream)}, byte_tokenizer())
-    found = list(Windows(both, NextToken(rows={"en": 1}), 8, seed=0).held_out("en"))
-    assert [len(batch.ids) for batch in found] == [16, 16, 16]
-    assert torch.equal(torch.cat([batch.ids.flatten() for batch in found]), torch.arange(16 * 8 * 3))
-    short = Corpus({"en": split_of(stream, np.arange(6))}, byte_tokenizer())
-    (only,) = Windows(short, NextToken(rows={"en": 1}), 8, seed=0).held_out("en")
-    assert only.ids.tolist() == [[0, 1, 2, 3, 4]] and only.answers.tolist() == [[1, 2, 3, 4, 5]]
+    assert orders[0] != orders[1] != orders[2]
 
 
 def test_texts_too_small_for_a_step() -> None:
@@ -119,6 +82,10 @@ def test_texts_too_small_for_a_step() -> None:
         Windows(Corpus({"zh": split_of(np.arange(400))}, byte_tokenizer()), rows, 16, 0)
     with pytest.raises(CorpusError, match="en: the corpus has no held-out text"):
         Windows(Corpus({"en": split_of(np.arange(400), np.arange(0))}, byte_tokenizer()), rows, 16, 0)
+    with pytest.raises(CorpusError, match="no mask"):
+        Masked(texts("decoder"), MaskedToken(tokens=9), 8, 0)
+    with pytest.raises(CorpusError, match="does not train on a"):
+        batches.build(tiny_recipe("decoder"), pairs())
 
 
 # Masked
@@ -159,17 +126,6 @@ def test_the_mask_takes_its_share_and_leaves_the_rest(rate: float) -> None:
     assert min(others) < 20 and 230 < max(others) < 256  # any token, but no control
 
 
-def test_held_out_text_is_always_masked_at_the_papers_rate() -> None:
-    asked = []
-    for rate in (0.15, 0.5):
-        data = Masked(long_documents(60, 98), MaskedToken(tokens=1000, rate=rate), longest=128, seed=0)
-        found = list(data.held_out("en"))
-        assert sum(len(batch.ids) for batch in found) == 60
-        asked.append(sum(batch.n_asked for batch in found))
-    assert asked[0] == asked[1]
-    assert abs(asked[0] / (60 * 98) - 0.15) < 4 * (0.15 * 0.85 / (60 * 98)) ** 0.5
-
-
 def test_documents_stand_between_two_ends_of_text_and_padding_is_never_asked() -> None:
     data = data_of(tiny_recipe("encoder"))
     end, known = data.tokenizer.end_of_text, set(sentences("en") + sentences("zh"))
@@ -185,27 +141,12 @@ def test_documents_stand_between_two_ends_of_text_and_padding_is_never_asked() -
             assert ids[0] == ids[-1] == end
             seen.add(data.tokenizer.decode(ids))
     assert seen < known
-    assert any(batch.padding.any() for batch in map(data.step, range(40)) if batch.padding is not None)
-
-
-def test_of_a_long_document_a_random_stretch_is_read() -> None:
-    data = Masked(long_documents(1, 500), MaskedToken(tokens=50), longest=50, seed=0)
-    found = [data.step(step) for step in range(30)]
-    assert all(batch.ids.shape == (1, 50) for batch in found)
+    long = Masked(long_documents(1, 500), MaskedToken(tokens=50), longest=50, seed=0)
+    found = [long.step(step) for step in range(30)]
+    assert all(batch.ids.shape == (1, 50) for batch in found)  # a random stretch of it
     assert len({tuple(torch.where(b.answers == IGNORED, b.ids, b.answers)[0].tolist()) for b in found}) > 20
-
-
-def test_something_is_asked_of_every_batch() -> None:
-    data = Masked(long_documents(20, 1), MaskedToken(tokens=3, rate=0.01), longest=8, seed=0)
-    assert all(data.step(step).n_asked >= 1 for step in range(40))
-
-
-def test_no_text_to_mask() -> None:
-    nothing = Documents(np.zeros(0, np.uint16), np.zeros(1, np.int64))
-    with pytest.raises(CorpusError, match="no text"):
-        Masked(Corpus({"en": Split(nothing, nothing)}, byte_tokenizer("encoder")), MaskedToken(tokens=9), 8, 0)
-    with pytest.raises(CorpusError, match="no mask"):
-        Masked(texts("decoder"), MaskedToken(tokens=9), 8, 0)
+    short = Masked(long_documents(20, 1), MaskedToken(tokens=3, rate=0.01), longest=8, seed=0)
+    assert all(short.step(step).n_asked >= 1 for step in range(40))
 
 
 # Translations
@@ -234,70 +175,7 @@ def test_a_decoder_reads_the_tag_and_then_what_it_has_said() -> None:
     assert {language for language, _ in seen} == {"fr", "zh"}
 
 
-def test_an_epoch_reads_each_pair_as_often_as_the_recipe_says() -> None:
-    recipe = tiny_recipe("encoder_decoder", objective=Translation(tokens=400, repeats={"fr": 1, "zh": 3}))
-    data = data_of(recipe)
-    assert isinstance(data, Translations)
-    n_pairs = {language: len(found.train[0]) for language, found in pairs().languages.items()}
-    left = n_pairs["fr"] + 3 * n_pairs["zh"]
-    read: Counter[tuple[int, str]] = Counter()
-    for step in itertools.count():
-        batch = data.step(step)
-        assert batch.target_ids is not None
-        read.update((int(t[0]), str(i.tolist())) for t, i in zip(batch.target_ids, batch.ids, strict=True))
-        left -= len(batch.ids)
-        if left <= 0:
-            break
-    assert left == 0  # an epoch ends with a step
-    counts = Counter(
-        {tag: sum(n for (t, _), n in read.items() if t == tag) for tag in data.tokenizer.languages.values()}
-    )
-    assert counts == {data.tokenizer.languages["fr"]: n_pairs["fr"], data.tokenizer.languages["zh"]: 3 * n_pairs["zh"]}
-
-
-def test_held_out_translations_are_all_of_them() -> None:
-    data = data_of(tiny_recipe("encoder_decoder"))
-    assert isinstance(data, Translations)
-    for language in ("fr", "zh"):
-        known = data.held_out_pairs(language)
-        assert known == pairs().languages[language].held_out_pairs
-        found = list(data.held_out(language))
-        assert sum(len(batch.ids) for batch in found) == len(known)
-        first = found[0]
-        assert first.target_ids is not None
-        assert (first.target_ids[:, 0] == data.tokenizer.languages[language]).all()
-        assert data.tokenizer.decode(first.ids[0].tolist()) == known[0].english
-
-
-def test_pairs_that_do_not_fit_are_left_out() -> None:
-    lengths = [side.lengths for side in pairs().languages["zh"].train]
-    longest = int(np.median(np.maximum(*lengths)))
-    data = Translations(pairs(), Translation(tokens=300, repeats={"zh": 1}), longest, seed=0)
-    found = [data.step(step) for step in range(20)]
-    assert max(max(batch.ids.shape[1], batch.answers.shape[1]) for batch in found) <= longest
-    with pytest.raises(CorpusError, match="zh: no pair of at most 3 tokens"):
-        Translations(pairs(), Translation(tokens=300, repeats={"zh": 1}), 3, seed=0)
-    with pytest.raises(CorpusError, match="de: the corpus has no pairs"):
-        Translations(pairs(), Translation(tokens=300, repeats={"de": 1}), 64, seed=0)
-
-
 # The plan of steps
-
-
-@pytest.mark.parametrize("kind", ["encoder", "encoder_decoder"])
-@pytest.mark.parametrize("tokens", [150, 480])
-def test_a_step_keeps_to_its_tokens_padding_counted(kind: Kind, tokens: int) -> None:
-    objective = (
-        MaskedToken(tokens=tokens) if kind == "encoder" else Translation(tokens=tokens, repeats={"fr": 1, "zh": 1})
-    )
-    data = data_of(tiny_recipe(kind, objective=objective))
-    sizes = []
-    for step in range(60):
-        batch = data.step(step)
-        size = batch.ids.numel() + (0 if batch.target_ids is None else batch.target_ids.numel())
-        assert size <= tokens or len(batch.ids) == 1
-        sizes.append(size)
-    assert np.mean(sizes) > 0.6 * tokens
 
 
 def test_every_epoch_of_a_plan_visits_every_item_once() -> None:
@@ -307,14 +185,12 @@ def test_every_epoch_of_a_plan_visits_every_item_once() -> None:
     first = list(itertools.accumulate(len(items) for items in steps))
     n_steps = first.index(500) + 1
     assert sorted(np.concatenate(steps[:n_steps])) == list(range(500))
-    again = [plan.step(step) for step in range(n_steps)]
-    assert all(np.array_equal(a, b) for a, b in zip(again, steps, strict=False))
     second = np.concatenate(steps[n_steps : n_steps + first[n_steps:].index(1000) + 1])
     assert sorted(second) == list(range(500))
     # Items of like length meet: what a step reads is hardly wider than what it holds.
     held = sum(int(lengths[:, items].sum()) for items in steps[:n_steps])
-    read = sum(int(lengths[:, items].max(axis=1).sum() * len(items)) for items in steps[:n_steps])
-    assert held > 0.75 * read
+    reads = [int(lengths[:, items].max(axis=1).sum() * len(items)) for items in steps[:n_steps]]
+    assert held > 0.75 * sum(reads) and max(reads) <= 300
     # And steps do not come in the order of length.
     widths = [int(lengths[:, items].max()) for items in steps[:n_steps]]
     assert widths != sorted(widths)

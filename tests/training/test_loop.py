@@ -1,11 +1,9 @@
-"""viz_model.training.loop, against PyTorch's optimizers and the closed form of every learning rate."""
+"""viz_model.training.loop and objective, against PyTorch's optimizers, its cross-entropy and its schedules."""
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,18 +11,20 @@ from typing import Any
 import pytest
 import torch
 from pairs import pairs
-from tiers import crossed, some
-from torch import nn
+from tiers import crossed
+from tiny_models import describe, few, random_model
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
 from training_data import KINDS, data_of, measured, tiny_recipe
 
-from viz_model.config import Kind, Learned, T5Bias
+from viz_model.config import Kind, LanguageHead, Learned, MaskedHead, ModelConfig, NoHead, T5Bias
 from viz_model.model.transformer import Transformer
-from viz_model.training import batches, checkpoint, loop
-from viz_model.training.batches import IGNORED, Batches
+from viz_model.training import batches, loop, objective
+from viz_model.training.batches import IGNORED, Batch, Batches
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.loop import gradient_norms, new_model, optimizers_of, train
+from viz_model.training.loop import new_model, optimizers_of, train
+from viz_model.training.objective import Objective, figures
 from viz_model.training.recipe import Recipe
 
 # The schedule
@@ -86,7 +86,6 @@ def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: A
 
 
 def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> None:
-    """The first rounds of a run that has one value, and the second of one that has the other."""
     rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimizer": "muon"}
     recipe = tiny_recipe(**rounds, dropout=(0.0, 0.3), weight_decay=(0.1, 9.0))
     model, second = new_model(recipe), tiny_recipe(**rounds, dropout=0.3, weight_decay=9.0)
@@ -153,9 +152,9 @@ def test_a_run_is_the_textbook_run(kind: Kind, clip: float) -> None:
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-6, msg=name)
 
 
-@pytest.mark.parametrize("position", [Learned(), T5Bias(buckets=8, max_distance=12)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) -> None:
+def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind) -> None:
+    position = Learned() if kind == "decoder" else T5Bias(buckets=8, max_distance=12)
     recipe = tiny_recipe(kind, optimizer="muon", config={"position": position, "tie_embeddings": False})
     model = new_model(recipe)
     adamw, muon = optimizers_of(recipe, model)
@@ -167,37 +166,12 @@ def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) ->
         name for name in model.state_dict() if "blocks." in name and name.endswith(".weight") and "norm" not in name
     }
     assert len(taken[0] | taken[1]) == len(list(model.parameters()))
-    assert {"embedding.weight", "head.unembedding.weight"} <= {
-        name for name, p in model.named_parameters() if id(p) in taken[0]
-    }
     assert muon.param_groups[0]["weight_decay"] == recipe.weight_decay
     assert muon.param_groups[0]["adjust_lr_fn"] == "match_rms_adamw"
 
 
-def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
-    """Liu et al. 2025, equation 4: 0.2·√max(A, B) times the nearest orthogonal matrix."""
-    recipe = tiny_recipe(optimizer="muon", weight_decay=0.0, peak_rate=0.5, config={"d_model": 48, "d_ffn": 96})
-    model = new_model(recipe)
-    _, muon = optimizers_of(recipe, model)
-    weight = model.stack("decoder").block(0).ffn.up.weight
-    for p in model.parameters():
-        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel()))
-    gradient, before = weight.grad, weight.detach().clone()
-    assert gradient is not None
-    left, _, right = torch.linalg.svd(gradient, full_matrices=False)
-    muon.step()
-    step = before - weight.detach()
-    size = recipe.rounds[0].peak_rate * 0.2 * math.sqrt(96)
-    # Newton and Schulz's iteration stops at singular values around 1, not at 1.
-    values = torch.linalg.svdvals(step) / size
-    assert values.min() > 0.6 and values.max() < 1.3
-    cosine = (step * (left @ right)).sum() / step.norm() / (left @ right).norm()
-    assert cosine > 0.95
-
-
 @pytest.mark.parametrize(("kind", "accumulate"), crossed(KINDS, [2, 3, 50]))
 def test_portions_of_a_batch_are_the_batch(kind: Kind, accumulate: int) -> None:
-    """Also with more portions than rows, some of which are then empty."""
     recipe = tiny_recipe(kind, steps=3, decay_steps=1, warmup=1, label_smoothing=0.1, peak_rate=1e-3)
     data = data_of(recipe)
     whole, parts = new_model(recipe).double(), new_model(recipe).double()
@@ -209,70 +183,7 @@ def test_portions_of_a_batch_are_the_batch(kind: Kind, accumulate: int) -> None:
         torch.testing.assert_close(one, other, atol=1e-8, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("kind", "optimizer"), crossed(KINDS, ["adamw", "muon"]))
-def test_training_learns(kind: Kind, optimizer: Any) -> None:
-    recipe = tiny_recipe(
-        kind, steps=40, warmup=5, decay_steps=20, validate_every=20, peak_rate=2e-2, optimizer=optimizer
-    )
-    reports = list(train(recipe, data_of(recipe)))
-    assert [report.step for report in reports] == list(range(40))
-    assert sum(r.loss for r in reports[-5:]) / 5 < reports[0].loss - 1
-    assert [report.step for report in reports if report.held_out] == [19, 39]
-    first, last = reports[19].held_out, reports[39].held_out
-    assert first and last
-    for language in first:
-        assert last[language]["bits_per_byte"] < first[language]["bits_per_byte"]
-        assert 0 <= last[language]["accuracy"] <= 1
-
-
 # What a step reports
-
-
-def test_gradient_norms_by_part() -> None:
-    recipe = tiny_recipe("encoder_decoder", clip=1e9, steps=1, warmup=0, decay_steps=0)
-    data, model = data_of(recipe), new_model(recipe)
-    (report,) = train(recipe, data, model=model)
-    assert set(report.gradient_norms) == {
-        *("embedding", "encoder.blocks.0", "encoder.blocks.1", "encoder.final_norm"),
-        *("decoder.blocks.0", "decoder.blocks.1", "decoder.final_norm"),
-    }
-    assert math.hypot(*report.gradient_norms.values()) == pytest.approx(report.gradient_norm, rel=1e-5)
-    assert report.gradient_norms == gradient_norms(model)
-    block = model.stack("decoder").block(1)
-    expected = torch.cat([p.grad.flatten() for p in block.parameters() if p.grad is not None]).norm()
-    assert report.gradient_norms["decoder.blocks.1"] == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_tokens_per_second_are_of_tokens_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = tiny_recipe("encoder", steps=2, warmup=0, decay_steps=0)
-    clock = iter(range(1000))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    data = data_of(recipe)
-    assert [r.tokens_per_second for r in train(recipe, data)] == [float(data.step(n).n_asked) for n in range(2)]
-
-
-def test_a_model_is_trained_in_place_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(checkpoint, "save", lambda *_: pytest.fail("written"))
-    recipe = tiny_recipe()
-    model = new_model(recipe)
-    before = copy.deepcopy(model.state_dict())
-    reports = train(recipe, data_of(recipe), model=model, save_every=0)
-    next(reports)
-    assert not torch.equal(model.embedding.weight, before["embedding.weight"])
-    moved = model.embedding.weight.detach().clone()
-    next(reports)
-    assert not torch.equal(model.embedding.weight, moved)
-    moved = model.embedding.weight.detach().clone()
-    reports.close()
-    assert torch.equal(model.embedding.weight, moved)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_dropout_changes_the_run_and_not_what_is_measured() -> None:
-    plain, dropping = tiny_recipe(), tiny_recipe(dropout=0.5)
-    assert torch.equal(new_model(plain).embedding.weight, new_model(dropping).embedding.weight)
-    assert next(train(plain, data_of(plain))).loss != next(train(dropping, data_of(dropping))).loss
 
 
 # Precision and devices
@@ -281,6 +192,10 @@ def test_dropout_changes_the_run_and_not_what_is_measured() -> None:
 @pytest.mark.parametrize("asked", [True, False, None])
 def test_bfloat16_where_it_is_asked_for_or_fast(asked: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = tiny_recipe(steps=2, warmup=0, decay_steps=0)
+    for found, fast in (({"avx512_bf16": True}, True), ({"amx_bf16": True}, True), ({"avx2": True}, False)):
+        with monkeypatch.context() as patch:
+            patch.setattr(torch.cpu, "get_capabilities", lambda found=found: found)
+            assert loop.is_bfloat16_fast(torch.device("cpu")) is fast
     model = new_model(recipe)
     seen: list[torch.dtype] = []
     block = model.stack("decoder").block(0)
@@ -292,23 +207,6 @@ def test_bfloat16_where_it_is_asked_for_or_fast(asked: bool | None, monkeypatch:
     assert set(seen[2:]) == {torch.float32} and len(seen) > 2
     assert all(p.dtype == torch.float32 for p in model.parameters())
     assert all(math.isfinite(report.loss) for report in reports)
-
-
-@pytest.mark.parametrize("kind", some(KINDS[::-1], 1))
-def test_bfloat16_costs_digits_and_nothing_else(kind: Kind) -> None:
-    recipe = tiny_recipe(kind, steps=30, decay_steps=10, label_smoothing=0.1)
-    single, half = (list(train(recipe, data_of(recipe), half_precision=asked)) for asked in (False, True))
-    assert single[0].loss == pytest.approx(half[0].loss, rel=0.01) and single[0].loss != half[0].loss
-    assert single[-1].loss == pytest.approx(half[-1].loss, rel=0.05)
-    assert single[0].gradient_norm == pytest.approx(half[0].gradient_norm, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("found", "fast"), [({"avx512_bf16": True}, True), ({"amx_bf16": True}, True), ({"avx2": True}, False), ({}, False)]
-)
-def test_where_bfloat16_is_fast(found: dict[str, bool], fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
-    assert loop.is_bfloat16_fast(torch.device("cpu")) is fast
 
 
 # What stops a run
@@ -354,10 +252,164 @@ def test_a_loss_that_is_no_number_stops_the_run(
         list(train(recipe, spoilt(data_of(recipe), model, 5, spoil), tmp_path, model=model, save_every=-1))
     kept = loop.trained_model(recipe, tmp_path)
     assert all(p.isfinite().all() for p in kept.parameters())
+    with pytest.raises(TrainingError, match="holds no checkpoint"):
+        loop.trained_model(recipe, tmp_path / "none")
     resumed = [measured(report) for report in train(recipe, data_of(recipe), tmp_path)]
     assert resumed == whole[5:]
 
 
-def test_no_checkpoint_to_load(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="holds no checkpoint"):
-        loop.trained_model(tiny_recipe(), tmp_path)
+def trainable(config: ModelConfig, seed: int = 0) -> Transformer:
+    return random_model(config, seed).train().requires_grad_()
+
+
+def plain_loss(model: Transformer, batch: Batch, label_smoothing: float) -> Tensor:
+    """The definition: all logits at once, and PyTorch's loss of them."""
+    logits = model(batch.ids, batch.target_ids, padding=batch.padding)
+    return F.cross_entropy(
+        logits.flatten(0, 1),
+        batch.answers.flatten(),
+        ignore_index=IGNORED,
+        label_smoothing=label_smoothing,
+        reduction="sum",
+    )
+
+
+def gradients(model: nn.Module, loss: Tensor) -> dict[str, Tensor]:
+    named = dict(model.named_parameters())
+    return dict(zip(named, torch.autograd.grad(loss, list(named.values())), strict=True))
+
+
+def assert_same(model: Transformer, batch: Batch, label_smoothing: float, tolerance: float) -> None:
+    expected = plain_loss(model, batch, label_smoothing)
+    found = Objective(model, label_smoothing)(batch)
+    assert abs(found.item() / expected.item() - 1) < tolerance
+    wanted = gradients(model, expected)
+    for name, gradient in gradients(model, found).items():
+        scale = wanted[name].abs().max().clamp(min=1e-3)
+        assert (gradient - wanted[name]).abs().max() <= tolerance * scale * 10, name
+
+
+CASES: list[tuple[Kind, dict[str, Any]]] = [
+    ("decoder", {}),
+    ("decoder", {"tie_embeddings": False, "norm_at": "post"}),
+    ("decoder", {"tie_embeddings": False, "head": LanguageHead(bias=True)}),
+    ("encoder", {"head": MaskedHead()}),
+    ("encoder", {"head": MaskedHead(), "tie_embeddings": False}),
+    ("encoder_decoder", {"head": LanguageHead(scale=True)}),
+    ("encoder_decoder", {"tie_embeddings": False}),
+]
+
+
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("kind", "changes"), CASES)
+def test_the_loss_is_the_cross_entropy_of_the_logits(
+    kind: Kind, changes: dict[str, Any], label_smoothing: float
+) -> None:
+    recipe = tiny_recipe(kind, config=changes)
+    batch = data_of(recipe).step(0)
+    model = trainable(recipe.config)
+    assert_same(model.double(), batch, label_smoothing, 1e-10)
+    assert_same(model.float(), batch, label_smoothing, 1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_of_any_size_give_the_same(kind: Kind, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = tiny_recipe(kind, config={"tie_embeddings": False})
+    batch = data_of(recipe).step(1).part(0, of=3)
+    monkeypatch.setattr(objective, "CHUNK", size)
+    assert_same(trainable(recipe.config).double(), batch, 0.1, 1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_without_a_question_cost_nothing(kind: Kind) -> None:
+    recipe = tiny_recipe(kind)
+    model, batch = trainable(recipe.config), data_of(recipe).step(0)
+    nothing = batch._replace(answers=torch.full_like(batch.answers, IGNORED))
+    for silent in (nothing, batch.part(len(batch.ids), of=len(batch.ids) + 1)):
+        loss = Objective(model)(silent)
+        assert loss.item() == 0
+        assert all(not gradient.any() for gradient in gradients(model, loss).values())
+
+
+# Gradients through every module
+
+
+def shallow(config: ModelConfig) -> ModelConfig:
+    """One layer of each stack."""
+    depth: dict[str, Any] = {
+        "n_layers": 1,
+        "n_encoder_layers": min(1, config.n_encoder_layers),
+        "windows": config.windows[:1],
+    }
+    return dataclasses.replace(config, **depth)
+
+
+def questions(config: ModelConfig) -> Batch:
+    """Two rows of which one is padded, with an answer at most positions."""
+    numbers = torch.Generator().manual_seed(5)
+    ids = torch.randint(config.n_vocab, (2, 7), generator=numbers)
+    target_ids = torch.randint(config.n_vocab, (2, 5), generator=numbers) if config.kind == "encoder_decoder" else None
+    answers = torch.randint(config.n_vocab, (ids if target_ids is None else target_ids).shape, generator=numbers)
+    answers[0, 1] = IGNORED
+    padding = None
+    if config.kind != "decoder":
+        padding = torch.zeros_like(ids, dtype=torch.bool)
+        padding[1, -2:] = True
+    return Batch(ids, answers, target_ids, padding)
+
+
+@pytest.mark.parametrize("config", few(), ids=describe)
+def test_gradients_of_every_variant(config: ModelConfig) -> None:
+    small = shallow(config)
+    model = trainable(small).double()
+    batch = questions(small)
+    named = dict(model.named_parameters())
+
+    class Loss(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.objective = model, Objective(model, label_smoothing=0.1)
+
+        def forward(self, batch: Batch) -> Tensor:
+            if isinstance(small.head, NoHead):
+                return self.model(batch.ids, batch.target_ids, padding=batch.padding).square().sum()
+            return self.objective(batch)
+
+    whole = Loss()
+
+    def loss(*values: Tensor) -> Tensor:
+        moved = dict(zip((f"model.{name}" for name in named), values, strict=True))
+        return torch.func.functional_call(whole, moved, (batch,))
+
+    values = [parameter.detach().clone().requires_grad_() for parameter in named.values()]
+    assert torch.autograd.gradcheck(loss, values, fast_mode=True)
+    expected = loss(*values).item()
+    model.eval()
+    assert loss(*values).item() == pytest.approx(expected, rel=1e-14)  # without dropout the two modes are one
+
+
+# Held-out figures
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_by_hand(kind: Kind) -> None:
+    recipe = tiny_recipe(kind)
+    data, model = data_of(recipe), trainable(recipe.config)
+    tokenizer = data.tokenizer
+    found = figures(model, data)
+    assert model.training  # as it was
+    model.eval()
+    assert list(found) == list(data.languages)
+    for language in data.languages:
+        nats, n_bytes, right, asked = 0.0, 0, 0, 0
+        for batch in data.held_out(language):
+            logits = model(batch.ids, batch.target_ids, padding=batch.padding).flatten(0, 1)
+            answers = batch.answers.flatten()
+            nats += F.cross_entropy(logits, answers, ignore_index=IGNORED, reduction="sum").item()
+            right += int((logits.argmax(-1) == answers).sum())
+            asked += int((answers != IGNORED).sum())
+            n_bytes += int(((answers >= 0) & (answers < 256)).sum())  # control tokens stand for no byte of the text
+        assert found[language]["bits_per_byte"] == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-4)
+        assert found[language]["accuracy"] == pytest.approx(right / asked)
+    assert tokenizer.n_vocab == 260

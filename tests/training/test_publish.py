@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ import viz_model as vm
 from viz_model.checkpoints.registry import load_folder
 from viz_model.config import Kind
 from viz_model.training import __main__ as command
-from viz_model.training import batches, card, log, publish, recipe, samples
+from viz_model.training import batches, log, publish, recipe, samples
 from viz_model.training.batches import Batches, Translations, Windows
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import StepReport, trained_model
@@ -47,17 +45,12 @@ def plain(reports: list[StepReport]) -> list[dict[str, Any]]:
 # The log
 
 
-def test_a_log_holds_what_was_reported(tmp_path: Path) -> None:
-    reports = [report(0), report(1, held_out={"en": {"bits_per_byte": 2.0, "accuracy": 0.25}})]
-    (tmp_path / "log").write_text("".join(map(log.line, reports)))
-    assert log.read(tmp_path / "log") == plain(reports)
-
-
 def test_of_a_step_that_was_made_twice_the_later_counts(tmp_path: Path) -> None:
     lines = [log.line(report(0)), log.line(report(1)), log.line(report(2)), log.line(report(1, loss=9.0))]
     (tmp_path / "log").write_text("".join(lines) + log.line(report(3))[:40])
     found = log.read(tmp_path / "log")
     assert [(each["step"], each["loss"]) for each in found] == [(0, 5.0), (1, 9.0), (2, 4.98)]
+    assert found[::2] == plain([report(0), report(2)])
 
 
 def test_a_log_of_more_steps_than_a_plot_shows() -> None:
@@ -70,60 +63,14 @@ def test_a_log_of_more_steps_than_a_plot_shows() -> None:
     assert found[1]["gradient_norms"] == {"embedding": 0.5, "decoder.blocks.0": pytest.approx(0.5 / 3, rel=1e-3)}
     assert found[0]["held_out"] is None
     assert found[1]["held_out"] == {"en": {"bits_per_byte": 1.2346, "accuracy": 0.5}}
-    assert all("tokens_per_second" not in each for each in found)
-    assert len(log.thin(reports)) == 25
-    assert log.thin(plain([report(0)]))[0]["loss"] == 5.0
-    assert log.thin([]) == []
-
-
-def test_a_log_that_was_thinned_before_goes_on_in_lines_of_as_many_steps() -> None:
+    assert len(log.thin(reports)) == 25 and log.thin([]) == []
     whole = plain([report(n) for n in range(60)])
-    published = log.thin(whole[:20], most=5)
-    assert [each["step"] for each in published] == [3, 7, 11, 15, 19]
-    found = log.thin([*published, *whole[20:]], most=30)
-    assert [each["step"] for each in found] == list(range(3, 60, 4)), "four steps a line, from the first to the last"
-    assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in log.thin(whole, most=15)])
-    coarser = log.thin([*published, *whole[20:]], most=10)
-    assert [each["step"] for each in coarser] == [7, 15, 23, 31, 39, 47, 55, 59]
-    assert [each["loss"] for each in coarser] == pytest.approx([each["loss"] for each in log.thin(whole, most=8)])
-
-
-def test_a_line_counts_for_the_steps_it_stands_for() -> None:
-    lines = plain([report(2, loss=3.0), report(3, loss=7.0)])
-    (found,) = log.thin([*lines, *plain([report(5, loss=5.0)])], most=1)
-    assert found["loss"] == pytest.approx((3 * 3.0 + 7.0 + 2 * 5.0) / 6, rel=1e-3)
+    again = log.thin([*log.thin(whole[:20], most=5), *whole[20:]], most=30)  # four steps a line, as they were before
+    assert [each["step"] for each in again] == list(range(3, 60, 4))
+    assert [each["loss"] for each in again] == pytest.approx([each["loss"] for each in log.thin(whole, most=15)])
 
 
 # The picture
-
-
-def polylines(text: str) -> list[list[tuple[float, float]]]:
-    lines = [line.attrib["points"].split() for line in drawn(text, "polyline")]
-    return [[tuple(map(float, point.split(","))) for point in points] for points in lines]  # type: ignore[misc]
-
-
-def test_curves_are_an_svg_with_every_value_in_its_frame() -> None:
-    figures = {"en": {"bits_per_byte": 2.0, "accuracy": 0.2}, "fr": {"bits_per_byte": 3.0, "accuracy": 0.1}}
-    reports = plain([report(n, held_out=figures if n % 10 == 9 else None) for n in range(40)])
-    reports[0]["loss"] = 400.0  # one that would press all others against the axis
-    svg = card.curves(reports)
-    loss, english, french, norm = polylines(svg)
-    assert (len(loss), len(english), len(french), len(norm)) == (40, 4, 4, 40)
-    frames = [rect.attrib for rect in drawn(svg, "rect") if "x" in rect.attrib]
-    for line, frame in zip((loss, english, french, norm), (frames[0], frames[1], frames[1], frames[2]), strict=True):
-        for x, y in line:
-            assert float(frame["x"]) <= x <= float(frame["x"]) + float(frame["width"])
-            assert float(frame["y"]) <= y <= float(frame["y"]) + float(frame["height"])
-    assert loss[1][1] < loss[-1][1]  # the loss falls, and y points down
-    assert english[0][1] > french[0][1]
-    words = [text.text for text in drawn(svg, "text")]
-    assert {"loss, nats a token", "held-out bits per byte", "gradient norm", "English", "French"} <= set(words)
-    assert min(float(size) for size in re.findall(r'font-size="(\d+)"', svg)) >= 11
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_curves_of_hardly_a_run(n: int) -> None:
-    assert polylines(card.curves(plain([report(step) for step in range(n)])))
 
 
 # A whole run
@@ -163,7 +110,7 @@ def test_a_published_model_is_the_trained_one_in_half_precision(published: Publi
 
 
 def test_published_figures_are_measured_on_what_is_published(published: Published) -> None:
-    _, data, _, folder = published
+    chosen, data, _, folder = published
     lm = load_folder(folder)
     kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     assert set(kept["held_out"]) == set(data.languages)
@@ -175,51 +122,15 @@ def test_published_figures_are_measured_on_what_is_published(published: Publishe
         assert kept["by_source"][source] == pytest.approx(figures, rel=1e-6)
     stories = [source.file for source in TEXTS if not source.per_line] if isinstance(data, Windows) else []
     assert list(kept["by_source"]) == stories
-    written = (folder / "README.md").read_text(encoding="utf-8")
+    assert drawn((folder / "curves.svg").read_text(encoding="utf-8"), "polyline")
+    written = check_card(folder, chosen)
     for figures in kept["held_out"].values():
         assert f"{figures['bits_per_byte']:.3f}" in written and f"{figures['accuracy']:.1%}" in written
+    for of in PAIRS if isinstance(data, Translations) else TEXTS:
+        assert f"| {of.title} | {of.language} | {of.license} |" in written
     for text in TEXTS:
         if found := kept["by_source"].get(text.file):
             assert f"| {text.title} | {found['held_out']:.3f} | {found['seen']:.3f} |" in written
-
-
-def test_a_description_can_be_made_again(published: Published) -> None:
-    chosen, data, _, folder = published
-    names = ("figures.json", "curves.svg", "README.md")
-    before = [(folder / name).read_text(encoding="utf-8") for name in names]
-    publish.describe(chosen, data, folder)
-    assert [(folder / name).read_text(encoding="utf-8") for name in names] == before
-
-
-def test_the_card_tells_everything(published: Published) -> None:
-    chosen, data, _, folder = published
-    written = check_card(folder, chosen)
-    sources = PAIRS if isinstance(data, Translations) else TEXTS
-    for source in sources:
-        assert f"| {source.title} | {source.language} | {source.license} |" in written
-    lm = load_folder(folder)
-    assert f"{sum(p.numel() for p in lm.model.parameters()):,} parameters" in written
-    shown = re.findall(r"^- \*\*(.+?)\*\*", written, flags=re.M)
-    assert len(shown) == {"decoder": 4, "encoder": 2, "encoder_decoder": 8}[chosen.config.kind]
-    assert "![" in written and polylines((folder / "curves.svg").read_text(encoding="utf-8"))
-
-
-def test_the_published_log(published: Published) -> None:
-    _, data, run, folder = published
-    found = log.read(folder / "log.jsonl")
-    whole = log.read(run / "log.jsonl")
-    assert [each["step"] for each in found] == [0, 1, 2, 3]
-    assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in whole], rel=1e-3)
-    assert set(found[-1]["held_out"]) == set(data.languages)
-
-
-def test_a_finished_run_is_not_run_again_and_its_log_stays_whole(published: Published) -> None:
-    chosen, data, run, _ = published
-    before = log.read(run / "log.jsonl")
-    with (run / "log.jsonl").open("a") as file:
-        file.write('{"step": 3, "lo')  # what a crash may leave
-    command.run(chosen, data, run, torch.device("cpu"))
-    assert log.read(run / "log.jsonl") == before
 
 
 def test_a_line_that_a_crash_cut_short_does_not_swallow_the_next(data: Path, tmp_path: Path) -> None:
@@ -227,23 +138,9 @@ def test_a_line_that_a_crash_cut_short_does_not_swallow_the_next(data: Path, tmp
     prepared = batches.prepare(chosen, data, tmp_path / "cache")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "log.jsonl").write_text('{"step": 0, "lo')
-    command.run(chosen, prepared, tmp_path / "run", torch.device("cpu"))
-    assert [each["step"] for each in log.read(tmp_path / "run" / "log.jsonl")] == [0, 1]
-
-
-@pytest.mark.full
-def test_a_published_model_is_trained_on_at_the_restart(published: Published, tmp_path: Path) -> None:
-    chosen, data, _, folder = published
-    longer = dataclasses.replace(chosen, steps=9, restarts=(4,))
-    publish.resume_published(longer, tmp_path, folder)
-    begun = trained_model(longer, tmp_path).state_dict()
-    assert all(torch.equal(value, begun[name]) for name, value in load_folder(folder).model.state_dict().items())
-    command.run(longer, data, tmp_path, torch.device("cpu"))
-    reports = log.read(tmp_path / "log.jsonl")
-    assert [each["step"] for each in reports] == list(range(9))
-    assert reports[:4] == log.read(folder / "log.jsonl")
-    publish.publish(longer, data, tmp_path, tmp_path / "model")
-    assert log.read(tmp_path / "model" / "log.jsonl")[-1]["step"] == 8
+    for _ in range(2):  # a finished run is not run again
+        command.run(chosen, prepared, tmp_path / "run", torch.device("cpu"))
+        assert [each["step"] for each in log.read(tmp_path / "run" / "log.jsonl")] == [0, 1]
 
 
 def test_only_a_model_that_ended_at_the_restart_is_trained_on(published: Published, tmp_path: Path) -> None:
@@ -309,65 +206,21 @@ BUNDLED = [path.parent.name for path in sorted(publish.MODELS.glob("*/figures.js
 @pytest.mark.parametrize("name", BUNDLED)
 def test_the_shipped_weights_are_those_of_the_card(name: str) -> None:
     kept = json.loads((publish.MODELS / name / "figures.json").read_text(encoding="utf-8"))
-    assert publish.own_text(vm.load(name)) == pytest.approx(kept["own_text"], abs=1e-3)
-
-
-@pytest.mark.parametrize("name", BUNDLED)
-def test_the_shipped_model_is_of_its_recipe(name: str) -> None:
     lm, chosen = vm.load(name), recipe.load(name)
-    assert lm.config == chosen.config
-    assert lm.twin == recipe.twin(chosen)
+    assert publish.own_text(lm) == pytest.approx(kept["own_text"], abs=1e-3)
+    assert (lm.config, lm.twin) == (chosen.config, recipe.twin(chosen))
     assert log.read(lm.folder / "log.jsonl")[-1]["step"] + 1 == chosen.steps
 
 
 # The command
 
 
-@pytest.fixture
-def run_command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    def run(*arguments: str) -> int:
-        monkeypatch.setattr("sys.argv", ["training", *arguments])
-        try:
-            command.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-        return 0
-
-    return run
-
-
-def test_help(run_command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command("--help") == 0
-    said = capsys.readouterr()
-    assert all(name in said.out for name in (*recipe.names(), "vocabulary", "--measure", "--publish"))
-    assert said.err == ""
-
-
-@pytest.mark.full
-def test_the_command_trains_publishes_and_measures(
-    data: Path,
-    tmp_path: Path,
-    run_command: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    tiny = tiny_recipe(steps=2, warmup=0, decay_steps=0, config={"n_vocab": 8192})
-    monkeypatch.setattr(recipe, "load", lambda name: dataclasses.replace(tiny, name=name))
-    monkeypatch.setattr(publish, "MODELS", tmp_path / "models")
-    arguments = ("story-post-ln", "--data", str(data), "--runs", str(tmp_path / "runs"), "--device", "cpu")
-    assert run_command(*arguments, "--publish") == 0
-    capsys.readouterr()
-    assert run_command(*arguments, "--measure") == 0
-    kept = json.loads((tmp_path / "models" / "story-post-ln" / "figures.json").read_text())
-    assert json.loads(capsys.readouterr().out) == kept["held_out"]
-    assert run_command(*arguments, "--measure-sources") == 0
-    assert json.loads(capsys.readouterr().out) == kept["by_source"]
-
-
 def test_the_command_names_what_is_missing(
-    tmp_path: Path, run_command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, source in (("story-pre-ln", TEXTS[0]), ("translate-t5", PAIRS[0]), ("vocabulary", TEXTS[0])):
-        assert run_command(name, "--data", str(tmp_path), "--runs", str(tmp_path / "runs")) == 2
+        monkeypatch.setattr("sys.argv", ["training", name, "--data", str(tmp_path), "--runs", str(tmp_path / "runs")])
+        with pytest.raises(SystemExit, match="2"):
+            command.main()
         said = capsys.readouterr().err
         assert source.file in said and "Traceback" not in said

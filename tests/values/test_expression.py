@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from latex_reader import Reader
 from torch import Tensor
 
-from viz_model.values.code import Code, lines
+from viz_model.values.code import lines
 from viz_model.values.declaration import Scope, inlined
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value, Weight
@@ -107,16 +107,6 @@ def evaluated(expression: Expression) -> Tensor:
 
 
 @given(expressions())
-def test_code_is_what_is_evaluated(expression: Expression) -> None:
-    python = Code((t, d), lambda index: index.size or T, lambda leaf: leaf.text)
-    made = expression.code(python)
-    names = {"torch": torch, "trace": NUMBERS.tensors, "w": NUMBERS.tensors.__getitem__}
-    exec("\n".join([*python.lines, f"made = torch.as_tensor({made}, dtype=torch.float64)"]), names)
-    made = names["made"].expand(T, D)  # type: ignore[attr-defined]
-    torch.testing.assert_close(made, evaluated(expression), rtol=1e-4, atol=1e-6)  # functions of places are single
-
-
-@given(expressions())
 def test_the_lines_of_a_value_make_it(expression: Expression) -> None:
     at = Scope(sizes={"D": D, "T": T}, sites=[])
     at.value("out", (t, d), expression, label="", role="norm", symbol="n")
@@ -166,18 +156,8 @@ def test_brackets_stand_where_they_are_needed() -> None:
     assert Sum(e, x[t, e] - c).latex(LETTERS) == r"\sum_{e} \left(x_{t,e} - c\right)"
 
 
-def test_a_minus_that_follows_is_in_brackets() -> None:
-    assert (c * -b[d]).latex(LETTERS) == r"c\,\left(-b_{d}\right)"
-    assert (c + -b[d] + c).latex(LETTERS) == r"c + \left(-b_{d}\right) + c"
-    assert Sum(e, -x[t, e]).latex(LETTERS) == r"\sum_{e} \left(-x_{t,e}\right)"
-    assert (-b[d] * c).latex(LETTERS) == r"-b_{d}\,c" and (absolute(c) ** 2).latex(
-        LETTERS
-    ) == r"\left\lvert c\right\rvert^{2}"
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_slope_of_a_function_bounds_it(name: str) -> None:
-    """A rounding of the argument reaches no further than the slope says."""
     function = FUNCTIONS[name]
     if function.slope is None:
         return
@@ -185,17 +165,6 @@ def test_the_slope_of_a_function_bounds_it(name: str) -> None:
     step = 1e-6
     moved = (function.compute(at + step) - function.compute(at)).abs()
     assert (moved <= step * function.slope(at) * 1.01 + 1e-12).all()
-
-
-def test_products_are_those_of_a_matrix_product() -> None:
-    def length(index: Index) -> int:
-        return index.size or T
-
-    assert Sum(e, x[t, e] * w[d, e]).products(length) == D
-    assert (Sum(e, x[t, e] * w[d, e]) + b[d]).products(length) == D
-    assert Sum(e, b[e] * x[t, d] ** (e + 1)).products(length) == 0  # a polynomial: its powers are read nowhere
-    assert Sum(e, (x[t, e] - y[t]) ** 2).products(length) == 0
-    assert (x[t, d] * b[d]).products(length) == 0
 
 
 def test_a_result_in_between_is_made_once() -> None:
@@ -208,13 +177,6 @@ def test_a_result_in_between_is_made_once() -> None:
     assert [step.what for step in sheet.steps] == ["sum", "divide", "subtract", "multiply"]
     row = NUMBERS.tensors["x"][1]
     assert sheet.steps[-1].result == pytest.approx(((row[2] - row.mean()) * row.mean()).item())
-
-
-def test_what_is_read_at_another_number_of_indices_is_refused() -> None:
-    with pytest.raises(ValueError, match="axes"):
-        x[t]
-    with pytest.raises(ValueError, match="axes"):
-        w[d]
 
 
 def test_infinity_is_coded_and_printed() -> None:

@@ -1,27 +1,26 @@
-"""viz_model.training.routing: what experts get of several kinds of text, against counting by hand."""
+"""Training that begins from another model: experts that are cut, DeltaNets that take over, and what they do then."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-import fresh_feedforwards
-import fresh_variants
 import numpy as np
 import pytest
 import torch
 from tiny_models import EXPERTS, close, language_model, random_model, tiny_config
 from training_data import byte_tokenizer, data_of, tiny_recipe
 
-import viz_model as vm
-from viz_model import config
-from viz_model.checkpoints import registry
-from viz_model.config import Dense, Experts
-from viz_model.training import card, loop, recipe, routing
+from viz_model.config import Attending, DeltaNet, Dense, Experts, ModelConfig, RMSNorm, Rope
+from viz_model.model.deltanet import GatedDeltaNet
+from viz_model.training import checkpoint, from_attention, loop, objective, recipe, routing
+from viz_model.training.batches import Batch, Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus, Documents, Split
-from viz_model.training.sources import KINDS, MORE
-from viz_model.training.upcycle import balance, upcycle, watched
+from viz_model.training.sources import KINDS
+from viz_model.training.upcycle import upcycle
 
 TOKENIZER = byte_tokenizer()
 
@@ -68,73 +67,7 @@ def test_shares_balance_and_tokens_are_those_of_the_routers() -> None:
             assert times == occurred and share == pytest.approx(read / occurred, abs=1e-3)
 
 
-def test_what_is_shipped_is_told_on_the_card() -> None:
-    folder = registry.BUNDLED / "story-moe"
-    shipped = json.loads((folder / routing.FILE).read_text(encoding="utf-8"))
-    told = (folder / "README.md").read_text(encoding="utf-8")
-    assert shipped["trained_on"] == list(recipe.load("story-moe").objective.rows)  # type: ignore[union-attr]
-    assert set(shipped["layers"]) == {"1", "3"} and set(shipped["n_tokens"]) == set(KINDS)
-    for of in shipped["layers"].values():
-        for kind, shares in of["shares"].items():
-            assert sum(shares) == pytest.approx(2, abs=1e-3)
-            row = " | ".join([card.LANGUAGES[kind], *(f"{x:.0%}" for x in shares), f"{of['balance'][kind]:.2f}"])
-            assert f"| {row} |" in told
-    assert all(f"{source.title} ({source.license})" in told for source in MORE)
-    # A few lines that it never read, beside what was measured: the routers are those that were shipped.
-    lm = vm.load("story-moe")
-    router = lm.trace("Je ne veux pas qu'elle vienne. Je suis content.")["blocks.3.ffn.router"]
-    chosen = torch.zeros_like(router).scatter(1, router.topk(2).indices, 1.0).mean(0)
-    assert chosen[:2].mean() > 0.4 and min(shipped["layers"]["3"]["shares"]["fr"][:2]) > 0.4
-
-
-@pytest.mark.parametrize(
-    ("ffns", "told"),
-    [
-        ((config.Dense(), config.Dense()), "40, relu"),
-        ((config.Dense(activation="gelu"), config.Gated()), "40, gelu, or 40, silu, gated"),
-        ((EXPERTS[0], config.Dense()), "2 of 4 experts of 10, relu, or 40, relu"),
-    ],
-)
-def test_feed_forwards_of_all_layers(ffns: tuple[config.FeedForward, config.FeedForward], told: str) -> None:
-    assert f"| feed-forward | {told} |" in card.sizes_of(tiny_config(ffns=ffns))
-
-
-def test_one_that_the_package_does_not_have_is_called_by_its_type() -> None:
-    with fresh_variants.installed():
-        said = card.sizes_of(tiny_config(ffn=fresh_feedforwards.DeepConfig(), norm=config.RMSNorm()))
-    assert "| feed-forward | 40, DeepConfig |" in said and "RMSNorm" in said
-
-
 HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
-
-
-def test_even_routing_costs_1_and_a_favorite_costs_more() -> None:
-    even = torch.eye(4).repeat(3, 1) * 5  # every expert is the first of as many tokens
-    assert balance(even, 1).item() == pytest.approx(1.0)
-    one = torch.zeros(12, 4)
-    one[:, 2] = 50.0
-    assert balance(one, 1).item() == pytest.approx(4.0)
-
-
-def test_the_gradient_takes_from_whom_is_chosen_too_often() -> None:
-    router = torch.randn(50, 4) + torch.tensor([2.0, 0.0, 0.0, 0.0])
-    router.requires_grad_(True)
-    balance(router, 2).backward()
-    assert router.grad is not None and router.grad[:, 0].sum() > 0 > router.grad[:, 1:].sum()
-
-
-def test_every_layer_with_experts_is_watched_and_nothing_stays() -> None:
-    model = random_model(tiny_config(ffns=(Dense(), EXPERTS[0])))
-    ids = torch.tensor([[1, 2, 3, 4]])
-    with watched(model, balance) as by_layer:
-        model(ids)
-    ((name, found),) = by_layer.items()
-    assert name == "decoder.blocks.1.ffn" and len(found) == 1 and 1 / 4 < found[0] < 4
-    model(ids)
-    assert len(found) == 1
-    with watched(random_model(tiny_config()), balance) as none:
-        pass
-    assert not none
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -166,22 +99,6 @@ def test_what_cannot_be_cut_is_refused(changes: dict[str, object], message: str)
 SMALL = {"ffn": Experts(n_experts=4, top_k=2, d_expert=8)}
 
 
-@pytest.mark.full
-def test_training_reports_the_balance_and_mends_it() -> None:
-    """From a router that sends everything to two experts."""
-    means = []
-    for weight in (0.0, 1.0):
-        recipe = tiny_recipe(config=SMALL, steps=80, balance=weight)
-        model = loop.new_model(recipe)
-        for layer in model.modules():
-            if isinstance(layer, torch.nn.Linear) and layer.out_features == 4:
-                layer.weight.data[:2] += 0.3 * torch.ones(1, layer.in_features)
-        reports = list(loop.train(recipe, data_of(recipe), model=model))
-        assert all(report.balance is not None and report.balance >= 0.24 for report in reports)
-        means.append(sum(report.balance or 0.0 for report in reports[-5:]) / 5)
-    assert means[1] < means[0]
-
-
 def test_what_is_frozen_stays() -> None:
     recipe = tiny_recipe(config=SMALL, steps=8)
     model = loop.new_model(recipe)
@@ -190,3 +107,84 @@ def test_what_is_frozen_stays() -> None:
     list(loop.train(recipe, data_of(recipe), model=model))
     for old, new in zip(before, parameters, strict=True):
         assert torch.equal(old, new) != new.requires_grad
+
+
+SIZES: dict[str, Any] = {
+    "n_heads": 4,
+    "n_kv_heads": 2,
+    "d_head": 6,
+    "norm": RMSNorm(),
+    "position": Rope(),
+    "n_context": 16,
+}
+
+
+ALIKE = DeltaNet(n_keys=4, n_values=4, d_key=6, d_value=6)
+
+
+def attending() -> ModelConfig:
+    return tiny_config(attention_bias=False, **SIZES)
+
+
+def test_a_delta_begins_with_the_matrices_of_the_heads_in_its_place() -> None:
+    source = random_model(attending())
+    model = random_model(replace(attending(), mixers=(ALIKE, Attending())), seed=1)
+    from_attention.take_over(model, source)
+    delta, heads = model.stack("decoder").block(0).attn, source.stack("decoder").block(0).attn
+    assert isinstance(delta, GatedDeltaNet)
+    assert torch.equal(delta.q.weight, heads.q.weight) and torch.equal(delta.o.weight, heads.o.weight)
+    own, shared = delta.k.weight.unflatten(0, (4, 6)), heads.k.weight.unflatten(0, (2, 6))
+    for head in range(4):
+        assert torch.equal(own[head], shared[head // 2])
+    kernel = delta.v_conv
+    assert (kernel[:, -1] == 1).all() and not kernel[:, :-1].any()
+    theirs = dict(source.named_parameters())
+    rest = [name for name, _ in model.named_parameters() if ".0.attn." not in name]
+    assert rest and all(torch.equal(model.get_parameter(name), theirs[name]) for name in rest)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mixers": (replace(ALIKE, n_keys=2), Attending())}, "4 heads of 6 do not become"),
+        ({"mixers": (replace(ALIKE, d_value=5), Attending())}, "4 heads of 6 do not become"),
+        ({"mixers": (ALIKE, Attending()), "d_ffn": 44}, "it has no decoder.blocks.0.ffn"),
+    ],
+)
+def test_other_sizes_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=f"begin_from: .*{message}"):
+        from_attention.take_over(random_model(replace(attending(), **changes)), random_model(attending()))
+
+
+def test_a_delta_misses_by_the_share_of_the_square_that_it_is_off() -> None:
+    source = random_model(attending())
+    model = random_model(replace(attending(), mixers=(ALIKE, Attending())), seed=1)
+    model.stack("decoder").block(0).attn.o.weight.data.zero_()
+    (missed,) = from_attention.misses(model, source, torch.arange(12)[None])
+    assert missed.item() == pytest.approx(1.0)  # nothing is written, so all of it is off
+    with from_attention.alone(model):
+        trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
+    assert trained and all(".0.attn." in name for name in trained)
+    assert all(weight.requires_grad for weight in model.parameters())
+
+
+def test_it_is_aligned_once_before_the_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = replace(recipe.load("story-next"), aligned=6, steps=3, warmup=1, decay_steps=1, validate_every=1000)
+    monkeypatch.setattr(objective, "figures", lambda *_: {})
+
+    class Few(Batches):
+        def step(self, step: int) -> Any:
+            ids = torch.arange(40)[None] + 7 * step
+            return Batch(ids=ids, answers=ids + 1)
+
+        def held_out(self, language: str) -> Any:
+            return iter(())
+
+    reports = list(loop.train(short, Few(), tmp_path, half_precision=False))
+    assert len(reports) == 3
+    lines = (tmp_path / loop.ALIGNED).read_text().splitlines()
+    assert len(lines) == 6
+    saved = checkpoint.load(tmp_path / loop.LATEST)
+    assert saved is not None and saved["step"] == 3
+    assert not list(loop.train(short, Few(), tmp_path, half_precision=False))  # it has come to its end
+    assert len((tmp_path / loop.ALIGNED).read_text().splitlines()) == 6

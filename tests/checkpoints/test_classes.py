@@ -1,4 +1,4 @@
-"""Vision Transformers against the library their checkpoints come from: from the levels of a picture to its classes."""
+"""Classifiers of pictures and of texts against the library their checkpoints come from."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoint_makers import hidden, patterns, randomize
+from checkpoint_makers import Reference, hidden, patterns, randomize
 from transformers import ViTConfig, ViTForImageClassification, ViTForMaskedImageModeling, ViTImageProcessorPil, ViTModel
 
 import viz_model as vm
-from viz_model.checkpoints.registry import load_folder, tokenizer_of, vocabulary_of
+from viz_model.app import sidebar
+from viz_model.checkpoints import registry
+from viz_model.checkpoints.registry import load_folder
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ClassHead, NoHead, Patches
 from viz_model.images import Levels
+from viz_model.runs.derivation import derive
+from viz_model.texts import LANGUAGES, Texts
 
 SIZES: dict[str, Any] = {
     "hidden_size": 24,
@@ -27,6 +32,8 @@ SIZES: dict[str, Any] = {
     "patch_size": 4,
     "num_labels": 5,
 }
+
+
 LABELS = {n: f"class {n}" for n in range(5)}
 
 # Of each model: its class, what its config is given, and what its image processor is given.
@@ -48,6 +55,8 @@ MODELS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     ),
     "masked": (ViTForMaskedImageModeling, {"encoder_stride": 4}, {}),
 }
+
+
 EVERY = pytest.mark.parametrize(("name", "seed"), [(name, seed) for name in MODELS for seed in (0, 1)])
 
 
@@ -112,13 +121,6 @@ def test_labels_and_what_is_left_out(tmp_path: Path) -> None:
     assert load_folder(tmp_path / "c").left_out == ("decoder",)
 
 
-def test_it_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved(tmp_path / "my-vit", "classifier")
-    monkeypatch.setenv("VIZ_MODEL_PATH", str(tmp_path / "my-vit"))
-    assert vm.load("my-vit").name == "my-vit" and vm.models()[-1] == "my-vit"
-    assert tokenizer_of("my-vit").n_vocab == 10 and vocabulary_of("my-vit") == "my-vit"
-
-
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 
 
@@ -126,25 +128,12 @@ CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
     ("file", "changes", "told"),
     [
         (CONFIG, {"patch_size": [4, 3]}, "patch_size: expected a square"),
-        (CONFIG, {"patch_size": 5}, "image_size: patch: 5 does not divide"),
-        (CONFIG, {"image_size": "12"}, "image_size: expected a whole number"),
         (CONFIG, {"image_size": 16}, "size: the model reads 16 × 16 pixels, got 12 × 12"),
-        (CONFIG, {"hidden_act": "tanh"}, "hidden_act"),
         (CONFIG, {"id2label": {"0": "a", "2": "b"}}, "id2label: expected a text for each number"),
-        (CONFIG, {"id2label": {"0": 1}}, "id2label: expected texts"),
-        (CONFIG, {"id2label": {"0": "a", "1": "b"}}, "classifier"),
-        (CONFIG, {"id2label": {str(n): "x" * 501 for n in range(5)}}, "id2label: labels"),
         (CONFIG, {"layer_scale": 0.1}, "layer_scale: an attribute that is not supported"),
-        (CONFIG, {"num_channels": 2}, "image_size: channels|image_size: mean"),
-        (PROCESSOR, {"size": {"shortest_edge": 12}}, "height: missing"),
-        (PROCESSOR, {"size": {"height": 24, "width": 12}}, "the model reads 12 × 12"),
         (PROCESSOR, {"do_rescale": False}, "do_rescale"),
         (PROCESSOR, {"rescale_factor": 0.01}, "rescale_factor: expected 1/255"),
-        (PROCESSOR, {"do_center_crop": True}, "do_center_crop"),
-        (PROCESSOR, {"resample": 6}, "resample"),
-        (PROCESSOR, {"image_mean": [0.5]}, "mean"),
         (PROCESSOR, {"image_std": [0.5, 0.0, 0.5]}, "std"),
-        (PROCESSOR, {"image_std": 0.5}, "image_std: expected a list"),
         (PROCESSOR, {"sharpen": True}, "sharpen: an attribute that is not supported"),
         (PROCESSOR, None, "no such file"),
     ],
@@ -163,8 +152,53 @@ def test_what_is_not_understood_is_refused(
     assert "\n" not in str(refused.value)
 
 
-def test_an_older_processor_has_one_number_for_both_sides(tmp_path: Path) -> None:
-    saved(tmp_path, "classifier")
-    plain = {"do_normalize": True, "do_resize": True, "image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": 12}
-    (tmp_path / PROCESSOR).write_text(json.dumps({**plain, "feature_extractor_type": "ViTFeatureExtractor"}))
-    assert load_folder(tmp_path).config.inputs == Patches(height=12, width=12, patch=4)
+MOODS = {0: "negative", 1: "neutral", 2: "positive"}
+
+
+FAMILIES = {"Bert": "tanh", "Roberta": "tanh", "XLMRoberta": "tanh", "DistilBert": "relu"}
+
+
+"""The activation of the layer in front, which no attribute names."""
+
+
+IDS = [5, 9, 12, 30, 2]
+
+
+def reference(family: str, **changes: Any) -> Reference:
+    return Reference(f"{family}ForSequenceClassification", changes)
+
+
+@pytest.mark.parametrize(("family", "seed"), [(family, seed) for family in FAMILIES for seed in (0, 1)])
+@torch.no_grad()
+def test_every_logit_is_theirs_and_has_its_label(family: str, seed: int, tmp_path: Path) -> None:
+    theirs = reference(family, id2label=MOODS, num_hidden_layers=3).save(tmp_path, seed)
+    lm = registry.load_folder(tmp_path)
+    assert isinstance(lm.config.head, ClassHead) and not lm.left_out
+    assert lm.config.head.activation == FAMILIES[family] and lm.config.classes == tuple(MOODS.values())
+    expected = theirs(torch.tensor([IDS])).logits[0]
+    run = lm.trace(ids=IDS)
+    torch.testing.assert_close(run["class.logits"], expected, atol=1e-5, rtol=1e-5)
+    best = int(expected.argmax())
+    (found,) = run.classes(k=1)
+    assert found[0] == MOODS[best] and found[1] == pytest.approx(float(expected.softmax(0)[best]), abs=1e-5)
+    for site in ("class.act", "class.logits", "class.probs"):
+        assert derive(run, site, (2,)).agrees
+    for language in LANGUAGES:
+        t = Texts(language)
+        assert t("models.does_text_classes") in sidebar.model("tiny", lm, t)
+
+
+@pytest.mark.parametrize(
+    ("model", "read"),
+    [
+        ("GPT2ForSequenceClassification", "AutoModelForCausalLM"),
+        ("LlamaForTokenClassification", "AutoModelForCausalLM"),
+        ("BartForSequenceClassification", "AutoModelForSeq2SeqLM"),
+        ("LlamaModel", "AutoModelForCausalLM"),
+    ],
+)
+def test_a_decoder_without_its_head_says_what_would_be_read(model: str, read: str, tmp_path: Path) -> None:
+    Reference(model, {"tie_word_embeddings": False} if model == "LlamaModel" else {}).save(tmp_path)
+    with pytest.raises(ModelError, match=read) as refused:
+        registry.load_folder(tmp_path)
+    assert model in str(refused.value) and "能读的是" in Texts("zh").error(refused.value)
