@@ -183,3 +183,13 @@ def test_what_stands_below_a_page_never_stands_in_its_place(visit: Visit, option
     assert page.evaluate("window.highest") >= min(900, page.evaluate("innerHeight") - 1)
     assert page.locator(".st-key-frame_island[data-drawn]").count() == 1
     assert page.locator(".st-key-frame_room").is_hidden()
+
+
+def test_a_box_for_a_number_keeps_nothing_else(visit: Visit) -> None:
+    page = visit("/units", lang="en", neuron="7")
+    box = page.get_by_label("Another neuron, by its number")
+    box.fill("one")
+    box.press("Enter")
+    assert box.input_value() == "7"
+    box.fill("12")
+    wait_for_query(page, neuron="12")
