@@ -74,6 +74,16 @@ def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
     assert near.distance == pytest.approx(float((found(near.model)["heads.roles"][near.layer, near.head] - own).norm()))
 
 
+def test_what_it_writes_is_read_by_the_table() -> None:
+    trace = vm.load("story-pre-ln").trace(TEXT)
+    up, down = explain.unit(trace, 1, neuron=30).writes()
+    logits = trace.stack.block(1).ffn.down.weight[:, 30] @ trace.model.unembedding.weight.T
+    assert [up[0][1], down[0][1]] == pytest.approx([float(logits.max()), float(logits.min())], rel=1e-5)
+    up, _ = explain.unit(trace, 1, head=2).writes(3)
+    logits = trace["blocks.1.attn.head_out"][2, 3] @ trace.model.unembedding.weight.T
+    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-4)
+
+
 def test_every_figure_of_a_small_sample_is_exact() -> None:
     lm = language_model(tiny_config(n_vocab=101))
     rows = texts()
