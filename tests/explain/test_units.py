@@ -249,3 +249,19 @@ def test_the_command_writes_maps_figures_and_a_section_of_the_card(tmp_path: Pat
     after = (tmp_path / "README.md").read_text()
     assert after.count("## A fitted lens") == before.count("## A fitted lens") == 1 and after != before
     assert after.partition("## What it writes")[2] == before.partition("## What it writes")[2]
+
+
+def test_the_command_writes_the_sample_and_a_section_of_the_card(tmp_path: Path) -> None:
+    class Few:
+        languages = ("en",)
+
+        def held_out(self, language: str) -> list[object]:
+            return [type("Rows", (), {"ids": torch.randint(8000, (2, 100))})]
+
+    for file in ("config.json", "model.safetensors", "README.md"):
+        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
+    sample = command.sample(tmp_path, Few())  # type: ignore[arg-type]
+    assert sample.n_texts == 4 and (tmp_path / FILE).is_file()
+    card = (tmp_path / "README.md").read_text()
+    assert card.count("## What its heads and neurons do") == 1 and "holds 4 texts of 48 tokens" in card
+    assert "## A fitted lens" in card and "en: 4)" in card
