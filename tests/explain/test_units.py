@@ -74,6 +74,16 @@ def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
     assert near.distance == pytest.approx(float((found(near.model)["heads.roles"][near.layer, near.head] - own).norm()))
 
 
+def test_what_it_writes_is_read_by_the_table() -> None:
+    trace = vm.load("story-pre-ln").trace(TEXT)
+    up, down = explain.unit(trace, 1, neuron=30).writes()
+    logits = trace.stack.block(1).ffn.down.weight[:, 30] @ trace.model.unembedding.weight.T
+    assert [up[0][1], down[0][1]] == pytest.approx([float(logits.max()), float(logits.min())], rel=1e-5)
+    up, _ = explain.unit(trace, 1, head=2).writes(3)
+    logits = trace["blocks.1.attn.head_out"][2, 3] @ trace.model.unembedding.weight.T
+    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-4)
+
+
 def test_every_figure_of_a_small_sample_is_exact() -> None:
     lm = language_model(tiny_config(n_vocab=101))
     rows = texts()
@@ -239,3 +249,19 @@ def test_the_command_writes_maps_figures_and_a_section_of_the_card(tmp_path: Pat
     after = (tmp_path / "README.md").read_text()
     assert after.count("## A fitted lens") == before.count("## A fitted lens") == 1 and after != before
     assert after.partition("## What it writes")[2] == before.partition("## What it writes")[2]
+
+
+def test_the_command_writes_the_sample_and_a_section_of_the_card(tmp_path: Path) -> None:
+    class Few:
+        languages = ("en",)
+
+        def held_out(self, language: str) -> list[object]:
+            return [type("Rows", (), {"ids": torch.randint(8000, (2, 100))})]
+
+    for file in ("config.json", "model.safetensors", "README.md"):
+        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
+    sample = command.sample(tmp_path, Few())  # type: ignore[arg-type]
+    assert sample.n_texts == 4 and (tmp_path / FILE).is_file()
+    card = (tmp_path / "README.md").read_text()
+    assert card.count("## What its heads and neurons do") == 1 and "holds 4 texts of 48 tokens" in card
+    assert "## A fitted lens" in card and "en: 4)" in card

@@ -196,3 +196,13 @@ def test_a_segmentation_of_chinese(lm: vm.LanguageModel) -> None:
     torch.testing.assert_close(found.value.sum(-1), torch.ones(found.value.shape[:2]))
     with pytest.raises(ValueError, match="they are not its words"):
         vm.words(run, PATTERN, by[:-1])
+
+
+def test_spans_and_words_of_ones_own(lm: vm.LanguageModel) -> None:
+    run = lm.trace("The cat  sat")
+    assert vm.words(run, PATTERN, [(0, 1), (1, len(run))]).spans == ((0, 1), (1, len(run)))
+    assert vm.words(run, PATTERN, ["The", "cat", "sat"]).labels == ("The", "cat", "sat")
+    with pytest.raises(ValueError, match="spans of words follow one another"):
+        vm.words(run, PATTERN, [(0, 2), (1, len(run))])
+    between = vm.load("story-bert").trace("The little cat")
+    assert vm.words(between, PATTERN, ["The", "little", "cat"]).labels[1:4] == ("The", "little", "cat")

@@ -130,6 +130,14 @@ def test_arrays_of_every_kind_are_taken() -> None:
         torch.testing.assert_close(run["blocks.2.attn.pattern"], expected, atol=2e-3, rtol=0)
 
 
+def test_names_of_tokens_spell_words() -> None:
+    spelled = {"The Ġc at Ġä½ł ĠĠ": ["The", "cat", "你", "·"], "<s> ▁The ▁c at </s>": ["<s>", "The", "cat</s>"]}
+    spelled["[CLS] the c ##at [SEP]"] = ["[CLS]", "the", "cat", "[SEP]"]
+    for tokens, words in spelled.items():
+        run = vm.observe(tokens.split(" "), attentions=[np.eye(5)[None]])
+        assert list(vm.words(run, "blocks.0.attn.pattern").labels) == words
+
+
 def test_what_needs_weights_says_that_there_are_none() -> None:
     run = vm.observe(["a", "b"], attentions=[np.eye(2)[None]], logits=np.ones((2, 4)))
     asked: dict[str, Any] = {

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viz_model.config import Kind
-from viz_model.tokenizers.text import TextError, make_visible
+from viz_model.tokenizers.text import TextError, as_text_error, make_visible
 from viz_model.tokenizers.tokenizer import (
     END_OF_TEXT,
     STORY_PATTERN,
@@ -149,6 +149,8 @@ def test_bytes_that_no_token_spells(text: str) -> None:
 
 
 def test_more_rows_than_tokens_and_tokens_around() -> None:
+    with pytest.raises(TextError, match="try a shorter one"), as_text_error():
+        without(0x61).encode_ordinary("a")  # a panic is an error of the text
     tokenizer = ByteLevel(without(), n_rows=300, end_of_text=10, before=[256, 1], after=[256])
     assert tokenizer.encode("a") == [256, 1, 97, 256]
     assert tokenizer.encode("a", special=False) == [97]

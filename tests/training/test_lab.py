@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import viz_model as vm
-from viz_model.training import lab, samples, tuning
+from viz_model.training import lab, loop, samples, tuning
+from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, LabError, Settings, check
 
 TEXT = " ".join(samples.stories("en", 4))
@@ -82,3 +83,20 @@ def test_only_small_decoders_of_the_stories_are_trained_on() -> None:
     }
     with pytest.raises(lab.LabError, match=r"^text: "):
         tuning.Tuning(vm.load("story-pre-ln"), "cat", 30)
+
+
+def test_a_run_that_breaks_says_so_and_a_kept_model_is_a_copy_in_use() -> None:
+    run = Experiment(check(TINY))
+    going = run.steps()
+    next(going)
+    trained, before = run.language_model("a"), run.language_model("b", trained=False)
+    assert not trained.model.training and trained.generate("Once upon", max_new_tokens=3).text
+    fresh = loop.new_model(run.plan.recipe)
+    assert all(torch.equal(*pair) for pair in zip(before.model.parameters(), fresh.parameters(), strict=True))
+    for own, other in zip(trained.model.parameters(), run.model.parameters(), strict=True):
+        assert torch.equal(own, other) and own.data_ptr() != other.data_ptr()
+    with torch.no_grad():
+        run.model.embedding.weight.fill_(float("nan"))
+    with pytest.raises(TrainingError, match="step 1: the loss is nan"):
+        next(going)
+    assert len(run.reports) == 1 and run.update is not None and run.update.t == 1

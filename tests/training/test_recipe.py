@@ -241,3 +241,17 @@ def test_every_row_of_the_study_spends_the_same_operations(change: str) -> None:
     tokens = made.steps * sum(made.objective.rows.values()) * made.config.n_context
     n_parameters = sum(p.numel() for p in new_model(made).parameters())
     assert 6 * n_parameters * tokens == pytest.approx(study.OPERATIONS, rel=1e-2)
+
+
+def test_a_run_that_breaks_off_is_kept_to_where_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    train = loop.train
+
+    def breaking(*given: object, **more: object) -> object:
+        yield from islice(train(*given, **more), 2)  # type: ignore[arg-type]
+        raise TrainingError("step 2: the loss is nan")
+
+    monkeypatch.setattr(loop, "train", breaking)
+    found = experiments.run(experiments.recipe("post", 0))
+    assert found["step"] == [0, 1] and found["stopped"] == "step 2: the loss is nan"
+    assert found["bits_per_byte"] is None
+    assert np.isnan(experiments._read(found).final_loss)
