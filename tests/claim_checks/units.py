@@ -55,14 +55,26 @@ def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
 
 
 def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
-    """From what the second matrix reads: all values of so many texts would be a gigabyte."""
-    found: list[torch.Tensor] = []
-    down = trace.stack.block(layer).ffn.get_submodule("down")
-    hook = down.register_forward_pre_hook(lambda module, given: found.append(given[0]))
+    found, wanted = dict[str, torch.Tensor](), f"blocks.{layer}.ffn.act"
+
+    class Tap:
+        def __init__(self, prefix: str = "") -> None:
+            self.prefix = prefix
+
+        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
+            if self.prefix + name == wanted:  # all values of so many texts are a gigabyte
+                found[wanted] = value
+            return value
+
+        def at(self, prefix: str) -> Tap:
+            return Tap(f"{self.prefix}{prefix}.")
+
+        def changes(self, name: str) -> bool:
+            return False
+
     with torch.inference_mode():
-        trace.model.vectors(_sample(trace)["ids"][::16].long())
-    hook.remove()
-    share = float((found[0][..., neuron] > 0).float().mean())
+        trace.model.vectors(_sample(trace)["ids"][::16].long(), tap=Tap())
+    share = float((found[wanted][..., neuron] > 0).float().mean())
     return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
 
 
