@@ -12,7 +12,7 @@ import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look, Other
-from viz_model.island.page import Buttons, Chooser, Field, Item, Page, Plain, Plot, Quiz, Ribbon, Row, Section, flat
+from viz_model.island.page import Buttons, Chooser, Field, Page, Plain, Plot, Quiz, Ribbon, Section, flat
 from viz_model.island.prose import Line
 from viz_model.island.prose import html as as_html
 from viz_model.texts import Texts
@@ -30,14 +30,9 @@ def beside(look: Look, lm: vm.LanguageModel, trace: vm.Trace | None = None) -> L
 
 def made(page: Page, look: Look) -> Iterator[Any]:
     """All that stands on a page, sections opened, in the order of reading."""
-    for part in (*page.items, *page.end):
-        yield from _made(part, look)
-
-
-def _made(part: Item | Row | Section, look: Look) -> Iterator[Any]:
-    if isinstance(part, Section) and part.needs is not None and not part.needs(look):
-        return
-    for item in flat([part]):
+    parts = (*page.items, *page.end)
+    shown = [one for one in parts if not (isinstance(one, Section) and one.needs is not None and not one.needs(look))]
+    for item in flat(shown):
         found = item(look)
         if isinstance(found, Scene | Plot | Plain | Chooser | Field | Quiz | Buttons | Ribbon):
             yield found
@@ -53,12 +48,7 @@ def sentences(page: Page, look: Look, **place: int) -> list[str]:
 
 def said(line: Line, place: dict[str, int]) -> str:
     """A line as plain text: tables looked up, markup taken off."""
-    return plain(as_html(_words(line.words, place)))
-
-
-def _words(words: Any, place: dict[str, int]) -> str:
-    found = pick(words, place)
-    return found if isinstance(found, str) else str(found)
+    return plain(as_html(str(pick(line.words, place))))
 
 
 def plain(markup: str) -> str:

@@ -123,6 +123,7 @@ def test_other_files_are_refused() -> None:
 
 def test_a_picture_is_brought_to_a_models_size() -> None:
     assert (images.fit(drawing(), 28, 28, 1)[..., 0] == drawing()).all()
+    assert images.held(28, 90) == (28, 90) and images.held(4000, 1000) == (images.SMALL, images.SMALL // 4)
     color = images.fit(drawing(), 14, 20, 3)
     assert color.shape == (14, 20, 3) and (color == color[..., :1]).all()
     red = np.zeros((5, 5, 3), np.uint8)

@@ -9,10 +9,15 @@ from functools import partial
 from urllib.parse import parse_qs
 
 import pytest
+from app_driver import PAGES as ALL
 from app_driver import answer, open_page
+from doors import island_of, topic
 from socket_visitor import Visitor, server
 
-from viz_model.app import runs, state
+from viz_model.app import frame, runs, state
+from viz_model.app.view import ViewState
+from viz_model.island.page import reads_text
+from viz_model.texts import LANGUAGES, Texts
 
 FORMER, LATTER = "The cat sat on the mat", "The dog ran home"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": FORMER}
@@ -129,3 +134,52 @@ def test_a_slider_with_other_ends_stands_where_it_stood(app: str) -> None:
             visitor.type(text)
             slider = visitor.element("slider", "training_lab.ignored")
             assert slider.set_value and list(slider.value) == [min(4, slider.max)], ends
+
+
+PLACE = {**QUERY, "lang": "zh", "token": "1", "layer": "2", "edits": "no-mask"}
+
+
+@pytest.mark.server
+def test_former_addresses_on_a_fresh_server() -> None:
+    """Addresses without a page's name were of the overview once, and lead there."""
+    with server("app.py") as (url, _):
+        for former, page in frame.FORMER.items():
+            with Visitor(url, former, PLACE) as there, Visitor(url, page, PLACE) as now:
+                there.open()
+                now.open()
+                assert not there.errors and there.pictures() == now.pictures()
+                assert parse_qs(there.query) == {name: [value] for name, value in PLACE.items()}
+        for page, query in ((frame.FIRST, {"text": "The cat"}), ("", {"text": "The cat", "chapter": "write"})):
+            with Visitor(url, page, query) as visitor:
+                visitor.open()
+                assert not visitor.errors and "heading" in str(visitor.pictures())
+                assert parse_qs(visitor.query)["chapter"] == ["write"] and visitor.text == "The cat"
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) -> None:
+    found, of_the_frame = topic(page), set(ViewState.__dataclass_fields__) - {"choices", "page"}
+    names = [choice.name for choice in found.all_choices]
+    assert len(names) == len({*names}) and not of_the_frame.intersection(names)
+    for own_page in island_of(page).pages:
+        for section in own_page.sections:
+            for language in LANGUAGES:
+                known = Texts(language, pictures=own_page.fits is not reads_text).labels(own_page.topic)
+                assert {f"door_{section.name}", f"door_{section.name}_line"} <= known.keys()
+
+
+@pytest.mark.server
+def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(app: str) -> None:
+    query = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat"}
+    with Visitor(app, "attention", query) as visitor:
+        visitor.open()
+        closed = visitor.pictures()
+        visitor.open_door("attention.door_what_if")
+        assert visitor.ran and not visitor.errors
+        shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
+        assert address == {**query, "door_what_if": "1"} and len(shown) > len(closed)
+        visitor.open_door("attention.door_what_if", False)
+        assert "door_what_if" not in visitor.query
+        with Visitor(app, "attention", address) as fresh:
+            fresh.open()
+            assert fresh.pictures() == shown

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+import streamlit as st
 import torch
 from streamlit.runtime.scriptrunner import StopException
 
@@ -142,3 +143,23 @@ def test_threads_that_ask_for_the_same_compute_it_once() -> None:
     for thread in ask:
         thread.join(10)
     assert found == ["value"] * 3 and made == [1]
+
+
+def test_functions_share_a_store_and_are_cleared_alone() -> None:
+    calls: list[str] = []
+    kept = cache.cached(where=("test", 100), size=len)
+
+    @kept
+    def first(n: int) -> str:
+        calls.append("first")
+        return "a" * n
+
+    @kept
+    def second(n: int) -> str:
+        calls.append("second")
+        return "b" * n
+
+    st.cache_resource.clear()
+    assert [first(3), first(3), second(3)] == ["aaa", "aaa", "bbb"] and cache.store("test", 100).nbytes == 6
+    first.clear()
+    assert [first(3), second(3)] == ["aaa", "bbb"] and calls == ["first", "second", "first"]

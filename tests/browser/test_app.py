@@ -111,24 +111,3 @@ def test_a_megabyte_pasted_is_kept_and_the_app_goes_on(visit: Visit) -> None:
     assert len(page.get_by_role("textbox").first.input_value()) == len(paste)
     page.get_by_role("textbox").first.fill("The cat sat")
     wait_for_query(page, text="The cat sat")
-
-
-def test_a_mask_drawn_by_hand_runs_the_model_again(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
-    page.get_by_text("Try another mask").click()
-    page.get_by_text("drawn by hand").click()
-    cells = page.get_by_role("checkbox").filter(has_not=page.locator("input"))
-    cells.first.wait_for()
-    cells.nth(30).click()  # the last token no longer sees the first
-    page.get_by_text("KL divergence of the changed").wait_for()
-    settle(page)
-    assert cells.nth(30).get_attribute("aria-checked") == "false"
-    before = vm.load("story-pre-ln").trace("The cat sat on the mat")
-    mask = vm.masks.causal(6, 6)
-    mask[5, 0] = False
-    after = vm.load("story-pre-ln").trace("The cat sat on the mat", mask=mask)
-    shown = page.locator("[data-testid=stMain]").inner_text()
-    for trace in (before, after):
-        assert f"{trace.next_tokens(k=1)[0][1]:.1%}" in shown
-    cells.nth(0).click()  # the first token sees nothing
-    page.get_by_text("Softmax over nothing is undefined").wait_for()

@@ -19,40 +19,12 @@ from viz_model.topics.walk.chapters import write
 pytestmark = pytest.mark.browser
 
 TEXTS = (
-    *(
-        "A",
-        "The cat sat on the mat",
-        '"Let\'s go," said Lily.',
-        "I can't",
-        "they'd, but we're sure it'll",
-        "1234567",
-        " ",
-    ),
+    *("A", "The cat sat on the mat", '"Let\'s go," said Lily.', "they'd, but we're sure it'll", "1234567", " "),
     *("  two  spaces  ", "A line\nand another\r\n\r\n\tend\n", "WHY ARE YOU SHOUTING?!", "naïve Ærøskøbing; œuvre"),
-    *(
-        "e\u0301 e\u0302",
-        "a" * 200,
-        "... --- ???",
-        "小猫坐在垫子上。",
-        "妈妈说：“不要碰火！”可是小明",
-        "龘龘靐齉",
-        "老师问：「谁？」",
-    ),
-    *(
-        "二〇二四年十二月三十一日",
-        "全角　空格",
-        "I love 北京 and 上海!",
-        "第3个苹果 costs $5.99",
-        "Tom 对 Lily 说：“Let's go!”",
-    ),
-    *(
-        "👩‍👩‍👧 family 🎉🎉",
-        "\ufeffBOM first",
-        "next\u0085line\u2028and\u00a0more\u3000end",
-        "مرحبا بالعالم",
-        "Привет!",
-    ),
-    *("नमस्ते १२३ ٣٤٥", "[MASK] <|endoftext|> <|fr|>", "don’t ‘quote’", "日本語のテキスト、カタカナ", "I" + " see" * 600),
+    *("e\u0301 e\u0302", "a" * 200, "... --- ???", "小猫坐在垫子上。", "妈妈说：“不要碰火！”", "龘龘靐齉", "「谁？」"),
+    *("二〇二四年", "全角　空格", "I love 北京 and 上海!", "第3个 costs $5.99", "Tom 说：“Let's go!”"),
+    *("👩‍👩‍👧 family 🎉🎉", "\ufeffBOM first", "next\u0085line\u2028and\u00a0more\u3000end", "مرحبا"),
+    *("नमस्ते १२३ ٣٤٥", "[MASK] <|endoftext|> <|fr|>", "don’t ‘quote’", "日本語、カタカナ", "I" + " see" * 600),
 )
 NAMES = ("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe")
 NEAR = 1e-5

@@ -138,30 +138,6 @@ def test_a_click_on_one_side_selects_on_both_in_the_same_frame(visit: Visit) -> 
     wait_for_query(page, head="5", also=ALSO)
 
 
-def test_the_box_of_another_sentence_opens_and_closes(visit: Visit) -> None:
-    page = visit("/attention", lang="en", text=TEXT)
-    settle(page)
-    page.get_by_role("button", name="Compare with another sentence").click()
-    box = page.get_by_role("textbox", name="The other sentence")
-    assert box.input_value() == TEXT
-    box.fill(ALSO)
-    box.press("Enter")
-    wait_for_query(page, also=ALSO)
-    assert len(now(page)[1]["tokens"]) == 7
-    page.get_by_role("button", name="End the comparison").click()
-    page.wait_for_url(lambda url: "also=" not in url)
-    settle(page)
-    assert not box.is_visible() and page.locator(".viz-island .sides").count() == 0
-    page.go_back()
-    wait_for_query(page, also=ALSO)
-    assert box.input_value() == ALSO
-    box.fill("")
-    box.press("Enter")
-    page.wait_for_url(lambda url: "also=" not in url)
-    settle(page)
-    assert box.is_visible() and box.input_value() == "", "who empties it goes on typing"
-
-
 WATCH = """
   window.highest = Infinity
   const look = () => {
