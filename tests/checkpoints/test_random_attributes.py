@@ -81,8 +81,6 @@ def _changes(draw: random.Random, made: Reference) -> dict[str, Any]:
     plain = made.build().config.to_dict()
     either = {name for name, value in plain.items() if isinstance(value, bool)}
     names = [name for name in plain if name in DRAWN or (name in either and not re.search(NOT_DRAWN, name))]
-    if plain["model_type"] == "deepseek_v3":  # whose norms of latent vectors keep an epsilon that no attribute names
-        names.remove("rms_norm_eps")
     drawn = draw.sample(names, min(N_DRAWN, len(names)))
     changes = {name: draw.choice(DRAWN.get(name, (True, False))) for name in drawn}
     ropes = plain.get("rope_parameters") or {}

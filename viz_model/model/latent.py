@@ -18,18 +18,22 @@ from viz_model.values.leaves import Value
 from viz_model.values.operations import Sum, where
 
 
+EPS = 1e-6
+"""Of the norms of narrow vectors, in the published models whatever the others have."""
+
+
 class LatentAttention(Attention):
     """Multi-head latent attention (DeepSeek-AI 2024a, equations 9 to 19). [B, T, D] -> [B, T, D]."""
 
     def __init__(self, mixer: Latent, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__(config, dropout)
-        d, n, bias, eps = config.d_model, self.n_heads, config.attention_bias, config.norm.eps
+        d, n, bias = config.d_model, self.n_heads, config.attention_bias
         self.mixer = mixer
         self.q_down = nn.Linear(d, mixer.query_rank, bias=bias) if mixer.query_rank else None
-        self.q_latent_norm = norms.root(eps, mixer.query_rank) if mixer.query_rank else None
+        self.q_latent_norm = norms.root(EPS, mixer.query_rank) if mixer.query_rank else None
         self.q = nn.Linear(mixer.query_rank or d, n * self.d_head, bias=False)
         self.down = nn.Linear(d, mixer.rank, bias=bias)
-        self.latent_norm = norms.root(eps, mixer.rank)
+        self.latent_norm = norms.root(EPS, mixer.rank)
         self.shared = nn.Linear(d, mixer.d_rotated, bias=bias)
         self.k = nn.Linear(mixer.rank, n * (self.d_head - mixer.d_rotated), bias=False)
         self.v = nn.Linear(mixer.rank, n * mixer.d_value, bias=False)
@@ -125,5 +129,5 @@ def _narrow(
         f"{name}_plain", (t, part), total, symbol=rf"\tilde{{{symbol}}}", label=f"{label}, before its norm", role=role,
         derived=True,
     )  # fmt: skip
-    normed = norms.declare_root(config.norm.eps, at, f"{name}_norm", plain, (t, part))
+    normed = norms.declare_root(EPS, at, f"{name}_norm", plain, (t, part))
     return at.value(name, (t, part), normed, symbol=symbol, label=label, role=role)
