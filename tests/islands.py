@@ -48,7 +48,11 @@ def sentences(page: Page, look: Look, **place: int) -> list[str]:
 
 def said(line: Line, place: dict[str, int]) -> str:
     """A line as plain text: tables looked up, markup taken off."""
-    return plain(as_html(str(pick(line.words, place))))
+    return plain(as_html(_words(line.words, place)))
+
+
+def _words(words: Any, place: dict[str, int]) -> str:
+    return str(pick(words, place))
 
 
 def plain(markup: str) -> str:

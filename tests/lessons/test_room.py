@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
 
 from viz_model.lessons import room as rooms
@@ -24,6 +27,9 @@ def test_a_room_is_followed_with_its_key_and_joined_without() -> None:
     assert room.pupils[seat.token].name == "Ada Lovelace" and not room.pupils[seat.token].has_answered(0)
     every.hear(seat, 0, RIGHT)
     assert room.pupils[seat.token].has_answered(0)
+    every.hear(every.join(room.code, "=Eve"), 2, RIGHT)
+    lines = [line[:2] for line in csv.reader(io.StringIO(rooms.table(room)))]
+    assert lines[1:] == [["Ada Lovelace", "1"], ["'=Eve", "3"]], "no formula"
     with pytest.raises(RoomError, match="room_none"):
         every.hear(Seat(room.code, "stranger"), 0, RIGHT)
     every.close(room)
