@@ -9,12 +9,17 @@ from functools import partial
 from urllib.parse import parse_qs
 
 import pytest
+import streamlit
 from app_driver import PAGES as ALL
-from app_driver import answer, open_page
+from app_driver import answer, open_page, pictures
 from doors import island_of, topic
 from socket_visitor import Visitor, server
+from streamlit.errors import StreamlitAPIException
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.fragment import MemoryFragmentStorage
 
-from viz_model.app import frame, runs, state
+from viz_model.app import examples, frame, runs, state
 from viz_model.app.view import ViewState
 from viz_model.island.page import reads_text
 from viz_model.texts import LANGUAGES, Texts
@@ -183,3 +188,115 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
         with Visitor(app, "attention", address) as fresh:
             fresh.open()
             assert fresh.pictures() == shown
+
+
+def test_streamlit_keeps_what_stands_in_a_part_that_it_drops() -> None:
+    """Why a page waits at its end until it is sent: where this fails, it need not any more."""
+    queue = ForwardMsgQueue()
+    for place, part in (((0, 3), "outer"), ((0, 3, 0), "inner")):
+        message = ForwardMsg()
+        message.metadata.delta_path.extend(place)
+        message.delta.fragment_id = part
+        message.delta.add_block.SetInParent()
+        queue.enqueue(message)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["outer"])
+    assert [list(message.metadata.delta_path) for message in queue.flush()] == [[0, 3, 0]]
+
+
+@pytest.mark.parametrize("page", ["attention", "cost"])
+def test_a_page_ends_once_it_is_sent(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(state, "wait_until_sent", lambda: ended.append(state.current().page))
+    open_page(page, ASKED)
+    assert ended == [page]
+    monkeypatch.undo()
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    for is_shown in (False, True):  # nothing is sent to who drives the app without a browser
+        monkeypatch.setattr(state, "has_browser", lambda is_shown=is_shown: is_shown)
+        state.wait_until_sent()
+    assert slept == [state.SENDING]
+
+
+def test_a_part_that_a_page_lacks_keeps_no_other_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(state, "has_browser", lambda: True)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "rerun", ran.append)
+    state.run_alone("door", state.ASK)
+    state.has_parts((), {state.ASK})
+    state.run_alone("door", state.ASK)
+    assert ran == [["door", state.ASK, state.LINK], ["door", state.LINK]]
+
+
+def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StreamlitAPIException) as unknown:
+        MemoryFragmentStorage().resolve_target(["attention.apart.part"])
+    wrong = StreamlitAPIException("anything else", error_id="another")
+    raised = iter((unknown.value, wrong))
+
+    def rerun(parts: list[str]) -> None:
+        raise next(raised)
+
+    monkeypatch.setattr(state, "has_browser", lambda: True)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "rerun", rerun)
+    state.run_alone("attention.apart.part")
+    with pytest.raises(StreamlitAPIException, match="anything else"):
+        state.run_alone("attention.apart.part")
+
+
+@pytest.mark.server
+def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
+    """The browser goes through the whole page where all of it runs."""
+    with Visitor(app, "ablations", ASKED) as visitor:
+        visitor.open()
+        visitor.type("The dog ran home")
+        assert visitor.ran and visitor.text == "The dog ran home"
+        before = visitor.n_runs
+        visitor.choose("sidebar.norm_at", "Post-LN")
+        assert visitor.n_runs == before + 1 and not visitor.ran and not visitor.errors
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("key", "option"), [("sidebar.norm_at", "Post-LN"), ("sidebar.lang", "中文")])
+def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
+    with Visitor(app, "attention", ASKED) as visitor:
+        visitor.open()
+        visitor.choose(key, option)
+        assert not visitor.ran and not visitor.errors
+        assert (visitor.language == "zh") == (option == "中文")
+
+
+@pytest.mark.server
+def test_a_hidden_tab_is_not_drawn(app: str) -> None:
+    """Without a browser there are no hidden tabs: the same page holds its code and its table then."""
+    whole = open_page("attention", ASKED)
+    assert whole.main.code and whole.dataframe and pictures(whole)
+    with Visitor(app, "attention", ASKED) as visitor:
+        visitor.open()
+        kinds = [e.WhichOneof("type") for place, e in visitor.elements.items() if place[0] == 0]
+        assert not {"code", "arrow_data_frame"} & set(kinds)
+        assert "bidi_component" in kinds
+
+
+@pytest.mark.server
+def test_the_box_says_the_example_where_that_is_typed(app: str) -> None:
+    """Which is no choice: what the page was opened with would be said in its place."""
+    example = examples.of(runs.model("story-pre-ln"), "en")[0]
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        visitor.type(example)
+        assert (visitor.text, visitor.box) == (example, example) and not visitor.errors
+
+
+@pytest.mark.server
+def test_a_story_says_its_chapter_where_its_text_cannot_be_read(app: str) -> None:
+    """Without a chapter the address would lead to another page."""
+    with Visitor(
+        app, "overview", {"model": "read-digits", "lang": "en", "to": "en", "target": "three dogs"}
+    ) as visitor:
+        visitor.open()
+        visitor.open("", {})
+        said = parse_qs(visitor.query)
+        assert (said["target"], said["chapter"]) == (["three dogs"], ["write"]) and not visitor.errors

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
+from viz_model.app import runs
 from viz_model.app.view import ViewState, parse
 from viz_model.checkpoints import registry
+from viz_model.runs import edits
 from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
@@ -182,3 +184,29 @@ def test_a_page_at_a_hostile_address(number: int, family: Path, tmp_path: Path) 
     for event, what in done:
         assert "secret-model" not in what and "passwd" not in what, (event, what)
         assert event in ("open", "compile"), (event, what)
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-translator"])
+def test_any_text_can_be_traced(name: str, family: Path) -> None:
+    lm = vm.load(name)
+
+    @settings(max_examples=60, database=None)
+    @given(ANY)
+    def any_text(text: str) -> None:
+        try:
+            run = lm.trace(text, max_tokens=24)
+        except TextError:
+            assert runs.readable(text)[1]
+        except ValueError as error:
+            assert "nothing to run" in str(error)
+        else:
+            assert run[f"{run.prefix}final"].isfinite().all() if f"{run.prefix}final" in run.sites else len(run) > 0
+
+    any_text()
+
+
+def test_edits_that_no_model_has_are_said_and_left_out(family: Path) -> None:
+    for text in ("patch.embed_out.0..-D800-", "flip.999999999.0", "neuron.0.999999999.1", "head-off.0.0.encoder"):
+        assert edits.parse(text)
+        app = open_page("block", {"edits": text, "text": "a cat", "lang": "en"})
+        assert app.warning or app.info or mounts(app)[ISLAND]["notes"]

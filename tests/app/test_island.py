@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import pytest
+import streamlit
 from app_driver import ISLAND, address, answer, mounts, open_page, tell
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app import state
+from viz_model.app.view import ViewState
 from viz_model.island import message
+from viz_model.texts import Texts
 
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": "The cat sat on the mat", "layer": "1", "head": "1"}
 OTHER = "The dog ran home"
@@ -72,3 +76,44 @@ def test_who_has_come_to_rest_is_sent_what_was_sent(monkeypatch: pytest.MonkeyPa
     assert sent(app) == before and not written
     answer(app, seq=before["seq"], text=OTHER, place={"layer": 2, "head": 3}, rests=2)
     assert written
+
+
+def test_a_section_below_stays_open_in_another_language() -> None:
+    app = open_page("attention", {**QUERY, "apart": "1"})
+    for lang in ("zh", "en"):
+        app.button_group(key="sidebar.lang").set_value(lang).run()
+        assert [one.proto.expanded for one in app.expander if Texts(lang)("common.apart") in one.label] == [True]
+
+
+def test_what_a_former_run_wrote_in_the_address_is_written_over_after_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = ViewState(model="story-pre-ln")
+    written: list[dict[str, str]] = []
+    params = types.SimpleNamespace(to_dict=view.query, from_dict=written.append)
+    monkeypatch.setattr(streamlit, "query_params", params)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    state.write(view)
+    assert not written
+    monkeypatch.setattr(state, "goes_through_history", lambda: True)
+    state.write(view)
+    assert written == [view.query()]
+
+
+def test_an_address_on_its_way_is_written_over_though_the_browser_has_not_heard_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who toggles there and back quickly still has the first address when the second one is written."""
+    pre, post = (ViewState(model=f"story-{norm}-ln") for norm in ("pre", "post"))
+    written: list[dict[str, str]] = []
+    monkeypatch.setattr(streamlit, "query_params", types.SimpleNamespace(to_dict=pre.query, from_dict=written.append))
+    monkeypatch.setattr(streamlit, "session_state", {})
+    for view in (pre, post, pre, pre):
+        state.write(view)
+    assert written == [post.query(), pre.query()]
+
+
+def test_another_model_is_not_asked_for_the_language_of_a_former_one() -> None:
+    app = open_page("attribution", {"model": "read-digits", "lang": "en", "to": "en"})
+    app.selectbox(key="sidebar.model").set_value("translate-t5").run()
+    assert not app.exception and address(app)["to"] == "fr"
+    app = answer(app, options={"to": "en"})  # said before the page had come
+    assert not app.exception and address(app)["to"] == "fr"

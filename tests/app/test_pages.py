@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from app_driver import (
+    ISLAND,
     PAGES,
     ROOT,
     answer,
@@ -282,3 +283,32 @@ def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypat
     for name in ("own", "translator"):
         app.selectbox(key="sidebar.model").set_value(name).run()
     assert go("block") == ("translator", False)
+
+
+@pytest.mark.parametrize(("page", "model"), turns(PAGES, ["digits-vit", "story-alibi", "story-bert", "translate-t5"]))
+def test_numbers_are_written_in_one_way(page: str, model: str) -> None:
+    for language in ("en", "zh"):
+        app = open_page(page, {"model": model, "lang": language, "text": "" if model == "digits-vit" else CAT})
+        # LaTeX has its own signs.
+        outside = re.sub(r"\$\$.*?\$\$", "", said(app), flags=re.DOTALL)
+        prose = "\n".join(line for line in outside.splitlines() if "\\" not in line)
+        told = re.sub(r"`[^`]*`|<code.*?</code>|\$[^$]*\$", "", prose)
+        assert not [told[max(found.start() - 30, 0) : found.end() + 20] for found in ANOTHER_WAY.finditer(told)]
+
+
+def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view() -> None:
+    app = open_page("attention", {"text": CAT, "layer": "2", "head": "3", "token": "1"})
+    app.button_group(key="sidebar.norm_at").set_value("post").run()
+    assert not app.exception
+    asked = {name: app.query_params[name] for name in ("model", "text", "layer", "head", "token")}
+    assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
+
+
+def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen() -> None:
+    """The twin alone would show another layer and head: the telling ones of its own run."""
+    app = open_page("attention", {"text": CAT})
+    shown = messages(app)[ISLAND].header
+    app.button_group(key="sidebar.norm_at").set_value("post").run()
+    now = messages(app)[ISLAND].header
+    assert {axis: now["chosen"][axis] for axis in ("layer", "head", "token")} == shown["usual"]
+    assert now["usual"] != shown["usual"]

@@ -200,3 +200,59 @@ def shown(url: str, query: dict[str, str]) -> dict[str, str]:
         visitor.open()
         assert not visitor.errors and visitor.text == query["text"] and visitor.language == query["lang"]
         return visitor.digest()
+
+
+def test_what_breaks_a_run_is_told_in_a_line(lm: vm.LanguageModel) -> None:
+    (problem,) = health.check(lm, text="").problems
+    assert problem.startswith("tiny: ValueError: ") and "\n" not in problem
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/healthz", "/no/such/file.js"])
+def test_every_answer_has_the_headers(served: str, path: str) -> None:
+    try:
+        with urllib.request.urlopen(served + path) as answer:
+            headers = answer.headers
+    except urllib.error.HTTPError as error:
+        headers = error.headers
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "https://lms.example.edu"
+    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_settings_are_fit_for_strangers() -> None:
+    told = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert told["browser"]["gatherUsageStats"] is False
+    assert told["client"]["showErrorDetails"] == "none"
+    assert told["server"]["enableXsrfProtection"] is True and told["server"]["enableCORS"] is True
+    assert told["server"]["enableStaticServing"] is False and told["server"]["enableAgentApi"] is False
+
+
+@pytest.mark.server
+def test_typing_on_overtakes_the_request_before(served: str) -> None:
+    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
+        visitor.open()
+        for text in ("The cat s", "The cat sa", "The cat sat"):
+            visitor.type(text, wait=False)
+        while visitor.text != "The cat sat":
+            visitor.read()
+        drawn = visitor.digest()
+    with Visitor(served, "ablations", {"text": "The cat sat"}) as other:
+        other.open()
+        assert other.digest() == drawn
+
+
+@pytest.mark.server
+def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -> None:
+    """Who types before the browser has heard what the address of the sentence before is sends a former one."""
+    with Visitor(served, "ablations", {"text": "The cat"}) as visitor:
+        visitor.open()
+        former = visitor.query
+        for text in ("The cat s", "The cat sa"):
+            visitor.query = former
+            visitor.type(text)
+            assert visitor.text == text
+        visitor.open(query={"text": "The cat"})
+        assert visitor.text == "The cat", "an address that comes alone is followed"

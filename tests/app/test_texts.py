@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 import terms as crosswalk
-from tiny_models import normed_values, other_blocks, variants
+from app_driver import heading, offer, open_page, said
+from tiny_models import language_model, normed_values, other_blocks, tiny_config, variants
 
 from viz_model import texts
+from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.island import glossary
 from viz_model.island.prose import html
 from viz_model.measures.heads import HEAD
@@ -173,3 +175,88 @@ def test_what_a_language_lacks_is_english_key_by_key(tmp_path: Path, monkeypatch
     assert HEAD.labels(invented) == HEAD.labels(ENGLISH) != HEAD.labels("zh")
     assert glossary.terms(invented) == glossary.terms(ENGLISH)
     assert new.error("nobody has translated this") == english.error("nobody has translated this")
+
+
+@pytest.fixture
+def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A language with two words of its own."""
+    folder = tmp_path / "xx"
+    folder.mkdir()
+    (folder / "language.toml").write_text('name = "Xxish"\n', encoding="utf-8")
+    (folder / "common.toml").write_text('page_attention = "Attenxx"\n', encoding="utf-8")
+    (folder / "attention.md").write_text("## lead\nLeadxx.\n", encoding="utf-8")
+    monkeypatch.setitem(LANGUAGES, "xx", Language.read(folder))
+    return "xx"
+
+
+def test_every_language_has_the_same_files() -> None:
+    found = {language: {path.name for path in about.folder.iterdir()} for language, about in texts.LANGUAGES.items()}
+    assert all(files - IN_CODE <= found["en"] for files in found.values())
+    assert all(found[language] - IN_CODE == found["en"] for language in COMPLETE)
+
+
+def test_no_text_is_empty() -> None:
+    for path in [path for path in PATHS if path.name in FILES]:
+        own = entries(path.parent.name, path.name)
+        assert own and all(value.strip() for value in own.values()), path
+
+
+def test_every_page_has_a_name_a_lead_and_a_question() -> None:
+    for language in COMPLETE:
+        speak = texts.Texts(language)
+        for page in (page for pages in SECTIONS.values() for page in pages):
+            assert speak(f"common.page_{page}")
+            if page != FIRST:  # which leads to the others
+                assert {"lead", "question", "answer"} <= texts.sections(language, page).keys()
+
+
+def test_chinese_prose_is_chinese() -> None:
+    for page in (page for pages in SECTIONS.values() for page in pages):
+        for name, text in texts.sections("zh", page).items():
+            # Formulas, code and placeholders aside, what is left must not be English sentences.
+            plain = re.sub(r"\$.*?\$|`.*?`|\{\{.*?\}\}|\|.*?\|", "", text, flags=re.S)
+            assert re.search(r"[\u4e00-\u9fff]", plain) or not plain.strip(), f"{page}.{name}"
+
+
+def test_a_message_within_a_message_is_translated_with_its_values() -> None:
+    said = texts.Texts("zh").error("edits: 'head-off.9': layer: expected 0 to 3, got 9")
+    assert said == "edits：`'head-off.9'`：layer：应在 0 到 3 之间，实际为 9"
+    assert texts.Texts("zh").error("nobody has translated this") == "nobody has translated this"
+
+
+@pytest.mark.parametrize("language", SENTENCE)
+def test_a_definition_is_one_sentence_and_no_name_has_two(language: str) -> None:
+    terms = glossary.terms(language)
+    assert len({term.name for term in terms}) == len(terms)
+    for term in terms:
+        assert SENTENCE[language].fullmatch(term.says), term.key
+        assert len(term.says) < 200, term.key
+        assert term.books.keys() <= {"en": {"d2l", "slp"}, "zh": {"d2l", "nndl"}}[language], term.key
+
+
+def test_a_page_has_the_words_of_a_new_language_and_english_beside_them(invented: str) -> None:
+    app = open_page("attention", {"model": "story-pre-ln", "text": "The cat sat", "lang": invented})
+    assert heading(app) == "Attenxx" and "Leadxx." in said(app)
+    assert Texts(ENGLISH).prose("attention.question").splitlines()[0] in said(app)
+    offered = [[option.content for option in part.proto.options] for part in app.get("button_group")]
+    assert [language.name for language in LANGUAGES.values()] in offered and LANGUAGES[invented].name == "Xxish"
+
+
+def test_a_browser_gets_the_language_of_its_locale(invented: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("zh-CN", "zh", "ZH_tw", "xx", "yy-YY", "", None)
+    assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
+    monkeypatch.setitem(LANGUAGES, "zh-tw", LANGUAGES[invented])
+    assert [texts.preferred(locale) for locale in asked[:3]] == ["zh", "zh", "zh-tw"]
+
+
+def test_symbols_of_the_formulas_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(tiny_config(n_vocab=8192, n_context=32))
+    offer(monkeypatch, {"tiny": lm})
+    app = open_page("attention", {"model": "tiny", "lang": "en", "tab": "formula"})
+    formulas, legend = "\n".join(part.value for part in app.markdown), app.markdown
+    said = next(part.value for part in legend if part.value.startswith("- **Counting:**"))
+    assert r"\sqrt{d_k}" in formulas
+    assert f"($d_k$ = {lm.config.d_head})" in said and f"$h$ head ($H$ = {lm.config.n_heads})" in said
+    assert "$W^Q$" in said and "normalized vector" in said and "^{" in said
+    assert "neuron" not in said and "$W^1$" not in said
+    assert "blocks." not in said

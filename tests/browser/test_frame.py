@@ -197,3 +197,72 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
             assert page.locator(".viz-slides .count").inner_text() != before
     # Before a training there is nothing to see, and of the two functions their code.
     assert none == ["training_lab", "mistakes"]
+
+
+def top_of_title(page: Any) -> int:
+    return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
+
+
+TALL = (
+    *[("tokens", {"lang": "zh"}), ("embedding", {"model": "story-bert", "lang": "en"})],
+    *[("tokens", {"model": "story-bert", "lang": "zh"}), ("attention", {"model": "story-modern", "lang": "en"})],
+    *[("architectures", {"model": "translate-t5", "lang": "en"}), ("batch", {"model": "translate-2017", "lang": "en"})],
+)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"model": "story-pre-ln"},
+        {"model": "story-pre-ln", "edits": "head-off.1.3~skip.2.ffn~no-scale"},
+        {"model": "translate-2017", "edits": "no-mask~no-scale~no-position"},
+        {"model": "story-pre-ln", "lang": "zh"},
+    ],
+)
+def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, **query)
+    lowest = page.evaluate(
+        """() => Math.max(...[...document.querySelectorAll('[data-testid=stSidebar] [data-testid=stElementContainer]')]
+             .filter(e => !e.closest('.st-key-sidebar_edits')).map(e => e.getBoundingClientRect().bottom))"""
+    )
+    assert lowest <= 768
+
+
+def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
+    assert page.get_by_role("link", name="Overview").count() == 0
+    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
+    assert top_of_title(page) <= 200
+    page.get_by_role("button", name="Model and view").click()
+    page.get_by_text("Post-LN", exact=True).click()
+    wait_for_query(page, model="story-post-ln", embed="true")
+
+
+def test_every_page_starts_short(visit: Visit) -> None:
+    page = visit("/models", options=LAPTOP, saves_data=True, lang="en")
+    shown = [(name, {"lang": "en"}) for names in SECTIONS.values() for name in names]
+    for name, query in (*shown, *TALL):
+        turn(page, "/" if name == FIRST else f"/{name}", **query)
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000, page.url
+
+
+@pytest.mark.parametrize("name", ["attention", "next_token"])
+def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
+    page = visit(f"/{name}", options=LAPTOP, text=TEXT)
+    page.emulate_media(media="print")
+    page.wait_for_timeout(300)
+    parts = page.locator("[data-testid=stMain] :is([data-testid=stExpander], p, .viz-scene, .section):visible")
+    ends = [place["y"] + place["height"] for part in parts.all() if (place := part.bounding_box())]
+    # More than a screen, and nothing of it in a part that scrolls by itself.
+    assert LAPTOP["viewport"]["height"] < max(ends) <= page.evaluate("document.documentElement.scrollHeight")
+    for part in ("stSidebar", "stHeader"):
+        assert page.locator(f"[data-testid={part}]:visible").count() == 0
+    page.emulate_media(media="screen")
+
+
+def test_an_edit_is_undone_where_it_is_told_of(visit: Visit) -> None:
+    page = visit("/block", text=TEXT, edits="no-scale", lang="en")
+    page.locator(".st-key-frame-reset button").click()
+    page.wait_for_function("() => !location.search.includes('edits')")
+    settle(page)
+    assert page.get_by_text("Changed run").count() == 0

@@ -169,3 +169,114 @@ def test_a_box_for_a_number_keeps_nothing_else(visit: Visit) -> None:
     assert box.input_value() == "7"
     box.fill("12")
     wait_for_query(page, neuron="12")
+
+
+def test_a_question_that_was_lost_is_asked_again(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
+    page.evaluate("void window.mount()")
+    page.get_by_role("textbox", name="Your sentence").fill("Hi")
+    page.wait_for_function("() => told.length > 1", timeout=10_000)  # nobody answers here
+    assert {(one["seq"], one["text"]) for one in page.evaluate("told")} == {(1, "Hi")}
+
+
+def test_what_was_asked_letter_by_letter_is_not_asked_again_with_enter(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
+    page.evaluate("void window.mount()")
+    box = page.get_by_role("textbox", name="Your sentence")
+    box.fill("Hi")
+    box.press("Enter")
+    page.evaluate("void window.mount()")  # an older answer, after which what is late is asked
+    assert [one["text"] for one in page.evaluate("told")] == ["Hi"]
+    box.fill("Ho")
+    page.wait_for_function("() => told.at(-1).text === 'Ho'", timeout=10_000)
+
+
+def test_a_box_of_a_model_with_more_of_them_is_no_box_of_the_one_before(page: Any) -> None:
+    mounting(page, model="story-pre-ln", text="The cat")
+    page.evaluate("void window.mount()")
+    assert [page.locator(name).count() for name in (".sentence:visible", ".keep", ".other")] == [1, 1, 1]
+    page.evaluate(MOUNT, message(model="translate-2017", text="The cat", target="Le chat"))
+    page.evaluate("void window.mount()")
+    assert [box.input_value() for box in page.locator(".sentence:visible").all()] == ["The cat", "Le chat"]
+    assert page.locator(".other").count() == 1 and not page.locator(".keep").count()
+
+
+def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
+    mounting(page, model="digits-vit")
+    errors: list[Any] = []
+    page.on("pageerror", lambda error: errors.append(error))
+    painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(f"() => {{ window.mount()(); document.body.replaceChildren(); return {painted} }}")
+    assert not errors
+
+
+def test_a_page_that_goes_has_no_say_after_the_one_that_takes_its_place(page: Any) -> None:
+    """Streamlit may draw it once more before it takes it away; what it said was selected would be chosen for good."""
+    mounting(page, model="story-pre-ln", text="The cat sat on the mat", layer="1", head="2", token="3")
+    page.evaluate(
+        """() => {
+          document.body.innerHTML = '<div></div><div></div>'
+          const [before, after] = document.body.children
+          for (const host of [before, after]) host.attachShadow({ mode: 'open' }).innerHTML = '<div class="viz"></div>'
+          window.hosts = [before, after]
+        }"""
+    )
+    again = MOUNT.replace("document.body.innerHTML ||= '<div class=\"viz\"></div>'", "")
+    again = again.replace("parentElement: document.body", "parentElement: hosts[n].shadowRoot").replace("() =>", "n =>")
+    first, second = (message(model=name, text="The cat sat on the mat") for name in ("story-pre-ln", "story-modern"))
+    for data, n in ((first, 0), (second, 1)):
+        page.evaluate(again, data)
+        page.evaluate(f"void window.mount({n})")
+    shown = "() => globalThis[Symbol.for('viz-model.store')].selection"
+    stands = page.evaluate(shown)
+    page.evaluate("() => hosts[0].setAttribute('data-stale', 'true')")
+    page.evaluate(again, message(model="story-pre-ln", text="The cat sat", layer="3", head="1", token="2"))
+    page.evaluate("void window.mount(0)")
+    assert page.evaluate(shown) == stands
+    page.evaluate("() => hosts[0].removeAttribute('data-stale')")
+    page.evaluate("void window.mount(0)")
+    assert page.evaluate(shown) != stands
+
+
+def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
+    """Of a long text a message has the tokens around the selected one: of others the sentences are asked for."""
+    page = visit("/block", text=" ".join(["the cat sat on the mat and"] * 30), token="3", lang="en")
+    prose = page.locator(".viz-island .prose")
+    prose.filter(has_text="·on enters block").first.wait_for()
+    page.evaluate(
+        """() => {
+          const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot)
+          const root = roots.find(e => e?.querySelector('.viz-island'))
+          window.wrong = []
+          const isWrong = element => element.textContent.includes('undefined')
+          const look = () => wrong.push(...[...root.querySelectorAll('.prose')].filter(isWrong))
+          new MutationObserver(look).observe(root, { childList: true, subtree: true, characterData: true })
+        }"""
+    )
+    page.locator(".viz-island .chip").last.click()
+    prose.filter(has_text="·and enters block").first.wait_for()
+    assert page.evaluate("wrong.length") == 0 and not page.locator(".viz-island .prose [data-waiting]").count()
+
+
+def test_the_box_of_another_sentence_opens_and_closes(visit: Visit) -> None:
+    page = visit("/attention", lang="en", text=TEXT)
+    settle(page)
+    page.get_by_role("button", name="Compare with another sentence").click()
+    box = page.get_by_role("textbox", name="The other sentence")
+    assert box.input_value() == TEXT
+    box.fill(ALSO)
+    box.press("Enter")
+    wait_for_query(page, also=ALSO)
+    assert len(now(page)[1]["tokens"]) == 7
+    page.get_by_role("button", name="End the comparison").click()
+    page.wait_for_url(lambda url: "also=" not in url)
+    settle(page)
+    assert not box.is_visible() and page.locator(".viz-island .sides").count() == 0
+    page.go_back()
+    wait_for_query(page, also=ALSO)
+    assert box.input_value() == ALSO
+    box.fill("")
+    box.press("Enter")
+    page.wait_for_url(lambda url: "also=" not in url)
+    settle(page)
+    assert box.is_visible() and box.input_value() == "", "who empties it goes on typing"

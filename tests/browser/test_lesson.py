@@ -101,3 +101,31 @@ def test_in_others_to_its_result(browser: str, tab_of: Callable[[str], Tab], app
         page.click("document.querySelector('.st-key-lesson-next button')")
     page.wait_for("document.querySelector('[data-testid=stMain]').innerText.includes('2 of 2 questions right')")
     assert WORDS in page.evaluate("document.querySelector('[data-testid=stMain]').innerText")
+
+
+def test_a_class_in_a_room(visit: Visit) -> None:
+    teacher = visit("/lessons", options=PROJECTOR, desk="room", lang="en")
+    teacher.get_by_role("button", name="Open a room").click()
+    teacher.get_by_text("Nobody is here yet.").wait_for()
+    code = query(teacher)["room"]
+    pupils = []
+    for name in ("Ada", "Bo"):
+        page = visit("/", options=PROJECTOR, room=code, lang="en")
+        page.get_by_label("Your name, as your teacher knows it", exact=True).fill(name)
+        page.get_by_role("button", name="Join").click()
+        page.get_by_text("step 1 of").wait_for()
+        pupils.append(page)
+    first, second = pupils
+    teacher.get_by_text("0 of 2 have answered").wait_for()
+    press(first, "lesson-pass")
+    teacher.get_by_text("1 of 2 have answered").wait_for()
+    first.get_by_text("Your teacher releases the next step.").wait_for()
+    assert first.locator(".st-key-lesson-next button").is_disabled()
+    teacher.get_by_role("button", name="Release the next step").click()
+    first.wait_for_function("() => document.querySelector('.st-key-lesson-next button')?.disabled === false")
+    press(first, "lesson-next")
+    wait_for_query(first, **{"lesson.step": "1"})
+    teacher.get_by_role("button", name="Close the room").click()
+    press(second, "lesson-pass")
+    second.get_by_text("The room is closed.").wait_for()
+    second.wait_for_function("() => document.querySelector('.st-key-lesson-next button')?.disabled === false")

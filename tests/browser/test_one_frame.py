@@ -193,3 +193,150 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
         rested(page)
         answer = page.evaluate(SAY, {name: n})
         assert answer == {"changed": True, "told": True, "left": 0, "alike": True, "later": []}, name
+
+
+CLICK = """({ name, nth }) => {
+  const before = window.__drawn(), target = window.__all(name)[nth]
+  target.click()
+  const after = window.__drawn()
+  return {
+    changed: after.filter((drawn, n) => drawn !== before[n]).length,
+    waiting: window.__all('[data-waiting]').length,
+  }
+}"""
+
+
+STAGES = {
+    "overview": {"token"},
+    "embedding": {"token"},
+    "position": {"token"},
+    "attention": {"token", "head", "layer"},
+    "block": {"token"},
+    "next_token": {"token"},
+    "attribution": {"head", "layer"},
+    "ablations": {"head", "layer"},
+    "mistakes": {"head", "layer"},
+}
+
+
+LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
+
+
+WATCHED = """async observer => {
+  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
+  }
+  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
+  for (let still = 0, n = 0; still < 8; n++) {
+    if (n > 300) throw new Error('never answered')
+    await new Promise(done => setTimeout(done, 100))
+    still = running() ? 0 : still + 1
+  }
+  observer.disconnect()
+}"""
+
+
+SAY_QUICKLY = """async ([first, then, pause]) => {
+  const read = () => [document.querySelector('[data-testid=stMain]'), ...window.__all('.viz-island')]
+    .map(part => part.innerText).join('\\n')
+  const choose = chosen => window[Symbol.for('viz-model.store')].select(chosen)
+  choose(first)
+  await new Promise(done => setTimeout(done, pause))
+  choose(then)
+  const atOnce = read(), seen = new Set()
+  const observer = new MutationObserver(() => seen.add(read()))
+  await (WATCHED)(observer)
+  seen.delete(atOnce)
+  return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
+}""".replace("WATCHED", WATCHED)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
+    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
+    wanted = {
+        "token": (".chip", 3, {"token": "3"}),
+        "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
+        "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
+    }
+    for what in sorted(STAGES[stage]):
+        rested(page)
+        name, nth, address = wanted[what]
+        answer = page.evaluate(CLICK, {"name": name, "nth": nth})
+        assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
+        wait_for_query(page, **address)
+
+
+def test_the_box_takes_every_key(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT)
+    settle(page)
+    box = page.locator(".viz-island .sentence:visible")
+    box.click()
+    for key in ("Control+a", "Delete", *"A cat sax", "Backspace", "t", "Home", "ArrowRight", "n"):
+        page.keyboard.press("Space" if key == " " else key)
+    assert box.input_value() == "An cat sat"
+    wait_for_query(page, text="An cat sat")
+
+
+def test_the_box_keeps_what_was_typed_when_the_page_is_sent_again(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT)
+    settle(page)
+    box, latter = page.locator(".viz-island .sentence:visible"), "The dog ran home to the cat"
+    box.fill(latter)
+    box.press("Enter")
+    wait_for_query(page, text=latter)
+    page.locator("[data-section=large] > summary").click()  # another message, which finds the box without the focus
+    wait_for_query(page, text=latter, door_large="1")
+    assert box.input_value() == latter
+    page.evaluate("history.go(-2)")
+    page.wait_for_function("([box, text]) => box.value === text", arg=[box.element_handle(), TEXT])
+
+
+def test_another_layer_of_a_long_text_is_asked_for(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=LONG, layer="0", head="0")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    rested(page)
+    page.evaluate("window.__all(`.target[data-mark='2.2']`)[0].click()")
+    wait_for_query(page, layer="2")
+    rested(page)
+    assert not errors and page.evaluate("window.__all('[data-waiting]').length") == 0
+    assert "layer 2" in page.locator("h2.title").first.inner_text()
+    assert page.evaluate("window.__all('.quiz .asked').at(-1).textContent.includes('layer 2')")
+
+
+def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
+    rested(page)
+    page.evaluate("() => window.__all(\".target[data-mark='1.3']\")[0].focus()")
+    focused = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
+      return [at.getAttribute('role') ?? at.tagName, at.getAttribute('aria-label')] }"""
+    page.keyboard.press("ArrowDown")
+    assert "Layer 2 · head 3" in page.evaluate(focused)[1]
+    page.keyboard.press("Enter")
+    wait_for_query(page, layer="2", head="3")
+    assert "Layer 2 · head 3" in page.evaluate(focused)[1], "focus stays where it was"
+    rested(page)
+    page.evaluate(
+        """() => window.__all('.viz-scene').find(scene => scene.item?.id === 'attention.head')
+           .querySelector('.grid .cell').focus()"""
+    )
+    role, first = page.evaluate(focused)
+    page.keyboard.press("ArrowDown")
+    _, below = page.evaluate(focused)
+    assert role == "gridcell" and first != below and "from (query)" in below
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    # The first Enter follows the token of the row, or asks how the number was made.
+    settle(page)
+    assert page.get_by_role("dialog").count() or query(page)["token"]
+
+
+@pytest.mark.parametrize("then", [2, 3])
+def test_quick_choices_never_show_what_is_said_of_another(visit: Visit, then: int) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    for pause in (10, 30, 50, 70, 90, 130, 200):
+        page.evaluate(f"window[Symbol.for('viz-model.store')].select({{ token: {then} }})")
+        rested(page)
+        answer = page.evaluate(SAY_QUICKLY, [{"token": 1}, {"token": then}, pause])
+        assert answer == [], pause

@@ -14,6 +14,7 @@ from tab import Tab
 import viz_model as vm
 from viz_model.island.page_file import MOST_BYTES, MOST_WITH_WEIGHTS
 from viz_model.topics.walk import writing
+from viz_model.topics.walk.chapters import broken
 
 pytestmark = pytest.mark.browser
 
@@ -154,3 +155,86 @@ def test_the_file_opens_in_firefox_too(tab_of: Callable[[str], Tab], attention: 
     tab.open(f"{attention.as_uri()}#layer=2&head=0")
     titles = f"[...document.querySelectorAll('{HEADINGS}')].map(title => title.innerText).join()"
     assert "layer 2" in tab.wait_for(f"document.querySelector('.viz-island[data-still]') && {titles}")
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return vm.page(vm.load("story-modern").trace(TEXT), "walk", language="zh").save(
+        tmp_path_factory.mktemp("walk") / "walk.html"
+    )
+
+
+def _drawn(text: str, n: int, changes: str = "", model: str = "story-modern") -> str:
+    """What a model writes after a text with the numbers that a walk begins with."""
+    lm = vm.load(model)
+    places = writing.places(lm, text, (), temperature=writing.WARM, seed=writing.SEED, n=n, changes=changes)
+    return bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
+
+
+def test_the_other_language_is_in_the_same_file(opened: Open, attention: Path) -> None:
+    file = opened(attention, "#layer=0&head=2&token=4")
+    page = file.page
+    assert page.locator("h1").inner_text() == "Attention"
+    page.get_by_role("radio", name="中文").click()
+    page.locator("h1", has_text="注意力").wait_for()
+    assert any("头 2" in title for title in file.said())
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    page.wait_for_function("() => location.hash.includes('lang=zh') && location.hash.includes('head=2')")
+    page.reload()
+    page.locator("h1", has_text="注意力").wait_for()
+
+
+def test_closed_sections_open_and_follow_what_is_selected(opened: Open, attention: Path) -> None:
+    file = opened(attention)
+    page = file.page
+    for section in page.locator("details[data-section]").all():
+        section.locator("summary").first.click()
+    file.settles()
+    assert page.locator("details[data-section][open] .viz-scene").count() > 3
+    assert page.locator("details .katex").count() > 0
+    page.locator(".target[data-mark='head.0']").first.click()
+    page.get_by_label("Layer", exact=True).select_option("3")
+    file.settles()
+    pages = [title for title in file.said() if "head" in title.lower() and "layer" in title]
+    assert pages and all("layer 3" in title for title in pages)
+
+
+def test_nothing_dead_stays_visible(opened: Open, attention: Path) -> None:
+    page = opened(attention).page
+    assert page.locator("input.sentence").get_attribute("readonly") is not None
+    for gone in (".figure-menu", ".offer", ".search button", "button.keep", "a[href]:not([href^='#'])"):
+        assert page.locator(gone).count() == 0
+
+
+def test_the_walk_writes_what_was_written(opened: Open, tmp_path: Path) -> None:
+    path = vm.page(vm.load("story-pre-ln").trace(TEXT), "walk", writes=False).save(tmp_path / "walk.html")
+    assert path.stat().st_size <= MOST_BYTES
+    file = opened(path)
+    page = file.page
+    write = page.get_by_role("button", name="Write", exact=True)
+    write.click()
+    page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    written = page.locator(".paper .own").inner_text().strip()
+    assert (
+        _drawn(TEXT, 60, model="story-pre-ln").strip().startswith(written)
+        and page.locator(".likely:visible").count() >= 5
+    )
+    beats = 0
+    while page.locator("button.next").is_enabled():
+        page.locator("button.next").click()
+        beats += 1
+    assert beats > 25 and page.locator(".walk").get_attribute("data-at").startswith("broken")
+    assert not page.locator(".way, .closer, .another").count()
+
+
+def test_a_part_is_taken_out_in_the_file(opened: Open, walk: Path) -> None:
+    file = opened(walk, "#lang=en&chapter=broken&beat=1")
+    page = file.page
+    papers = page.locator(".side .paper .own")
+    page.get_by_role("button", name="division", exact=False).click()
+    page.get_by_role("button", name="Pause", exact=True).wait_for()
+    page.get_by_role("button", name="Write", exact=True).wait_for(timeout=60_000)
+    whole, other = papers.all_inner_texts()
+    assert (whole, other) == (_drawn(TEXT, broken.MOST), _drawn(TEXT, broken.MOST, "no-scale"))
+    assert whole != other

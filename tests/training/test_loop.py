@@ -413,3 +413,24 @@ def test_figures_by_hand(kind: Kind) -> None:
         assert found[language]["bits_per_byte"] == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-4)
         assert found[language]["accuracy"] == pytest.approx(right / asked)
     assert tokenizer.n_vocab == 260
+
+
+def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
+    """Liu et al. 2025, equation 4: 0.2·√max(A, B) times the nearest orthogonal matrix."""
+    recipe = tiny_recipe(optimizer="muon", weight_decay=0.0, peak_rate=0.5, config={"d_model": 48, "d_ffn": 96})
+    model = new_model(recipe)
+    _, muon = optimizers_of(recipe, model)
+    weight = model.stack("decoder").block(0).ffn.up.weight
+    for p in model.parameters():
+        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel()))
+    gradient, before = weight.grad, weight.detach().clone()
+    assert gradient is not None
+    left, _, right = torch.linalg.svd(gradient, full_matrices=False)
+    muon.step()
+    step = before - weight.detach()
+    size = recipe.rounds[0].peak_rate * 0.2 * math.sqrt(96)
+    # Newton and Schulz's iteration stops at singular values around 1, not at 1.
+    values = torch.linalg.svdvals(step) / size
+    assert values.min() > 0.6 and values.max() < 1.3
+    cosine = (step * (left @ right)).sum() / step.norm() / (left @ right).norm()
+    assert cosine > 0.95
