@@ -47,6 +47,7 @@ class Visitor:
         errors: what went wrong on any page so far, in words.
         is_counted: whether the app has visitors' use reported to Streamlit's makers.
         ran: the parts of the page that the last run was of; none where it was the whole page.
+        n_runs: that have begun.
     """
 
     def __init__(self, url: str, page: str = "", query: Mapping[str, str] | None = None) -> None:
@@ -62,6 +63,7 @@ class Visitor:
         self._sent = 0
         self.is_counted = False
         self.ran: tuple[str, ...] = ()
+        self.n_runs = 0
         self._connection: ClientConnection | None = None
         self._open = contextlib.ExitStack()
 
@@ -147,6 +149,12 @@ class Visitor:
         header: dict[str, Any] = json.loads(_header_of(part.bytes))
         return header
 
+    def choose(self, key: str, option: str) -> float:
+        """Click an option of a segmented control, by what is written on it."""
+        message, group = BackMsg(), self.element("button_group", key)
+        message.rerun_script.widget_states.widgets.add(id=group.id).string_array_value.data.append(option)
+        return self._timed(message)
+
     def open_door(self, key: str, is_open: bool = True) -> float:
         """Click the title of a door or a fold."""
         message, fold = BackMsg(), next(id for id in self._folds if id.endswith(key))
@@ -208,6 +216,7 @@ class Visitor:
             message = ForwardMsg.FromString(raw)
             kind = message.WhichOneof("type")
             if kind == "new_session":
+                self.n_runs += 1
                 self.ran = tuple(message.metadata.run.fragment_ids)
                 self.is_counted = message.new_session.config.gather_usage_stats
                 drawn = {}

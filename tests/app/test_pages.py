@@ -120,8 +120,7 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, view: tuple[str,
     model, side = view
     app = visit(page, model, side=side, layer="1", head="2", token="3", lang="en")
     assert app.query_params["model"] == model
-    if page != "tokens":  # which writes what the pieces of a Unigram cost with hyphens
-        check_written(app)
+    check_written(app)
     of_it = shown_of(page, vm.load(model).config)
     assert app.code or of_it is None or of_it.tabs is None
     assert check_page(app, vm.load(model)) or page not in ("embedding", "attention", "block")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing.digits import percent
+from viz_model.drawing.digits import percent, written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, by
 from viz_model.island.look import Look
@@ -226,8 +226,8 @@ def _unigram(look: Look, tokenizer: Tokenizer, split: splitting.Split) -> Iterat
     """The most probable ways to cut the word, with the sum of their scores."""
     rows = []
     for n, (way, share) in enumerate(zip(split.ways, splitting.shares(split.ways), strict=True)):
-        pieces = " ".join(f"{literal(piece)} {score:.2f}" for piece, score in way.pieces)
+        pieces = " ".join(f"{literal(piece)} {written(score, '2')}" for piece, score in way.pieces)
         mark = "**" if n == 0 else ""
-        rows.append((pieces, f"{mark}{way.total:.2f}{mark}", percent(share)))
+        rows.append((pieces, f"{mark}{written(way.total, '2')}{mark}", percent(share)))
     yield Line(table([look.words(f"word_{name}") for name in ("way", "total", "share")], rows, "lrr"))
     yield look.text("word_unigram", ways=len(split.ways), **facts(tokenizer, split))
