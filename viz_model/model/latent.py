@@ -17,7 +17,6 @@ from viz_model.values.expression import Expression
 from viz_model.values.leaves import Value
 from viz_model.values.operations import Sum, where
 
-
 EPS = 1e-6
 """Of the norms of narrow vectors, in the published models whatever the others have."""
 
