@@ -33,8 +33,8 @@ MOST_LETTERS, TALL = 6, 0.54
 """Letters of a name beside a map, and the height of a map as a share of its width."""
 GRID_SIZE, GRID_CELLS = 64, 48_000
 """Cells along a side of a map at the most, and of all maps of a layer together; longer texts are pooled."""
-HEAD_HEIGHT, EDGE = 24.0, 6.0
-"""Pixels above a map, for its name, and around it."""
+HEAD_HEIGHT, EDGE, LEAST = 24.0, 6.0, 164
+"""Pixels above a map, for its name, around it, and across it at least: its name and what it does are not to meet."""
 
 
 @short_repr
@@ -156,7 +156,7 @@ def draw(look: Look) -> Scene:
     found, words = look.once(every), look.words
     names = heatmap.spans(look.labels, found.pool)
     is_shared = look.here.n_kv_heads < look.n_heads
-    top = HEAD_HEIGHT + (18 if is_shared else 0)
+    top = HEAD_HEIGHT + (22 if is_shared else 0)
     has_names = found.pool == 1 and len(names) <= MOST_NAMED
     longest = max(width_of(short(name, MOST_LETTERS)) for name in names) if has_names else 0.0
     left = EDGE + (min(60.0, longest) + 4 if has_names else 0)
@@ -206,7 +206,7 @@ def draw(look: Look) -> Scene:
             ]
         height = (TALL, top - left + below)
         act = Select(head=head)
-        panels.append(Panel(id=f"head.{head}", marks=marks, height=height, min=132, most=260, act=act, label=kind))
+        panels.append(Panel(id=f"head.{head}", marks=marks, height=height, min=LEAST, most=260, act=act, label=kind))
     return Scene(
         id="attention.grid",
         panels=panels,
