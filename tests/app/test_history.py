@@ -247,6 +247,18 @@ def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.server
+@pytest.mark.parametrize("page", ["overview", "attention"])
+def test_what_is_opened_below_a_page_is_of_the_sentence_and_place_that_stand_there_by_then(app: str, page: str) -> None:
+    with Visitor(app, page, ASKED) as visitor:
+        visitor.open()
+        visitor.type("Hi")
+        visitor.type(LATTER)
+        visitor.select(layer=2, token=1)
+        visitor.open_door(f"{page}.apart")
+        check_fresh(visitor, app, page)
+
+
+@pytest.mark.server
 def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
     """The browser goes through the whole page where all of it runs."""
     with Visitor(app, "ablations", ASKED) as visitor:

@@ -128,18 +128,19 @@ def door(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: 
     Args:
         is_alone: whether what is chosen behind it shows nowhere else.
     """
-    _folded(page, choice, label, draw, is_alone=is_alone, always=not state.has_browser())
+    _folded(page, choice, label, draw, is_alone=is_alone, is_door=True)
 
 
-def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: bool, always: bool = False) -> None:
+def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: bool, is_door: bool = False) -> None:
     key = f"{page.text_key}.{choice.name}"
-    part = f"{key}.part"
+    part, always = f"{key}.part", is_door and not state.has_browser()
 
     def changed() -> None:
         # Also what may have been said before Back was heard of: refused, what a visitor has just opened would stay open
         # in the browser, which is only told what differs from what it was told before.
         state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
-        state.run_alone(part)
+        # What is below a page does not run for another sentence while it is closed: what is opened is drawn anew.
+        state.run_alone(state.BELOW if is_door else part)
 
     def draw_open() -> None:
         # Written each time: with a label in another language it is another widget, which begins closed.
