@@ -108,6 +108,18 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     assert set(pressed) == {"true"}
 
 
+WATCHED = """async observer => {
+  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
+  }
+  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
+  for (let still = 0, n = 0; still < 8; n++) {
+    if (n > 300) throw new Error('never answered')
+    await new Promise(done => setTimeout(done, 100))
+    still = running() ? 0 : still + 1
+  }
+  observer.disconnect()
+}"""
 # All that is said and drawn in the frame of a choice, and how often what is said changes until the server has answered
 # and drawn what the next click leads to; what widgets are called is for Streamlit.
 SAY = """async chosen => {
@@ -125,22 +137,13 @@ SAY = """async chosen => {
   const atOnce = read(), seen = [atOnce], looked = look()
   const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
   const told = window.__drawn().some((picture, n) => picture !== drawn[n]) && !window.__all('[data-waiting]').length
-  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
-    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
-  }
-  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
-  for (let still = 0, n = 0; still < 8; n++) {
-    if (n > 300) throw new Error('never answered')
-    await new Promise(done => setTimeout(done, 100))
-    still = running() ? 0 : still + 1
-  }
-  observer.disconnect()
+  await (WATCHED)(observer)
   const left = document.querySelectorAll('[data-said-over]').length
   return { changed: atOnce !== before, told, left, alike: look() === looked, later: seen.slice(1).map(text => {
     const known = new Set(atOnce.split('\\n'))
     return text.split('\\n').filter(line => !known.has(line))
   }) }
-}"""
+}""".replace("WATCHED", WATCHED)
 TOLD = {
     "overview": {"token"},
     "tokens": {"token"},
@@ -220,20 +223,6 @@ STAGES = {
 
 
 LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
-
-
-WATCHED = """async observer => {
-  for (const root of [document.body, ...window.__all('.viz-island').map(part => part.getRootNode())]) {
-    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true })
-  }
-  const running = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'running'
-  for (let still = 0, n = 0; still < 8; n++) {
-    if (n > 300) throw new Error('never answered')
-    await new Promise(done => setTimeout(done, 100))
-    still = running() ? 0 : still + 1
-  }
-  observer.disconnect()
-}"""
 
 
 SAY_QUICKLY = """async ([first, then, pause]) => {

@@ -90,14 +90,8 @@ def test_a_run_that_nobody_watches_ends_as_one_that_is_watched(padded: bool, mon
     torch.testing.assert_close(alone[~padding], watched[~padding], atol=1e-5, rtol=1e-5)
 
 
-class _Steps:
+class Steps(Watching):
     """A tap that has the pattern formed, so that nothing is fused."""
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        return value
-
-    def at(self, prefix: str) -> _Steps:
-        return self
 
     def changes(self, name: str) -> bool:
         return name == "pattern"
@@ -116,7 +110,7 @@ def test_attention_with_a_sink_is_that_of_gpt_oss() -> None:
     causal = ops.additive(masks.causal(7, 7))[None, None]
     own = SimpleNamespace(sinks=attn.sink, num_key_value_groups=2, training=False)
     theirs, weights = reference(own, q, k, v, causal, attn.scale)
-    for tap in (NO_TAP, _Steps()):
+    for tap in (NO_TAP, Steps()):
         torch.testing.assert_close(attn(x, Given(scheme), tap), attn.o(theirs.flatten(-2)))
     masked = ops.scores(q, ops.share_heads(k, 4), attn.scale) + causal
     torch.testing.assert_close(ops.pattern(masked, attn.beside), weights)
