@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -53,10 +54,11 @@ def one_layer(trace: Trace) -> bool:
 
 def _alike(trace: Trace) -> bool:
     """Whether all layers make the same values alike."""
-    parts = [name.split(".", 2) for name in trace.sites if name.startswith("blocks.")]
-    made = [{part for _, n, part in parts if n == str(layer)} for layer in range(trace.n_layers)]
+    made: dict[str, set[str]] = {}
+    for _, layer, part in (name.split(".", 2) for name in trace.sites if name.startswith("blocks.")):
+        made.setdefault(layer, set()).add(part)
     schemes = {trace.config.layer(trace.stack.side, n)[1::3] for n in range(trace.n_layers)}  # position, mixer
-    return len(schemes) == 1 and all(each == made[0] for each in made)
+    return len(schemes) == 1 and all(each == made["0"] for each in made.values())
 
 
 class Other(NamedTuple):
@@ -145,7 +147,7 @@ class Look:
         read: dict[Any, Any] = self.once(lambda _: {}, ("narrow", self.layer))
         return replace(self, layers=range(self.layer, self.layer + 1), _read=read)
 
-    @property
+    @cached_property
     def wide(self) -> Look:
         """The same with tables of all layers, also of a run that is rather long: for what is little of each layer."""
         is_kept, cells = not isinstance(self.trace.values, Recomputed), _cells(self.trace)

@@ -6,13 +6,15 @@ from viz_model.topics.overview import drawn, finding, observed, tabs, to_try, wh
 
 PAGE = Page(
     "overview",
-    items=(
+    items=wide(
         say.text("lead"),
-        *wide(finding.tell, whole.draw, whole.source),
+        finding.tell,
+        whole.draw,
+        whole.source,
         say.title("try"),
         Row([(offer,) for offer in (to_try.twin, *map(to_try.offer, range(to_try.MOST)))], (1, 1, 1)),
     ),
-    end=(tabs.quiz, tabs.to_try),
+    end=wide(tabs.quiz, tabs.to_try),
     tabs=tabs.TABS,
     has_twin=True,
 )
