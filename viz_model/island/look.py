@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -147,13 +146,12 @@ class Look:
         read: dict[Any, Any] = self.once(lambda _: {}, ("narrow", self.layer))
         return replace(self, layers=range(self.layer, self.layer + 1), _read=read)
 
-    @cached_property
+    @property
     def wide(self) -> Look:
         """The same with tables of all layers, also of a run that is rather long: for what is little of each layer."""
         is_kept, cells = not isinstance(self.trace.values, Recomputed), _cells(self.trace)
-        if not (
-            is_kept and MOST_CELLS < cells <= MOST_WIDE and len(self.layers) < self.n_layers and _alike(self.trace)
-        ):
+        is_apart = is_kept and MOST_CELLS < cells <= MOST_WIDE and len(self.layers) < self.n_layers
+        if not (is_apart and self.once(lambda look: _alike(look.trace), "alike")):
             return self
         read: dict[Any, Any] = self.once(lambda _: {}, "wide") if self._wide is None else self._wide
         return replace(self, layers=range(self.n_layers), _read=read)
