@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 
 Read = Callable[[str, tuple[int, ...]], float]
-
 _TOKEN = re.compile(r"\\left|\\right|\\[a-zA-Z]+|\\\\|\\,|\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z]'?|[-+^_{}()|&/<>=,']")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     r"\ln": math.log,

@@ -66,7 +66,6 @@ ROPES = [
     config.Rope(scaling=config.YarnScaling(factor=2.0, original_context=8)),
 ]
 
-
 GATED, LIMITED = config.Gated(), config.Gated(activation="gelu_quick", bias=True, limit=0.6)
 _GROUPS: dict[str, Any] = {"choice_bias": True, "n_groups": 3, "top_groups": 2, "group_best": 2, "factor": 1.5}
 EXPERTS = [

@@ -99,7 +99,6 @@ OBJECTIVES: dict[Kind, Objective] = {
     "encoder_decoder": Translation(tokens=480, repeats={"fr": 1, "zh": 2}),
 }
 
-
 SHORT: dict[str, Any] = {"steps": 12, "peak_rate": 1e-2, "warmup": 3, "decay_steps": 4, "validate_every": 5}
 
 

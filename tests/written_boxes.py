@@ -17,11 +17,9 @@ _LETTERS = {
     778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "…", 1015: "@",
 }  # fmt: skip
 """Thousandths of the size, as Arial and the fonts of the same widths have them (Liberation Sans, Helvetica)."""
-
 _WIDTHS = {letter: width / 1000 for width, letters in _LETTERS.items() for letter in letters}
 _TALL, _BOLD, _MONO, _OTHER = 0.36, 1.05, 0.6, 0.556
 """Of the size: half a capital, bold writing against plain, a letter of a typewriter, one that is not in the list."""
-
 _SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -32,17 +32,9 @@ from viz_model.runs.derivation import derive
 
 # Rows of 64 and 96 are whole blocks of 32, and no two sizes are alike.
 SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}
-
-
 PLAIN = {"rope_type": "default", "rope_theta": 100.0}
-
-
 LLAMA = Reference("LlamaForCausalLM", {**SIZES, "head_dim": 16})
-
-
 QWEN2 = Reference("Qwen2ForCausalLM", SIZES)
-
-
 QWEN3 = Reference("Qwen3ForCausalLM", {**SIZES, "head_dim": 20})
 
 

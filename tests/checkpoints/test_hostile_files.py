@@ -182,9 +182,3 @@ def split(pattern: str) -> dict[str, Any]:
 def test_a_description_that_makes_much_of_little(folder: Path, changes: dict[str, Any], parts: list[str]) -> None:
     described(folder, **changes)
     refused(folder, "tokenizer.json", *parts)
-
-
-def test_a_description_nested_without_end(folder: Path) -> None:
-    deep = '{"normalizer":' + '{"type":"Sequence","normalizers":[' * 5000 + "]}" * 5000 + "}"
-    put(folder, "tokenizer.json", deep.encode())
-    refused(folder, "tokenizer.json")

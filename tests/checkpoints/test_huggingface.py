@@ -25,7 +25,6 @@ from viz_model.checkpoints.weights import ModelError
 from viz_model.config import (
     LinearScaling,
     Rope,
-    YarnScaling,
 )
 from viz_model.model.transformer import Transformer
 from viz_model.texts import Texts
@@ -102,30 +101,6 @@ def test_published_configs_are_read_as_transformers_reads_them(tmp_path: Path, n
 # --- Older and other spellings
 
 
-@pytest.mark.parametrize(
-    ("scaling", "expected"),
-    [
-        (None, None),
-        ({"type": "linear", "factor": 4.0}, LinearScaling(factor=4.0)),
-        ({"rope_type": "linear", "type": "linear", "factor": 4}, LinearScaling(factor=4.0)),
-        ({"rope_type": "default"}, None),
-        ({"rope_type": "yarn", "factor": 4.0}, YarnScaling(factor=4.0, original_context=16)),
-        (
-            {"type": "yarn", "factor": 0.5, "original_max_position_embeddings": 8, "beta_fast": 16},
-            YarnScaling(factor=0.5, original_context=8, beta_fast=16.0, attention_factor=1.0),
-        ),
-    ],
-)
-@pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters"])
-def test_rotations_of_both_generations(tmp_path: Path, scaling: Any, expected: Any, key: str) -> None:
-    reference("llama").save(tmp_path)
-    if key == "rope_scaling":
-        change_config(tmp_path, rope_parameters=..., rope_scaling=scaling, rope_theta=77)
-    else:
-        change_config(tmp_path, rope_parameters={**(scaling or {}), "rope_theta": 77})
-    assert huggingface.load_folder(tmp_path).config.position == Rope(base=77.0, scaling=expected)
-
-
 def test_names_without_a_prefix(tmp_path: Path) -> None:
     for name, made in REFERENCES.items():
         folder = tmp_path / name
@@ -196,17 +171,6 @@ def test_the_start_token_may_stand_beside_the_config(tmp_path: Path) -> None:
     assert huggingface.load_folder(tmp_path).config.start_id == 7
     (tmp_path / "generation_config.json").write_text("[]")
     refused(tmp_path, "generation_config.json", "object")
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-def test_other_precisions_are_computed_with_in_single(folder: Path, dtype: torch.dtype) -> None:
-    stored = change_tensors(folder, lambda tensors: tensors.update({k: v.to(dtype) for k, v in tensors.items()}))
-    before = torch.get_rng_state()
-    model = huggingface.load_folder(folder)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert {p.dtype for p in model.parameters()} == {torch.float32}
-    assert torch.equal(model.embedding.weight, stored["transformer.wte.weight"].float())
-    assert not model.training and not any(p.requires_grad for p in model.parameters())
 
 
 # --- Shards

@@ -24,8 +24,6 @@ from viz_model.model.feedforward import Experts
 from viz_model.runs.trace import Trace
 
 OTHERS = [config for config in other_blocks() if config.residual]
-
-
 every = pytest.mark.parametrize("config", [*variants(), *OTHERS], ids=describe)
 
 

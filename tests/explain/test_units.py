@@ -24,8 +24,6 @@ from viz_model.explain.fitted import shipped as shipped_lens
 from viz_model.explain.sample import BINS, FILE, WINDOW, UnitSample, beside, shipped
 
 NAMES = ("story-alibi", "story-modern", "story-moe", "story-next", "story-none", "story-post-ln", "story-pre-ln")
-
-
 TEXT = "Tom had a cat and a dog. The cat and the"
 
 

@@ -16,8 +16,6 @@ from viz_model.runs.edits import AblateHead, Change, FixPattern, Skip
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 TEXT = "Tom had a cat and a dog. The cat and the"
-
-
 TEXTS = ["The cat sat", "A dog ran to the tree.", "小猫"]
 
 

@@ -79,7 +79,6 @@ rows = st.integers(1, 4).flatmap(
 names = st.sampled_from(["uniform", "self", "previous", "first"])
 attentions = st.sampled_from(["attn", "cross"])
 
-
 any_edit = st.one_of(
     st.builds(
         AblateHead, layer=small, head=small, side=sides, attention=attentions, to=st.sampled_from(["zero", "mean"])

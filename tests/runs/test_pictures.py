@@ -24,8 +24,6 @@ from viz_model.runs.record import record
 from viz_model.tokenizers.numerals import NUMERALS
 
 CLASSES = [each for each in of_pictures() if isinstance(each.head, config.ClassHead)]
-
-
 EVERY = pytest.mark.parametrize("config_", of_pictures(), ids=describe)
 
 
@@ -121,11 +119,7 @@ def test_models_of_pictures_that_do_not_fit_are_refused(changes: dict[str, objec
 
 
 STRIPS = pytest.mark.parametrize("config_", of_strips(), ids=describe)
-
-
 TARGET = [22, 3, 10, 7]
-
-
 """The tag of English, three, a comma, seven."""
 
 

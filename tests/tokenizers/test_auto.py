@@ -16,7 +16,6 @@ from viz_model.tokenizers.reading import from_folder
 from viz_model.tokenizers.text import TextError
 
 WORDS = [*" \n\taZé!学🙂", "the", "The", "CAT", "Café", "  ", "123", "'s", "深度", "\u3000", "▁", *CORPUS[:2]]
-
 CHAT = {"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]}
 TOOL = {"content": "<tool>", "lstrip": False, "rstrip": False, "single_word": False, "normalized": True}
 NAMED = {

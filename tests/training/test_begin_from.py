@@ -118,7 +118,6 @@ SIZES: dict[str, Any] = {
     "n_context": 16,
 }
 
-
 ALIKE = DeltaNet(n_keys=4, n_values=4, d_key=6, d_value=6)
 
 

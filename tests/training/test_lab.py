@@ -15,8 +15,6 @@ from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, LabError, Settings, check
 
 TEXT = " ".join(samples.stories("en", 4))
-
-
 TINY = Settings(n_layers=1, d_model=32, n_heads=2, steps=20, source="own", text=TEXT, peak_rate=0.01)
 
 
