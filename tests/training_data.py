@@ -84,13 +84,9 @@ def byte_tokenizer(kind: Kind = "decoder") -> ByteLevel:
         special_tokens={name: 256 + n for n, name in enumerate(STORY_CONTROLS)},
     )
     end = [encoding.encode_single_token(END_OF_TEXT)]
-    match kind:
-        case "encoder":
-            return ByteLevel(encoding, before=end, after=end, mask=MASK)
-        case "encoder_decoder":
-            tags = {language: encoding.encode_single_token(tag) for language, tag in TARGET_TAGS.items()}
-            return ByteLevel(encoding, after=end, languages=tags)
-    return ByteLevel(encoding)
+    tags = {language: encoding.encode_single_token(tag) for language, tag in TARGET_TAGS.items()}
+    around: dict[Kind, dict[str, Any]] = {"encoder_decoder": {"after": end, "languages": tags}}
+    return ByteLevel(encoding, **{"encoder": {"before": end, "after": end, "mask": MASK}, **around}.get(kind, {}))
 
 
 OBJECTIVES: dict[Kind, Objective] = {
@@ -119,11 +115,7 @@ def texts(kind: Kind = "decoder") -> Corpus:
     tokenizer = byte_tokenizer(kind)
     parts = {language: split(sentences(language), seed=0) for language in ("en", "zh")}
     return Corpus(
-        {
-            language: Split(Documents.encode(train, tokenizer), Documents.encode(held_out, tokenizer))
-            for language, (train, held_out) in parts.items()
-        },
-        tokenizer,
+        {name: Split(*(Documents.encode(part, tokenizer) for part in both)) for name, both in parts.items()}, tokenizer
     )
 
 
@@ -133,11 +125,8 @@ def pairs() -> PairCorpus:
     tokenizer = byte_tokenizer("encoder_decoder")
 
     def both(found: list[Pair]) -> tuple[Documents, Documents]:
-        english = [pair.english for pair in found]
-        return (
-            Documents.encode(english, tokenizer),
-            Documents.encode([pair.translations[0] for pair in found], tokenizer),
-        )
+        english, others = [pair.english for pair in found], [pair.translations[0] for pair in found]
+        return Documents.encode(english, tokenizer), Documents.encode(others, tokenizer)
 
     languages = {}
     for language in ("fr", "zh"):

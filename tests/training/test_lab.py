@@ -55,9 +55,6 @@ def test_the_moments_are_those_that_pytorchs_adamw_would_have() -> None:
         np.testing.assert_allclose(mirror.detach()[0], run.update.after, rtol=0, atol=1e-6)
 
 
-# The sample text
-
-
 TUNED_ON = " ".join(samples.stories("en", 2))
 
 

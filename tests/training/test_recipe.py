@@ -23,11 +23,8 @@ from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, R
 
 NAMES = (
     *("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe"),
-    *("story-bert", "translate-2017", "translate-t5"),
-    "digits-vit",
-    "read-digits",
+    *("story-bert", "translate-2017", "translate-t5", "digits-vit", "read-digits"),
 )
-
 TOML = """
 steps = 100
 warmup = 10
@@ -196,15 +193,9 @@ def test_an_objective_that_does_not_fit(config: ModelConfig, objective: recipe.O
 def test_fingerprints_tell_recipes_apart() -> None:
     one = tiny_recipe()
     assert one.fingerprint == tiny_recipe().fingerprint
-    for changes in (
-        {"seed": 1},
-        {"peak_rate": 0.1},
-        {"config": {"d_ffn": 21}},
-        {"objective": NextToken(rows={"en": 1})},
-    ):
+    for changes in ({"seed": 1}, {"config": {"d_ffn": 21}}, {"objective": NextToken(rows={"en": 1})}):
         other = tiny_recipe(**changes)
-        assert other.fingerprint != one.fingerprint
-        assert other.until_decay != one.until_decay
+        assert other.fingerprint != one.fingerprint and other.until_decay != one.until_decay
     longer = tiny_recipe(steps=20, decay="cosine", final_share=0.5, decay_steps=2)
     assert longer.fingerprint != one.fingerprint
     assert longer.until_decay == one.until_decay
@@ -214,8 +205,7 @@ def test_fingerprints_tell_recipes_apart() -> None:
     assert same.before(12).fingerprint == tiny_recipe(warmup=2, decay_steps=4).fingerprint
 
 
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-@pytest.mark.parametrize("warmup", [0, experiments.WARMUP])
+@pytest.mark.parametrize(("norm_at", "warmup"), [("pre", 0), ("post", experiments.WARMUP)])
 def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: int) -> None:
     (found,) = [
         run
@@ -228,9 +218,6 @@ def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: in
     steps.close()
     assert np.mean([report.loss for report in reports]) == pytest.approx(found.loss[0], rel=2e-3)
     assert np.mean([report.gradient_norm for report in reports]) == pytest.approx(found.gradient_norm[0], rel=1e-2)
-
-
-def test_the_recorded_loss_of_frequencies_is_that_of_the_text() -> None:
     assert experiments.recorded().frequency_loss == pytest.approx(experiments.frequency_loss(), abs=1e-4)
 
 
