@@ -68,7 +68,7 @@ def fresh_configs() -> list[ModelConfig]:
     found = []
     for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
         choices: dict[str, Any] = {"position": schemes.LogarithmicConfig(), "norm": fresh_norms.SquashConfig()}
-        choices["ffn"] = fresh_feedforwards.SquaredConfig()
+        choices["ffn"] = fresh_feedforwards.NarrowConfig()
         alone = list(choices)[n % 3]
         changes = choices if n % 4 in (0, 3) else {alone: choices[alone]}
         changes |= {"qk_norm": norm_at == "pre", "embedding_norm": kind == "encoder"}
