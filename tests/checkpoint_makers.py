@@ -124,10 +124,7 @@ SIZES: dict[str, dict[str, Any]] = {
         **{"global_head_dim": 14, "num_global_key_value_heads": 1},
         **{"hidden_size_per_layer_input": 6, "vocab_size_per_layer_input": 53},
     },
-    "gemma2": {
-        **_THREE,
-        **{"query_pre_attn_scalar": 7, "attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0},
-    },
+    "gemma2": {**_THREE, **{"query_pre_attn_scalar": 7, "attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}},
     "bloom": {"vocab_size": 53, "hidden_size": 24, "n_layer": 2, "n_head": 3},
     "falcon": {**_BOUNDS, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4},
     "gptneox": {**_LIKE_LLAMA, "rope_parameters": _PART},

@@ -36,10 +36,7 @@ MODELS: dict[str, tuple[Reference, dict[str, Any]]] = {
     "not-square": (Reference(IMAGES, {"image_size": [8, 20]}), {"resample": 3}),
     "no-bias": (Reference(IMAGES, {"qkv_bias": False, "hidden_act": "gelu_new"}), {"do_normalize": False}),
     "eps": (Reference(IMAGES, {"layer_norm_eps": 0.05, "num_attention_heads": 1}), {"resample": 0}),
-    "gray": (
-        Reference(IMAGES, {"num_channels": 1, "hidden_act": "relu"}),
-        {"image_mean": [0.2], "image_std": [0.3]},
-    ),
+    "gray": (Reference(IMAGES, {"num_channels": 1, "hidden_act": "relu"}), {"image_mean": [0.2], "image_std": [0.3]}),
     "odd": (
         Reference(IMAGES, {"image_size": [15, 9], "patch_size": 3, "num_attention_heads": 6, "hidden_act": "silu"}),
         {"resample": 1},

@@ -22,10 +22,7 @@ from viz_model.app import sidebar
 from viz_model.checkpoints import huggingface, registry
 from viz_model.checkpoints.families import absent
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import (
-    LinearScaling,
-    Rope,
-)
+from viz_model.config import LinearScaling, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.texts import Texts
 
@@ -194,8 +191,7 @@ def index(folder: Path, weight_map: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "", "a\\b.safetensors", "x.bin", None],
+    "name", ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "", "a\\b.safetensors", "x.bin", None]
 )
 def test_shards_lie_in_the_folder(folder: Path, name: Any) -> None:
     before = huggingface.load_folder(folder)

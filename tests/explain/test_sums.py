@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import (
-    describe,
-    few,
-    language_model,
-    other_blocks,
-    run_both,
-    tiny_config,
-    variants,
-)
+from tiny_models import describe, few, language_model, other_blocks, run_both, tiny_config, variants
 
 from viz_model import explain
 from viz_model.config import ModelConfig

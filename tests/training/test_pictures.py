@@ -12,14 +12,7 @@ import pytest
 import torch
 from tiny_models import close
 from torch.nn import functional as F
-from training_data import (
-    check_card,
-    digits,
-    published_of,
-    tiny_picture_recipe,
-    tiny_strip_recipe,
-    write_digits,
-)
+from training_data import check_card, digits, published_of, tiny_picture_recipe, tiny_strip_recipe, write_digits
 
 import viz_model as vm
 from viz_model.checkpoints import examples
