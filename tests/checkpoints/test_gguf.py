@@ -54,9 +54,6 @@ def path(tmp_path: Path) -> Path:
     return write(tmp_path / "tiny.gguf", LLAMA.build())
 
 
-# Numbers
-
-
 @pytest.mark.parametrize("kind", [Kind.F32, Kind.F16, Kind.BF16, Kind.Q8_0, Kind.Q4_0, Kind.Q4_1, Kind.Q5_1])
 def test_logits_are_those_of_the_reference(tmp_path: Path, kind: Kind) -> None:
     model = LLAMA.build()
@@ -246,9 +243,6 @@ def test_defaults_are_those_of_llama_cpp(tmp_path: Path) -> None:
     assert config.norm == RMSNorm(eps=1e-6)  # the decimals that were meant by single precision
 
 
-# What stays quantized
-
-
 @pytest.mark.parametrize("kind", [Kind.Q8_0, Kind.Q4_0])
 @pytest.mark.parametrize("made", ["LlamaForCausalLM", "Phi3ForCausalLM", "OlmoeForCausalLM", "Gemma2ForCausalLM"])
 def test_a_large_file_stays_quantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, kind: Kind) -> None:
@@ -299,9 +293,6 @@ def test_rows_of_a_packed_matrix_are_those_of_its_numbers(tmp_path: Path) -> Non
     x = torch.randn(2, 3, dense.shape[1], requires_grad=True)
     torch.nn.functional.linear(x, weight).sum().backward()
     torch.testing.assert_close(x.grad, dense.sum(0).expand(2, 3, -1))
-
-
-# What is refused
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,6 @@ def put(folder: Path, name: str, data: bytes) -> None:
     (folder / name).write_bytes(data)
 
 
-# Configs
-
-
 HOSTILE: tuple[Any, ...] = (
     *(math.nan, math.inf, -1, 0, 3, 0.5, 1e308, 2**31, -(2**63), 10**30),
     *("", "../../etc/passwd", "\ud800", None, [], {}, True, [[[]]], {"type": "Rope", "base": math.nan}),
@@ -71,9 +68,6 @@ def test_any_value_anywhere_in_a_config_is_read_or_refused(family_folder: Path, 
     assert n_refused > 30
 
 
-# Weights
-
-
 def safetensors(header: str | dict[str, Any], data: bytes = b"") -> bytes:
     text = (header if isinstance(header, str) else json.dumps(header)).encode()
     return len(text).to_bytes(8, "little") + text + data
@@ -108,9 +102,6 @@ def test_headers_of_weights_that_lie(folder: Path, data: bytes) -> None:
     refused(folder, "model.safetensors")
 
 
-# What is no file
-
-
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 def test_a_pipe_or_a_device_is_not_waited_for(folder: Path, name: str) -> None:
     (folder / name).unlink()
@@ -133,9 +124,6 @@ def test_links_that_lead_nowhere_or_elsewhere(folder: Path, name: str) -> None:
         (folder / name).symlink_to(target)
         if name != "tokenizer.json" or target != name:  # without one, texts are ids
             refused(folder, name)
-
-
-# Tokenizers
 
 
 def described(folder: Path, **changes: Any) -> None:

@@ -93,9 +93,6 @@ def test_what_is_no_model_is_told_with_what_may_be_meant(source: str, says: str,
         registry.config_of(source)
 
 
-# VIZ_MODEL_PATH
-
-
 def test_an_entry_is_a_model_or_a_folder_of_models(
     tmp_path: Path, search: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,9 +120,6 @@ def test_every_model_has_a_name_of_its_own(tmp_path: Path, search: Callable[...,
     assert vm.load("story-pre-ln").folder == registry.BUNDLED / "story-pre-ln"
 
 
-# load
-
-
 def test_a_name_wins_over_a_path_and_a_path_over_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
@@ -136,9 +130,6 @@ def test_a_name_wins_over_a_path_and_a_path_over_the_hub(tmp_path: Path, monkeyp
     assert vm.load("./story-post-ln").folder == Path("story-post-ln")
     monkeypatch.chdir(tmp_path / "org" / "name")
     assert vm.load(".").name == "name"
-
-
-# The hub
 
 
 @pytest.mark.parametrize(
@@ -219,9 +210,6 @@ def test_an_attribute_that_is_known_to_change_nothing_can_be_named(tmp_path: Pat
     with pytest.raises(ModelError, match="my_run"):
         vm.load(tmp_path, ignore=["my_note"])
     assert vm.load(tmp_path, ignore=["my_note", "my_run"]).config.n_layers == 2
-
-
-# Packages
 
 
 @pytest.mark.parametrize("name", PACKAGES)

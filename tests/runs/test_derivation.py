@@ -124,9 +124,6 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
         assert derivation.before == (Cell("blocks.0.ffn.up", (2, f)),)
 
 
-# What is said beside the numbers
-
-
 def test_numbers_are_written_as_latex() -> None:
     trace = traced(tiny_config())
     step = derive(trace, "blocks.0.resid.mid", (2, 3)).steps[0]
