@@ -17,22 +17,11 @@ from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.model.feedforward import Experts
 from viz_model.runs import edits
-from viz_model.runs.edits import (
-    AblateHead,
-    Edit,
-    ExpertOff,
-    ExpertOnly,
-    FixPattern,
-    FlipMask,
-    NoMask,
-    NoNorm,
-    NoScale,
-    PatchResidual,
-    SetNeuron,
-    ShuffleTokens,
-    Skip,
-)
+from viz_model.runs.edits import Edit
 from viz_model.runs.edits.address import MOST_CHARACTERS, MOST_EDITS
+from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
+from viz_model.runs.edits.structure import ExpertOff, ExpertOnly, NoNorm, NoScale
+from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 
 EXAMPLES: list[tuple[tuple[Edit, ...], str]] = [
     ((), ""),

@@ -15,23 +15,10 @@ from tiny_models import close, describe, few, language_model, random_model, run_
 from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks, ops
-from viz_model.runs.edits import (
-    AblateHead,
-    Edit,
-    ExpertOff,
-    ExpertOnly,
-    FixPattern,
-    FlipMask,
-    NoMask,
-    NoNorm,
-    NoPosition,
-    NoResidual,
-    NoScale,
-    PatchResidual,
-    SetNeuron,
-    ShuffleTokens,
-    Skip,
-)
+from viz_model.runs.edits import Edit
+from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
+from viz_model.runs.edits.structure import ExpertOff, ExpertOnly, NoNorm, NoPosition, NoResidual, NoScale
+from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
