@@ -26,12 +26,7 @@ def covering(cases: Sequence[Case], met: Callable[[Case], Iterable[Hashable]]) -
 
 
 def pairs(*axes: Sequence[Any], facts: Callable[[Any], Iterable[Hashable]] = lambda member: ()) -> list[Any]:
-    """Combinations in which every two members of two axes meet.
-
-    Args:
-        facts: what is told of a member. Where something is, this meets the other axes in the member's place, and
-            the member itself occurs.
-    """
+    """Combinations in which every two members of two axes meet; of whom facts are told, these meet in its place."""
     told = [[{(n, fact) for fact in facts(member)} for member in axis] for n, axis in enumerate(axes)]
 
     def met(places: tuple[int, ...]) -> Iterable[Hashable]:

@@ -56,11 +56,7 @@ def name(value: Any) -> str | None:
 
 
 def assign(items: Sequence[pytest.Item]) -> None:
-    """Mark each test with its tier.
-
-    Raises:
-        pytest.UsageError: a test is marked with two tiers.
-    """
+    """Mark each test with its tier; UsageError where one is marked with two."""
     for item in items:
         marked = [tier for tier in TIERS if item.get_closest_marker(tier)]
         if len(marked) > 1:
