@@ -1,7 +1,5 @@
 """Driving the app without a browser: open a page on models of a test's own, and read what it shows."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util

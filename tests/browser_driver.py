@@ -1,7 +1,5 @@
 """Opening pages of the running app in a real browser, and reading what stands there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlparse

@@ -1,7 +1,5 @@
 """Checkpoints to load: small random models of the `transformers` library, saved as it saves them."""
 
-from __future__ import annotations
-
 import json
 import resource
 from collections.abc import Callable, Mapping, Sequence

@@ -183,43 +183,6 @@ class Shifted(feedforward.TokenMixing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvolvedConfig(FeedForwardScheme):
-    width: int = 3
-
-
-class Convolved(feedforward.TokenMixing):
-    """FFN(x) = max(0, c)²·W₂, c a causal depthwise convolution of x·W₁ over positions (cf. So et al. 2021)."""
-
-    def __init__(self, ffn: ConvolvedConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-        self.up = nn.Linear(d_model, d_ffn, bias=False)
-        self.kernel = nn.Parameter(torch.randn(ffn.width, d_ffn) * ffn.width**-0.5)
-        self.down = nn.Linear(d_ffn, d_model, bias=False)
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbors: Neighbors = ALONE) -> Tensor:
-        width, channels = self.kernel.shape
-        up = neighbors.near("up", tap("up", self.up(x)), width - 1)  # [B, width − 1 + T, F]
-        convolved = tap("convolved", F.conv1d(up.mT, self.kernel.T[:, None], groups=channels).mT)
-        return tap("out", self.down(tap("act", F.relu(convolved).square())))
-
-    @staticmethod
-    def declare(ffn: ConvolvedConfig, at: Scope, x: Vector) -> Value:
-        of = at.with_axis("R", ffn.width)
-        t, f, k, last = at.index("T"), at.index("F"), of.index("R", "k"), ffn.width - 1
-        up = at.value(
-            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=False),
-            symbol="u", label="hidden neurons before the convolution", role="ffn",
-        )  # fmt: skip
-        kernel = of.weight("kernel", "c", "R", "F")
-        convolved = of.value(
-            "convolved", (t, f), Sum(k, kernel[k, f] * where(t + k >= last, up[t + k - last, f], 0)),
-            symbol="v", label="hidden neurons, convolved over positions", role="ffn",
-        )  # fmt: skip
-        act = at.value("act", (t, f), relu(convolved[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")
-        return _out(at, feedforward.linear(at, "down", "2", act, "D", bias=False, letter="F"))
-
-
-@dataclass(frozen=True, kw_only=True)
 class SpatialConfig(FeedForwardScheme):
     context: int = 16
     """Positions that there may be."""

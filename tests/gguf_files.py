@@ -4,8 +4,6 @@ What is done to each tensor, and which metadata an architecture has, follows ``c
 https://github.com/ggml-org/llama.cpp; the names are those of ``gguf.get_tensor_name_map``, as there.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A function takes the one thing that follows, Σ and max the product that follows
 a plus, a minus or a bracket.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import re

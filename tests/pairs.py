@@ -4,8 +4,6 @@ Most mistakes are of one choice or of two that meet (Kuhn, Wallace & Gallo 2004)
 meet finds nearly what all combinations find.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar

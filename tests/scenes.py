@@ -1,7 +1,5 @@
 """Reading what the browser is sent: the inverse of viz_model.drawing.scene.encode, by other code than the browser's."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

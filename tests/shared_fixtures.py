@@ -1,7 +1,5 @@
 """Fixtures shared by all tests: tiny random models, the bundled twins, the running app, a browser."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import dataclasses

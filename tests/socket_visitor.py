@@ -4,8 +4,6 @@ What AppTest cannot show is seen here: sessions beside each other in one server,
 breaks, a request that overtakes another.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """viz_model.config: what it accepts, what it refuses, and that it survives JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

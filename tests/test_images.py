@@ -1,7 +1,5 @@
 """Pictures from files and from text: what is read, what is refused, and what comes back as it was."""
 
-from __future__ import annotations
-
 import base64
 import io
 import zlib

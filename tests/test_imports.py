@@ -4,8 +4,6 @@ The rules on imports are those that ``lint-imports`` reads in pyproject.toml. Th
 this holds for every module there is, also for those that no other test reaches.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

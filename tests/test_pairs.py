@@ -1,7 +1,5 @@
 """Covering cases meet all that any case meets, and are fewer; each test belongs to one tier."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from types import SimpleNamespace

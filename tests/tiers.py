@@ -5,8 +5,6 @@ sorted here: what :func:`crossed`, :func:`turns` and :func:`some` have over is `
 packages are ``full`` too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A folder with one small model of every kind, as the app finds it through VIZ_MODEL_PATH."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

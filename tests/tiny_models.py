@@ -1,7 +1,5 @@
 """Models small enough to test every variant of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

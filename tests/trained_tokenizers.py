@@ -1,7 +1,5 @@
 """Small tokenizers, trained on a few lines."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
@@ -31,7 +29,7 @@ def byte_level(pre: str, *, special: str = "<|endoftext|>", size: int = 420) -> 
         return pre_tokenizers.Split(Regex(pattern), "isolated")
 
     punctuation, threes = pre_tokenizers.Punctuation("contiguous"), split_by("[0-9][0-9][0-9]")
-    steps = {
+    steps: list[Any] = {
         "gpt-2": [whole],
         "smollm": [pre_tokenizers.Digits(individual_digits=True), whole],
         "llama-bpe": [split_by(rules._LLAMA3), plain],

@@ -1,7 +1,5 @@
 """A corpus of made-up sentences, a vocabulary of single bytes, and recipes that train in milliseconds."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

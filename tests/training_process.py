@@ -5,8 +5,6 @@
 Each kind's run goes to FOLDER/KIND. Every step is a line of its log and of the output.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

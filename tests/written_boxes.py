@@ -1,7 +1,5 @@
 """Where the writing of an SVG file stands: the box of every text, by the widths of Arial's letters."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """Classifiers of pictures and of texts against the library their checkpoints come from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

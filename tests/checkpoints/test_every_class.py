@@ -1,7 +1,5 @@
 """Every class of transformers that predicts tokens: its own logits, or refused in a line and then observed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """GGUF files: the same numbers as the reference, quantized or not, and one line on everything else."""
 
-from __future__ import annotations
-
 import copy
 import math
 import random

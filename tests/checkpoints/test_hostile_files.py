@@ -1,7 +1,5 @@
 """Files made to do harm: one line each, at once, and no memory; more of them stand beside each format's own tests."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

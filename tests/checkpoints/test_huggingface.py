@@ -1,7 +1,5 @@
 """Folders as Hugging Face lays them out: published configs, older spellings, and damage that is named."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

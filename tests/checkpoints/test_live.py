@@ -1,7 +1,5 @@
 """Models in memory, adapters, and weights that stay as their file has them: what runs, what it takes, what fails."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -3,8 +3,6 @@
 What single attributes change is drawn in ``test_random_attributes.py``; here stand the classes, and what is not drawn.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Finding models: bundled, in packages, in VIZ_MODEL_PATH and on the hub, without reading weights."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import os

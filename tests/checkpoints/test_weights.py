@@ -1,7 +1,5 @@
 """Folders of our own: what is stored is what is loaded, in eight bits too, and damage is one line that names it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Statistics over a corpus are those of its texts one by one, however they are batched, ordered or interrupted."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

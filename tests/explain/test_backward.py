@@ -1,7 +1,5 @@
 """Gradients are those of autograd through the declarations, and every number of them is worked out by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Routes add up to the logit, and a cut measures what an edge carries, on every variant."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from fresh_variants import fresh_configs, installed, looking_configs

@@ -1,7 +1,5 @@
 """The parts of a logit and the terms of a score add up to them, on every variant; each against what it is made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

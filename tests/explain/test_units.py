@@ -1,7 +1,5 @@
 """Lenses and samples that are shipped are of the shipped weights, and what raw runs and least squares give."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """The answer to a question is what the run says: compared with the values themselves."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

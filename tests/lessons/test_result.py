@@ -1,7 +1,5 @@
 """What is handed in: a file that people read, that spreadsheets write again, and that shows when it was changed."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

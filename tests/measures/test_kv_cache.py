@@ -1,7 +1,5 @@
 """What a decoder keeps and computes, against the decoder itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

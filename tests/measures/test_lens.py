@@ -1,7 +1,5 @@
 """The logit lens, what heads read most, which head is shown unasked, and what queries read of a state."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Masks to try: which are offered, what they hide, and that a run under one is what it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

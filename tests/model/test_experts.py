@@ -1,7 +1,5 @@
 """Experts: who is chosen, what is written, and that training computes the same."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """viz_model.model.transformer and its parts, against torch.nn as the independent reference."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

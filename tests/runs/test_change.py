@@ -1,7 +1,5 @@
 """Edits by a function, means over texts, gradients of any number, words: against sums and differences by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

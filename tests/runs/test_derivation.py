@@ -1,7 +1,5 @@
 """viz_model.runs.derivation: every number of every run, made again from what it was made of."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """viz_model.runs.edits.address: edits as text for an address, and what is refused there."""
 
-from __future__ import annotations
-
 import math
 import re
 import urllib.parse

@@ -1,7 +1,5 @@
 """viz_model.runs.edits: each intervention against the same change made by hand, on every variant."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import math

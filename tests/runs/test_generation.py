@@ -1,7 +1,5 @@
 """viz_model.runs.generation: what is kept and drawn, and that the cache changes nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """viz_model.runs.notebook: every snippet runs, and makes what the run made."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Runs that happened elsewhere: what was handed over is there, exactly, and nothing else is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

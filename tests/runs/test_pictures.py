@@ -1,7 +1,5 @@
 """A run over a picture, its classes or what a decoder writes of it: parity with torch.nn, what it says and refuses."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """viz_model.runs.trace: full fidelity, the identities between values, and what it refuses."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """Every setting beside a ``tokenizer.json``: the ids are those of ``AutoTokenizer``, or the folder is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

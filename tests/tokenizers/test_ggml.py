@@ -1,7 +1,5 @@
 """Tokenizers of GGUF files: the ids that the originals give, and one line on everything else."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

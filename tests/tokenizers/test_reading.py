@@ -1,7 +1,5 @@
 """viz_model.tokenizers.reading: the ids that the libraries give, and tokens as a learner sees them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """viz_model.tokenizers.tokenizer: exact both ways, and nothing a token holds can hide."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """viz_model.training.batches: what a step reads, and what it is asked."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Training that begins from another model: experts that are cut, DeltaNets that take over, and what they do then."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """viz_model.training.sources, corpus and vocabulary: what is read, what is set aside, and what is kept on disk."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The training lab and fine-tuning without their pages: what they refuse, what they keep of a run, sample texts."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """viz_model.training.loop and objective, against PyTorch's optimizers, its cross-entropy and its schedules."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable
@@ -81,21 +79,6 @@ def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: A
         for steps, falling, peak in zip((7, 9, 8), decays, peaks, strict=True)
     ]
     assert rates == pytest.approx([rate for each in rounds for rate in expected_rates(each)])
-
-
-def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> None:
-    rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimizer": "muon"}
-    recipe = tiny_recipe(**rounds, dropout=(0.0, 0.3), weight_decay=(0.1, 9.0))
-    model, second = new_model(recipe), tiny_recipe(**rounds, dropout=0.3, weight_decay=9.0)
-    reports = []
-    for report in train(recipe, data_of(recipe), model=model):
-        reports.append(measured(report))
-        if report.step == 4:
-            loop.begin_at_restart(second, model, tmp_path)
-    constant = tiny_recipe(**rounds, weight_decay=0.1)
-    assert reports[:5] == [measured(report) for report in train(constant, data_of(recipe))][:5]
-    assert reports[5:] == [measured(report) for report in train(second, data_of(recipe), tmp_path)]
-    assert reports[5:] != [measured(report) for report in train(constant, data_of(recipe))][5:]
 
 
 def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transformer, list[tuple[float, float]]]:

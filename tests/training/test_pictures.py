@@ -1,7 +1,5 @@
 """Training on pictures and on strips of digits: how they are made and read, what a step is, what is published."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A run's log, card, curves and published model; the command that makes them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import types

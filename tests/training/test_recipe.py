@@ -1,7 +1,5 @@
 """viz_model.training.recipe: a recipe is whole and possible, or an error that names the field."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import tomllib
@@ -50,18 +48,6 @@ def described(name: str) -> dict[str, Any]:
     return tomllib.loads((recipe.RECIPES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
-    """Names of the fields that differ, those of tables as ``table.field``."""
-    found = set()
-    for field in one.keys() | other.keys():
-        mine, theirs = one.get(field), other.get(field)
-        if isinstance(mine, dict) and isinstance(theirs, dict) and "type" not in mine:
-            found |= {f"{field}.{inner}" for inner in differing(mine, theirs)}
-        elif mine != theirs:
-            found.add(field)
-    return found
-
-
 def test_the_recipes_in_the_order_they_are_shown() -> None:
     assert recipe.names() == NAMES
     assert sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
@@ -81,22 +67,6 @@ def test_every_recipe_builds(name: str) -> None:
     # only experts or states have, and how a model is stored.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
     assert missing - {"restarts", "frozen", "balance", "stored", "aligned", "aligned_rate"} == {"name", "accumulate"}
-
-
-def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
-    twins = described("story-pre-ln"), described("story-post-ln")
-    assert differing(*twins) == {"config.norm_at"}
-    assert [twin["config"]["norm_at"] for twin in twins] == ["pre", "post"]
-    begun = {name for name in NAMES if recipe.load(name).begin_from}
-    assert begun == {"story-next", "story-alibi", "story-none", "story-moe"}
-    # How long each was trained is its own affair; one position scheme alone differs, and how it is stored.
-    length = {"steps", "decay_steps", "restarts", "peak_rate"}
-    for name in begun - {"story-moe", "story-next"}:
-        differs = {"begin_from", "stored", "config.position"}
-        assert differing(described("story-pre-ln"), described(name)) - length == differs
-    # Three matrices of 512 columns hold as many numbers as two of 768.
-    for plain, gated in (("story-pre-ln", "story-modern"), ("translate-2017", "translate-t5")):
-        assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
 
 
 def test_a_model_begins_from_the_weights_of_another() -> None:

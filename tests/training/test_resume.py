@@ -1,7 +1,5 @@
 """A run that is killed, starved of disk, interrupted or made longer is the run that was not."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
