@@ -249,7 +249,7 @@ def latent() -> list[ModelConfig]:
 def of_classes() -> list[ModelConfig]:
     """Models that say to which class a text belongs, with and without a layer in front."""
     labels = ("good", "bad", "不知道")
-    heads = [config.ClassHead(labels=labels, activation=one) for one in ("tanh", "relu", None)]  # type: ignore[arg-type]
+    heads = [config.ClassHead(labels=labels, activation=one) for one in ("tanh", "relu", None)]
     rest: dict[str, Any] = {"kind": "encoder", "position": config.Learned()}
     return [tiny_config("post" if head.activation else "pre", head=head, **rest) for head in heads]
 
@@ -316,14 +316,15 @@ def without_a_part() -> list[ModelConfig]:
     for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
         own: dict[str, Any] = {"norm": config.NoNorm()} if n in (0, 3, 4) else {"residual": False}
         own |= {"position": config.Rope()} if n % 2 else {}
-        own |= {"encoder": {"head": config.MaskedHead()}, "encoder_decoder": {"start_id": 0}}.get(kind, {})
+        own |= {"head": config.MaskedHead()} if kind == "encoder" else {}
+        own |= {"start_id": 0} if kind == "encoder_decoder" else {}
         found.append(tiny_config(norm_at, kind=kind, qk_norm=n == 0, embedding_norm=n == 3, **own))
     return found
 
 
 def describe(config_: ModelConfig) -> str:
     """A name for a test's parameter."""
-    parts = [config_.kind, config_.encoder_norm_at, config_.norm_at]
+    parts: list[str | None] = [config_.kind, config_.encoder_norm_at, config_.norm_at]
     parts += [type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)]
     return "-".join(filter(None, [*parts, "parallel" * config_.parallel, "alone" * (not config_.residual)]))
 

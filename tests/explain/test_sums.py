@@ -87,7 +87,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         found.row(Part("segment"))
     for wrong in ({"layer": 9}, {"head": 9}, {"query": 99}, {"key": -99}):
         with pytest.raises(IndexError, match=next(iter(wrong))):
-            explain.score(trace, **{**dict.fromkeys(("layer", "head", "query", "key"), 0), **wrong})
+            explain.score(trace, **{**dict.fromkeys(("layer", "head", "query", "key"), 0), **wrong})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)

@@ -137,7 +137,7 @@ def test_of_the_bundled_model_it_is_the_head_of_the_previous_token() -> None:
     much = np.stack([salience.of_layer(trace, layer) for layer in salience.layers(trace)])
     assert much.shape == (trace.n_layers, trace.config.n_heads)
     layer, head = np.unravel_index(much.argmax(), much.shape)
-    assert HEAD.label("en", heads.of_layer(trace, layer)[head]) == "previous token"
+    assert HEAD.label("en", heads.of_layer(trace, int(layer))[head]) == "previous token"
 
 
 STATES = [config for config in mixed() if config.has_states]
