@@ -29,14 +29,15 @@ def byte_level(pre: str, *, special: str = "<|endoftext|>", size: int = 420) -> 
         return pre_tokenizers.Split(Regex(pattern), "isolated")
 
     punctuation, threes = pre_tokenizers.Punctuation("contiguous"), split_by("[0-9][0-9][0-9]")
-    steps: list[Any] = {
+    every: dict[str, list[Any]] = {
         "gpt-2": [whole],
         "smollm": [pre_tokenizers.Digits(individual_digits=True), whole],
         "llama-bpe": [split_by(rules._LLAMA3), plain],
         "qwen2": [split_by(rules._QWEN2), plain],
         "bloom": [split_by(" ?[^(\\s|[.,!?…。，、।۔،])]+"), plain],
         "falcon": [punctuation, whole, pre_tokenizers.Digits(individual_digits=False), threes],
-    }[pre]
+    }
+    steps = every[pre]
     trained.pre_tokenizer = pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
     trained.decoder = decoders.ByteLevel()
     taught: dict[str, Any] = {"initial_alphabet": plain.alphabet(), "special_tokens": [special]}

@@ -112,9 +112,8 @@ def texts(kind: Kind = "decoder") -> Corpus:
     """English and Chinese sentences in memory."""
     tokenizer = byte_tokenizer(kind)
     parts = {language: split(sentences(language), seed=0) for language in ("en", "zh")}
-    return Corpus(
-        {name: Split(*(Documents.encode(part, tokenizer) for part in both)) for name, both in parts.items()}, tokenizer
-    )
+    both = {name: [Documents.encode(part, tokenizer) for part in made] for name, made in parts.items()}
+    return Corpus({name: Split(train, held_out) for name, (train, held_out) in both.items()}, tokenizer)
 
 
 @functools.cache

@@ -85,10 +85,10 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no chat template"):
         vm.load(model).trace(messages)
 
-    theirs: Any = transformers.PreTrainedTokenizerFast.from_pretrained(KINDS["gpt2"](tmp_path / "gpt2"))
-    model = Reference("Qwen2ForCausalLM", {"vocab_size": len(theirs)}).build()  # whose class cuts otherwise
+    fast: Any = transformers.PreTrainedTokenizerFast.from_pretrained(KINDS["gpt2"](tmp_path / "gpt2"))
+    model = Reference("Qwen2ForCausalLM", {"vocab_size": len(fast)}).build()  # whose class cuts otherwise
     for text in ("It's 1234, isn't it?", "café e\u0301\n\n x", "THE'LL"):
-        assert list(vm.load(model, theirs).trace(text).ids) == theirs.encode(text)
+        assert list(vm.load(model, fast).trace(text).ids) == fast.encode(text)
 
 
 def holding(**held: Any) -> nn.Module:

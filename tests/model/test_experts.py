@@ -134,7 +134,7 @@ EDITS: list[tuple[Edit, ...]] = [
 @pytest.mark.parametrize("n", range(N))
 @pytest.mark.parametrize("edits", EDITS)
 def test_interventions_are_made_in_either_kind_of_run(n: int, edits: tuple[Edit, ...]) -> None:
-    everything, stream, rows = (run(looking(n), keep, edits) for keep in ("everything", "stream", "stream"))  # type: ignore[arg-type]
+    everything, stream, rows = (run(looking(n), keep, edits) for keep in ("everything", "stream", "stream"))
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
         close(rows.row(name, 3), everything[name].select(int(everything.site(name).has_heads), 3))

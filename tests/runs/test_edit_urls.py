@@ -66,7 +66,7 @@ any_edit = st.one_of(
     st.builds(SetNeuron, layer=small, neuron=small, value=st.floats(-1e6, 1e6), position=st.none() | small),
     st.builds(ExpertOnly, layer=small, expert=small, position=st.none() | small),
     st.builds(ShuffleTokens, seed=st.integers(0, 2**63 - 1), side=st.sampled_from([None, "encoder", "decoder"])),
-    said.map(lambda told: PatchResidual(site="encoder.blocks.11.resid.cross", position=3, **told)),
+    said.map(lambda told: PatchResidual(site="encoder.blocks.11.resid.cross", position=3, **told)),  # type: ignore[arg-type]
 )
 
 

@@ -134,13 +134,13 @@ def test_only_a_model_that_ended_at_the_restart_is_trained_on(published: Publish
 
 @pytest.mark.parametrize("language", ["fr", "zh"])
 def test_bleu_of_known_translations(data: Path, tmp_path: Path, language: str) -> None:
+    chosen = tiny_recipe("encoder_decoder", config={"n_vocab": 8192, "start_id": 8189})
+    prepared: Any = batches.prepare(chosen, data, tmp_path)
+
     def bleu(says: Callable[[str], str]) -> dict[str, float]:
         lm: Any = types.SimpleNamespace(generate=lambda text, **_: types.SimpleNamespace(text=says(text)))
         return publish.bleu(lm, prepared, language)
 
-    chosen = tiny_recipe("encoder_decoder", config={"n_vocab": 8192, "start_id": 8189})
-    prepared = batches.prepare(chosen, data, tmp_path)
-    assert isinstance(prepared, Translations)
     known = {pair.english: pair.translations for pair in prepared.held_out_pairs(language)}
     exact = {"bleu": pytest.approx(100), "bleu_all_references": pytest.approx(100)}
     assert bleu(lambda text: known[text][0]) == exact
