@@ -15,6 +15,7 @@ from tiny_models import close
 
 from viz_model.checkpoints import huggingface
 from viz_model.model.transformer import Transformer
+from viz_model.runs import generation
 
 # Only some contexts are as long; T5's last bucket of distances begins below it.
 LONGEST = 150
@@ -124,6 +125,25 @@ def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_every_value_is_theirs(models: tuple[Any, Transformer]) -> None:
     compared(*models, LONGEST, close)
+
+
+@torch.no_grad()
+def test_greedy(models: tuple[Any, Transformer]) -> None:
+    theirs, ours = models
+    if ours.config.kind == "encoder":
+        return
+    (ids,), start = token_ids((5,), ours.config.n_vocab, seed=5), ours.config.start_id
+    own, source = (ids, None) if start is None else ([start], ids)
+    n = min(ours.config.n_context, 30) - len(ids) if source is None else 10
+    # Theirs counts the encoder's blocks where a decoder has more.
+    more = {"use_cache": source is None} | ({"decoder_start_token_id": start, "num_beams": 1} if source else {})
+    how = {"do_sample": False, "max_new_tokens": n, "pad_token_id": 0, "eos_token_id": None}
+    drawn = theirs.generate(torch.tensor([ids]), forced_eos_token_id=None, **how, **more)[0, len(own) :].tolist()
+    decoder, found = generation.Decoder(ours, own, source_ids=source), list[int]()
+    for _ in drawn:
+        found.append(int(decoder.logits.argmax()))
+        decoder.append(found[-1])
+    assert found == drawn
 
 
 @pytest.mark.parametrize("layout", [{"parallel_attn": False, "multi_query": False, "bias": True}, {}])

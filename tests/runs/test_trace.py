@@ -1,5 +1,6 @@
 """viz_model.runs.trace: full fidelity, the identities between values, and what it refuses."""
 
+import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,6 +13,8 @@ from tiny_models import close, describe, few, language_model, mixed, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.model import sites
+from viz_model.model.stored import n_bytes
 from viz_model.runs import recompute
 from viz_model.runs.edits import AblateHead, Edit, FixPattern, FlipMask, SetNeuron, Skip
 from viz_model.runs.record import Keep, bytes_kept, record
@@ -172,6 +175,20 @@ def test_a_run_is_kept_as_a_whole_while_it_is_small(monkeypatch: pytest.MonkeyPa
     assert isinstance(run(config, None).values, dict)
     monkeypatch.setattr("viz_model.runs.record.MOST_KEPT", bytes_kept(config, lengths) - 1)
     assert isinstance(run(config, None).values, recompute.Recomputed)
+    share = n_bytes(language_model(config).model) // bytes_kept(config, lengths)
+    for of, kind in ((share, dict), (share + 1, recompute.Recomputed)):  # small beside the model
+        monkeypatch.setattr("viz_model.runs.record.SHARE", of)
+        assert isinstance(run(config, None).values, kind)
+
+
+def test_a_row_of_logits_that_was_read_is_of_its_own_run() -> None:
+    trace = run(variants()[0], "everything")
+    row, leaving = trace.row("logits", 2), sites.leaving(trace.config, trace.config.sides[-1])
+    other = dataclasses.replace(trace, values={**trace.values, leaving: 2 * trace.values[leaving]})
+    assert not torch.allclose(other.row("logits", 2), row)
+    close(other.row("logits", 2), other["logits"][2])
+    for n in (*range(len(trace)), 2):
+        close(trace.row("logits", n), trace["logits"][n])
 
 
 def test_threads_read_one_trace() -> None:
