@@ -207,21 +207,6 @@ def test_what_breaks_a_run_is_told_in_a_line(lm: vm.LanguageModel) -> None:
     assert problem.startswith("tiny: ValueError: ") and "\n" not in problem
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/healthz", "/no/such/file.js"])
-def test_every_answer_has_the_headers(served: str, path: str) -> None:
-    try:
-        with urllib.request.urlopen(served + path) as answer:
-            headers = answer.headers
-    except urllib.error.HTTPError as error:
-        headers = error.headers
-    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
-    assert policy["default-src"] == "'none'"
-    assert policy["frame-ancestors"] == "https://lms.example.edu"
-    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
-    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
-
-
 def test_settings_are_fit_for_strangers() -> None:
     told = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert told["browser"]["gatherUsageStats"] is False

@@ -242,13 +242,6 @@ def test_a_page_has_the_words_of_a_new_language_and_english_beside_them(invented
     assert [language.name for language in LANGUAGES.values()] in offered and LANGUAGES[invented].name == "Xxish"
 
 
-def test_a_browser_gets_the_language_of_its_locale(invented: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ("zh-CN", "zh", "ZH_tw", "xx", "yy-YY", "", None)
-    assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
-    monkeypatch.setitem(LANGUAGES, "zh-tw", LANGUAGES[invented])
-    assert [texts.preferred(locale) for locale in asked[:3]] == ["zh", "zh", "zh-tw"]
-
-
 def test_symbols_of_the_formulas_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = language_model(tiny_config(n_vocab=8192, n_context=32))
     offer(monkeypatch, {"tiny": lm})

@@ -95,17 +95,6 @@ def test_the_depth_from_which_a_word_no_longer_decides() -> None:
     assert leaves(1, 0.9) is None and leaves(0.1, 0.2) == 0
 
 
-@every
-def test_the_map_of_differences_begins_where_the_edit_is(config: ModelConfig) -> None:
-    side = config.sides[-1]
-    plain = run_both(language_model(config)).at(side)
-    found = breaking.spread(plain, rerun(plain, [edits.Skip(layer=1, part="attn")]))
-    assert found.sites[0] == "embed.out" and len(found.sites) == plain.n_layers + 1
-    assert not found.values[:2].any() and found.values[2].all()
-    gap = rerun(plain, [edits.Skip(layer=1, part="attn")])[found.sites[2]] - plain[found.sites[2]]
-    assert found.values[2, 1] == pytest.approx(float(gap[1].norm() / plain[found.sites[2]][1].norm()), rel=1e-4)
-
-
 TEXT = "The cat sat on the mat"
 OF_WORDS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
 PAIRS = [(config, side) for config in OF_WORDS for side in config.sides]

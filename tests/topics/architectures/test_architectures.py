@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import islands
@@ -13,23 +12,9 @@ from identities import stream_length
 from tiny_models import describe, language_model, tiny_config, traced, variants, without_a_part
 
 import viz_model as vm
-from viz_model.config import (
-    Alibi,
-    Dense,
-    Gated,
-    LanguageHead,
-    ModelConfig,
-    NoHead,
-    NoPosition,
-    RMSNorm,
-    Rope,
-    T5Bias,
-)
-from viz_model.drawing.scene import Items, Labels
-from viz_model.drawing.tables import resolved
+from viz_model.config import Alibi, Dense, Gated, LanguageHead, ModelConfig, NoHead, NoPosition, RMSNorm, Rope, T5Bias
 from viz_model.island.look import Look
 from viz_model.model import sites
-from viz_model.model.feedforward import Experts
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures import PAGE, choices, depth, heads, pair, parameters, parts, scale, where
 from viz_model.topics.architectures import plan as plans
@@ -86,15 +71,6 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
         ffn = sum(weight.numel() for weight in block.ffn.parameters())
         assert blocks.share(row, "ffn") == pytest.approx(ffn / blocks.counts[row].sum())
     np.testing.assert_allclose(whole.shares.sum(1), 1)
-    for view, scene in ((whole, where.draw_models(look)), (blocks, where.draw_blocks(look))):
-        marks = resolved(scene, {"layer": 0}).panels[0].marks
-        bars = [mark for mark in marks if isinstance(mark, Items)]
-        np.testing.assert_allclose(sum(np.asarray(bar.width)[:, 0] for bar in bars), 1, rtol=1e-5)
-        (names,) = [mark for mark in marks if isinstance(mark, Labels)]
-        said = ["".join(run.text for line in text for run in line) for text in names.texts if not isinstance(text, str)]
-        assert ["◇" in text for text in said] == [not here for here in view.loaded]
-        assert all(parameters.short(int(n)) in text for text, n in zip(said, view.counts.sum(1), strict=True))
-        assert all((side or "") in text for text, side in zip(said, view.stacks, strict=True))
 
 
 @every
@@ -170,7 +146,11 @@ def test_the_partner_is_the_twin_or_else_the_model_that_is_most_alike() -> None:
 
 @every
 def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> None:
-    counted = parameters.count(Transformer(config))
+    model, found = Transformer(config), parameters.declared(config)
+    counted = parameters.count(model)
+    assert {name: weight.shape for name, (weight, _) in found.items()} == {
+        name: tuple(parameter.shape) for name, parameter in model.named_parameters()
+    }
     assert counted == parameters.of_config(config)
     rows = parameters.formulas(config)
     for part in parameters.PARTS:
@@ -228,52 +208,6 @@ def test_every_declared_value_is_in_the_plan_once(config: ModelConfig) -> None:
             assert sorted(found) == sorted(declared)
 
 
-@every_of_plan
-def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> None:
-    model = Transformer(config)
-    for side in config.sides:
-        plan = {element.key: element for element in plans.plan(config, side)}
-        block, stack = model.stack(side).block(0), model.stack(side)
-        norms = [key for key in plan if "norm_p" in key]
-        assert len(norms) == sum(name.endswith("_norm") for name, _ in block.named_children())
-        assert {key.rpartition("_")[2] for key in norms} == {config.norm_at}
-        assert ("cross.add" in plan) == (block.cross is not None)
-        assert ("end.norm" in plan) == (stack.final_norm is not None)
-        assert ("embed.norm" in plan) == (stack.embed_norm is not None)
-        assert ("embed.segment" in plan) == (stack.segment is not None)
-        assert ("attn.qk_norm" in plan) == config.qk_norm
-        assert ("attn.bias" in plan) == (config.layer(side, 0).position.acts_on == "scores")
-        assert ("attn.rotate" in plan) == (config.layer(side, 0).position.acts_on == "queries")
-        is_routed = isinstance(block.ffn, Experts)
-        assert ("ffn.router" in plan) == is_routed and ("expert" in plan["ffn.up"].text_key) == is_routed
-        if not is_routed:
-            assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
-        assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)
-        assert (" + b" in plan["attn.out"].values["bias"]) == (block.attn.o.bias is not None)
-        assert ("unscaled" in plan["attn.scores"].text_key) == (block.attn.scale == 1)
-        assert (plan["attn.add"].text_key == "plan_add") == config.residual
-        steps = [key for key in plan if key.startswith("attn.")]
-        assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
-
-
-DIFFERS: dict[str, Callable[[ModelConfig], Any]] = {
-    "decoder": lambda c: c.kind,
-    "encoder": lambda c: c.kind,
-    "pre_ln": lambda c: c.norm_at,
-    "t5": lambda c: type(c.position).__name__,
-    "rmsnorm": lambda c: type(c.norm).__name__,
-    "glu": lambda c: type(c.ffn).__name__,
-    "rope": lambda c: type(c.position).__name__,
-    "alibi": lambda c: type(c.position).__name__,
-    "experts": lambda c: {type(ffn).__name__ for ffn in c.ffns},
-    "gqa": lambda c: c.n_heads // c.n_kv_heads,
-    "nope": lambda c: type(c.position).__name__,
-    "qk_norm": lambda c: c.qk_norm,
-    "delta": lambda c: c.has_states,
-}
-
-
 @pytest.mark.parametrize("change", [one for one in CHANGES if one.other], ids=lambda one: one.name)
-def test_the_pair_differs_in_what_is_told(change: Change) -> None:
-    one, other = (DIFFERS[change.name](vm.load(name).config) for name in (change.model, change.other))
-    assert one != other
+def test_the_pair_of_a_change_differs(change: Change) -> None:
+    assert vm.load(change.model).config != vm.load(change.other).config

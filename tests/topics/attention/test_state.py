@@ -122,16 +122,3 @@ def test_shares_are_those_of_the_run_without_each_input(n: int) -> None:
             without[token] = 0
             gone = written(entered) - written(without)
             torch.testing.assert_close(found[:, token], (gone * whole).sum(-1), atol=1e-4, rtol=1e-4)
-
-
-def test_cells_are_the_shares_and_nothing_further_back_has_one() -> None:
-    shown, found = (
-        islands.pictures(PAGE_OF_STATES, Look.at(run(0), Texts("en"), "attention", layer=0, token=3, one=True)),
-        states.proportions(run(0), 0)[0],
-    )
-    cells = next(mark for mark in shown["attention.reads"].panels[0].marks if isinstance(mark, Cells))
-    far = np.subtract.outer(np.arange(len(found)), np.arange(len(found)))
-    hidden = (far < 0) | (far >= 3)
-    assert np.isnan(cells.values[hidden]).all() and not found[hidden].any()
-    np.testing.assert_allclose(cells.values[~hidden], found[~hidden], atol=1e-6)
-    np.testing.assert_allclose(np.abs(found).sum(-1), 1, atol=1e-5)

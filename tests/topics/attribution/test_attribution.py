@@ -12,22 +12,20 @@ import numpy as np
 import pytest
 import streamlit as st
 from app_driver import address, answer, island_lines, offer, open_page
-from tiny_models import describe, few, language_model, run_both, tiny_config
+from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model import config as choices
 from viz_model import explain, images
 from viz_model.app import examples
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Cells, Items, Path, Rect, Scene, Texts
-from viz_model.explain import sums
+from viz_model.drawing.scene import Cells, Items, Path, Scene
 from viz_model.explain.routes import SOURCES
-from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.measures import lens
 from viz_model.runs.edits import AblateHead
-from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, routes, waterfall
+from viz_model.topics.attribution import PAGE, PICTURES, depth, neurons, patches, pushes, routes, waterfall
 from viz_model.topics.attribution.asked import asked
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
@@ -55,47 +53,12 @@ def test_the_waterfall_ends_at_the_total(config: ModelConfig) -> None:
     assert starts[-1] == 0 and lengths[-1] == found.total
     assert (starts + lengths)[4] == pytest.approx(found.total, abs=1e-4)
     assert list(np.abs(view.values)) == sorted(np.abs(found.values), reverse=True)[:4]
-    drawn = islands.pictures(PAGE, look)["attribution.sum"]
-    shown, bars = waterfall.sum_view(found), mark(drawn, "bars.0")
-    assert isinstance(bars, Items)
-    np.testing.assert_allclose(drawn.series[0].values, shown.steps()[1])
-    begins, ends = (np.asarray(x) @ np.array([900.0, 1.0]) for x in (bars.x, np.asarray(bars.x) + bars.width))
-    np.testing.assert_allclose(begins[1:-1], ends[:-2], atol=0.05)
-    assert ends[-1] == pytest.approx(ends[-2], abs=0.05) and begins[-1] == pytest.approx(begins[0], abs=0.05)
-    assert bars.picks[0]["part"] == found.parts[shown.shown[0]].site and bars.picks[-1] is None
-
-
-@every
-def test_the_grid_holds_every_head_and_layer(config: ModelConfig) -> None:
-    look = looked(config)
-    found = asked(look).answer
-    values, columns = grid.values(found), grid.columns(found)
-    n_attentions = 2 if config.kind == "encoder_decoder" else 1
-    assert values.shape == (config.n_layers, n_attentions * config.n_heads + 1) and columns[-1] == ("ffn", None)
-    assert values[1, -1] == found.of(Part("ffn", 1))
-    assert values[0, config.n_heads - 1] == found.of(Part("head", 0, config.n_heads - 1, "attn"))
-    assert values.sum() == pytest.approx(found.by_kind()["attention"] + found.by_kind()["ffn"])
-    drawn = islands.pictures(PAGE, look, layer=1, head=config.n_heads - 1)["attribution.grid"]
-    cells, chosen = mark(drawn, "cells"), mark(drawn, "chosen")
-    assert isinstance(cells, Items) and isinstance(chosen, Rect)
-    assert cells.picks[-1] == {"part": f"blocks.{config.n_layers - 1}.ffn.out"}
-    picked = {"layer": 1, "head": config.n_heads - 1, "part": f"blocks.1.attn.head_out[{config.n_heads - 1}]"}
-    place = columns.index(("attn", config.n_heads - 1)) + len(columns)
-    assert picked.items() <= cells.picks[place].items()
-    assert chosen.x == pytest.approx(tuple(np.asarray(cells.x)[place] - [0, 1]), abs=1e-4)
 
 
 def test_pushes_are_the_extremes() -> None:
     pushed = np.linspace(-1, 1, 101)
     assert pushes.extremes(pushed).tolist() == [100, 99, 98, 97, 96, 95, 0, 1, 2, 3, 4, 5]
     assert pushes.rank(pushed, 98) == 3
-    look = looked(tiny_config(), part="blocks.1.ffn.out")
-    question = asked(look)
-    way, row = question.decomposition, question.decomposition.row(Part("ffn", 1))
-    own = sums.pushes(look.trace, way, way.written[row][None], way.passed[row])[0]
-    drawn = islands.pictures(PAGE, look)["attribution.pushes_part"]
-    np.testing.assert_allclose(drawn.series[0].values, own[pushes.extremes(own)], atol=1e-6)
-    assert list(drawn.series[0].at) == [look.trace.tokenizer.token(int(n)).label for n in pushes.extremes(own)]
 
 
 @every
@@ -109,11 +72,6 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     decided = view.seen.decided
     assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
     assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
-    drawn = islands.pictures(PAGE, look)["attribution.lens"]
-    cells, tokens = mark(drawn, "cells"), mark(drawn, "words")
-    assert isinstance(cells, Cells) and isinstance(tokens, Texts)
-    np.testing.assert_allclose(cells.values, seen.probs.T, atol=1e-6)
-    assert sum(not isinstance(text, str) and text[0][0].bold for text in tokens.texts) == view.final.sum()
 
 
 def test_two_lenses_stand_side_by_side_and_either_follows_a_token() -> None:
@@ -136,14 +94,6 @@ def test_neurons_are_ranked_over_all_layers() -> None:
     added = np.array([[0.1, -3.0, 0.0], [2.0, 0.5, np.nan]])
     layers, numbers = neurons.ranked(added, 3)
     assert list(zip(layers.tolist(), numbers.tolist(), strict=True)) == [(0, 1), (1, 0), (1, 1)]
-    look = looked(tiny_config())
-    question = asked(look)
-    values = sums.neurons(look.trace, question.decomposition, question.answer)
-    drawn = islands.pictures(PAGE, look)["attribution.neurons"]
-    np.testing.assert_allclose(np.abs(drawn.series[0].values), np.sort(np.abs(values.ravel()))[::-1][:8])
-    bars = mark(drawn, "bars.0")
-    layer, number = map(int, next(iter(bars.picks))["neuron"].split("."))  # type: ignore[attr-defined]
-    assert values[layer, number] == drawn.series[0].values[0]
 
 
 def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> None:

@@ -9,7 +9,6 @@ import islands
 import numpy as np
 import pytest
 import torch
-from identities import stream_length
 from tiny_models import EXPERTS, describe, few, language_model, run_both, tiny_config, variants
 from torch import nn
 from torch.nn import functional as F
@@ -18,7 +17,6 @@ import viz_model as vm
 from viz_model import config
 from viz_model.config import Dense, ModelConfig
 from viz_model.drawing import by_depth
-from viz_model.drawing.scene import Cells, seen
 from viz_model.measures import neurons as hidden
 from viz_model.measures.neurons import direct_path
 from viz_model.model import norms, sites
@@ -145,27 +143,6 @@ def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -
                 assert activate(torch.tensor(neuron.up.value)).item() == pytest.approx(neuron.act, abs=1e-5)
 
 
-@some
-def test_the_strips_of_every_layer_and_token_are_the_run(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        for layer, token in ((0, 0), (1, 2), (1, len(trace) - 1)):
-            look = islands.look(trace, PAGE, layer=layer, token=0)
-            scene = seen(vectors.draw(look), {**look.place, "token": token})
-            rows = [mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id.startswith("cells.")]
-            way = vectors.vectors(trace, layer, token)
-            assert len(rows) == len(way.steps)
-            for row, step in zip(rows, way.steps, strict=True):
-                np.testing.assert_array_equal(np.asarray(row.values).ravel(), step.values)
-                assert row.top == pytest.approx(float(way.limit), rel=1e-5)
-                if row.where is not None:
-                    name = f"{trace.prefix}{step.site}"
-                    assert row.where.at(0, 5) == (name, (token, 5))
-            said = " ".join(islands.one(vectors.title(look), {**look.place, "token": token}))
-            ends = ("embed.out" if layer == 0 else f"blocks.{layer - 1}.resid.out", f"blocks.{layer}.resid.out")
-            first, last = (f"{stream_length(trace, site)[token]:.1f}" for site in ends)
-            assert f"from length {first} to {last}" in said
-
-
 def test_a_block_with_a_state_is_not_said_to_have_attention() -> None:
     trace = vm.load("story-next").trace("Once upon a time there was")
     for layer in range(trace.n_layers):
@@ -194,13 +171,6 @@ def test_who_is_chosen_and_what_is_held_and_used() -> None:
     block = language_model(CONFIG).model.stack("decoder").block(1)
     assert size.held == sum(weight.numel() for weight in block.ffn.parameters())
     assert size.used == 24 * 4 + 2 * (2 * 24 * 10 + 10 + 24)
-    look = islands.look(trace.at("decoder"), PAGE, layer=1, token=2)
-    scene = experts.draw(look)
-    assert scene is not None
-    rows = [mark for mark in seen(scene, look.place).panels[0].marks if isinstance(mark, Cells)]
-    assert [mark.name for mark in rows] == [f"expert {n}" for n in range(4)]
-    np.testing.assert_array_equal(np.stack([np.ravel(mark.values) for mark in rows]).T, weights)
-    assert rows[3].where is not None and rows[3].where.at(0, 5) == ("blocks.1.ffn.chosen", (5, 3))
 
 
 def test_what_each_expert_gets_is_counted_by_language() -> None:

@@ -23,7 +23,7 @@ from viz_model.topics.cost.measured import PARTS, Reading
 from viz_model.topics.cost.patches import PARTS as CUT_PARTS
 from viz_model.topics.cost.patches import cuts
 from viz_model.topics.cost.quantized import KINDS, Kind
-from viz_model.topics.cost.times import TimesView, draw_recurrent, draw_times
+from viz_model.topics.cost.times import TimesView
 
 CONFIG = tiny_config(d_model=32, n_heads=4, d_ffn=128)
 CONFIGS = variants()[::9]
@@ -59,12 +59,6 @@ def test_times_are_the_readings_and_their_fits() -> None:
     np.testing.assert_allclose(view.layer["fused"], view.seconds["projections"] + view.seconds["fused"])
     assert view.formula("textbook") == r"20\,\text{ns}\,T^2"
     assert view.facts()["ffn_time"] == duration(4e-6 * 256)
-    columns = view.columns(str)
-    assert columns["length"] == [16, 32, 64, 128, 256] and len(columns) == 1 + len(PARTS) + 2
-    for figure in (draw_times(view, str).figure, draw_recurrent(view, str).figure):
-        points = {trace.name: list(trace.y) for trace in figure.data if trace.name}
-        assert all(len(values) == 5 for values in points.values())
-    assert list(draw_times(view, str).figure.data[0].y) == list(view.seconds["textbook"])
 
 
 def test_the_factors_by_hand_multiply_to_the_count() -> None:

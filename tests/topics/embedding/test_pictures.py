@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 from islands import look, one, pictures
-from tiny_models import language_model, of_pictures, run_both
 from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.island.look import Look
 from viz_model.topics import embedding as topic
 from viz_model.topics.embedding import depth as context
-from viz_model.topics.embedding import filters, lookup, nearest, table
+from viz_model.topics.embedding import lookup, nearest, table
 from viz_model.topics.embedding.depth import CONTEXTUAL, OwnPart
 from viz_model.topics.embedding.nearest import NEAR
 from viz_model.topics.embedding.table import geometry
@@ -27,24 +24,6 @@ TEXT = "The cat saw the dog and the cat ran"
 @pytest.fixture(scope="module")
 def here() -> Look:
     return look(vm.load("story-pre-ln").trace(TEXT), topic.PAGE, token=2)
-
-
-def marks(scene: Any) -> dict[str, Any]:
-    return {mark.id: mark for panel in scene.panels for mark in panel.marks}
-
-
-def test_the_picked_rows_are_those_of_the_table(here: Look) -> None:
-    weight = here.trace.model.embedding.weight.detach().numpy()
-    for token in (0, 5):
-        drawn = pictures(topic.PAGE, here, token=token)
-        ids = list(here.trace.own_ids)
-        assert np.array_equal(drawn["embedding.lookup"].data.rows, weight[ids])
-        lines = marks(drawn["embedding.lookup"])
-        assert np.array_equal(lines["own"].y, lines[f"line.{token}"].y)
-        np.testing.assert_array_equal(drawn["embedding.matrix"].data.values, here.trace["embed.token"])
-        np.testing.assert_array_equal(drawn["embedding.vector"].data.values, here.trace["embed.token"][token])
-        starts = [lines[f"line.{n}"].y[0, 1] for n in range(len(here))]
-        assert np.array_equal(np.argsort(starts, kind="stable"), np.argsort(ids, kind="stable"))
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -79,26 +58,6 @@ def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
     np.testing.assert_allclose(shares, (spread**2 / (spread**2).sum())[:2], rtol=1e-4)
     inside = ((points >= found.low) & (points <= found.high)).all(-1).sum()
     assert found.density.sum() == inside == len(points) - found.outside
-
-
-@pytest.mark.parametrize("config_", of_pictures()[:3])
-def test_a_patch_under_a_filter(config_: Any) -> None:
-    trace = run_both(language_model(config_))
-    here = look(trace, topic.PICTURES)
-    projected = trace["patches.projected"].numpy()
-    for token in (0, 2):
-        drawn = pictures(topic.PICTURES, here, token=token)["embedding.worked"]
-        patch = int(here.once(filters.shown)[token])
-        assert patch == (token - 1 if token else patch)
-        number = int(np.abs(projected[patch]).argmax())
-        cells = next(mark for panel in drawn.panels if panel.id == "sum" for mark in panel.marks if mark.id == "value")
-        assert cells.values[0, 0] == pytest.approx(projected[patch, number], abs=1e-6)  # type: ignore[union-attr]
-        (panel,) = [panel for panel in drawn.panels if panel.id == "product"]
-        products = next(mark for mark in panel.marks if mark.id == "cells")
-        bias = float(trace.model.patches.projection.bias[number])  # type: ignore[union-attr]
-        assert products.values.sum() + bias == pytest.approx(projected[patch, number], abs=1e-4)  # type: ignore[union-attr]
-    here.options.update(filter="1")  # type: ignore[attr-defined]
-    assert (filters.number(here) == 1).all()
 
 
 @pytest.fixture(scope="module")

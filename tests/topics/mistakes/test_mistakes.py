@@ -148,16 +148,6 @@ def test_trimmed_tokens_are_another_text() -> None:
     assert same.right == same.wrong
 
 
-def test_qk_norm_bounds_the_queries_and_a_norm_before_the_projection_does_not() -> None:
-    seen = view("story-modern")
-    numbers = told("norm_queries", seen)
-    gain = seen.run.model.get_parameter("decoder.blocks.1.attn.qk_norm.q.weight")
-    longest = gain.abs().max().item() * math.sqrt(len(gain))
-    assert float(numbers["high"]) <= longest + 0.01
-    lengths = seen.run.head("blocks.1.attn.q_normed", 2).norm(dim=-1)
-    assert numbers["low"] == f"{lengths.min():.2f}" and numbers["high"] == f"{lengths.max():.2f}"
-
-
 @pytest.mark.parametrize("layer", [0, 3])
 def test_the_stream_is_lost_where_it_is_added_to_the_normalized(layer: int) -> None:
     given = BUGS["add"].given(BUGS["add"].here(view().run, layer))
@@ -213,21 +203,6 @@ def test_any_pair_on_any_kind_of_model(n: int) -> None:
         message(PAGE, look, Arrays())
     if BUGS[bug].shown == "matrix":
         assert len(islands.pictures(PAGE, after)) >= 2 > len(islands.pictures(PAGE, before))
-
-
-def test_what_is_drawn_and_said_is_what_the_selected_head_does() -> None:
-    run = loaded("story-pre-ln").trace(SENTENCE)
-    look = own("normalize", "A")
-    for layer, head in ((0, 0), (2, 5), (3, 1)):
-        wrong = run.head(f"blocks.{layer}.attn.masked", head).softmax(-2).numpy()
-        right = run.head(f"blocks.{layer}.attn.pattern", head).numpy()
-        scenes = islands.pictures(PAGE, look, layer=layer, head=head)
-        letter = wrong_letter("normalize")
-        for one, expected in ((letter, wrong), ("AB".replace(letter, ""), right)):
-            drawn = scenes[f"mistakes.result.{one}"].panels[0].marks[0]
-            assert np.allclose(drawn.values, expected, atol=1e-6)  # type: ignore[union-attr]
-        sums = wrong.sum(-1)
-        assert f"{sums.min():.2f} … {sums.max():.2f}" in scenes[f"mistakes.result.{letter}"].heading
 
 
 def test_the_first_answer_counts() -> None:

@@ -9,21 +9,18 @@ import islands
 import numpy as np
 import pytest
 import torch
-from app_driver import offer, open_page
 from islands import look, pictures, sentences
-from tiny_models import describe, language_model, of_pictures, run_both, tiny_config, traced, variants
+from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
 from viz_model import config
 from viz_model import config as choices
 from viz_model.config import ModelConfig, Sinusoidal
-from viz_model.drawing.scene import Cells
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.texts import LANGUAGES, Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics import position as topic
 from viz_model.topics.position import (
@@ -92,13 +89,6 @@ def test_strips_add_up_to_what_the_first_block_or_its_norm_reads(variant: ModelC
         np.testing.assert_allclose(sum(strips[:-1]), strips[-1], atol=1e-5)
         assert np.array_equal(strips[-1] if normed is None else normed, trace["embed.out"].numpy())
         assert (normed is not None) == variant.embedding_norm
-        drawn = pictures(topic.PAGE, here, token=2)
-        cells = [mark for mark in drawn["position.sum"].panels[0].marks if mark.id.startswith("cells")]
-        for mark, values in zip(cells, strips, strict=True):
-            np.testing.assert_array_equal(mark.values, values[2])  # type: ignore[union-attr]
-        matrices = pictures(topic.PAGE, at(trace, {"whole": "1"}))["position.sum"].panels[0].marks
-        shown = [mark.values for mark in matrices if isinstance(mark, Cells)]
-        assert all(np.array_equal(*both) for both in zip(shown, strips, strict=True))
 
 
 def test_the_textbook_case_is_right_where_a_tutorial_slips(trace: Trace) -> None:
@@ -196,10 +186,6 @@ def test_scores_and_bias_are_what_the_softmax_reads(config_: ModelConfig) -> Non
         np.testing.assert_allclose(np.nan_to_num(pattern), trace.head("blocks.0.attn.pattern", 1), atol=1e-6)
         powers = np.where(visible, np.exp(scores), 0)
         np.testing.assert_allclose(np.nan_to_num(without), powers / powers.sum(-1, keepdims=True), atol=1e-5)
-        for which in bias.MATRICES:
-            drawn = pictures(topic.PAGE, at(trace, head=1))[f"position.{which}"]
-            cells = drawn.panels[0].marks[0]
-            np.testing.assert_array_equal(cells.values, here.once(bias.biased)._asdict()[which][0, 1])  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
@@ -221,12 +207,6 @@ def test_a_bucket_worked_by_hand_is_the_one_the_model_uses(kind: config.Kind, po
     assert shared.argmax() == found.last_from <= position.max_distance and shared[found.last_from :].all()
     if position == config.T5Bias():
         assert found.last_from == (91 if found.two_way else 113)
-
-
-def test_slopes_are_drawn_for_every_head() -> None:
-    (trace,) = sides(tiny_config(position=config.Alibi(), n_heads=6))
-    drawn = pictures(topic.PAGE, at(trace))["position.slopes"]
-    np.testing.assert_allclose(drawn.series[0].values, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
 
 
 def row(found: each.Adds, kind: type) -> np.ndarray:
@@ -414,13 +394,3 @@ def test_how_far_a_head_looks_is_measured_on_its_pattern() -> None:
         away = np.abs(np.subtract.outer(np.arange(len(trace)), np.arange(len(trace))))
         means = (pattern * away).sum(-1).mean(-1)
         assert (found.steepest[layer], found.flattest[layer]) == pytest.approx((means[4], means[3]), abs=1e-5)
-
-
-@pytest.mark.parametrize("config_", of_pictures(), ids=describe)
-def test_places_are_shown_of_a_model_that_adds_them(config_: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = language_model(config_)  # type: ignore[arg-type]
-    offer(monkeypatch, {"tiny": lm})
-    for language in LANGUAGES:
-        app = open_page("position", {"model": "tiny", "lang": language})
-        said = [part.value for part in app.info]
-        assert (Texts(language)("pictures.why_position") in said) == (lm.config.position.acts_on != "embedding")

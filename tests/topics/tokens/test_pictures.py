@@ -9,15 +9,12 @@ import islands
 import numpy as np
 import pytest
 import torch
-from scenes import Sent, sent
 from tiny_models import language_model, random_model, tiny_config
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.drawing.scene import Scene, seen
-from viz_model.island.look import Look
-from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
-from viz_model.topics.tokens import PAGE, cutting, splitting, stretches, tabs
+from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer
+from viz_model.topics.tokens import PAGE, cutting, splitting, stretches
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
 from viz_model.topics.tokens.textbook import ROWS, rows
 
@@ -38,15 +35,6 @@ def view(text: str) -> CutsView:
     story = story_tokenizer()
     ours = story.tokens(story.encode(text))
     return CutsView.of(ours, cutting.recut(ours, cl100k_base()), NAMES)
-
-
-def look_at(lm: vm.LanguageModel, text: str, lang: str = "en", token: int = 0, **options: str) -> Look:
-    return dataclasses.replace(islands.look(lm.trace(text), PAGE, lang, token=token), options=options)
-
-
-def drawn(scene: Scene | None, look: Look, **place: int) -> Sent:
-    assert scene is not None
-    return sent(seen(scene, {**look.place, **place}))
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -83,19 +71,6 @@ def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
         if steps:
             assert steps[-1].parts == (raw,) and steps[-1].rank == rank
             assert all(step.rank == ranks[step.parts[step.at]] for step in steps)
-
-
-def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> None:
-    look = look_at(lm, "a little cat", token=1)
-    token = look.trace.tokens[1]
-    steps = cutting.merges(cutting.ranks(story_tokenizer()), token.bytes)
-    made = drawn(tabs.draw_merges(look), look)
-    assert len(made.mark("names")["texts"]) == 1 + len(steps) == len(token.bytes)
-    assert made.mark("names")["texts"][-1].endswith(f"{token.id:,}")
-    for n, step in enumerate(steps, 1):
-        assert made.mark(f"labels.{n}")["texts"] == [token_of(-1, part).label for part in step.parts]
-        joined = [hue != "token" for hue in made.mark(f"row.{n}")["fill"]]
-        assert joined == [k == step.at for k in range(len(step.parts))]
 
 
 @pytest.mark.parametrize(

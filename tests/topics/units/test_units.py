@@ -13,7 +13,7 @@ from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import explain
-from viz_model.drawing.scene import Cells, Scene, Texts
+from viz_model.drawing.scene import Scene, Texts
 from viz_model.island.look import Look
 from viz_model.island.page import Buttons
 from viz_model.texts import LANGUAGES
@@ -64,18 +64,6 @@ def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str,
     assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
     said = " ".join(islands.sentences(PAGE, here))
     assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
-
-
-def test_what_is_drawn_is_the_run() -> None:
-    here = look(layer=2, head=1)
-    cells = mark(islands.pictures(PAGE, here)["units.here"], "cells")
-    pattern = here.trace["blocks.2.attn.pattern"][1].numpy()
-    seen = np.isfinite(cells.values)
-    assert isinstance(cells, Cells) and (seen == np.tri(len(here), dtype=bool)).all()
-    np.testing.assert_allclose(np.asarray(cells.values)[seen], pattern[seen], atol=1e-6)
-    here = look(neuron="17", layer=2)
-    bars = islands.pictures(PAGE, here)["units.here"].series[0].values
-    np.testing.assert_allclose(bars, here.trace["blocks.2.ffn.act"][:, 17], atol=1e-6)
 
 
 def test_contexts_show_the_value_at_each_token() -> None:

@@ -203,10 +203,6 @@ def test_a_logit_of_no_key_takes_its_part_with_and_without_the_division() -> Non
             assert (run.pattern.sum(-1) < 1).all() and (run.sharp.sum(-1) < 1).all()
 
 
-def test_old_addresses_name_chapters() -> None:
-    assert set(walk.FORMERLY.values()) <= set(walk.CHAPTERS)
-
-
 def test_writing_continues_where_it_stopped() -> None:
     lm, text = model("story-pre-ln"), "Tom had a cat"
     whole = writing.places(lm, text, (), temperature=0.75, seed=3, n=8)
