@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -310,3 +311,10 @@ def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen() -> None:
     now = messages(app)[ISLAND].header
     assert {axis: now["chosen"][axis] for axis in ("layer", "head", "token")} == shown["usual"]
     assert now["usual"] != shown["usual"]
+
+
+@pytest.mark.parametrize("sheet", sorted(Path(frame.__file__).parent.glob("*.css")), ids=lambda sheet: sheet.stem)
+def test_no_rule_asks_for_a_part_of_a_class(sheet: Path) -> None:
+    """A class that changes anywhere would have a browser ask such a rule again, and each run changes most of them."""
+    rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.S)
+    assert rules.strip() and not re.findall(r"""\[class\s*[*^$~|]?=""", rules)

@@ -86,7 +86,10 @@ def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        *((path, 200) for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health")),
+        *(
+            (path, 200)
+            for path in ("/", "/attention", "/lessons", "/models", "/why", "/walk", "/_stcore/health", "/healthz")
+        ),
         *((path, 404) for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar.js", "/metrics")),
     ],
 )

@@ -162,20 +162,3 @@ def test_a_large_picture_in_color_is_read_small_and_nothing_is_said_of_digits(
     uploaded = open_page("overview", {"model": "large", "lang": language})
     (help_,) = [each.label for each in uploaded.file_uploader]
     assert "43 × 64" in help_ and "96 × 144" in help_
-
-
-def test_what_a_square_of_patches_is_worth_is_what_the_logits_lose_without_it() -> None:
-    lm = tiny_models.language_model(large())
-    levels = np.random.default_rng(3).integers(0, 256, (96, 144, 3)).astype(np.uint8)
-    trace = lm.trace(levels)
-    look, side = islands.look(trace, PICTURES, layer=1), 4
-    worth = look.once(worths.worth)
-    lost = worth.lost.reshape(12, 18, -1)
-    blank = levels.copy()
-    edge = np.concatenate([levels[0], levels[-1], levels[:, 0], levels[:, -1]])
-    blank[32:64, 128:] = np.median(edge, axis=0)
-    expected = trace["class.logits"] - lm.trace(blank)["class.logits"]
-    np.testing.assert_allclose(lost[4 : 4 + side, 16:], np.broadcast_to(expected, (4, 2, len(LABELS))), atol=1e-5)
-    assert worths.layers_of(look) == tuple(range(lm.config.n_layers))
-    deep = tiny_models.language_model(large(n_layers=7))
-    assert worths.layers_of(islands.look(deep.trace(levels), PICTURES, layer=5)) == (5,)

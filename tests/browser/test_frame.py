@@ -126,8 +126,7 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
 
 
 def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
-    screen = {"viewport": {"width": 1024, "height": 768}}
-    page = visit("/attention", options=screen, text="The cat sat on the mat", layer="1", head="3", view="present")
+    page = visit("/attention", options=PROJECTOR, text="The cat sat on the mat", layer="1", head="3", view="present")
     assert_fits(page, least=18)
     assert page.locator("[data-testid=stSidebar]:visible").count() == 0
     for key, place in (("ArrowRight", ("1", "4")), ("ArrowDown", ("2", "4")), ("ArrowUp", ("1", "4"))):
@@ -173,11 +172,10 @@ LOWEST = """() => {
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visit: Visit) -> None:
     """One after the other, by the key that a presenter's remote sends, each with words of its own."""
-    screen = {"viewport": {"width": 1024, "height": 768}}
     none, page = [], None
     for name in PAGES:
         if page is None:
-            page = visit(f"/{name}", options=screen, saves_data=True, lang=language, view="present")
+            page = visit(f"/{name}", options=PROJECTOR, saves_data=True, lang=language, view="present")
         else:
             turn(page, f"/{name}", lang=language, view="present")
         turns = page.locator(".viz-slides .on")
@@ -197,10 +195,6 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
             assert page.locator(".viz-slides .count").inner_text() != before
     # Before a training there is nothing to see, and of the two functions their code.
     assert none == ["training_lab", "mistakes"]
-
-
-def top_of_title(page: Any) -> int:
-    return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
 
 
 TALL = (
@@ -232,7 +226,7 @@ def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visi
     page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
     assert page.get_by_role("link", name="Overview").count() == 0
     assert page.locator("[data-testid=stSidebar]:visible").count() == 0
-    assert top_of_title(page) <= 200
+    assert page.locator(f"{TITLE}:visible").first.bounding_box()["y"] <= 200
     page.get_by_role("button", name="Model and view").click()
     page.get_by_text("Post-LN", exact=True).click()
     wait_for_query(page, model="story-post-ln", embed="true")

@@ -198,30 +198,6 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
         assert answer == {"changed": True, "told": True, "left": 0, "alike": True, "later": []}, name
 
 
-CLICK = """({ name, nth }) => {
-  const before = window.__drawn(), target = window.__all(name)[nth]
-  target.click()
-  const after = window.__drawn()
-  return {
-    changed: after.filter((drawn, n) => drawn !== before[n]).length,
-    waiting: window.__all('[data-waiting]').length,
-  }
-}"""
-
-
-STAGES = {
-    "overview": {"token"},
-    "embedding": {"token"},
-    "position": {"token"},
-    "attention": {"token", "head", "layer"},
-    "block": {"token"},
-    "next_token": {"token"},
-    "attribution": {"head", "layer"},
-    "ablations": {"head", "layer"},
-    "mistakes": {"head", "layer"},
-}
-
-
 LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
 
 
@@ -238,22 +214,6 @@ SAY_QUICKLY = """async ([first, then, pause]) => {
   seen.delete(atOnce)
   return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
 }""".replace("WATCHED", WATCHED)
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
-    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
-    wanted = {
-        "token": (".chip", 3, {"token": "3"}),
-        "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
-        "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
-    }
-    for what in sorted(STAGES[stage]):
-        rested(page)
-        name, nth, address = wanted[what]
-        answer = page.evaluate(CLICK, {"name": name, "nth": nth})
-        assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
-        wait_for_query(page, **address)
 
 
 def test_the_box_takes_every_key(visit: Visit) -> None:
