@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -19,19 +17,16 @@ from app_driver import (
     answer,
     boxes,
     check_page,
-    figures,
     heading,
     messages,
-    mounts,
     offer,
     open_page,
-    pictures,
     said,
     shown_of,
 )
 from doors import island_of
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, some, turns
+from tiers import crossed, turns
 from tiny_models import describe, language_model, mixed, other_blocks, tiny_config
 
 import viz_model as vm
@@ -44,42 +39,12 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 pytestmark = pytest.mark.usefixtures("family")
 
-CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
+CAT = "The cat sat on the mat"
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
 ALONE = ("tiny-alibi", "tiny-bert", "tiny-llama-ids", "tiny-masked", "tiny-nowhere", "tiny-qwen3", "tiny-window")
 TWO_SIDED = ("tiny-gated-t5", "tiny-t5", "tiny-translator")
 VIEWS = [*((name, "decoder") for name in ALONE), *itertools.product(TWO_SIDED, ("encoder", "decoder"))]
 Open = Callable[..., AppTest]
-
-
-def drawn(app: AppTest) -> str:
-    """All that is drawn, as one text, to compare two runs by."""
-    sent = [[key, scene.header, *(part.tolist() for part in scene.arrays)] for key, scene in pictures(app).items()]
-    # The bridge's names are new each time, and so is the number of what an island was last led to.
-    others = {key: {**told, "nav": 0} for key, told in mounts(app).items() if told["kind"] != "bridge"}
-    return json.dumps([figures(app), sent, others], default=lambda number: number.tolist())
-
-
-@functools.cache
-def of_the_cat(page: str) -> str:
-    """The pictures of a page opened once, for all tests that compare others with them."""
-    return drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
-
-
-CHANGED = ({"text": CHINESE, "model": "story-pre-ln"}, {"text": CAT, "model": "story-post-ln"})
-
-
-# Before anybody trains, the lab has no pictures; those after it are of another text.
-@pytest.mark.parametrize(("page", "other"), crossed([page for page in PAGES if page != "training_lab"], CHANGED))
-def test_pictures_change_with_the_sentence_and_with_the_twin(page: str, other: dict[str, str]) -> None:
-    # The twins share a vocabulary, so they cut a text alike.
-    if page != "tokens" or other["text"] != CAT:
-        assert of_the_cat(page) != drawn(open_page(page, other))
-
-
-@pytest.mark.parametrize("page", some(PAGES, 6))
-def test_the_same_view_draws_the_same_pictures(page: str) -> None:
-    assert of_the_cat(page) == drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
 
 
 ANOTHER_WAY = re.compile(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -186,15 +187,8 @@ def test_visitors_at_once_see_their_own_pictures_only(served: str) -> None:
     ]
     alone = [shown(served, query) for query in asked]
     assert len({tuple(pictures.items()) for pictures in alone}) == len(asked)
-    found: dict[int, dict[str, str]] = {}
-    threads = [
-        threading.Thread(target=lambda i=i: found.setdefault(i, shown(served, asked[i]))) for i in range(len(asked))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[i] for i in range(len(asked))] == alone
+    with ThreadPoolExecutor(len(asked)) as pool:
+        assert list(pool.map(partial(shown, served), asked)) == alone
 
 
 def shown(url: str, query: dict[str, str]) -> dict[str, str]:

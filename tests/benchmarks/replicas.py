@@ -16,7 +16,6 @@ import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -88,15 +87,6 @@ def main() -> int:
     for problem in problems:
         print("WRONG:", problem)
     return bool(problems)
-
-
-def free_ports() -> list[int]:
-    """Three ports that nobody listens to."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in SHIPPED]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 def trial(count: int, ports: Sequence[int]) -> list[str]:

@@ -222,16 +222,6 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
     assert lowest <= 768
 
 
-def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
-    assert page.get_by_role("link", name="Overview").count() == 0
-    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
-    assert page.locator(f"{TITLE}:visible").first.bounding_box()["y"] <= 200
-    page.get_by_role("button", name="Model and view").click()
-    page.get_by_text("Post-LN", exact=True).click()
-    wait_for_query(page, model="story-post-ln", embed="true")
-
-
 def test_every_page_starts_short(visit: Visit) -> None:
     page = visit("/models", options=LAPTOP, saves_data=True, lang="en")
     shown = [(name, {"lang": "en"}) for names in SECTIONS.values() for name in names]

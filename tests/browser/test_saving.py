@@ -52,6 +52,7 @@ def test_a_page_of_its_own_looks_as_the_image_does(chromium: Any, tmp_path: Path
     page = chromium.new_page(viewport={"width": 792, "height": 1000})
     run, drawn = vm.load("story-pre-ln").trace("The 猫 sat on the mat"), example(vm.load("digits-vit"))
     figures = [vm.plot.steps(run, 1, 3), vm.plot.attribution(run, lang="zh"), vm.plot.painted(drawn, 1, 2)]
+    figures += [vm.plot.residual(run, legend=True), vm.plot.norms(run)]
     for figure in figures:
         page.goto(figure.save(tmp_path / f"{figure.name}.html").as_uri())
         page.locator(".panel svg text").first.wait_for()

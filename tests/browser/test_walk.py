@@ -171,14 +171,6 @@ def test_a_text_is_typed_letter_by_letter_and_written_on_at_once(opened: Open) -
     wait_for_query(page, chapter="write", text="My cat sat on the big bed and")
 
 
-def test_a_term_opens_its_definition_in_the_walk(opened: Open) -> None:
-    page, walk = opened(chapter="tokens", beat="2")
-    page.wait_for_timeout(500)
-    word = walk.locator(".said strong").filter(has_text="vocabulary")
-    word.hover()
-    page.locator(".viz-island .told").first.wait_for()
-
-
 def test_a_head_is_walked_with_and_kept_on_the_way_on(opened: Open) -> None:
     page, walk = opened(chapter="heads", beat="5")
     walk.locator("button.mark[aria-label='block 0, head 2']").click()

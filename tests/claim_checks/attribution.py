@@ -8,15 +8,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, look_at, seed
 from viz_model import explain
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
-from viz_model.island.look import Look
 from viz_model.measures import lens
 from viz_model.model.feedforward import Dense
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 from viz_model.topics.attribution import depth
 from viz_model.topics.attribution.depth import DECIDED, LENS, LENSES_DIFFER, PATHS, Depths
 from viz_model.topics.attribution.one_head import SINK
@@ -127,17 +125,6 @@ def _by_depth(trace: Trace, positions: Sequence[int]) -> list[Tensor]:
         return [trace.model.head(norm(one[list(positions)])) for one in vectors]
 
 
-def _own(trace: Trace, positions: Sequence[int], claim: str) -> bool:
-    own = torch.tensor([trace.own_ids[position] for position in positions])
-    first, *_, last = ((logits.argmax(-1) == own).float().mean().item() for logits in _by_depth(trace, positions))
-    return first > 0.5 > last
-
-
-def _late(trace: Trace, positions: Sequence[int], claim: str) -> bool:
-    *_, before, last = (logits.argmax(-1) for logits in _by_depth(trace, positions))
-    return (before == last).float().mean().item() <= 0.5
-
-
 def _earlier(trace: Trace, positions: Sequence[int], claim: str) -> bool:
     final = trace["logits"][list(positions)].argmax(-1)
     fitted = [explain.lens(trace, layer)[list(positions)] for layer in range(trace.n_layers)]
@@ -205,11 +192,14 @@ def shown(trace: Trace) -> Iterator[Shown]:
         check = partial(_parts, trace, position, asked, rival)
         yield Shown(PARTS, answer.lifts(), check)
         yield Shown(GROUPS, answer.by_kind(), check)
-    view = depth.view(Look.at(trace, Texts("en"), "attribution", token=position))
+    look = look_at(trace, "attribution", token=position)
+    view = depth.view(look)
     positions = view.positions.tolist()
-    yield Shown(LENS, view.seen, partial(_own, trace, positions))
-    yield Shown(DECIDED, view.seen, partial(_late, trace, positions))
-    look = Look.at(trace, Texts("en"), "attribution", token=position)
+    own = torch.tensor([trace.own_ids[position] for position in positions])
+    first, *_, before, last = (logits.argmax(-1) for logits in _by_depth(trace, positions))
+    shares = [float((one == other).float().mean()) for one, other in ((first, own), (last, own), (before, last))]
+    yield Shown(LENS, view.seen, fact(shares[0] > 0.5 > shares[1]))
+    yield Shown(DECIDED, view.seen, fact(shares[2] <= 0.5))
     if depth.fitted(look) is not None:
         yield Shown(LENSES_DIFFER, (view.seen, depth.view(look, "fitted").seen), partial(_earlier, trace, positions))
     for layer in (n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace):

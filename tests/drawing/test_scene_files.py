@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import dataclasses
 import io
 import re
 import struct
@@ -19,7 +18,7 @@ import scenes
 from svg_files import found, numbers, one, scene
 
 from viz_model.drawing import plotted, theme
-from viz_model.drawing.scene import Cells, Items, Key, Labels, Path, Rect, Run, Scene, Text, files
+from viz_model.drawing.scene import Cells, Items, Labels, Path, Rect, Scene, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.numbers import numbers as numbers_files
@@ -79,19 +78,6 @@ def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> 
     assert not re.search(r"https?://(?!www\.w3\.org)|\bimport\b\s*[\"'(]|fetch\(|XMLHttpRequest", page)
     (data,) = re.findall(r'atob\("([^"]+)"\)', page)
     np.testing.assert_array_equal(scenes.read(base64.b64decode(data)).mark("c")["values"], values)
-
-
-def test_heading_legend_and_note_stand_round_the_panels() -> None:
-    sign = Rect(id="k", width=28, height=14, fill="key")
-    keys = [Key(name=((Run("plain "), Run("bold", bold=True)),), marks=[sign]) for _ in range(9)]
-    framed = dataclasses.replace(scene(width=300), heading="Over it", keys=keys, note="under it " * 20)
-    root = ET.fromstring(svg(framed, 400))
-    assert len(found(framed, "rect", width=400)) == 9
-    written = ["".join(part.itertext()) for part in found(framed, "text", width=400)]
-    assert written[0] == "Over it" and written[1:10] == ["plain bold"] * 9
-    assert " ".join(written[10:]) == ("under it " * 20).strip() and len(written) > 12
-    bare = float(ET.fromstring(svg(scene(width=300), 400)).get("height", ""))
-    assert float(root.get("height", "")) > bare + 5 * 20
 
 
 def test_what_no_file_may_hold_is_replaced() -> None:
@@ -207,22 +193,6 @@ def test_points_stand_along_linear_and_logarithmic_axes() -> None:
     assert np.asarray(marked.x)[0, 0] == named.x[0] == 0.5
     assert [key.name for key in scene.keys] == ["a <b>", "c"]
     assert svg(scene, 600).count("here") == 1
-
-
-@pytest.mark.parametrize("mode", ["stack", "group"])
-def test_bars_stand_on_each_other_or_side_by_side(mode: str) -> None:
-    figure = go.Figure(layout={"barmode": mode, "yaxis": {"range": [0, 1]}})
-    figure.add_bar(x=["a", "b"], y=[0.25, 0.5], name="one", marker={"color": theme.ROLES["key"]})
-    figure.add_bar(x=["a", "b"], y=[0.5, 0.25], name="two", marker={"pattern": {"shape": "/"}})
-    scene = plotted.scene("x.y", "a picture", figure)
-    one, two = _mark(scene, "bars.0"), _mark(scene, "bars.1")
-    assert isinstance(one, Items) and isinstance(two, Items) and one.height is not None and two.width is not None
-    whole = one.height[1] * 2
-    np.testing.assert_allclose(one.height, [whole / 4, whole / 2], rtol=1e-5)
-    below = one.height if mode == "stack" else 0
-    np.testing.assert_allclose(one.y + one.height - two.y - two.height, below, atol=1e-3)
-    assert (two.x[0, 0] == one.x[0, 0]) == (mode == "stack")
-    assert two.hatch == "ink" and one.hatch is None
 
 
 def test_what_is_not_known_is_refused() -> None:

@@ -109,16 +109,6 @@ def same(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5, atol=1e-6)
 
 
-def test_cross_attention_is_read_from_the_decoder_whichever_stack_is_seen() -> None:
-    trace = run("translate-2017")
-    pattern = trace["decoder.blocks.1.cross.pattern"]
-    same(drawn("translate-2017", "cross").data.values, pattern[2])
-    same(vm.plot.cross(trace.at("encoder"), 1, None).data.values, pattern.mean(0))
-    own = vm.plot.head(trace, 1, 2), vm.plot.head(trace, 1, 2, stack="encoder")
-    same(np.nan_to_num(own[0].data.values), trace["decoder.blocks.1.attn.pattern"][2])
-    same(own[1].data.values, trace["encoder.blocks.1.attn.pattern"][2])
-
-
 def test_an_encoder_is_asked_for_a_token_that_it_does_not_see() -> None:
     trace = run("story-bert")
     lm, position = vm.load("story-bert"), 4

@@ -178,19 +178,6 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
     assert np.allclose(np.asarray(cells.values).ravel(), costs, atol=1e-4)  # type: ignore[union-attr]
 
 
-def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
-    run = loaded("story-moe").trace(TEXT)
-    look = tried(run, "expert")
-    assert look is not None
-    edit = look.trace.edits[0]
-    assert isinstance(edit, edits.ExpertOff)
-    assert edit.expert == int(run["blocks.1.ffn.chosen"][3].argmax())
-    costs = [kl(run, rerun(run, [edits.ExpertOff(layer=1, expert=n)]), 3) for n in range(8)]
-    assert f"expert {int(np.argmax(costs))} " in told(look) and f"({max(costs):.3f} bits)" in told(look)
-    rows = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name.startswith("expert")]
-    assert [one.buttons[2].change["edits"] for one in rows] == ["expert-off.1.2", "expert-only.1.2"]
-
-
 def test_a_press_makes_the_change_and_another_takes_it_back() -> None:
     query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "experiment": "scale", "guess": "flatter"}
     app = open_page("ablations", query)

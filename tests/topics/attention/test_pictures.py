@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiers
-import torch
 from pairs import pairs
 from tiny_models import describe, few, language_model, run_both, tiny_config, variants
 
@@ -107,24 +106,6 @@ def test_a_long_text_is_pooled_and_says_so(bundled: vm.LanguageModel) -> None:
         assert small[row, column] == square.max()
 
 
-def test_what_is_read_times_the_matrices_is_what_is_drawn(look: Look) -> None:
-    config, block = look.config, look.trace.stack.block(1)
-    scene = islands.pictures(PAGE, look)["attention.projected"]
-    cells = {mark.id: np.asarray(mark.values) for mark in scene.panels[0].marks if isinstance(mark, Cells)}
-    group = config.kv_head(2)
-    for letter, n in (("q", 2), ("k", group), ("v", group)):
-        own = slice(n * config.d_head, (n + 1) * config.d_head)
-        layer: torch.nn.Linear = getattr(block.attn, letter)
-        matrix = layer.weight[own].T.numpy()
-        bias = 0 if layer.bias is None else layer.bias[own].numpy()
-        np.testing.assert_allclose(cells["x"] @ matrix + bias, cells[f"made.{letter}"], atol=1e-4)
-        # Of a matrix with more rows than pixels a cell is the number furthest from 0 of those it stands for.
-        deep = -(-len(matrix) // len(cells[f"w.{letter}"]))
-        parts = np.split(matrix, range(deep, len(matrix), deep))
-        furthest = np.stack([np.take_along_axis(p, np.abs(p).argmax(0)[None], 0)[0] for p in parts])
-        np.testing.assert_allclose(np.abs(cells[f"w.{letter}"]), np.abs(furthest), atol=1e-6)
-
-
 def test_a_head_adds_its_weighted_value_through_the_output_matrix(look: Look) -> None:
     found, trace, config = carries.carried(look.narrow), look.trace, look.config
     pattern, v = trace["blocks.1.attn.pattern"][2, 3], trace["blocks.1.attn.v"][config.kv_head(2)]
@@ -172,19 +153,6 @@ def test_chinese_words_are_those_that_are_written() -> None:
     assert " ".join(name.partition(": ")[2] for name in word_cells(look).rows) == "小猫 坐在 垫子上 ， 看着 小狗"
     other = look_at(CHINESE, "小猫 坐在 椅子上")
     assert between_words.draw(other) is None and "not the words" in told(other)
-
-
-@pytest.mark.parametrize("config", few(), ids=describe)
-def test_what_arrives_is_the_length_of_the_weighted_vector(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at(config.sides[-1])
-    found = care.value_weighted(trace, 1)
-    head, query = config.n_heads - 1, len(trace) - 1
-    w_o = trace.stack.block(1).attn.o.weight[:, config.d_head * head : config.d_head * (head + 1)]
-    vectors = trace.head("blocks.1.attn.v", head) @ w_o.T  # [T, D]
-    expected = trace["blocks.1.attn.pattern"][head, query] * vectors.norm(dim=-1)
-    np.testing.assert_allclose(found.lengths[head, query], expected.numpy(), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(found.shares.sum(-1), 1, rtol=1e-6)
-    assert not found.weights[:, ~found.visible].any()
 
 
 @pytest.mark.parametrize("causal", [True, False])

@@ -23,7 +23,6 @@ from viz_model.drawing.scene import Cells, Items, Path, Scene
 from viz_model.explain.routes import SOURCES
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
-from viz_model.measures import lens
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.attribution import PAGE, PICTURES, depth, neurons, patches, pushes, routes, waterfall
 from viz_model.topics.attribution.asked import asked
@@ -59,19 +58,6 @@ def test_pushes_are_the_extremes() -> None:
     pushed = np.linspace(-1, 1, 101)
     assert pushes.extremes(pushed).tolist() == [100, 99, 98, 97, 96, 95, 0, 1, 2, 3, 4, 5]
     assert pushes.rank(pushed, 98) == 3
-
-
-@every
-def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> None:
-    look = looked(config)
-    trace, view = look.trace, depth.view(asked(look).look)
-    seen = lens.look(trace, range(trace.n_layers + 1), view.positions.tolist())
-    assert view.positions[view.selected] == 3 and view.final[:, -1].all()
-    for row, place in enumerate(view.positions):
-        assert (view.own[row] == (seen.ids[:, row] == trace.own_ids[place])).all()
-    decided = view.seen.decided
-    assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
-    assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
 
 
 def test_two_lenses_stand_side_by_side_and_either_follows_a_token() -> None:

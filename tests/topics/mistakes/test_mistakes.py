@@ -102,12 +102,9 @@ def test_the_right_one_is_what_any_model_does_and_the_wrong_one_is_not(config: M
 
 
 @pytest.mark.parametrize("name", [name for name, bug in BUGS.items() if bug.is_in_model and bug.effect is None])
-def test_a_model_with_the_right_function_in_it_is_the_model_and_with_the_wrong_one_says_what_it_says(name: str) -> None:
+def test_a_model_with_the_wrong_function_in_it_says_what_is_told(name: str) -> None:
     seen, bug = view("story-modern" if name == "norm_queries" else "story-pre-ln"), BUGS[name]
     run = seen.run
-    remade = forward.changes(bug, run, bug.functions(run)[0])
-    assert remade
-    torch.testing.assert_close(forward.vectors(run, remade), forward.last_vectors(run), atol=1e-3, rtol=1e-3)
     found, after = came(name, seen).effect, forward.vectors(run, forward.changes(bug, run, bug.functions(run)[1]))
     assert found is not None
     logs = [run.model.head(x[None])[0].detach().double().log_softmax(-1) for x in (forward.last_vectors(run), after)]
@@ -237,10 +234,3 @@ def test_a_model_stands_in_where_this_one_lacks_the_part() -> None:
     assert "Computed with story-bert" in found and "not every token sees every other" in found
     short = lines(own("scaled", text="a"))
     assert "fewer than three tokens" in short and EXAMPLE in short
-    # The stand-in is looked at in its own layer and head, at its last token.
-    config = next(c for c in SAMPLE if c.kind == "encoder" and c.n_heads < 6)
-    look = looking(tiny(config, "encoder"), "causal", "A", layer=config.n_encoder_layers - 1, head=1)
-    stands_in = loaded("story-pre-ln").trace(look.trace.text or EXAMPLE)
-    scene = islands.pictures(PAGE, look)[f"mistakes.result.{'A' if wrong_letter('causal') == 'B' else 'B'}"]
-    layer = min(look.layer, stands_in.n_layers - 1)
-    assert np.allclose(scene.panels[0].marks[0].values, stands_in.head(f"blocks.{layer}.attn.pattern", 1))  # type: ignore[union-attr]

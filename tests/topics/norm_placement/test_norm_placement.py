@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 from typing import Any
 
-import islands
 import numpy as np
 import pytest
 import torch
@@ -17,10 +14,9 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.island.look import Look
 from viz_model.measures import training_log
 from viz_model.measures.stream import stream_sites
-from viz_model.topics.norm_placement import PAGE, decides, depth, last_norm, mixed, readings
+from viz_model.topics.norm_placement import depth, last_norm, mixed, readings
 from viz_model.topics.norm_placement import fresh as starting
 from viz_model.topics.norm_placement import pull as gradients
 from viz_model.topics.norm_placement import start as start_picture
@@ -224,42 +220,6 @@ def test_post_ln_keeps_its_last_gradient_and_pre_ln_does_not() -> None:
     few, many = (found.last["post"].mean(1)[n] for n in (0, 1))
     assert 0.75 * few < many < 1.33 * few
     np.testing.assert_allclose(found.lengths["post"], 1.0, atol=1e-4)
-
-
-TEXT = "The cat sat on the mat"
-
-
-@pytest.fixture(scope="module")
-def traces() -> dict[str, vm.Trace]:
-    return {side: vm.load(f"story-{side}-ln").trace(TEXT) for side in ("pre", "post")}
-
-
-@pytest.fixture
-def twins(traces: dict[str, vm.Trace]) -> Look:
-    return dataclasses.replace(islands.look(traces["post"], PAGE, layer=1, token=3), twin=traces["pre"])
-
-
-def test_lengths_are_of_the_sums_before_any_norm(twins: Look, traces: dict[str, vm.Trace]) -> None:
-    found, (pre, post) = decides.lengths(twins), traces.values()
-    for n in range(pre.n_layers):
-        at = f"blocks.{n}."
-        np.testing.assert_allclose(found["pre"][1 + 2 * n], pre[f"{at}resid.mid"].norm(dim=-1), rtol=1e-5)
-        added = post[f"{at}resid.in"] + post[f"{at}attn.out"], post[f"{at}resid.mid"] + post[f"{at}ffn.out"]
-        for k, one in enumerate(added):
-            np.testing.assert_allclose(found["post"][1 + 2 * n + k], one.norm(dim=-1), rtol=1e-4)
-
-
-def test_outcomes_are_those_recorded(twins: Look) -> None:
-    record = json.loads(experiments.RECORD.read_text(encoding="utf-8"))
-    scene = decides.outcome(twins)
-    ends = {}
-    for one in record["runs"]:
-        recipe, steps = one["recipe"], np.array(one["step"])
-        if recipe["peak_rate"] == experiments.RATE:
-            late = np.array(one["loss"])[steps >= 0.9 * steps[-1]]
-            ends[recipe["config"]["norm_at"], recipe["warmup"] > 0] = late.mean()
-    shown = dict(zip(decides.trained(twins).runs, scene.series[0].values, strict=True))
-    assert shown == pytest.approx(ends, rel=0.02)
 
 
 def words(key: str, **values: object) -> str:

@@ -9,13 +9,13 @@ import islands
 import numpy as np
 import pytest
 import torch
-from islands import look, pictures, sentences
+from islands import look, sentences
 from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
 from viz_model import config
 from viz_model import config as choices
-from viz_model.config import ModelConfig, Sinusoidal
+from viz_model.config import ModelConfig
 from viz_model.drawing.tables import pick
 from viz_model.island.look import Look
 from viz_model.model.transformer import Transformer
@@ -26,7 +26,6 @@ from viz_model.topics import position as topic
 from viz_model.topics.position import (
     PAGE,
     added,
-    alibi,
     bias,
     each,
     longer,
@@ -35,12 +34,11 @@ from viz_model.topics.position import (
     rotation,
     schemes,
     shifted,
-    stacked,
     waves,
 )
 from viz_model.topics.position.key import chosen
 from viz_model.topics.position.longer import BEYOND, Beyond, Losses
-from viz_model.topics.position.nothing import ORDER, ROUNDING, OrderEffect
+from viz_model.topics.position.nothing import ORDER, OrderEffect
 
 ADDED = [c for c in variants() if isinstance(c.position, choices.Sinusoidal | choices.Learned)]
 WAVES = [c for c in ADDED if isinstance(c.position, choices.Sinusoidal)]
@@ -236,19 +234,6 @@ def test_what_is_added_to_scores_and_what_turns_them() -> None:
     assert untrained == {config.Learned, config.T5Bias, config.RelativeKey}
 
 
-@pytest.mark.parametrize("layout", ["interleaved", "halves"])
-def test_each_row_is_the_sine_of_its_pair(layout: str) -> None:
-    config = tiny_config(position=Sinusoidal(layout=layout), d_model=48)  # type: ignore[arg-type]
-    look = islands.look(run_both(language_model(config)), PAGE)
-    found = stacked.view(look)
-    assert found.pairs[0] == 0 and found.pairs[-1] == 23 and list(found.turns) == sorted(found.turns)
-    for n, pair in enumerate(found.pairs):
-        rate = 10000 ** (2 * pair / 48)
-        assert found.turns[n] == pytest.approx(2 * math.pi * rate)
-        for token in range(len(look)):
-            assert found.recorded[token, n] == pytest.approx(math.sin(token / rate), abs=1e-5)
-
-
 TEXT = "the cat and the dog ran"
 
 
@@ -272,19 +257,6 @@ def test_layers_with_and_without_a_scheme() -> None:
     assert "no position scheme of its own" in plain and "bag of words" not in plain
 
 
-def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(longer, "_bundled", dict)
-    config_ = tiny_config(position=config.Alibi(), n_vocab=8192, n_context=64)
-    assert "Longer than the training" in said(run_of(config_)) and "nats for a token beyond" not in said(
-        run_of(config_)
-    )
-    asked = run_of(config_, beyond="1")
-    assert "position.losses" in pictures(topic.PAGE, asked)
-    found = longer.found(asked)[config_.position]
-    within, beyond = found.pieces[64:].mean(), found.long[64:].mean()
-    assert f"{within:.2f}" in said(asked) and f"{beyond:.2f}" in said(asked) and "{{" not in said(asked)
-
-
 def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> None:
     here = run_of(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32, n_kv_heads=1), relative="2")
     there = relative.other(here)
@@ -297,31 +269,6 @@ def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> 
         vector, root = table[j - i + reach], there.config.d_head**0.5
         assert asked[0, head, i, j] == pytest.approx(float(q[head, i] @ vector) / root, abs=1e-6)
         assert whole[0, head, i, j] - asked[0, head, i, j] == pytest.approx(float(k[0, j] @ vector) / root, abs=1e-6)
-
-
-NOWHERE = [c for c in variants() if isinstance(c.position, config.NoPosition)]
-
-
-def again(trace: Trace, token: int, visible: Any) -> np.ndarray:
-    """The change of one token's vectors behind every block, by two recorded runs."""
-    ids = list(trace.own_ids)
-    runs = []
-    for order in (ids, [*ids[:token][::-1], *ids[token:]]):
-        both = (order, trace.target_ids) if trace.side != "decoder" or not trace.prefix else (trace.ids, order)
-        runs.append(record(trace.model, trace.tokenizer, *both, visible=visible).at(trace.stack.side))
-    was, now = (torch.stack([run[f"blocks.{n}.resid.out"][token] for n in range(trace.n_layers)]) for run in runs)
-    return np.asarray(((now - was).norm(dim=-1) / was.norm(dim=-1)).numpy())
-
-
-@pytest.mark.parametrize("config_", NOWHERE, ids=describe)
-def test_without_positions_and_mask_order_is_nothing(config_: ModelConfig) -> None:
-    whole = run_both(language_model(config_))
-    for side in config_.sides:
-        trace = whole.at(side)
-        effect = nothing.order_effect(trace)
-        assert effect.no_mask.shape == effect.own_mask.shape == (len(trace), trace.n_layers)
-        assert np.nanmax(effect.no_mask) < ROUNDING
-        np.testing.assert_allclose(effect.own_mask[3], again(trace, 3, {}), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -384,13 +331,3 @@ def test_a_text_that_fits_is_not_beyond(story: str) -> None:
         losses("story-pre-ln", story[:200])
     schemes = (config.Sinusoidal(), config.Learned(), config.T5Bias(buckets=8, max_distance=12))
     assert [longer.reads(language_model(tiny_config(position=one)).model) for one in schemes] == [True, False, True]
-
-
-def test_how_far_a_head_looks_is_measured_on_its_pattern() -> None:
-    trace = run_both(language_model(tiny_config(position=config.Alibi(), n_heads=6, d_head=4)))
-    found = alibi.reach(look(trace, topic.PAGE))
-    for layer in range(trace.n_layers):
-        pattern = trace[f"blocks.{layer}.attn.pattern"].numpy()
-        away = np.abs(np.subtract.outer(np.arange(len(trace)), np.arange(len(trace))))
-        means = (pattern * away).sum(-1).mean(-1)
-        assert (found.steepest[layer], found.flattest[layer]) == pytest.approx((means[4], means[3]), abs=1e-5)

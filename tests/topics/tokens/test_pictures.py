@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer
-from viz_model.topics.tokens import PAGE, cutting, splitting, stretches
+from viz_model.topics.tokens import PAGE, cutting, stretches
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
 from viz_model.topics.tokens.textbook import ROWS, rows
 
@@ -102,20 +102,6 @@ def test_a_token_is_told_of_in_both_vocabularies(token: int, lang: str, tiny: vm
     found = f"{theirs[alone.index(one.bytes)]:,}" if same else "76207"
     assert same is (token != 1) and found in told
     assert str(len(set(alone) & {own.token(id).bytes for id in ids})) in told
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_typed_word_is_cut_step_by_step(lang: str, tiny: vm.LanguageModel) -> None:
-    (split,) = splitting.splits(story_tokenizer(), "unbelievable")
-    for step, join in enumerate(split.joins):
-        told = sentences(tiny, "The cat sat", lang, step=step, word_typed="unbelievable")
-        pairs = split.pairs(step)
-        assert f"{join.rank:,} ←" in told and str(len(pairs)) in told
-        if lang == "en":
-            assert f"The lowest rank is {join.rank:,}: next, {pairs[join.at].left} and {pairs[join.at].right}" in told
-    told = sentences(tiny, "The cat sat", lang, step=len(split.joins), word_typed="unbelievable")
-    assert ("can be joined anymore" if lang == "en" else "都不能再合并") in told
-    assert all(f"{story_tokenizer().token(id).label} {id:,}" in told for id in split.ids)
 
 
 def test_where_nothing_is_written_nothing_is_compared() -> None:

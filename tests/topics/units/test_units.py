@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import islands
-import numpy as np
 import pytest
 from app_driver import address, answer, heading, open_page, said, tell
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import explain
-from viz_model.drawing.scene import Scene, Texts
 from viz_model.island.look import Look
 from viz_model.island.page import Buttons
 from viz_model.texts import LANGUAGES
@@ -27,10 +24,6 @@ OF_HEADS = ["units.here", "units.contexts", "units.histogram", "units.roles", "u
 def look(model: str = "story-pre-ln", neuron: str = "", text: str = TEXT, lang: str = "en", **place: int) -> Look:
     found = islands.look(vm.load(model).trace(text), PAGE, lang, **{"layer": 1, "head": 2, **place})
     return replace(found, options={"neuron": neuron})
-
-
-def mark(scene: Scene, id: str) -> Any:
-    return next(one for panel in scene.panels for one in panel.marks if one.id == id)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -64,24 +57,6 @@ def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str,
     assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
     said = " ".join(islands.sentences(PAGE, here))
     assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
-
-
-def test_contexts_show_the_value_at_each_token() -> None:
-    here = look(neuron="17", layer=2)
-    drawn = islands.pictures(PAGE, here)["units.contexts"]
-    cells, words = mark(drawn, "cells"), mark(drawn, "words")
-    unit = explain.unit(here.trace, 2, neuron=17)
-    first = unit.contexts(1)[0]
-    assert isinstance(words, Texts) and float(np.asarray(cells.values)[0, over_texts.BEFORE]) == pytest.approx(
-        first.values.max()
-    )
-    named = here.trace.tokenizer.token(first.ids[first.at]).label
-    shown: Any = words.texts[over_texts.BEFORE]
-    assert shown[0][0].text == named and shown[0][0].bold
-    of_head = look(layer=2, head=1)
-    cells = mark(islands.pictures(PAGE, of_head)["units.contexts"], "cells")
-    best = [context.values[context.key] for context in explain.unit(of_head.trace, 2, head=1).contexts()]
-    np.testing.assert_allclose(np.nanmax(np.asarray(cells.values)[:, :-1], 1), best, atol=1e-6)
 
 
 def test_a_click_goes_to_a_head_that_is_like_it_and_to_a_neuron() -> None:
