@@ -24,9 +24,7 @@ from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.runs.trace import Trace
 
 pytestmark = pytest.mark.full
-
 CHOSEN = {"model": "story-pre-ln", "text": "The cat sat", "layer": "1", "head": "3", "token": "1", "lang": "en"}
-
 Menus = list[Saved]
 
 
@@ -74,7 +72,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     (saved,) = menus
     run = vm.load("story-pre-ln").trace("The cat sat")
     pattern = run["blocks.1.attn.pattern"].numpy()
-
     caption, link = saved.caption.rsplit(" · ", 1)
     site = "attention pattern, blocks.1.attn.pattern [6 × 3 × 3]"
     assert caption == f"All heads of layer 1 · story-pre-ln · “The cat sat” · {site}"
@@ -89,7 +86,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
         assert np.array_equal(heads[name], run[name].numpy())
     (made,), drawn = ran(saved.code)
     assert np.array_equal(made, pattern) and values(drawn) == values(saved.scene)
-
     shown = [part.value for part in app.code]
     assert saved.code in shown and saved.address in shown and saved.frame in shown
     assert "embed=true&amp;picture=attention.grid" in saved.frame and 'title="All heads of layer 1"' in saved.frame

@@ -58,8 +58,6 @@ def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, pag
 SENTENCE = "The cat sat on the mat because it was"
 ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
 PAGES = ("attention", "ablations")
-
-
 CHANGES = {"head": 3, "layer": 2, "token": 4}
 
 

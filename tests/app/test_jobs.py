@@ -135,7 +135,6 @@ def test_threads_that_ask_for_the_same_compute_it_once() -> None:
 
     with pytest.raises(ValueError, match="no"):  # what failed is tried again
         value()
-
     ask = [threading.Thread(target=lambda: found.append(value())) for _ in range(3)]
     for thread in ask:
         thread.start()

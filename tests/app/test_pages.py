@@ -38,15 +38,12 @@ from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 pytestmark = pytest.mark.usefixtures("family")
-
 CAT = "The cat sat on the mat"
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
 ALONE = ("tiny-alibi", "tiny-bert", "tiny-llama-ids", "tiny-masked", "tiny-nowhere", "tiny-qwen3", "tiny-window")
 TWO_SIDED = ("tiny-gated-t5", "tiny-t5", "tiny-translator")
 VIEWS = [*((name, "decoder") for name in ALONE), *itertools.product(TWO_SIDED, ("encoder", "decoder"))]
 Open = Callable[..., AppTest]
-
-
 ANOTHER_WAY = re.compile(
     r"""\de[+-]?\d  # 10⁻⁵, not 1e-05
     |(?<![\w`–.\]-])-\d+(?:\.\d+|%)  # a minus is no hyphen
@@ -230,7 +227,12 @@ def test_every_page_says_what_is_not_there(page: str, monkeypatch: pytest.Monkey
 def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, {"own": language_model(ONE), "translator": language_model(TWO)})
     named: list[str] = []
-    monkeypatch.setattr(frame, "section_name", lambda section, config, t: (named.append(config.kind), section)[1])
+
+    def name(section: str, config: ModelConfig, t: Texts) -> str:
+        named.append(config.kind)
+        return section
+
+    monkeypatch.setattr(frame, "section_name", name)
     app = open_page("attention", {"model": "own", "lang": "en", "text": "the cat", "head": "2", "edits": "no-scale"})
 
     def go(page: str) -> tuple[str, bool]:

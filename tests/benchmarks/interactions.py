@@ -120,8 +120,6 @@ _SETTLED = """quiet => new Promise(done => {
   }
   look()
 })"""
-
-
 # Reports, on any page, when its heading and the first picture in it were painted.
 _FIRST = """(() => {
   const painted = window.painted = {}, wanted = {
@@ -142,7 +140,6 @@ _FIRST = """(() => {
   }
   requestAnimationFrame(look)
 })()"""
-
 # Notes, on a page from its beginning, when a frame was last painted that shows anything new: words that differ, marks
 # of a picture, pixels of a canvas. The time begins with the key that ends a sentence.
 _WATCH = """(() => {
@@ -216,7 +213,6 @@ _WATCH = """(() => {
     look()
   })
 })()"""
-
 # The pictures of the page by their names: those that are empty, with no mark and no pixel, or that still wait; and how
 # many canvases of each have pixels.
 _PICTURES = """() => {
@@ -245,7 +241,6 @@ _PICTURES = """() => {
   }
   return [[...new Set([...empty, ...all('[data-waiting]', main)].map(name))], painted]
 }"""
-
 _ALONE = """import sys
 
 sys.modules["uvloop"] = sys.modules["httptools"] = None

@@ -138,7 +138,6 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[16, 64, 256, 1024])
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
-
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.set_num_threads(1)
@@ -154,7 +153,6 @@ def main() -> None:
     subjects = [*ours(lm), *of_transformers(fused, eager)]
     if importlib.util.find_spec("transformer_lens"):
         subjects += of_transformer_lens(hooked(eager))
-
     lengths = [length for length in args.lengths if length <= lm.config.n_context]
     texts = {length: [(7919 * i) % lm.config.n_vocab for i in range(length)] for length in lengths}
     print(f"GPT-2 small, one thread, process time; medians of {args.rounds} ratios to our pass with nothing recorded")

@@ -114,7 +114,6 @@ def trial(count: int, ports: Sequence[int]) -> list[str]:
         print("visitors by replica:", {port: len(found) for port, found in there.items()})
         if not there[first_port] or not there[second_port]:
             problems.append("one replica has no visitors")
-
         before = {id(guest): (guest.text, guest.language, guest.digest()) for guest in guests}
         os.kill(pid, signal.SIGKILL)
         for guest in there[first_port]:
@@ -131,7 +130,6 @@ def trial(count: int, ports: Sequence[int]) -> list[str]:
         for guest in there[second_port]:
             if guest.type("Still here") and guest.text != "Still here":
                 problems.append("a visitor of the other replica noticed")
-
         first.close()
         stack.enter_context(server("serve.py", ports[0], environment=secret))
         time.sleep(6)  # fail_timeout

@@ -7,7 +7,6 @@ from benchmarks import interactions
 from browser_driver import WIDE, Visit
 
 pytestmark = pytest.mark.browser
-
 BLANK = """([name, n, marks]) => {
   const canvas = [...document.querySelectorAll('.stBidiComponent *')].map(e => e.shadowRoot).filter(Boolean)
     .flatMap(root => [...root.querySelectorAll('canvas')]).filter(e => e.closest(`[aria-label="${name}"]`))[n]

@@ -13,14 +13,11 @@ from tab import Tab
 from viz_model.app.frame import FIRST
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The cat sat on the mat"
-
 PAINTED = """deep('canvas').filter(c => c.width && c.height && c.getBoundingClientRect().width).map(c => {
   const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data
   return pixels.some(value => value > 0)
 })"""
-
 Visit = Callable[..., Tab]
 
 

@@ -11,16 +11,12 @@ from doors import all_open
 from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
-
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
 PROJECTOR = {"viewport": {"width": 1024, "height": 768}}
 TEXT = "The cat sat on the mat"
 LONG = "Once upon a time there was a little girl named Lily who had a dog and a cat and a small red ball that she lost"
-
 # What has the focus, within an island too.
 FOCUSED = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
-
-
 OF_A_PICTURE, OF_A_TRANSLATOR = ({"model": name, "lang": "en"} for name in ("digits-vit", "translate-2017"))
 
 
@@ -132,12 +128,10 @@ def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
     for key, place in (("ArrowRight", ("1", "4")), ("ArrowDown", ("2", "4")), ("ArrowUp", ("1", "4"))):
         page.keyboard.press(key)
         wait_for_query(page, layer=place[0], head=place[1], view="present")
-
     page.locator(".viz-island .sentence:visible").focus()
     page.keyboard.press("ArrowLeft")  # which is the box's now
     page.wait_for_timeout(300)
     wait_for_query(page, head="4")
-
     # Zoomed or not, what is under the pointer is what it points at.
     page.locator(".viz-island .target.whole").first.click()
     wait_for_query(page, head="0")

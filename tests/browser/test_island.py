@@ -14,7 +14,6 @@ from browser_driver import NARROW, Visit, query, settle, wait_for_query
 import viz_model as vm
 
 pytestmark = pytest.mark.browser
-
 SOURCE = Path(vm.__file__).parent / "drawing" / "browser"
 SITE = "http://island.test"
 MOUNT = """async bytes => {
@@ -94,7 +93,6 @@ def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_aft
 
 TEXT, ALSO = "The little cat sat", "The little dog sat on the mat"
 DESK = {"viewport": {"width": 1366, "height": 2400}}
-
 # What is selected and said on either side, within the run of a script in which something is clicked, if anything is.
 CLICK = """([side, name]) => {
   const root = [...document.querySelectorAll('.st-key-frame_island *')].find(e => e.shadowRoot).shadowRoot

@@ -8,10 +8,8 @@ import pytest
 from browser_driver import Visit, query, settle, wait_for_query
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The little cat sat on the mat"
 DESK = {"viewport": {"width": 1366, "height": 2400}}
-
 # Every picture of the page as text and pixels; those that a click is answered by compare unequal after it.
 LOOK = """() => {
   const all = name => [...document.querySelectorAll('*')].filter(node => node.shadowRoot)
@@ -180,7 +178,6 @@ OTHERS: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {
 }
 """Of what else than a page opens with: the page, what its address says, and what is chosen then."""
 
-
 ASKED = [
     *((stage, BESIDE.get(stage, {}), dict.fromkeys(sorted(names), 2)) for stage, names in TOLD.items()),
     *OTHERS.values(),
@@ -199,8 +196,6 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
 
 
 LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
-
-
 SAY_QUICKLY = """async ([first, then, pause]) => {
   const read = () => [document.querySelector('[data-testid=stMain]'), ...window.__all('.viz-island')]
     .map(part => part.innerText).join('\\n')

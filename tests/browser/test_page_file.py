@@ -16,7 +16,6 @@ from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import broken
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The cat sat on the mat"
 HEADINGS = ".viz-island .prose h2"
 

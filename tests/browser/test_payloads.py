@@ -12,7 +12,6 @@ from doors import all_open
 from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
-
 PAGES = [page for pages in SECTIONS.values() for page in pages if page != FIRST]
 """The first has no chips to compare with; what is typed there, ``test_walk.py`` looks at."""
 OWN = (

@@ -28,7 +28,6 @@ from viz_model.island.message import message
 from viz_model.island.page import Page, Plot
 
 pytestmark = pytest.mark.browser
-
 FOCUSED = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
   return at.className }"""
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
@@ -79,10 +78,8 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
     page.keyboard.press("Enter")
     page.get_by_role("dialog").wait_for()
     settle(page)
-
     found = Axe().run(page, context="[role=dialog]", options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]})
     assert not [rule["id"] for rule in found.response["violations"]]
-
     written = [text for text in picture.locator(".panel svg text").all_text_contents() if text.strip()]
     values = [
         float(text.replace("−", "-"))
@@ -95,14 +92,12 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
     rows = list(csv.DictReader(io.StringIO(saved(page, "Numbers (CSV)"))))
     exact = [float(row["value"]) for row in rows if row["value"]]
     assert all(any(abs(value - one) < 0.006 for one in exact) for value in values)
-
     page.keyboard.press("Escape")
     page.wait_for_function("() => !document.querySelector('[role=dialog]')")
     page.wait_for_function(f"() => ({FOCUSED})() === 'figure-menu'")
     page.wait_for_timeout(600)
     settle(page)
     assert page.get_by_role("dialog").count() == 0, "it stays closed when the page goes on"
-
     page.keyboard.press("Enter")
     page.get_by_role("dialog").wait_for()
     settle(page)
@@ -113,14 +108,8 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
 
 
 SOURCE = Path(vm.__file__).parent / "drawing" / "browser"
-
-
 SITE = "http://plot.test"
-
-
 LENGTHS = [1, 10, 100, 1000]
-
-
 MOUNT = """async bytes => {
   const { default: mount } = await import('/app.js')
   const data = Uint8Array.from(atob(bytes), one => one.charCodeAt())

@@ -10,11 +10,9 @@ import pytest
 from browser_driver import Visit, wait_for_query
 
 pytestmark = pytest.mark.browser
-
 SCREENS = [{"viewport": {"width": width, "height": height}} for width, height in ((1366, 768), (1024, 768), (390, 844))]
 WALK = ".viz-island .walk"
 Open = Callable[..., tuple[Any, Any]]
-
 FITS = """walk => {
   const wrong = [], stage = walk.querySelector('.stage').getBoundingClientRect()
   if (document.documentElement.scrollHeight > innerHeight + 1) wrong.push('the page scrolls')

@@ -63,7 +63,6 @@ EXAMPLES = {
     "ablations.guesses.stays": (Compared(0.1, (0, 0)), Compared(0.1, (0, 1))),
     "ablations.guesses.changes": (Compared(0.1, (0, 1)), Compared(1e-5, (0, 0))),
 }
-
 ELSEWHERE = (
     "ablations.pattern.",
     "ablations.layer.",

@@ -40,7 +40,6 @@ READ = Read(*(np.array([[value]]) for value in (1, 0.3, 0.1)))
 STATES = Kept(np.array([1]), 100, np.array([1]), np.array([1]), 1, (101, 100), 100)
 TOLD = Recall("The dog is", "·Max", (0.9, 0.5, 0.1), (0.0, 0.0, 0.0), ("·Max", "·Max", "·Max"))
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
-
 EXAMPLES = {
     "attention.carries.itself": (True, False),
     "attention.head.alone": (NOWHERE._replace(chooses=False), NOWHERE),

@@ -16,7 +16,6 @@ from viz_model.topics.batch.rows import BESIDE, OTHERS
 from viz_model.topics.batch.shapes import ALONE, OPEN, Gap
 
 MOVES = Moves(layer_four=0.0, layer_two=0.0, batch_four=0.1, batch_two=0.2)
-
 EXAMPLES = {
     "batch.alone.same": (Gap(2e-5, 16.0, 3), Gap(2e-3, 16.0, 3)),
     "batch.open.full": (Gap(0.0, 16.0, 0), Gap(0.0, 16.0, 1)),
@@ -27,7 +26,6 @@ EXAMPLES = {
     "batch.layer_norm.nothing": (MOVES, MOVES._replace(layer_two=1e-7)),
     "batch.batch_norm.smaller": (MOVES, MOVES._replace(batch_two=0.1)),
 }
-
 ELSEWHERE = ("batch.open.full", "batch.counted.none", "batch.counted.lower")
 """Batches that the visitor makes; the texts here stand beside sentences of the page's own."""
 

@@ -51,7 +51,6 @@ def _measured(first: list[float]) -> Measured:
 
 GATED = Neuron(0, None, None, 0.1, 0.1, ONE, ())
 CLAMP = Clamped(1.0, 2.0, 1, 8, 0, 0.9)
-
 EXAMPLES = {
     "block.written.attn": (Written(attn=3.0, ffn=2.0), Written(attn=2.1, ffn=2.0)),
     "block.written.cross": (Written(attn=1.0, ffn=2.0, cross=3.0), Written(attn=1.0, ffn=3.0, cross=3.0)),
@@ -76,7 +75,6 @@ EXAMPLES = {
     "block.sibling.routed": (Beside((1.0, 1.1), 3, ((), ())), Beside((1.0, 1.005), 3, ((), ()))),
     "block.sibling.dense": (Beside((1.1, 1.0), 3, ((), ())), Beside((1.0, 1.1), 3, ((), ()))),
 }
-
 ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink", "block.written.input")
 """The stories are the same for every text, and no bundled model's stream gets shorter: tests/topics/block
 has such runs."""

@@ -22,7 +22,6 @@ from viz_model.topics.cost.shares import SHARE, SharesView
 from viz_model.topics.cost.times import Bytes
 
 UNMOVED = Shuffled(order=(1, 0), bare=1e-6, own=2e-6, bare_masked=1e-6, own_masked=2.0)
-
 EXAMPLES = {
     "cost.order.same": (UNMOVED, UNMOVED._replace(own=0.3)),
     "cost.order.differs": (UNMOVED._replace(own=0.3), UNMOVED._replace(bare=0.2, own=0.3)),
@@ -35,7 +34,6 @@ EXAMPLES = {
     "cost.share.few": (0.03, 0.12),
     "cost.share.most": (0.6, 0.4),
 }
-
 _ELSE = ("order.same", "power.above", "bytes.fewer", "share.most", "checkpointed.slower", "firsts.all")
 ELSEWHERE = tuple(f"cost.{name}" for name in _ELSE)
 """Of models without positions, of long texts, and of what is measured: ``tests/topics/cost``."""

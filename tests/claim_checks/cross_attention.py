@@ -15,7 +15,6 @@ from viz_model.topics.cross_attention.decoding import STEP, Own, Steps, decoding
 from viz_model.topics.cross_attention.steps import N_PADDING, PADDING, Padded
 
 HIT, MISS, END = (Steps(np.array(ends), np.array(hits)) for ends, hits in ((0, 1), (0, 0), (1, 0)))
-
 EXAMPLES = {
     "cross_attention.step.end": (END, HIT),
     "cross_attention.step.hit": (HIT, MISS),

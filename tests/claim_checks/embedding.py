@@ -34,7 +34,6 @@ EXAMPLES = {
     "embedding.own.stays": (_own(0, 0), _own(0, 1)),
     "embedding.own.leaves": (_own(0, 5), _own(5, 5)),
 }
-
 ELSEWHERE = ("embedding.contextual.never", "embedding.contextual.parts", "embedding.near.parallel")
 """They need a second sentence, or a byte that few texts end in: tests/topics/embedding/test_pictures.py has them."""
 

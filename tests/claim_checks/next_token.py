@@ -24,7 +24,6 @@ from viz_model.topics.next_token.repetition import CIRCLES, REPEATS, repeated
 from viz_model.topics.next_token.work import SPARED, WorkView
 
 ALL = Kept(temperature=1.0, n_kept=100, n_vocab=100, n_zero=0)
-
 EXAMPLES = {
     "next_token.kept.greedy": (ALL._replace(temperature=0.0, n_kept=1), ALL._replace(n_kept=1)),
     "next_token.kept.all": (ALL, ALL._replace(n_zero=1)),
@@ -42,7 +41,6 @@ EXAMPLES = {
     "next_token.beam.worse": (Ways(-1.2, -1.0, 3), Ways(-1.0, -1.2, 3)),
     "next_token.times.longer": ((0.001, 0.0012), (0.001, 0.00105)),
 }
-
 ELSEWHERE = ("next_token.times.longer",)
 """Times are measured: ``tests/measures/test_kv_cache.py``."""
 

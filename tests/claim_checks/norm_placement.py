@@ -51,7 +51,6 @@ EXAMPLES = {
     "norm_placement.ahead.post": (Bits(1.1, 1.0), Bits(1.0, 1.0004)),
     "norm_placement.by_heart.costs": ((0.1, 0.5), (-0.1, 0.5)),
 }
-
 _TRAINING = ("exponent", "blocks", "warmup", "ahead", "by_heart")
 _RANDOM = ("norm_placement.gradient.shrinks", "norm_placement.alike_fresh.pre")
 ELSEWHERE = (*(name for name in EXAMPLES if name.split(".")[1] in _TRAINING), *_RANDOM)

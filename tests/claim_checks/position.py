@@ -23,8 +23,6 @@ from viz_model.topics.position.shifted import MOVED, Moved
 from viz_model.topics.position.waves import SLOWEST, Turns
 
 STILL, STIRRED, AT_ONCE = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4]), np.full(3, 0.2)
-
-
 EXAMPLES = {
     "position.order.none": (OrderEffect(STILL, STILL), OrderEffect(STIRRED, STILL)),
     "position.order.later": (OrderEffect(STIRRED, STILL), OrderEffect(STIRRED, STIRRED)),
@@ -38,11 +36,9 @@ EXAMPLES = {
     "position.beyond.worse": (Beyond(3.4, 5.8), Beyond(3.4, 3.45)),
     "position.beyond.same": (Beyond(3.64, 3.62), Beyond(3.64, 3.2)),
 }
-
 # Of other masks than those of a decoder without positions, and of texts that are read on demand:
 # tests/topics/position/test_position.py has all of these.
 ELSEWHERE = ("position.order.none", "position.order.at_once", "position.beyond.worse", "position.beyond.same")
-
 BASE = 10_000.0
 
 

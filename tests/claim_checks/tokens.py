@@ -19,7 +19,6 @@ from viz_model.topics.tokens.textbook import ROWS, Rows, rows
 from viz_model.topics.tokens.word import JOINS
 
 TABLE = Rows(n=1000, alike=tuple(range(11)), length=3.0, lengths=(0.5, 0.7, 3.0), shared=True)
-
 EXAMPLES = {
     "tokens.cuts.all": ((6, 6), (5, 6)),
     "tokens.cuts.none": ((0, 6), (1, 6)),

@@ -7,6 +7,7 @@ import operator
 import statistics
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from claim_checks import Shown, fact, seed
 from viz_model.runs.trace import Trace
@@ -14,7 +15,9 @@ from viz_model.topics.training_lab.course import Course, Gradients
 from viz_model.topics.training_lab.ignored import EQUAL, LEFT_OUT, Ignored
 from viz_model.topics.training_lab.tuned import Change, Tuned
 
-_LOSSES = dict.fromkeys(("last", "held_last", "held_best", "at_best"), 6.0) | dict.fromkeys(("first", "peak"), 9.6)
+_LOSSES: dict[str, Any] = dict.fromkeys(("last", "held_last", "held_best", "at_best"), 6.0) | dict.fromkeys(
+    ("first", "peak"), 9.6
+)
 _KNOWN = {"guessing": 9.01, "frequencies": 4.98, "known": 5.15, "right": 0.1}
 RUN = Course(done=100, peak_at=1, held_first=9.6, held_best_at=100, **_LOSSES, **_KNOWN)
 HARDER = RUN._replace(held_best=5.0, held_best_at=40)
@@ -23,7 +26,6 @@ NORMS = Gradients(
 )
 FELL, ROSE, SAME = Change(5.5, 0.3), Change(3.0, 5.0), Change(3.0, 3.01)
 ROWS = Ignored(targets=(5, 6, 7, 8), nats=(4.0, 2.0, 1.0, 1.0), n_ignored=1, computed=4 / 3)
-
 EXAMPLES = {
     "training_lab.course.broken": (RUN._replace(broken=True), RUN),
     # A loss on held-out text that rises while the other falls is no divergence.

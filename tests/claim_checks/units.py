@@ -33,7 +33,6 @@ EXAMPLES = {
     "units.removed.worse": (LossChange(0.004, 0.001), LossChange(0.002, 0.001)),
     "units.removed.better": (LossChange(-0.004, 0.001), LossChange(-0.002, 0.001)),
 }
-
 ELSEWHERE = ("units.role.first", "units.role.induction", "units.removed.better")
 """Of heads that the story decoders do not have; and of neurons, which each test run would measure anew."""
 

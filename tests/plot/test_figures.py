@@ -301,8 +301,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("attribution", {"target": 10**6}, "target: 1000000 is not a token of this vocabulary"),
     ("attribution", {"target": 5, "rival": 5}, "rival: a token is not compared with itself"),
 ]
-
-
 OF_A_STACK = [
     ("next_tokens", {"stack": "encoder"}, "next_tokens: the encoder of this model ends in vectors"),
     ("attribution", {"stack": "encoder", "target": "a"}, "target: the encoder ends in vectors"),

@@ -120,8 +120,7 @@ CHINESE = "小猫坐在垫子上，看着小狗"
 
 
 def look_at(text: str, words: str = "", name: str = "story-pre-ln") -> Look:
-    look = islands.look(vm.load(name).trace(text), PAGE, layer=1, head=2)
-    return replace(look, options={**look.options, "words": words})
+    return islands.look(vm.load(name).trace(text), PAGE, options={"words": words}, layer=1, head=2)
 
 
 def word_cells(look: Look) -> Cells:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import islands
@@ -19,7 +18,7 @@ from viz_model import config as choices
 from viz_model import explain, images
 from viz_model.app import examples
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Cells, Items, Path, Scene
+from viz_model.drawing.scene import Cells, Items, Path
 from viz_model.explain.routes import SOURCES
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
@@ -32,13 +31,8 @@ every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
 
 def looked(config: ModelConfig, **options: str) -> Look:
-    look = islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, token=3)
-    return dataclasses.replace(look, options={"word": "#5", "against": "average", **options})
-
-
-def mark(scene: Scene, name: str) -> object:
-    (found,) = [mark for panel in scene.panels for mark in panel.marks if mark.id == name]
-    return found
+    options = {"word": "#5", "against": "average", **options}
+    return islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, options=options, token=3)
 
 
 @every
@@ -64,7 +58,7 @@ def test_two_lenses_stand_side_by_side_and_either_follows_a_token() -> None:
     trace = vm.load("story-post-ln").trace("Tom had a cat. The cat")
     look = islands.look(trace, PAGE)
     drawn = islands.pictures(PAGE, look)
-    plain, fitted = (mark(drawn[f"attribution.{name}"], "cells") for name in ("lens", "lens_fitted"))
+    plain, fitted = (islands.mark(drawn[f"attribution.{name}"], "cells") for name in ("lens", "lens_fitted"))
     assert isinstance(plain, Cells) and isinstance(fitted, Cells)
     said = explain.lens(trace, 1).softmax(-1).max(-1).values
     np.testing.assert_allclose(np.asarray(fitted.values)[:, 1], said, atol=1e-5)
@@ -85,7 +79,7 @@ def test_neurons_are_ranked_over_all_layers() -> None:
 def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> None:
     lm = vm.load("digits-vit")
     trace = lm.trace(images.decode(examples.of(lm, "en")[0]))
-    look = dataclasses.replace(islands.look(trace, PICTURES), options={"class": "4"})
+    look = islands.look(trace, PICTURES, options={"class": "4"})
     lost = patches.without_heads(trace, (1,))
     off = lm.trace(trace.text, edits=[vm.edits.AblateHead(layer=1, head=2)])
     np.testing.assert_allclose(lost[0, 2], trace["class.logits"] - off["class.logits"], atol=1e-4)
@@ -100,13 +94,9 @@ def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> Non
     assert f"{look.names[1 + best]}" in words and f"{worth.lost[best, 4]:+.2f}" in words
 
 
-def look(trace: vm.Trace, **options: Any) -> Look:
-    return replace(islands.look(trace, PAGE, token=-1), options=options)
-
-
 @pytest.mark.parametrize("config", [c for c in few() if c.has_logits], ids=describe)
 def test_lines_are_the_edges_of_the_largest_routes(config: vm.ModelConfig) -> None:
-    here = look(run_both(language_model(config), length=8).at(config.sides[-1]))
+    here = islands.look(run_both(language_model(config), length=8).at(config.sides[-1]), PAGE, token=-1)
     question = asked(here)
     seen, found = routes.view(question), routes.found(question)
     answers = [n for n, (_, reader) in enumerate(seen.edges) if reader is None]
@@ -123,19 +113,19 @@ def test_lines_are_the_edges_of_the_largest_routes(config: vm.ModelConfig) -> No
 
 def test_a_click_on_a_line_cuts_it() -> None:
     trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
-    plain = look(trace)
+    plain = islands.look(trace, PAGE, token=-1)
     scene = islands.pictures(PAGE, plain, **{routes.MANY: 2})["attribution.routes"]
     (dots,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Items)]
     edge = "embed.token@6>blocks.2.attn.head_out[2]@11"
     assert scene.option == routes.CUT and edge in dots.picks
-    cut = look(trace, cut=edge)
+    cut = islands.look(trace, PAGE, options={"cut": edge}, token=-1)
     writer, reader = routes.chosen(asked(cut)) or (None, None)
     assert writer is not None
     made = explain.cut(explain.routes(trace, -1), writer, reader)
     said = " ".join(islands.one(routes.tell(cut), {**cut.place, routes.MANY: 2}))
     assert f"−{abs(made.predicted):.2f}" in said and f"−{abs(made.measured):.2f}" in said
     assert "hardly reacts" in said
-    assert routes.chosen(asked(look(trace, cut="nothing"))) is None
+    assert routes.chosen(asked(islands.look(trace, PAGE, options={"cut": "nothing"}, token=-1))) is None
 
 
 TEXT = "the cat and the dog ran"
@@ -150,12 +140,7 @@ def forget() -> Iterator[None]:
 
 
 def looked_at_decoder(**options: str) -> Look:
-    trace = language_model(DECODER).trace(TEXT)
-    return dataclasses.replace(islands.look(trace, PAGE, layer=1, token=2), options=options)
-
-
-def said(look: Look) -> str:
-    return "\n".join(islands.sentences(PAGE, look))
+    return islands.look(language_model(DECODER).trace(TEXT), PAGE, options=options, layer=1, token=2)
 
 
 def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +149,7 @@ def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = (("#77", "", 77), ("dog", "Read as the token", dog), ("#99999999", "is not a token of", None))
     for typed, told, id in cases:
         look = looked_at_decoder(word=typed)
-        assert told in said(look)
+        assert told in islands.told(PAGE, look)
         assert asked(look).target == (asked(look).best[0][0].id if id is None else id)
     offer(monkeypatch, {"tiny": lm})
     app = open_page("attribution", {"model": "tiny", "text": TEXT, "lang": "en", "word": "#77"})
@@ -182,7 +167,9 @@ def test_a_rival_and_the_average() -> None:
     assert asked(plain).answer.total == pytest.approx(best, abs=1e-4)
     assert asked(average).answer.total == pytest.approx(best - logits.mean().item(), abs=1e-4)
     assert asked(second).answer.total == pytest.approx(best - next_best, abs=1e-4)
-    assert "difference of their logits" in said(second) and "above the average of all tokens" in said(average)
+    assert "difference of their logits" in islands.told(
+        PAGE, second
+    ) and "above the average of all tokens" in islands.told(PAGE, average)
 
 
 def test_another_token_is_another_question() -> None:
@@ -201,7 +188,7 @@ def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.Monke
     monkeypatch.setattr(type(lm.tokenizer), "mask_id", 9, raising=False)
     trace = lm.trace(TEXT)
     look = islands.look(trace, PAGE, token=1)
-    words, question = said(look), asked(look)
+    words, question = islands.told(PAGE, look), asked(look)
     assert "so the page covers ·cat at position 1" in words
     assert f"In the place of {lm.tokenizer.token(9).label}" in words
     covered = lm.trace(ids=[trace.ids[0], 9, *trace.ids[2:]])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import islands
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import config as choices
-from viz_model.drawing.scene import Scene
 from viz_model.explain import gradients
 from viz_model.explain.backward import derivation
 from viz_model.island.look import Look
@@ -25,23 +21,11 @@ MODERN = tiny_config(
 
 
 def look(model: str = "story-pre-ln", text: str = TEXT, lang: str = "en", token: int = 4, **options: str) -> Look:
-    found = islands.look(vm.load(model).trace(text), PAGE, lang, layer=1, head=2, token=token)
-    return replace(found, options=options)
+    return islands.look(vm.load(model).trace(text), PAGE, lang, options, layer=1, head=2, token=token)
 
 
 def tiny(config: choices.ModelConfig, **options: str) -> Look:
-    found = islands.look(run_both(language_model(config)), PAGE, layer=1, head=1, token=3)
-    return replace(found, options=options)
-
-
-def mark(scene: Scene | None, id: str) -> Any:
-    assert scene is not None
-    (found,) = [one for one in scene.panels[0].marks if one.id == id]
-    return found
-
-
-def said(here: Look) -> str:
-    return " ".join(islands.sentences(PAGE, here))
+    return islands.look(run_both(language_model(config)), PAGE, options=options, layer=1, head=1, token=3)
 
 
 @pytest.mark.parametrize("station", list(way.STATIONS))
@@ -57,7 +41,7 @@ def test_both_pictures_show_the_same_cells_of_the_value_and_of_its_gradient(stat
         (way.draw_value(here), trace[full], ""),
         (way.draw_gradient(here), found.of(full), found.name("")),
     ):
-        cells = mark(scene, "cells")
+        cells = islands.mark(scene, "cells")
         drawn, where = np.asarray(cells.values), cells.where
         assert where.site == prefix + full
         for row, column in ((0, 0), (drawn.shape[0] - 1, drawn.shape[1] - 1), (1, 2)):
@@ -75,8 +59,10 @@ def test_the_target_is_what_follows_or_what_is_asked_for() -> None:
         assert found.id == {"#17": 17, "dog": tokenizer.encode(" dog", special=False)[0]}.get(word, found.id)
     last = look(token=len(ids) - 1)
     assert asked.target(last) == (int(last.trace["logits"][-1].argmax()), False)
-    assert "the question is" not in said(here) and "the question is" in said(look(word="#17"))
-    assert "not a token of this model" in said(look(word="#99999999"))
+    assert "the question is" not in islands.told(PAGE, here) and "the question is" in islands.told(
+        PAGE, look(word="#17")
+    )
+    assert "not a token of this model" in islands.told(PAGE, look(word="#99999999"))
 
 
 def test_the_gradient_of_a_weight_is_the_sum_of_its_bars() -> None:

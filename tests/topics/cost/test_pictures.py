@@ -29,10 +29,6 @@ CONFIG = tiny_config(d_model=32, n_heads=4, d_ffn=128)
 CONFIGS = variants()[::9]
 
 
-def looking(config: Any, n: int = 7, lang: str = "en", **place: int) -> Any:
-    return islands.look(run_both(language_model(config), n).at(config.sides[-1]), PAGE, lang, **place)
-
-
 def written(n: float) -> str:
     """A count as it stands in a sentence."""
     return islands.plain(big(n))
@@ -73,7 +69,7 @@ def test_the_factors_by_hand_multiply_to_the_count() -> None:
 
 @pytest.mark.parametrize(("config", "lang"), list(itertools.product(CONFIGS, ["en", "zh"])), ids=name)
 def test_any_model_is_counted_in_words_and_every_picture_can_be_written(config: Any, lang: str) -> None:
-    look = looking(config, lang=lang)
+    look = islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, lang)
     side = look.trace.stack.side
     said = "\n".join(islands.sentences(PAGE, look))
     assert "{{" not in said

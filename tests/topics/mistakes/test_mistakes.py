@@ -60,11 +60,8 @@ def both(name: str, seen: View | None = None, layer: int = 1, head: int = 2) -> 
 def told(name: str, seen: View | None = None, **place: int) -> Mapping[str, Any]:
     """The numbers of a pair's words at a selection."""
     seen = seen or view()
-    return resolved_all(facts(seen, BUGS[name]), {"layer": 1, "head": 2, "token": len(seen.run) - 1, **place})
-
-
-def resolved_all(found: Mapping[str, Any], place: Mapping[str, int]) -> dict[str, Any]:
-    return {name: resolved(value, place) for name, value in found.items()}
+    here = {"layer": 1, "head": 2, "token": len(seen.run) - 1, **place}
+    return {key: resolved(value, here) for key, value in facts(seen, BUGS[name]).items()}
 
 
 def test_every_bug_has_its_pair_and_nothing_but_the_body_tells_them_apart() -> None:
@@ -156,9 +153,6 @@ def test_the_stream_is_lost_where_it_is_added_to_the_normalized(layer: int) -> N
 
 
 SENTENCE, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
-SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()]
-PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
-loaded = functools.cache(vm.load)
 
 
 @pytest.fixture(autouse=True)
@@ -169,34 +163,26 @@ def forget() -> Iterator[None]:
 
 def other(model: str, text: str, offered: tuple[str, ...] = STAND_INS) -> vm.Trace | None:
     name = model or "story-pre-ln"
-    return loaded(name).trace(text or EXAMPLE) if name in offered else None
+    return vm.load(name).trace(text or EXAMPLE) if name in offered else None
 
 
 def looking(trace: vm.Trace, bug: str, letter: str = "", lang: str = "en", **place: int) -> Look:
-    look = islands.look(trace, PAGE, lang, **{"layer": 1, "head": 2, **place})
-    given = written({bug: letter}) if letter else ""
-    return dataclasses.replace(look, others=other, options={"bug": bug, "answers": given})
+    options = {"bug": bug, "answers": written({bug: letter}) if letter else ""}
+    look = islands.look(trace, PAGE, lang, options, **{"layer": 1, "head": 2, **place})
+    return dataclasses.replace(look, others=other)
 
 
 def own(bug: str, letter: str = "", lang: str = "en", text: str = SENTENCE, **place: int) -> Look:
-    return looking(loaded("story-pre-ln").trace(text), bug, letter, lang, **place)
-
-
-def lines(look: Look) -> str:
-    return "\n".join(islands.sentences(PAGE, look))
-
-
-def tiny(config: ModelConfig, side: str, n: int = 9) -> vm.Trace:
-    return run_both(language_model(config), n).at(side)  # type: ignore[arg-type]
+    return looking(vm.load("story-pre-ln").trace(text), bug, letter, lang, **place)
 
 
 @pytest.mark.parametrize("n", range(len(BUGS)), ids=list(BUGS))
 def test_any_pair_on_any_kind_of_model(n: int) -> None:
-    config, side = PAIRS[n % len(PAIRS)]
-    trace, bug, lang = tiny(config, side), list(BUGS)[n], ("en", "zh")[n % 2]
+    config, side = PLACES[n % len(PLACES)]
+    trace, bug, lang = run_both(language_model(config), 9).at(side), list(BUGS)[n], ("en", "zh")[n % 2]
     before, after = (looking(trace, bug, letter, lang) for letter in ("", "AB"[n % 2]))
     for look in (before, after):
-        assert "{{" not in lines(look) and "nan" not in lines(look)
+        assert "{{" not in islands.told(PAGE, look) and "nan" not in islands.told(PAGE, look)
         message(PAGE, look, Arrays())
     if BUGS[bug].shown == "matrix":
         assert len(islands.pictures(PAGE, after)) >= 2 > len(islands.pictures(PAGE, before))
@@ -204,14 +190,14 @@ def test_any_pair_on_any_kind_of_model(n: int) -> None:
 
 def test_the_first_answer_counts() -> None:
     hit = own("causal", wrong_letter("causal"))
-    assert "1 of 23 found" in lines(hit) and "Found: the mistake" in lines(hit)
+    assert "1 of 23 found" in islands.told(PAGE, hit) and "Found: the mistake" in islands.told(PAGE, hit)
     buttons = {one.name: one.buttons[0] for one in islands.made(PAGE, hit) if isinstance(one, Buttons)}
     assert buttons["next"].options == {"bug": "diagonal"} and buttons["reset"].options == {"answers": ""}
     assert not [name for name in buttons if name.startswith("pick")]
     other_letter = next(letter for letter in LETTERS if letter != wrong_letter("diagonal"))
     both = {"causal": wrong_letter("causal"), "diagonal": other_letter}
     look = dataclasses.replace(hit, options={"bug": "diagonal", "answers": written(both)})
-    assert "1 of 23 found, 1 overlooked" in lines(look) and "Not there" in lines(look)
+    assert "1 of 23 found, 1 overlooked" in islands.told(PAGE, look) and "Not there" in islands.told(PAGE, look)
     open_pair = own("add")
     picks = [one for one in islands.made(PAGE, open_pair) if isinstance(one, Buttons)]
     assert [one.buttons[0].options for one in picks] == [{"answers": f"add.{letter}"} for letter in LETTERS]
@@ -230,7 +216,7 @@ def test_answers_stand_in_the_address() -> None:
 
 
 def test_a_model_stands_in_where_this_one_lacks_the_part() -> None:
-    found = lines(own("padded", "A"))
+    found = islands.told(PAGE, own("padded", "A"))
     assert "Computed with story-bert" in found and "not every token sees every other" in found
-    short = lines(own("scaled", text="a"))
+    short = islands.told(PAGE, own("scaled", text="a"))
     assert "fewer than three tokens" in short and EXAMPLE in short

@@ -204,7 +204,6 @@ def test_the_gradient_is_that_of_a_backward_pass(config: ModelConfig, all_blocks
     model = random_model(config)
     found = starting.at_start(model, batch, all_blocks=all_blocks)
     assert all(p.grad is None and not p.requires_grad for p in model.parameters())
-
     model.requires_grad_(True)
     F.cross_entropy(model(batch.ids).transpose(1, 2), batch.answers).backward()
     blocks = list(model.stack("decoder").blocks)

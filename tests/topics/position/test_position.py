@@ -9,7 +9,7 @@ import islands
 import numpy as np
 import pytest
 import torch
-from islands import look, sentences
+from islands import look
 from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
@@ -50,9 +50,7 @@ def trace(model: Transformer) -> Trace:
 
 
 def at(trace: Trace, options: dict[str, str] | None = None, **place: Any) -> Look:
-    here = look(trace, topic.PAGE, **place)
-    here.options.update(options or {})  # type: ignore[attr-defined]
-    return here
+    return look(trace, topic.PAGE, options=options, **place)
 
 
 def test_waves_are_those_of_the_paper(config: ModelConfig) -> None:
@@ -238,20 +236,14 @@ TEXT = "the cat and the dog ran"
 
 
 def run_of(config_: ModelConfig, **options: str) -> Look:
-    here = look(language_model(config_).trace(TEXT), topic.PAGE, layer=1, head=2, token=2)
-    here.options.update(options)  # type: ignore[attr-defined]
-    return here
-
-
-def said(here: Look) -> str:
-    return "\n".join(sentences(topic.PAGE, here))
+    return at(language_model(config_).trace(TEXT), options, layer=1, head=2, token=2)
 
 
 def test_layers_with_and_without_a_scheme() -> None:
     kinds = (config.Rope(), config.NoPosition())
     mixed = tiny_config(position=kinds[0], positions=kinds, n_layers=2, n_vocab=8192)
     trace = language_model(mixed).trace(TEXT)
-    turned, plain = (said(look(trace, topic.PAGE, layer=layer, token=2)) for layer in (0, 1))
+    turned, plain = (islands.told(topic.PAGE, look(trace, topic.PAGE, layer=layer, token=2)) for layer in (0, 1))
     assert "turns its queries and keys" in turned and "turns its queries and keys" not in plain
     assert "Layers differ" in turned and "Layers differ" in plain
     assert "no position scheme of its own" in plain and "bag of words" not in plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import unicodedata
 
 import islands
@@ -44,7 +43,6 @@ def test_both_rows_cover_the_same_bytes_without_gap(text: str) -> None:
         assert cut.starts[0] == 0 and cut.stops[-1] == found.n_bytes == len(text.encode())
         np.testing.assert_array_equal(cut.starts[1:], cut.stops[:-1])
         assert b"".join(token.bytes for token in cut.tokens) == text.encode()
-
     for cut, other in ((found.upper, found.lower), (found.lower, found.upper)):
         spans = list(zip(other.starts.tolist(), other.stops.tolist(), strict=True))
         for position, span in enumerate(zip(cut.starts.tolist(), cut.stops.tolist(), strict=True)):
@@ -85,9 +83,8 @@ def tiny() -> vm.LanguageModel:
     return language_model(tiny_config(n_vocab=8192, n_context=64))
 
 
-def sentences(lm: vm.LanguageModel, text: str, lang: str = "en", step: int = 0, token: int = 0, **options: str) -> str:
-    look = dataclasses.replace(islands.look(lm.trace(text), PAGE, lang), options=options)
-    return "\n".join(islands.sentences(PAGE, look, token=token, word_step=step))
+def sentences(lm: vm.LanguageModel, text: str, lang: str = "en", **place: int) -> str:
+    return islands.told(PAGE, islands.look(lm.trace(text), PAGE, lang), **place)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import islands
 import pytest
 from app_driver import address, answer, heading, open_page, said, tell
@@ -22,8 +20,8 @@ OF_HEADS = ["units.here", "units.contexts", "units.histogram", "units.roles", "u
 
 
 def look(model: str = "story-pre-ln", neuron: str = "", text: str = TEXT, lang: str = "en", **place: int) -> Look:
-    found = islands.look(vm.load(model).trace(text), PAGE, lang, **{"layer": 1, "head": 2, **place})
-    return replace(found, options={"neuron": neuron})
+    place = {"layer": 1, "head": 2, **place}
+    return islands.look(vm.load(model).trace(text), PAGE, lang, {"neuron": neuron}, **place)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -52,8 +50,7 @@ def test_a_neuron_that_is_never_above_0_has_no_contexts() -> None:
 @pytest.mark.parametrize("neuron", ["", "3"])
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str, neuron: str) -> None:
-    here = islands.look(run_both(language_model(tiny_config(place))), PAGE, layer=1)  # type: ignore[arg-type]
-    here = replace(here, options={"neuron": neuron})
+    here = islands.look(run_both(language_model(tiny_config(place))), PAGE, options={"neuron": neuron}, layer=1)  # type: ignore[arg-type]
     assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
     said = " ".join(islands.sentences(PAGE, here))
     assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
