@@ -166,7 +166,6 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encod
 
 
 def given(name: str) -> list[str]:
-    """What the Dockerfile's instructions of a name are given."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     return [found.strip() for found in re.findall(rf"^{name} (.*)", text, re.M)]
 
@@ -223,7 +222,6 @@ def test_the_proxy_knows_every_replica_by_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.server
 def test_a_file_is_had_from_the_replica_that_made_it(tmp_path: Path) -> None:
-    """Without a cookie too, as within another site's page."""
     if shutil.which("nginx") is None:
         pytest.skip("no nginx on the PATH")
     written = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8").replace("pid /run/", f"pid {tmp_path}/")

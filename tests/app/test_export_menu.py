@@ -30,7 +30,6 @@ Menus = list[Saved]
 
 @pytest.fixture
 def menus(monkeypatch: pytest.MonkeyPatch) -> Menus:
-    """What every menu offers that is opened."""
     found: Menus = []
     show = export_menu._open
 
@@ -54,13 +53,11 @@ def ran(code: str) -> tuple[list[np.ndarray], Scene | None]:
 
 
 def values(scene: Scene | None) -> list[str]:
-    """The numbers of a picture, as its file has them."""
     assert scene is not None
     return [value for *_, value in lines(scene)]
 
 
 def files(app: AppTest) -> list[str]:
-    """The labels of the files that a menu offers."""
     protos = [button.proto for button in app.get("download_button")]
     return [proto.label for proto in protos if "-saving." in proto.id]
 

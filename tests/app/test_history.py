@@ -76,14 +76,12 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
 
 
 def check_fresh(visitor: Visitor, app: str, page: str) -> None:
-    """Who opens the address of a visitor sees what the visitor sees."""
     with Visitor(app, page, {name: values[0] for name, values in parse_qs(visitor.query).items()}) as fresh:
         fresh.open()
         assert visitor.pictures() == fresh.pictures() and words(visitor) == words(fresh)
 
 
 def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
-    """What is written on the page and beside it, by place."""
     shown = {place: getattr(e, e.WhichOneof("type")) for place, e in visitor.elements.items() if place[0] < 2}
     return {place: element.body for place, element in shown.items() if hasattr(element, "body")}
 

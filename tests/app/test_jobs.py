@@ -39,7 +39,6 @@ class Work:
 
 
 def started(server: Jobs, instead_of: Job | None = None) -> tuple[Job, Work]:
-    """A job that goes on, of a visitor who stays."""
     work = Work()
     job = server.start(work.steps, lambda: True, instead_of=instead_of)
     assert work.began.wait(SOON) and job.ended is None

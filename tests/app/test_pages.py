@@ -71,7 +71,6 @@ def visit() -> Open:
 
 
 def stacks(member: tuple[str, str] | str) -> tuple[str, ...]:
-    """Which stack is seen of a model of one or of two: every page is opened on each."""
     if isinstance(member, str):
         return ()
     name, side = member

@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
-    """The address of the app as serve.py serves it."""
     with server("serve.py", environment={"VIZ_MODEL_FRAME_ANCESTORS": "https://lms.example.edu"}) as (url, _):
         yield url
 
@@ -192,7 +191,6 @@ def test_visitors_at_once_see_their_own_pictures_only(served: str) -> None:
 
 
 def shown(url: str, query: dict[str, str]) -> dict[str, str]:
-    """Fingerprints of what a visitor of the attention page sees, without an error."""
     with Visitor(url, "attention", query) as visitor:
         visitor.open()
         assert not visitor.errors and visitor.text == query["text"] and visitor.language == query["lang"]

@@ -124,7 +124,6 @@ def every_text(language: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
-    """As the files have them: no term is defined in English because it is missing."""
     keys = {language: list(texts.tables(language, "glossary")) for language in SENTENCE}
     assert len(keys["en"]) > 50
     assert all(found == keys["en"] for found in keys.values())
@@ -175,7 +174,6 @@ def test_what_a_language_lacks_is_english_key_by_key(invented: str, monkeypatch:
 
 @pytest.fixture
 def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A language with two words of its own."""
     folder = tmp_path / "xx"
     folder.mkdir()
     (folder / "language.toml").write_text('name = "Xxish"\n', encoding="utf-8")

@@ -251,11 +251,6 @@ cli.main(prog_name="streamlit")
 """Streamlit without what it takes where it is installed, as the app has it."""
 
 
-def alone(script: Path) -> tuple[str, ...]:
-    """The command of a server without the libraries that make the app's faster."""
-    return sys.executable, "-c", _ALONE, "run", str(script)
-
-
 def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
     """Seconds from opening a page in a fresh profile until ``what`` is painted, and until the page is still."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -422,12 +417,10 @@ def _ready(browser: Any, url: str, slower: int, watch: str = "", *, wide: bool =
 
 
 def _box(page: Any) -> Any:
-    """The box of the sentence."""
     return page.locator("[data-testid=stMain]").get_by_role("textbox").first
 
 
 def _say(page: Any, text: str) -> None:
-    """Make a text the sentence of the page."""
     _box(page).fill(text)
     _box(page).press("Enter")
 
@@ -495,7 +488,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "empty.py").write_text(EMPTY, encoding="utf-8")
-        without = alone(folder / "empty.py")
+        without = (sys.executable, "-c", _ALONE, "run", str(folder / "empty.py"))
         empty, _ = stack.enter_context(server("", command=without))
         app = stack.enter_context(server("app.py"))
         play = stack.enter_context(sync_playwright())

@@ -100,7 +100,6 @@ def compared(folder: Path, rounds: int) -> dict[str, list[float]]:
 
 
 def fresh(what: str, folder: Path, threads: int, rounds: int) -> Any:
-    """What a process of its own finds."""
     command = [sys.executable, __file__, "--only", what, "--folder", str(folder), "--threads", str(threads)]
     run = subprocess.run([*command, "--rounds", str(rounds)], check=True, capture_output=True, text=True)
     return json.loads(run.stdout.splitlines()[-1])

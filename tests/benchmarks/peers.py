@@ -63,7 +63,6 @@ def megabytes(values: Iterable[Tensor]) -> float:
 
 
 def tensors(found: object) -> Iterator[Tensor]:
-    """Every tensor in nested tuples and lists."""
     if isinstance(found, Tensor):
         yield found
     elif isinstance(found, tuple | list):
@@ -112,7 +111,6 @@ def of_transformer_lens(model: Any) -> list[Subject]:
 
 
 def hooked(hf: Any) -> Any:
-    """The same weights in TransformerLens."""
     import transformer_lens as tl  # type: ignore[import-not-found]
     from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights  # type: ignore[import-not-found]
 
@@ -181,7 +179,6 @@ def one_head(lm: vm.LanguageModel, ids: list[int]) -> float:
 
 
 def bertviz_page(eager: Any, ids: list[int]) -> int:
-    """Bytes of the page that BertViz writes."""
     from bertviz import head_view  # type: ignore[import-not-found]
 
     attentions = eager(torch.tensor([ids]), output_attentions=True).attentions

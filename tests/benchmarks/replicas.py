@@ -90,7 +90,6 @@ def main() -> int:
 
 
 def trial(count: int, ports: Sequence[int]) -> list[str]:
-    """The whole play; what went wrong."""
     problems: list[str] = []
     secret = {"STREAMLIT_SERVER_COOKIE_SECRET": os.urandom(16).hex()}
     with contextlib.ExitStack() as stack:

@@ -134,7 +134,6 @@ def soak(url: str, which: Sequence[Plan], interactions: int, pid: int | None) ->
 
 @contextlib.contextmanager
 def started(script: str) -> Iterator[tuple[str, int]]:
-    """A server of our own, and what it took to start."""
     began = time.perf_counter()
     with server(script) as (url, pid):
         print(f"healthy after {time.perf_counter() - began:.1f} s, {resident(pid):.0f} MB")

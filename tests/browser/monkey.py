@@ -210,7 +210,6 @@ class Screen:
         return " ".join(str(name).split())
 
     def pick(self, u: float) -> str | None:
-        """A head, a layer, a token: what is pressed to be selected."""
         return self.press("[aria-pressed]", u)
 
     def section(self, u: float) -> str | None:
@@ -246,7 +245,6 @@ class Screen:
         )
 
     def option(self, name: str) -> str | None:
-        """One of a few in the sidebar, by its name."""
         options = self.page.locator("[data-testid=stSidebar]").get_by_role("radio", name=name, exact=True)
         if not options.count() or options.first.is_disabled():
             return None
@@ -265,7 +263,6 @@ class Screen:
         return name
 
     def go(self, u: float, v: float) -> str | None:
-        """Another page, by the navigation."""
         header = self.page.get_by_role("navigation").first
         entries = header.locator(":is(a, button):visible")
         if not entries.count():
@@ -429,7 +426,6 @@ class Monkey:
         return ", ".join(map(str, done))
 
     def check(self) -> list[str]:
-        """What is wrong with the page as it stands now."""
         self.screen.leave()
         if why := self.screen.rest():
             return [f"never at rest: {why}", *self._failed(self.screen)]
@@ -458,7 +454,6 @@ class Monkey:
 
 
 def compared(here: Screen, friend: Screen) -> list[str]:
-    """What a page shows and another at the same address does not, and the other way round."""
     wrong = []
     if here.address() != friend.address():
         wrong.append(f"address: {here.address()} opens as {friend.address()}")

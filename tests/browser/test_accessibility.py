@@ -159,7 +159,6 @@ def assert_open_to_all(page: Any, *where: str) -> None:
 
 
 def unroll(page: Any) -> None:
-    """Make the window as tall as the page."""
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
     page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height + 120, TALLEST)})
     settle(page)

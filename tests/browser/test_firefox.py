@@ -23,7 +23,6 @@ Visit = Callable[..., Tab]
 
 @pytest.fixture
 def visit(tab_of: Callable[[str], Tab], app_url: str) -> Visit:
-    """Open a page and wait until it is painted."""
 
     def visit(name: str, width: int = 1366, height: int = 768, **query: str) -> Tab:
         page, asked = tab_of("firefox"), urlencode({"text": TEXT, **query})

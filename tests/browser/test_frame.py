@@ -236,11 +236,3 @@ def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
     for part in ("stSidebar", "stHeader"):
         assert page.locator(f"[data-testid={part}]:visible").count() == 0
     page.emulate_media(media="screen")
-
-
-def test_an_edit_is_undone_where_it_is_told_of(visit: Visit) -> None:
-    page = visit("/block", text=TEXT, edits="no-scale", lang="en")
-    page.locator(".st-key-frame-reset button").click()
-    page.wait_for_function("() => !location.search.includes('edits')")
-    settle(page)
-    assert page.get_by_text("Changed run").count() == 0

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.browser
 
 
 def mark(page: Any, key: str) -> Any:
-    """Where a page marks a term first."""
     found = page.locator(f'[data-term="{key}"]:visible').first
     found.wait_for()
     return found

@@ -157,16 +157,6 @@ def test_what_stands_below_a_page_never_stands_in_its_place(visit: Visit, option
     assert page.locator(".st-key-frame_room").is_hidden()
 
 
-def test_a_box_for_a_number_keeps_nothing_else(visit: Visit) -> None:
-    page = visit("/units", lang="en", neuron="7")
-    box = page.get_by_label("Another neuron, by its number")
-    box.fill("one")
-    box.press("Enter")
-    assert box.input_value() == "7"
-    box.fill("12")
-    wait_for_query(page, neuron="12")
-
-
 def test_a_question_is_asked_again_where_it_was_lost_and_not_with_enter(page: Any) -> None:
     mount(page, model="story-pre-ln", text="The cat sat on the mat")
     box = page.get_by_role("textbox", name="Your sentence")

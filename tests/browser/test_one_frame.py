@@ -22,7 +22,6 @@ HEADS = ".target[data-mark='{layer}.{head}']"
 
 
 def rested(page: Any) -> None:
-    """Until all is drawn."""
     page.evaluate(LOOK)
     settle(page)
 
@@ -195,7 +194,6 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
         assert answer == {"changed": True, "told": True, "left": 0, "alike": True, "later": []}, name
 
 
-LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
 SAY_QUICKLY = """async ([first, then, pause]) => {
   const read = () => [document.querySelector('[data-testid=stMain]'), ...window.__all('.viz-island')]
     .map(part => part.innerText).join('\\n')
@@ -226,19 +224,6 @@ def test_the_box_takes_every_key_and_keeps_it_when_the_page_is_sent_again(visit:
     assert box.input_value() == latter
     page.evaluate("before => history.go(before - history.length)", before)
     page.wait_for_function("([box, text]) => box.value === text", arg=[box.element_handle(), TEXT])
-
-
-def test_another_layer_of_a_long_text_is_asked_for(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=LONG, layer="0", head="0")
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    rested(page)
-    page.evaluate("window.__all(`.target[data-mark='2.2']`)[0].click()")
-    wait_for_query(page, layer="2")
-    rested(page)
-    assert not errors and page.evaluate("window.__all('[data-waiting]').length") == 0
-    assert "layer 2" in page.locator("h2.title").first.inner_text()
-    assert page.evaluate("window.__all('.quiz .asked').at(-1).textContent.includes('layer 2')")
 
 
 def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:

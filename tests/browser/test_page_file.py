@@ -21,8 +21,6 @@ HEADINGS = ".viz-island .prose h2"
 
 
 class Opened:
-    """A file in a browser: what was said in its console, and what it asked of anybody."""
-
     def __init__(self, page: Any, path: Path, where: str = "") -> None:
         self.page, self.wrong = page, list[str]()
         page.on("console", lambda said: self.wrong.append(said.text))
@@ -36,7 +34,6 @@ class Opened:
             self.wrong.append(request.url)
 
     def said(self) -> list[str]:
-        """The titles of sections that stand there."""
         found: list[str] = self.page.locator(HEADINGS).all_inner_texts()
         return found
 

@@ -34,7 +34,6 @@ SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def saved(page: Any, label: str) -> str:
-    """A file that the open menu offers."""
     with page.expect_download() as download:
         page.get_by_role("button", name=label, exact=True).click()
     with open(download.value.path(), encoding="utf-8") as file:

@@ -34,7 +34,6 @@ NEXT = """walk => {
 
 @pytest.fixture
 def opened(visit: Visit) -> Open:
-    """Open the walk: the page, and the walk on it."""
 
     def opened(options: dict[str, Any] = SCREENS[0], **query: str) -> tuple[Any, Any]:
         page = visit("/", options=options, **{"lang": "en", **query})

@@ -85,6 +85,5 @@ def verdicts(topic: str) -> dict[str, Verdict[Any]]:
 
 
 def checks(topic: str) -> Checks:
-    """The module here that checks a topic's claims."""
     module: Any = importlib.import_module(f"claim_checks.{topic}")
     return module

@@ -26,7 +26,6 @@ ELSEWHERE = ("architectures.vocabulary.falls", "architectures.largest.half")
 
 
 def _half(trace: Trace, claim: str) -> bool:
-    """Of the weights by the names of their modules."""
     sizes: dict[str, int] = {}
     for name, weight in trace.model.named_parameters():
         names = ("cross_norm", "attn_norm", "ffn_norm", "embed_norm", "final_norm", "qk_norm", "cross", "attn", "ffn")

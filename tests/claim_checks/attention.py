@@ -230,7 +230,6 @@ def _recalls(trace: Trace, text: str, claim: str) -> bool:
 
 
 def of_states(trace: Trace, layer: int, head: int, query: int, chance: int) -> Iterator[Shown]:
-    """What is said where a layer holds a state."""
     look = replace(look_at(trace, "attention", layer=layer, one=True), options={"memory": str(head)})
     found = Read(*(each[:, query : query + 1] for each in read(look)))
     values = found._replace(at=found.at - query)  # of one query alone, its own token stands at 0

@@ -102,7 +102,6 @@ def _normed(trace: Trace, norm: str, token: int, claim: str) -> bool:
 
 
 def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
-    """What is only computed when somebody opens it."""
     for errors in real_code.precision(trace, layer)[:2]:
         yield Shown(real_code.INSIDE, errors, fact(errors.half > errors.mixed))
     clamp = real_code.clamped(trace, layer, token)

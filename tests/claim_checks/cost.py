@@ -66,7 +66,6 @@ def _changes(trace: Trace, claim: str) -> bool:
 
 
 def _share(trace: Trace, claim: str) -> bool:
-    """Counted with the sizes of the weights, for stacks whose layers are all alike."""
     n, config, stack = len(trace), trace.config, trace.stack
     pairs = 2 * n * n * config.n_heads * config.d_head * len(stack.blocks)
     matrices = sum(p.numel() for name, p in stack.blocks.named_parameters() if p.dim() == 2 and ".cross." not in name)

@@ -39,7 +39,6 @@ ELSEWHERE = ("embedding.contextual.never", "embedding.contextual.parts", "embedd
 
 
 def _cosines(trace: Trace, vector: torch.Tensor) -> torch.Tensor:
-    """With all rows of the table: [V]."""
     return torch.cosine_similarity(trace.model.embedding.weight.detach().double(), vector.double()[None])
 
 

@@ -112,7 +112,6 @@ def _ids(tree: beam.Tree) -> list[int]:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    """Drawing is dear, so most texts are passed over."""
     chance = seed(trace.text or "") % 40
     if not trace.config.has_logits or trace.side != trace.config.sides[-1] or chance % 4:
         return

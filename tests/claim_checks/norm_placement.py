@@ -139,9 +139,7 @@ def _pull(trace: Trace, claim: str) -> bool:
     return bottom > 10 * top if claim == "grows" else top > 10 * bottom
 
 
-@cache
-def _bundled(name: str) -> vm.LanguageModel:
-    return vm.load(name)
+_bundled = cache(vm.load)
 
 
 def shown(trace: Trace) -> Iterator[Shown]:

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 import pypdfium2
 import pytest
 import scenes
-from svg_files import found, numbers, one, scene
+from svg_files import found, one, scene
 
 from viz_model.drawing import plotted, theme
 from viz_model.drawing.scene import Cells, Items, Labels, Path, Rect, Scene, Text, files
@@ -84,20 +84,6 @@ def test_what_no_file_may_hold_is_replaced() -> None:
     assert one(scene(Text(id="t", text="a\x00b\ud800 <&")), "text").text == "a\ufffdb\ufffd <&"
 
 
-def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
-    stops = [(0.0, "key", 0.0), (1.0, "key", 1.0), (3.0, "#112233", 0.5)]
-    values = np.array([-1.0, 0.5, 1.5, 2.5, 9.0, np.nan])
-    cells = Cells(id="c", height=20, values=values, look="stops", stops=stops, empty=True)
-    shapes = found(scene(cells), "rect", width=600)
-    key = PALETTES["light"]["key"]
-    looks = [(part.get("fill"), float(part.get("fill-opacity", ""))) for part in shapes]
-    assert looks == [(key, 0.5), (key, 0.875), ("#112233", 0.625), ("#112233", 0.5)]
-    assert [numbers(part, "x")[0] for part in shapes] == [100, 200, 300, 400]
-    many = Cells(id="c", height=60, values=np.tile(values, (400, 1)), look="stops", stops=stops, empty=False)
-    ground, lines = (part.get("d", "") for part in found(scene(many), "path", width=600))
-    assert ground.count("M") == 400 and lines.count("M") >= 400 and len(found(scene(many), "image")) == 1
-
-
 CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
 
 
@@ -110,14 +96,9 @@ def picture() -> Scene:
     )
 
 
-def pdf_of(data: bytes) -> tuple[str, tuple[float, float]]:
-    """The text of the only page of a PDF, and its size in points."""
-    (page,) = pypdfium2.PdfDocument(data)
-    return page.get_textpage().get_text_range(), page.get_size()
-
-
 def test_a_pdf_holds_its_text_as_text_and_is_as_large_as_was_asked() -> None:
-    said, (width, height) = pdf_of(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    (page,) = pypdfium2.PdfDocument(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    said, (width, height) = page.get_textpage().get_text_range(), page.get_size()
     assert width == pytest.approx(85 / 25.4 * 72, abs=0.1) and height > 75
     assert {"注意力 √dₖ −1", "猫", "The"} <= set(re.split(r"[\r\n]+", said))
     assert re.sub(r"\s", "", CAPTION) in re.sub(r"\s", "", said), "the caption is there to the end of its link"
@@ -149,12 +130,8 @@ def test_chinese_without_a_font_for_it_is_refused_and_english_is_not(monkeypatch
     assert "猫" in written(picture(), "svg").decode()
 
 
-def table(scene: Scene) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(numbers_files(scene))))
-
-
 def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
-    lines = table(picture())
+    lines = list(csv.DictReader(io.StringIO(numbers_files(picture()))))
     assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
     assert lines[1]["value"] == ""
     assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)

@@ -53,7 +53,6 @@ def drawn(model: str, name: str, **options: Any) -> Figure:
 
 
 def written(file: str) -> list[str]:
-    """What an SVG file says."""
     return ["".join(part.itertext()) for part in ET.fromstring(file).iter("{http://www.w3.org/2000/svg}text")]
 
 
@@ -144,7 +143,6 @@ def plain(sent: scenes.Sent, number: Callable[[Any], Any] = np.asarray) -> Any:
 
 
 def about(value: Any) -> Any:
-    """As close as numbers are sent to the browser."""
     return pytest.approx(value, rel=2e-3, abs=2e-3, nan_ok=True)
 
 

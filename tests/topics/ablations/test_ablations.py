@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import islands
 import numpy as np
 import pytest
-import streamlit as st
 from app_driver import answer, messages, open_page, said, tell
 from tiny_models import describe, few, language_model, run_both
 
@@ -97,12 +95,6 @@ def test_the_depth_from_which_a_word_no_longer_decides() -> None:
 TEXT = "The cat sat on the mat"
 OF_WORDS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
 PAIRS = [(config, side) for config in OF_WORDS for side in config.sides]
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    yield
-    st.cache_resource.clear()
 
 
 def looking(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Look:

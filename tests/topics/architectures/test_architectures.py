@@ -27,7 +27,6 @@ OTHER = dataclasses.replace(tiny_config(n_kv_heads=1), n_layers=1)
 
 
 def two(config: ModelConfig, other: ModelConfig = OTHER, lang: str = "en", **place: Any) -> Look:
-    """A model beside another one, each with a run of its own."""
     trace, lm = traced(config), language_model(other)
     second = traced(other)
     side = trace.config.sides[-1] if trace.config.sides[-1] in other.sides else other.sides[-1]

@@ -11,18 +11,16 @@ import pandas as pd
 import pytest
 import tiers
 from pairs import pairs
-from tiny_models import describe, few, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model import explain
 from viz_model.config import ModelConfig, Rope
 from viz_model.drawing.scene import Cells, Scene, seen
-from viz_model.explain.scores import At
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
 from viz_model.island.why import About
 from viz_model.runs.edits import AblateHead
-from viz_model.topics import attention, cross_attention
+from viz_model.topics import attention
 from viz_model.topics.attention import PAGE, between_words, carries, heads, query
 from viz_model.topics.attention import weights as care
 from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
@@ -32,7 +30,6 @@ LAYER = 1
 
 @pytest.fixture(params=variants(), ids=describe)
 def look(request: pytest.FixtureRequest) -> Look:
-    """A look at a run of a model of any variant, seen from its last stack."""
     trace = run_both(language_model(request.param), length=8).at(request.param.sides[-1])
     return islands.look(trace, PAGE, layer=LAYER, head=2, token=3)
 
@@ -186,23 +183,6 @@ def test_groups_are_read_off_the_tokens() -> None:
     assert not any(sign.isalnum() for label in marks for sign in label)
     assert found["first"] == (0,) and "marks" not in found
     assert "punctuation" not in care.groups(language_model(config).trace("The cat"))
-
-
-@pytest.mark.parametrize("config", few(), ids=describe)
-def test_the_terms_sum_to_what_sets_a_key_apart(config: vm.ModelConfig) -> None:
-    trace = run_both(language_model(config), length=8).at(config.sides[-1])
-    kinds: tuple[At, ...] = ("attn", "cross") if trace.stack.block(0).cross is not None else ("attn",)
-    for at in kinds:
-        page = attention.PAGE if at == "attn" else cross_attention.PAGE
-        look = replace(islands.look(trace, page, layer=1, head=2, token=3), options={"key": "1"})
-        found = About(at).why(look)
-        score = explain.score(trace, layer=1, head=2, query=3, key=1, attention=at)
-        assert found.total == pytest.approx(score.total)
-        assert found.apart == pytest.approx(score.total - score.shared, abs=1e-4)
-        than = About(at).why(replace(look, options={"key": "1", "than": "0"}))
-        other = explain.score(trace, layer=1, head=2, query=3, key=0, attention=at)
-        assert than.apart == pytest.approx(score.total - other.total, abs=1e-4)
-        assert than.products.sum() == pytest.approx(score.products.sum() - other.products.sum(), abs=1e-5)
 
 
 def test_asked_without_a_key_it_is_the_one_that_is_read_most() -> None:

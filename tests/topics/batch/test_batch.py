@@ -29,7 +29,6 @@ def rows_of(lm: vm.LanguageModel, texts: tuple[str, ...] = (TEXT, *BESIDE)) -> l
 
 
 def counted(found: Together) -> str:
-    """What is said of a batch's loss with its padding counted."""
     assert found.loss is not None and found.counted is not None
     return COUNTED.of(Losses(found.loss, found.counted, int(found.beyond.sum()))).name
 

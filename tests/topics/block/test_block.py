@@ -47,7 +47,6 @@ some = pytest.mark.parametrize("config_", few(), ids=describe)
 
 
 def views_of(config_: ModelConfig) -> list[Trace]:
-    """A run of a tiny model, seen from each of its stacks."""
     trace = run_both(language_model(config_))
     return [trace.at(side) for side in config_.sides]
 
@@ -91,7 +90,6 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
 
 
 def made(*rows: list[float]) -> lengths.LengthsView:
-    """A view of made lengths [S, T]."""
     sites = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(len(rows) - 1)))
     return lengths.LengthsView(sites, ("0", "1", "2"), np.array(rows), 0, 0)
 

@@ -30,7 +30,6 @@ CONFIGS = variants()[::9]
 
 
 def written(n: float) -> str:
-    """A count as it stands in a sentence."""
     return islands.plain(big(n))
 
 

@@ -30,21 +30,6 @@ def look(request: pytest.FixtureRequest) -> Look:
     return islands.look(trace, PAGE, layer=LAYER, head=HEAD, token=QUERY)
 
 
-def test_the_steps_are_those_of_the_trace(look: Look) -> None:
-    trace, config, found = look.trace, look.config, query.every(look, "cross")
-    form = query.form(look, "q", "cross").removeprefix("cross.q")
-    rows = {name: values[LAYER, HEAD, QUERY] for name, values in found.items()}
-    keys, values = trace.head(f"{AT}k{form}", HEAD).numpy(), trace.head(f"{AT}v", HEAD).numpy()
-    assert query.keys(look, "cross") == tuple(token.label for token in trace.at("encoder").tokens)
-    np.testing.assert_allclose(rows[f"products{form}"], keys @ trace[f"{AT}q{form}"][HEAD, QUERY].numpy(), atol=1e-5)
-    root = config.d_head**0.5 if config.scale_scores else 1.0
-    scores = trace[f"{AT}scores"][HEAD, QUERY].numpy()
-    np.testing.assert_allclose(rows[f"products{form}"] / root, scores, atol=1e-5)
-    np.testing.assert_array_equal(rows["pattern"], trace[AT + "pattern"][HEAD, QUERY].numpy())
-    expected = np.linalg.norm(rows["pattern"][:, None] * values, axis=-1)
-    np.testing.assert_allclose(rows["weighted"], expected, atol=1e-6)
-
-
 def test_padding_takes_the_weight_of_the_end_and_gives_it_to_the_rest(look: Look) -> None:
     own, found = look.trace[AT + "pattern"][HEAD, QUERY].numpy(), query.every(look, "cross", steps.N_PADDING)
     at, seen_keys = (LAYER, HEAD, QUERY), len(own) - steps.N_PADDING

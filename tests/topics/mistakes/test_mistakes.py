@@ -6,13 +6,12 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import islands
 import numpy as np
 import pytest
-import streamlit as st
 import torch
 from app_driver import open_page, said
 from tiny_models import describe, few, language_model, run_both, without_a_part
@@ -58,7 +57,6 @@ def both(name: str, seen: View | None = None, layer: int = 1, head: int = 2) -> 
 
 
 def told(name: str, seen: View | None = None, **place: int) -> Mapping[str, Any]:
-    """The numbers of a pair's words at a selection."""
     seen = seen or view()
     here = {"layer": 1, "head": 2, "token": len(seen.run) - 1, **place}
     return {key: resolved(value, here) for key, value in facts(seen, BUGS[name]).items()}
@@ -153,12 +151,6 @@ def test_the_stream_is_lost_where_it_is_added_to_the_normalized(layer: int) -> N
 
 
 SENTENCE, EXAMPLE = "The cat sat on the mat", "Once upon a time, there was a little girl named"
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    yield
-    st.cache_resource.clear()
 
 
 def other(model: str, text: str, offered: tuple[str, ...] = STAND_INS) -> vm.Trace | None:

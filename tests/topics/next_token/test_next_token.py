@@ -139,7 +139,6 @@ def test_the_encoder_s_side_shows_what_the_decoder_says_last() -> None:
 
 
 def of_page(look: Any, kind: type, name: str = "") -> list[Any]:
-    """All things of one kind on the page, or those of a name."""
     made: list[Any] = [one for one in islands.made(topic.NEXT, look) if isinstance(one, kind)]
     return [one for one in made if not name or one.name == name]
 

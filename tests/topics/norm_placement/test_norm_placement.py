@@ -16,7 +16,7 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.measures import training_log
 from viz_model.measures.stream import stream_sites
-from viz_model.topics.norm_placement import depth, last_norm, mixed, readings
+from viz_model.topics.norm_placement import depth, last_norm, readings
 from viz_model.topics.norm_placement import fresh as starting
 from viz_model.topics.norm_placement import pull as gradients
 from viz_model.topics.norm_placement import start as start_picture
@@ -89,18 +89,6 @@ def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
         assert found.changed("both") == int((probs[3].argmax(-1) != probs[0].argmax(-1)).sum())
         if found.keeps_order:
             assert found.changed("scale") == 0
-
-
-@pytest.mark.parametrize("places", mixed.PLACES)
-def test_the_stacks_of_a_pair_have_norms_of_their_own(places: str) -> None:
-    found = mixed.mixed(vm.load("story-pre-ln").trace("the cat and the dog ran home"), places)
-    assert tuple(found.places.values()) == mixed.PLACES[places]
-    for side, place in found.places.items():
-        assert ("final.norm" in found.readings[side].norms) == (place == "pre")
-        if place == "post":  # γ is 1 and β is 0 before training
-            np.testing.assert_allclose(found.readings[side].after[1:], mixed.WIDTH**0.5, rtol=1e-3)
-        assert all(norm > 0 for norm in found.gradients[side].norms)
-    assert found.again < 1e-3
 
 
 def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:

@@ -24,13 +24,11 @@ every = pytest.mark.parametrize("config", variants(), ids=describe)
 
 
 def looks(config: ModelConfig, **place: Any) -> list[Look]:
-    """At both stacks."""
     run = run_both(language_model(config))
     return [islands.look(run.at(side), PAGE, **place) for side in config.sides]
 
 
 def panels(scene: Scene, look: Look, **place: int) -> dict[str, dict[str, Mark]]:
-    """The marks of a selection by panel and name."""
     drawn = seen(scene, {**look.place, **place})
     return {panel.id: {mark.id: mark for mark in panel.marks if mark.present} for panel in drawn.panels}
 

@@ -63,7 +63,6 @@ def test_what_is_spoken_of_are_these_numbers() -> None:
 
 
 def drawn(plot: Plot) -> dict[str, Any]:
-    """The lines of a figure by their names."""
     return {line.name: line for line in plot.figure.data}
 
 

@@ -35,13 +35,10 @@ from viz_model.topics.walk.run import Run, start
 LANGUAGES = ("en", "zh")
 
 
-@functools.cache
-def model(name: str) -> vm.LanguageModel:
-    return vm.load(name)
+model = functools.cache(vm.load)
 
 
 def look_at(lm: vm.LanguageModel, text: Any = None, language: str = "en", **given: Any) -> Look:
-    """A look at a run, where the walk begins."""
     trace = (example(lm) if text is None else lm.trace(text, **given)).at(lm.config.sides[-1])
     layer, head, token = start(trace)
     t = Texts.of(language, lm.config)
