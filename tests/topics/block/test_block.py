@@ -26,7 +26,7 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.block import PAGE, experts, lengths, memory, neurons, real_code, vectors
 from viz_model.topics.block.lengths import TREND
 from viz_model.topics.block.memory import FIRING
-from viz_model.topics.block.real_code import CHUNKED, CLAMPED, INSIDE, PLACES, dropped, seed_of
+from viz_model.topics.block.real_code import INSIDE, PLACES, dropped, seed_of
 
 ACTIVATIONS: dict[str, Any] = {
     "relu": F.relu,
@@ -259,19 +259,9 @@ def test_neurons_of_a_trained_model_fire_on_few_and_on_most_tokens() -> None:
 
 
 @some
-def test_every_part_is_measured_on_every_kind(config_: ModelConfig) -> None:
-    whole = run_both(language_model(config_))
-    for trace in (whole.at(side) for side in config_.sides):
-        measured = real_code.precision(trace, 1)
-        reads = trace.norm_input("blocks.1.attn.norm")
-        assert measured.squares == pytest.approx(reads.square().sum(-1).max().item(), rel=1e-4)
-        assert 0 <= measured.softmax.mixed < 1e-3  # half a step of 16 bits at 1
-        clamp = real_code.clamped(trace, 1, 2)
-        assert CLAMPED.of(clamp).name == "saves" and clamp.infinite > 0 and clamp.cosine > 0.5
-        chunks, neurons = real_code.chunks(trace, 1), sites.n_neurons(config_, trace.stack.side, 1)
-        assert [chunk.nbytes for chunk in chunks] == [4 * neurons * chunk.size for chunk in chunks]
-        assert chunks[0].apart == 0 and {CHUNKED.of(chunk.apart).name for chunk in chunks} <= {"equal", "rounding"}
-        fresh = real_code.fresh(trace, 1)
+def test_fresh_weights_are_as_wide_as_their_rule_says(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        fresh, neurons = real_code.fresh(trace, 1), sites.n_neurons(config_, trace.stack.side, 1)
         assert fresh is not None
         assert fresh["xavier"].std == pytest.approx((2 / (config_.d_model + neurons)) ** 0.5, rel=0.1)
         assert fresh["normal"].std == pytest.approx(0.02, rel=0.1)
