@@ -227,11 +227,11 @@ def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypat
     offer(monkeypatch, {"own": language_model(ONE), "translator": language_model(TWO)})
     named: list[str] = []
 
-    def name(section: str, config: ModelConfig, t: Texts) -> str:
+    def section_name(section: str, config: ModelConfig, t: Texts) -> str:
         named.append(config.kind)
         return section
 
-    monkeypatch.setattr(frame, "section_name", name)
+    monkeypatch.setattr(frame, "section_name", section_name)
     app = open_page("attention", {"model": "own", "lang": "en", "text": "the cat", "head": "2", "edits": "no-scale"})
 
     def go(page: str) -> tuple[str, bool]:

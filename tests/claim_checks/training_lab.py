@@ -18,7 +18,7 @@ from viz_model.topics.training_lab.tuned import Change, Tuned
 _LOSSES: dict[str, Any] = dict.fromkeys(("last", "held_last", "held_best", "at_best"), 6.0) | dict.fromkeys(
     ("first", "peak"), 9.6
 )
-_KNOWN = {"guessing": 9.01, "frequencies": 4.98, "known": 5.15, "right": 0.1}
+_KNOWN: dict[str, Any] = {"guessing": 9.01, "frequencies": 4.98, "known": 5.15, "right": 0.1}
 RUN = Course(done=100, peak_at=1, held_first=9.6, held_best_at=100, **_LOSSES, **_KNOWN)
 HARDER = RUN._replace(held_best=5.0, held_best_at=40)
 NORMS = Gradients(
